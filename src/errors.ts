@@ -1,0 +1,117 @@
+/** What the process says of its end to a shell, cron or systemd (`sysexits.h` for 75). */
+export const EXIT = { done: 0, failed: 1, usage: 2, incomplete: 3, tryAgain: 75 } as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** How an error is treated: the caller decides on `retryable` and `code`, never on the text. */
+interface ErrorFacts {
+  /** What the user can do next, as one sentence; a command where there is one. */
+  readonly hint?: string;
+  readonly cause?: unknown;
+}
+
+/** The base of every error that this program throws on purpose. */
+export abstract class EtlError extends Error {
+  abstract readonly code: string;
+  readonly exitCode: ExitCode = EXIT.failed;
+  /** True where the same call may succeed later without anybody changing anything. */
+  readonly retryable: boolean = false;
+  readonly hint: string | undefined;
+
+  constructor(message: string, facts: ErrorFacts = {}) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.name = new.target.name;
+    this.hint = facts.hint;
+  }
+}
+
+/** The command line or a setting is wrong: nothing was started. */
+export class UsageError extends EtlError {
+  readonly code = 'usage';
+  override readonly exitCode = EXIT.usage;
+}
+
+/** The work ended before the range did: progress is kept, a later run goes on. */
+export class IncompleteError extends EtlError {
+  readonly code = 'incomplete';
+  override readonly exitCode = EXIT.incomplete;
+}
+
+/** 401 or 403: the key is unknown or belongs to another network. */
+export class AuthError extends EtlError {
+  readonly code = 'auth';
+  override readonly exitCode = EXIT.usage;
+}
+
+/** The API is away (connection, 502, 503, 504, 542) or answers something that is not its own. */
+export class ApiUnavailableError extends EtlError {
+  readonly code: string = 'api_unavailable';
+  override readonly exitCode = EXIT.tryAgain;
+  override readonly retryable = true;
+}
+
+/** A 200 whose body is not the endpoint's (HTML, cut JSON, another shape). */
+export class BadResponseError extends ApiUnavailableError {
+  override readonly code: string = 'bad_response';
+}
+
+/** 429: the budget is spent; `retryAfterMs` is the server's own word, where it gave one. */
+export class RateLimitedError extends ApiUnavailableError {
+  override readonly code: string = 'rate_limited';
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, retryAfterMs: number | undefined, facts: ErrorFacts = {}) {
+    super(message, facts);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The server gave up on the query: a smaller page may pass. */
+export class ApiTimeoutError extends ApiUnavailableError {
+  override readonly code: string = 'api_timeout';
+}
+
+/** 404: not there, or not there yet; what it means is the caller's knowledge. */
+export class NotFoundError extends EtlError {
+  readonly code = 'not_found';
+}
+
+/** The API will never answer this request (bad parameter, forbidden limit). */
+export class RequestRefusedError extends EtlError {
+  readonly code = 'request_refused';
+}
+
+/** Postgres cannot be reached or is shutting down. */
+export class DatabaseUnavailableError extends EtlError {
+  readonly code = 'database_unavailable';
+  override readonly exitCode = EXIT.tryAgain;
+  override readonly retryable = true;
+}
+
+/** Two transactions met (deadlock, serialization, lock timeout): the same work can be tried at once. */
+export class DatabaseConflictError extends EtlError {
+  readonly code = 'database_conflict';
+  override readonly retryable = true;
+}
+
+/** Postgres answered, and the answer is an error that trying again does not change. */
+export class DatabaseError extends EtlError {
+  readonly code = 'database';
+}
+
+/** The database is not the one that these settings mean: other network, newer schema, too old a server. */
+export class WrongDatabaseError extends EtlError {
+  readonly code = 'wrong_database';
+  override readonly exitCode = EXIT.usage;
+}
+
+/** The lease of a range expired or was taken away: what was read for it must not be written. */
+export class LeaseLostError extends EtlError {
+  readonly code = 'lease_lost';
+  override readonly retryable = true;
+}
+
+/** True for any error thrown because a signal was aborted. */
+export function isAbort(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError');
+}
