@@ -1,0 +1,31 @@
+import { bigint, customType, numeric, text, timestamp } from 'drizzle-orm/pg-core';
+
+/** A logical time or a count of gas: 64 bits, a string in JavaScript, where a number would lose digits. */
+export const int8 = customType<{ data: string; driverData: string }>({ dataType: () => 'bigint' });
+
+/** Unix seconds or another count that fits a JavaScript number. */
+export const count8 = () => bigint({ mode: 'number' });
+
+/** Nanotons, jetton units and other integers without an upper bound. */
+export const amount = () => numeric();
+
+/** A moment of time, written as ISO 8601 text. */
+export const moment = () => timestamp({ withTimezone: true, mode: 'string' });
+
+/** Block time: the column by which stream tables are partitioned, the same name in each of them. */
+export const utime = () => moment().notNull();
+
+/** A 256-bit hash in base64 (44 characters), as the API prints it. */
+export const hash = () => text();
+
+/** A raw account address, `workchain:HEX` in upper case, as the API prints it. */
+export const address = () => text();
+
+/** The row's last change: the one column that differs between two runs. */
+export const loadedAt = () => moment().notNull().defaultNow();
+
+/** Ranges of unix seconds, in Postgres' own text form. */
+export const int8range = customType<{ data: string; driverData: string }>({ dataType: () => 'int8range' });
+export const int8multirange = customType<{ data: string; driverData: string }>({
+  dataType: () => 'int8multirange',
+});

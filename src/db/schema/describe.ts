@@ -1,0 +1,40 @@
+import type { PgTable } from 'drizzle-orm/pg-core';
+
+/** What happens when a row with the same key is there already. */
+type Conflict<Column extends string> =
+  /** The row cannot change: the first one stays. */
+  | { readonly kind: 'keep' }
+  /** The row cannot change, but these members may arrive later than the rest: they are filled where they are null. */
+  | { readonly kind: 'fill'; readonly columns: readonly Column[] }
+  /** The row changes: it is replaced where `by` is not older and something differs. */
+  | { readonly kind: 'newer'; readonly by: Column };
+
+type ColumnsOf<T extends PgTable> = keyof T['$inferSelect'] & string;
+
+interface Facts<Column extends string> {
+  /** What one row is. */
+  readonly comment: string;
+  /** Meaning, unit, source member, and why it may be null: at least 20 characters, no two alike. */
+  readonly columns: Readonly<Record<Column, string>>;
+  /** Columns of the primary key, in its order. */
+  readonly key: readonly Column[];
+  readonly conflict: Conflict<Column>;
+  /** True where the table is range-partitioned by `utime`. */
+  readonly partitioned: boolean;
+}
+
+export type TableFacts = Facts<string>;
+
+const described = new WeakMap<object, TableFacts>();
+
+/** Says of a table what SQL cannot: comments, key, how rows meet, whether it is partitioned. Stands beside the table. */
+export function describe<T extends PgTable>(table: T, facts: Facts<ColumnsOf<T>>): void {
+  described.set(table, facts);
+}
+
+/** Throws where a table was not described: that is a mistake in its file. */
+export function factsOf(table: object): TableFacts {
+  const facts = described.get(table);
+  if (facts === undefined) throw new TypeError('a table without describe(): add it beside the table');
+  return facts;
+}

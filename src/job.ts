@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import type { ZodType } from 'zod';
+import type { Paginator, Params, Position } from './paginator.ts';
+import { readRecord, type Extra } from './record.ts';
+
+/** What of a Drizzle table a job needs to know: the shape of the rows that go in. */
+export interface Table {
+  readonly $inferInsert: object;
+}
+
+export type Tables = Readonly<Record<string, Table>>;
+
+/** The rows that one record becomes, by table. */
+export type RowsOf<T extends Tables> = { readonly [Name in keyof T]?: readonly T[Name]['$inferInsert'][] };
+
+/** Rows by table name, as they are written. */
+export type Rows = Readonly<Record<string, readonly object[] | undefined>>;
+
+interface JobSpec<Cursor, Rec, T extends Tables> {
+  /** One line: what the dataset is. */
+  readonly title: string;
+  /** Chosen by `ETL_DATASETS=core`. */
+  readonly core?: boolean;
+  /** Path below the host, and the parameters that never change. */
+  readonly path: string;
+  readonly params?: Params;
+  /** The member of the response that holds the records. */
+  readonly list: string;
+  readonly paginator: Paginator<Cursor>;
+  /**
+   * The schema of one record: strict, so that members it does not name are noticed. A record that does not fit goes
+   * to quarantine; unknown members go to the row's `extra`.
+   */
+  readonly record: ZodType<Rec>;
+  /** Reads the position of a record, also of one that fails its schema. */
+  readonly position: ZodType<Position>;
+  /** The tables that `rows` fills, by name, the dataset's own first. */
+  readonly tables: T;
+  readonly rows: (record: Rec, extra: Extra) => RowsOf<T>;
+  /** For endpoints that may cut a 200 short: see `Page.joinedUntil`. */
+  readonly joinedUntil?: (records: readonly Rec[]) => number;
+  /** Seconds to keep away from the watermark, where the dataset's source lags behind the chain's. */
+  readonly delay?: number;
+}
+
+/** A record and what became of it. */
+interface Accepted {
+  readonly position: Position;
+  readonly rows: Rows;
+  readonly extra: Extra;
+}
+
+/** A record that its schema refuses: kept whole, told by path and reason. */
+export interface Rejected {
+  readonly position: Position;
+  readonly path: string;
+  readonly reason: string;
+  readonly raw: unknown;
+}
+
+/** A response's records, read. */
+export interface Reading {
+  /** One a record, in the order received. */
+  readonly positions: readonly Position[];
+  readonly accepted: readonly Accepted[];
+  readonly rejected: readonly Rejected[];
+  readonly joinedUntil?: number;
+}
+
+/** A dataset: facts and pure functions. Its name is its file's name in `jobs/`. */
+export interface Job {
+  readonly title: string;
+  readonly core: boolean;
+  readonly path: string;
+  readonly params: Params;
+  readonly list: string;
+  readonly paginator: Paginator<unknown>;
+  readonly tables: Tables;
+  readonly delay: number | undefined;
+  read(records: readonly unknown[]): Reading;
+}
+
+export function defineJob<Cursor, Rec, T extends Tables>(spec: JobSpec<Cursor, Rec, T>): Job {
+  return {
+    title: spec.title,
+    core: spec.core ?? false,
+    path: spec.path,
+    params: spec.params ?? {},
+    list: spec.list,
+    paginator: spec.paginator,
+    tables: spec.tables,
+    delay: spec.delay,
+    read: (records) => readAll(spec, records),
+  };
+}
+
+function readAll<Cursor, Rec, T extends Tables>(
+  spec: JobSpec<Cursor, Rec, T>,
+  raws: readonly unknown[],
+): Reading {
+  const positions = positionsOf(spec.position, raws);
+  const accepted: Accepted[] = [];
+  const rejected: Rejected[] = [];
+  const records: Rec[] = [];
+  for (const [index, raw] of raws.entries()) {
+    const position = positions[index] ?? nowhere(raw, 0);
+    const reading = readRecord(spec.record, raw);
+    if (reading.ok) {
+      records.push(reading.record);
+      accepted.push({ position, rows: spec.rows(reading.record, reading.extra), extra: reading.extra });
+    } else {
+      rejected.push({ position, path: reading.path, reason: reading.reason, raw });
+    }
+  }
+  const joined = spec.joinedUntil?.(records);
+  return { positions, accepted, rejected, ...(joined !== undefined && { joinedUntil: joined }) };
+}
+
+/** A record whose own position cannot be read lies where its neighbour in the page lies: pages come sorted by time. */
+function positionsOf(schema: ZodType<Position>, raws: readonly unknown[]): Position[] {
+  const read = raws.map((raw) => {
+    const position = schema.safeParse(raw);
+    return position.success ? position.data : undefined;
+  });
+  let utime = read.find((position) => position !== undefined)?.utime ?? 0;
+  return read.map((position, index) => {
+    utime = position?.utime ?? utime;
+    return position ?? nowhere(raws[index], utime);
+  });
+}
+
+function nowhere(raw: unknown, utime: number): Position {
+  const id = createHash('sha256').update(String(raw)).digest('base64');
+  return { utime, lt: '0', id };
+}

@@ -1,0 +1,141 @@
+import { UsageError } from './errors.ts';
+
+/** A half-open range `[from, to)` of unix seconds of chain time. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY };
+
+const TIME_FORMS = '2026-11-01, 2026-11, 2026-11-01T10:00Z, unix seconds, -6h, yesterday, now';
+
+/** Seconds of a duration such as `90s`, `5m`, `2h`, `7d`, `1w`. */
+export function parseDuration(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*([smhdw])$/.exec(text.trim());
+  const unit = UNITS[match?.[2] ?? ''];
+  if (match === null || unit === undefined) {
+    throw new UsageError(`"${text}" is not a duration: write it like 90s, 5m, 2h or 7d`);
+  }
+  return Math.round(Number(match[1]) * unit);
+}
+
+/**
+ * Unix seconds of a time in any form that the command line takes. A month or a day means its first second, all in UTC.
+ * `now` is the present in unix seconds.
+ */
+export function parseTime(text: string, now: number): number {
+  const word = text.trim();
+  if (word === 'now') return now;
+  if (word === 'today') return startOfDay(now);
+  if (word === 'yesterday') return startOfDay(now) - DAY;
+  if (/^-\d/.test(word) && /[a-z]$/.test(word)) return now - parseDuration(word.slice(1));
+  if (/^\d{9,11}$/.test(word)) return Number(word);
+  return parseCalendar(word);
+}
+
+function startOfDay(time: number): number {
+  return time - (time % DAY);
+}
+
+/** An ISO 8601 day, month or time; a time without a zone is UTC. */
+function parseCalendar(word: string): number {
+  const match =
+    /^(\d{4})-(\d{2})(?:-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2}))?(Z|[+-]\d{2}:?\d{2})?)?)?$/.exec(word);
+  if (match === null) throw new UsageError(`"${word}" is not a time: write it like ${TIME_FORMS}`);
+  const [, year, month, day = '01', hour = '00', minute = '00', second = '00', zone = 'Z'] = match;
+  const time = Date.parse(
+    `${year}-${month}-${day}T${hour}:${minute}:${second}${zone.replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')}`,
+  );
+  const valid = !Number.isNaN(time) && Number(day) <= daysInMonth(Number(year), Number(month));
+  if (!valid) throw new UsageError(`"${word}" is no day of the calendar`);
+  return Math.floor(time / 1000);
+}
+
+function daysInMonth(year: number, month: number): number {
+  return new Date(Date.UTC(year, month, 0)).getUTCDate();
+}
+
+/** The range of `--from` and `--to`; `to` is exclusive. Throws a UsageError where it would be empty. */
+export function parseRange(from: string, to: string, now: number): Range {
+  const range = { from: parseTime(from, now), to: parseTime(to, now) };
+  if (range.from >= range.to) {
+    throw new UsageError(
+      `--from (${formatTime(range.from)}) must lie before --to (${formatTime(range.to)}), which is exclusive`,
+    );
+  }
+  return range;
+}
+
+/** ISO 8601 in UTC to the second, as the database takes it and people read it. */
+export function formatTime(time: number): string {
+  return new Date(time * 1000).toISOString().replace('.000Z', 'Z');
+}
+
+/** `2026-11-01T00:00:00Z .. 2026-11-02T00:00:00Z` */
+export function formatRange(range: Range): string {
+  return `${formatTime(range.from)} .. ${formatTime(range.to)}`;
+}
+
+/** `3d 4h`, `12m`, `45s`: the two largest units. */
+export function formatDuration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const parts: [number, string][] = [
+    [Math.floor(whole / DAY), 'd'],
+    [Math.floor((whole % DAY) / HOUR), 'h'],
+    [Math.floor((whole % HOUR) / MINUTE), 'm'],
+    [whole % MINUTE, 's'],
+  ];
+  const used = parts.filter(([count]) => count > 0).slice(0, 2);
+  return used.length === 0 ? '0s' : used.map(([count, unit]) => `${count}${unit}`).join(' ');
+}
+
+/** Seconds in all the ranges. */
+export function lengthOf(ranges: readonly Range[]): number {
+  return ranges.reduce((sum, { from, to }) => sum + (to - from), 0);
+}
+
+/** `range` without `holes`; both may be in any order and may overlap. */
+export function subtract(range: Range, holes: readonly Range[]): Range[] {
+  let rest: Range[] = [range];
+  for (const hole of holes) {
+    rest = rest.flatMap(({ from, to }) =>
+      [
+        { from, to: Math.min(to, hole.from) },
+        { from: Math.max(from, hole.to), to },
+      ].filter((part) => part.from < part.to),
+    );
+  }
+  return rest;
+}
+
+/** The part that two ranges share, or undefined. */
+export function intersect(a: Range, b: Range): Range | undefined {
+  const range = { from: Math.max(a.from, b.from), to: Math.min(a.to, b.to) };
+  return range.from < range.to ? range : undefined;
+}
+
+/** Postgres' text of an `int8range`. */
+export function toRangeText(range: Range): string {
+  return `[${range.from},${range.to})`;
+}
+
+/** Postgres' text of an `int8multirange`. */
+export function toMultirangeText(ranges: readonly Range[]): string {
+  return `{${ranges.map(toRangeText).join(',')}}`;
+}
+
+/** Reads `[1,5)` or `{[1,5),[7,9)}`, the canonical text of Postgres' int8 ranges; an unbounded end is ±Infinity. */
+export function parseRangeText(text: string): Range[] {
+  return [...text.matchAll(/\[(-?\d+),(\d*)\)|\(,(\d*)\)/g)].map(([, from, to, only]) => ({
+    from: from === undefined ? -Infinity : Number(from),
+    to: bound(to ?? only),
+  }));
+}
+
+function bound(text: string | undefined): number {
+  return text === undefined || text === '' ? Infinity : Number(text);
+}

@@ -1,0 +1,77 @@
+import type { ZodType } from 'zod';
+
+/** Members of a record that its schema does not name, by dotted path (`description.compute_ph.new_member`). */
+export type Extra = Readonly<Record<string, unknown>>;
+
+/** One record of a response, held against its schema. */
+export type Reading<Rec> =
+  | { readonly ok: true; readonly record: Rec; readonly extra: Extra }
+  | { readonly ok: false; readonly path: string; readonly reason: string };
+
+interface Issue {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  readonly code: string;
+  readonly keys?: readonly string[];
+}
+
+/**
+ * Parses one record with a strict schema. Members that the schema does not name are taken out and returned as `extra`:
+ * the API grew, which is no fault of the record. Any other mismatch is told with its path.
+ */
+export function readRecord<Rec>(schema: ZodType<Rec>, raw: unknown): Reading<Rec> {
+  const first = schema.safeParse(raw);
+  if (first.success) return { ok: true, record: first.data, extra: {} };
+  const grown = first.error.issues.filter(isGrowth);
+  const mismatch = first.error.issues.find((issue) => !isGrowth(issue));
+  if (mismatch !== undefined || grown.length === 0) return refusal(mismatch);
+  const copy = structuredClone(raw);
+  const extra: Record<string, unknown> = {};
+  for (const { path, keys } of grown) {
+    for (const key of keys ?? []) takeOut(copy, [...path, key], extra);
+  }
+  const second = schema.safeParse(copy);
+  return second.success ? { ok: true, record: second.data, extra } : refusal(second.error.issues[0]);
+}
+
+function isGrowth(issue: Issue): boolean {
+  return issue.code === 'unrecognized_keys';
+}
+
+function refusal(issue: Issue | undefined): Reading<never> {
+  return { ok: false, path: dotted(issue?.path ?? []), reason: issue?.message ?? 'does not fit its schema' };
+}
+
+function dotted(path: readonly PropertyKey[]): string {
+  return path.map(String).join('.');
+}
+
+function takeOut(holder: unknown, path: readonly PropertyKey[], into: Record<string, unknown>): void {
+  const parent = path
+    .slice(0, -1)
+    .reduce<unknown>((value, key) => (isObject(value) ? value[key] : undefined), holder);
+  const key = path.at(-1);
+  if (!isObject(parent) || key === undefined) return;
+  into[dotted(path)] = parent[key];
+  Reflect.deleteProperty(parent, key);
+}
+
+function isObject(value: unknown): value is Record<PropertyKey, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** The part of `extra` below `prefix`, with the prefix taken off; null where there is none. */
+export function extraWithin(extra: Extra, prefix: string): Extra | null {
+  const inside = Object.entries(extra).filter(([path]) => path.startsWith(`${prefix}.`));
+  return inside.length === 0
+    ? null
+    : Object.fromEntries(inside.map(([path, value]) => [path.slice(prefix.length + 1), value]));
+}
+
+/** `extra` without what lies below the prefixes; null where nothing is left. */
+export function extraOutside(extra: Extra, prefixes: readonly string[]): Extra | null {
+  const outside = Object.entries(extra).filter(
+    ([path]) => !prefixes.some((prefix) => path.startsWith(`${prefix}.`)),
+  );
+  return outside.length === 0 ? null : Object.fromEntries(outside);
+}
