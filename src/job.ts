@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { stringify } from 'lossless-json';
 import type { ZodType } from 'zod';
 import type { Paginator, Params, Position } from './paginator.ts';
 import { readRecord, type Extra } from './record.ts';
@@ -130,6 +131,6 @@ function positionsOf(schema: ZodType<Position>, raws: readonly unknown[]): Posit
 }
 
 function nowhere(raw: unknown, utime: number): Position {
-  const id = createHash('sha256').update(String(raw)).digest('base64');
+  const id = createHash('sha256').update(stringify(raw) ?? '').digest('base64');
   return { utime, lt: '0', id };
 }

@@ -1,4 +1,4 @@
-import type { ZodType } from 'zod';
+import type { core, ZodType } from 'zod';
 
 /** Members of a record that its schema does not name, by dotted path (`description.compute_ph.new_member`). */
 export type Extra = Readonly<Record<string, unknown>>;
@@ -7,13 +7,6 @@ export type Extra = Readonly<Record<string, unknown>>;
 export type Reading<Rec> =
   | { readonly ok: true; readonly record: Rec; readonly extra: Extra }
   | { readonly ok: false; readonly path: string; readonly reason: string };
-
-interface Issue {
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-  readonly code: string;
-  readonly keys?: readonly string[];
-}
 
 /**
  * Parses one record with a strict schema. Members that the schema does not name are taken out and returned as `extra`:
@@ -28,17 +21,17 @@ export function readRecord<Rec>(schema: ZodType<Rec>, raw: unknown): Reading<Rec
   const copy = structuredClone(raw);
   const extra: Record<string, unknown> = {};
   for (const { path, keys } of grown) {
-    for (const key of keys ?? []) takeOut(copy, [...path, key], extra);
+    for (const key of keys) takeOut(copy, [...path, key], extra);
   }
   const second = schema.safeParse(copy);
   return second.success ? { ok: true, record: second.data, extra } : refusal(second.error.issues[0]);
 }
 
-function isGrowth(issue: Issue): boolean {
+function isGrowth(issue: core.$ZodIssue): issue is core.$ZodIssueUnrecognizedKeys {
   return issue.code === 'unrecognized_keys';
 }
 
-function refusal(issue: Issue | undefined): Reading<never> {
+function refusal(issue: core.$ZodIssue | undefined): Reading<never> {
   return { ok: false, path: dotted(issue?.path ?? []), reason: issue?.message ?? 'does not fit its schema' };
 }
 
