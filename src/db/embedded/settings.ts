@@ -1,0 +1,44 @@
+/** The role that owns the cluster; connection strings use it. */
+export const SUPERUSER = 'postgres';
+
+/** The database that connection strings lead to. */
+export const DATABASE = 'toncenter_etl';
+
+/** Settings of a Postgres server by name, as in postgresql.conf. */
+export type ServerSettings = Readonly<Record<string, string>>;
+
+/**
+ * For a laptop with 8 GB or more that shares them with others. Crash-safe: fsync, full_page_writes and
+ * synchronous_commit keep their defaults (on). `wal_level = minimal` leaves out of the WAL only what replicas would need.
+ */
+const DEFAULTS: ServerSettings = {
+  max_connections: '100',
+  // A query over a table partitioned by month locks every partition and index of it.
+  max_locks_per_transaction: '1024',
+  shared_buffers: '256MB',
+  work_mem: '16MB',
+  maintenance_work_mem: '256MB',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  wal_buffers: '16MB',
+  max_wal_size: '2GB',
+  min_wal_size: '256MB',
+  checkpoint_timeout: '15min',
+  random_page_cost: '1.1',
+  jit: 'off',
+  autovacuum: 'on',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  lc_messages: 'C',
+  log_checkpoints: 'off',
+  log_line_prefix: '%m [%p] ',
+};
+
+/**
+ * The text of postgresql.conf, written anew before each start. What an operator sets with `alter system` stands in
+ * postgresql.auto.conf and wins over it.
+ */
+export function serverConfiguration(overrides: ServerSettings = {}): string {
+  const lines = Object.entries({ ...DEFAULTS, ...overrides }).map(([name, value]) => `${name} = '${value}'`);
+  return `# Written by toncenter-etl at each start. Use ALTER SYSTEM to change a setting for good.\n${lines.join('\n')}\n`;
+}

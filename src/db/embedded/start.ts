@@ -1,0 +1,127 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { open, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Binaries } from './binaries.ts';
+import { CHILD_ENVIRONMENT } from './command.ts';
+import { embeddedFailure } from './failure.ts';
+import { exists, own, readIfThere, writeOwned } from './owned-files.ts';
+import type { Place } from './place.ts';
+import { lifeOf, readPostmaster } from './postmaster.ts';
+import { serverConfiguration, type ServerSettings } from './settings.ts';
+
+interface Start {
+  readonly place: Place;
+  readonly binaries: Binaries;
+  readonly settings: ServerSettings;
+  readonly port: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * How a start ended: `ready`; `port-taken` by another program; `occupied`: another server was faster, or a dead one
+ * still has processes in its shared memory. The last two are worth another try.
+ */
+export type StartResult = 'ready' | 'port-taken' | 'occupied';
+
+const POLL_MS = 10;
+const LOG_LIMIT_BYTES = 1_000_000;
+
+/**
+ * Starts a server and waits until it takes connections, for as long as its recovery lasts. It runs in a session of its
+ * own (Ctrl-C does not reach it) and outlives this process unless it is stopped.
+ * @throws DatabaseError where it ended for a reason that another try does not change.
+ */
+export async function startServer(start: Start): Promise<StartResult> {
+  const { place, settings, signal } = start;
+  await writeOwned(join(place.pgdata, 'postgresql.conf'), serverConfiguration(settings), place.account);
+  const log = await openLog(place);
+  try {
+    const child = await launch(start, log.fd);
+    const failure = await readiness(child, place.pgdata, signal);
+    if (failure === undefined) return 'ready';
+    const words = (await readIfThere(log.path))?.slice(log.offset) ?? '';
+    return judge(words === '' ? failure : words, place.dataDir);
+  } finally {
+    await log.close();
+  }
+}
+
+async function launch({ place, binaries, port }: Start, logFd: number): Promise<ChildProcess> {
+  const args = [
+    '-D',
+    place.pgdata,
+    '-p',
+    String(port),
+    '-c',
+    'listen_addresses=127.0.0.1',
+    '-c',
+    'unix_socket_directories=',
+  ];
+  const child = spawn(binaries.postgres, args, {
+    cwd: '/',
+    detached: true,
+    stdio: ['ignore', logFd, logFd],
+    env: { ...CHILD_ENVIRONMENT, ...(await disownedPid(place.pgdata)) },
+    ...place.account,
+  });
+  child.unref();
+  return child;
+}
+
+/**
+ * Postgres does not start while the process named in postmaster.pid lives, unless that is an ancestor of its own
+ * (pg_ctl names one in this variable). Naming the program that has the dead server's number now lets it go on to its
+ * real check: whether processes of the dead server still use its shared memory.
+ */
+async function disownedPid(pgdata: string): Promise<{ PG_GRANDPARENT_PID?: string }> {
+  const left = await readPostmaster(pgdata);
+  if (left === undefined || (await lifeOf(left.pid, pgdata)) === 'alive') return {};
+  return { PG_GRANDPARENT_PID: String(left.pid) };
+}
+
+/** Undefined when the server is ready, else why it is not. Stops it when `signal` is aborted. */
+async function readiness(
+  child: ChildProcess,
+  pgdata: string,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  let failure: string | undefined;
+  child.once('error', (error) => (failure = error.message));
+  child.once(
+    'exit',
+    (code, killedBy) => (failure ??= `postgres ended with ${killedBy ?? code ?? 'no exit code'}`),
+  );
+  while (failure === undefined) {
+    const found = await readPostmaster(pgdata);
+    if (found?.pid === child.pid && found?.status === 'ready') return undefined;
+    if (signal?.aborted === true) child.kill('SIGINT');
+    await delay(POLL_MS);
+  }
+  signal?.throwIfAborted();
+  return failure;
+}
+
+function judge(words: string, dataDir: string): StartResult {
+  if (/could not (bind|create any TCP)/.test(words)) return 'port-taken';
+  if (/lock file "[^"]*" (already exists|is empty)|shared memory block .* still in use/.test(words))
+    return 'occupied';
+  throw embeddedFailure(`the embedded Postgres in ${dataDir} does not start`, words);
+}
+
+interface Log {
+  readonly path: string;
+  readonly fd: number;
+  /** Where the words of this start begin. */
+  readonly offset: number;
+  close(): Promise<void>;
+}
+
+/** The server's own words. One older file is kept when it has grown. */
+async function openLog({ pgdata, account }: Place): Promise<Log> {
+  const path = join(pgdata, 'server.log');
+  if ((await exists(path)) && (await stat(path)).size > LOG_LIMIT_BYTES) await rename(path, `${path}.1`);
+  const file = await open(path, 'a', 0o600);
+  await own(path, account);
+  return { path, fd: file.fd, offset: (await file.stat()).size, close: () => file.close() };
+}

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs';
+import { request } from 'node:http';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+const PROBE_MS = 2_000;
+const IMAGE = 'postgres:18-alpine';
+
+/** A Postgres in a container, undefined where no Docker engine answers or it cannot get the image. */
+export async function startContainer(): Promise<{ url: string; close(): Promise<void> } | undefined> {
+  if (!(await engineAnswers())) return undefined;
+  try {
+    // Loaded only here: it takes a second.
+    const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
+    const container = await new PostgreSqlContainer(IMAGE)
+      .withCommand([
+        'postgres',
+        '-c',
+        'fsync=off',
+        '-c',
+        'max_connections=200',
+        '-c',
+        'max_locks_per_transaction=1024',
+      ])
+      .start();
+    return {
+      url: container.getConnectionUri(),
+      close: async () => {
+        await container.stop();
+      },
+    };
+  } catch (error) {
+    console.warn(`The tests use the embedded Postgres: no container could be started (${String(error)})`);
+    return undefined;
+  }
+}
+
+/** Asked directly and briefly: an installed `docker` command says nothing about an engine. */
+async function engineAnswers(): Promise<boolean> {
+  for (const target of engines()) if (await ping(target)) return true;
+  return false;
+}
+
+type Engine = { socketPath: string } | { host: string; port: string };
+
+function engines(): Engine[] {
+  const host = process.env['DOCKER_HOST'];
+  if (host !== undefined && host !== '') {
+    const url = new URL(host);
+    if (url.protocol === 'unix:') return [{ socketPath: url.pathname }];
+    return url.protocol === 'tcp:' || url.protocol === 'http:'
+      ? [{ host: url.hostname, port: url.port }]
+      : [];
+  }
+  const runtime = process.env['XDG_RUNTIME_DIR'];
+  return [
+    '/var/run/docker.sock',
+    ...(runtime === undefined ? [] : [join(runtime, 'docker.sock')]),
+    join(homedir(), '.docker', 'run', 'docker.sock'),
+  ]
+    .filter((path) => existsSync(path))
+    .map((socketPath) => ({ socketPath }));
+}
+
+function ping(engine: Engine): Promise<boolean> {
+  return new Promise((resolve) => {
+    const asking = request({ ...engine, path: '/_ping', timeout: PROBE_MS }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    asking.once('timeout', () => asking.destroy());
+    asking.once('error', () => resolve(false));
+    asking.end();
+  });
+}
