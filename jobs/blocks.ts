@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { block } from '../src/api/schemas/block.ts';
+import { requiredSeconds } from '../src/api/schemas/scalar.ts';
+import { block_parents, blocks } from '../src/db/schema/blocks.ts';
+import { defineJob } from '../src/job.ts';
+import { forward } from '../src/paginators/forward.ts';
+import { blockRows } from '../src/rows/block.ts';
+import { blockKey, joinedUntil } from '../src/rows/joined-until.ts';
+
+const position = z
+  .looseObject({
+    workchain: z.number(),
+    shard: z.string(),
+    seqno: z.number(),
+    gen_utime: requiredSeconds,
+    start_lt: z.string().catch('0'),
+  })
+  .transform((raw) => ({ utime: raw.gen_utime, lt: raw.start_lt, id: blockKey(raw) }));
+
+export default defineJob({
+  title: 'Blocks of the masterchain and all shards, with the links to their parents',
+  core: true,
+  path: '/api/v3/blocks',
+  list: 'blocks',
+  // With sort some servers order by time alone, so blocks of one second may come in any order.
+  paginator: forward({ order: 'partial' }),
+  record: block,
+  position,
+  tables: { blocks, block_parents },
+  rows: blockRows,
+  joinedUntil,
+});

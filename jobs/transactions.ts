@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { requiredSeconds } from '../src/api/schemas/scalar.ts';
+import { transaction } from '../src/api/schemas/transaction.ts';
+import { messages } from '../src/db/schema/messages.ts';
+import { transactions } from '../src/db/schema/transactions.ts';
+import { defineJob } from '../src/job.ts';
+import { forward } from '../src/paginators/forward.ts';
+import { transactionRows } from '../src/rows/transaction.ts';
+
+const position = z
+  .looseObject({ now: requiredSeconds, lt: z.string().catch('0'), hash: z.string() })
+  .transform((raw) => ({ utime: raw.now, lt: raw.lt, id: raw.hash }));
+
+export default defineJob({
+  title: 'Transactions of all accounts with all their phases, and their messages',
+  core: true,
+  path: '/api/v3/transactions',
+  params: { x_no_address_book: true, x_no_metadata: true },
+  list: 'transactions',
+  paginator: forward({ order: 'total' }),
+  record: transaction,
+  position,
+  tables: { transactions, messages },
+  rows: transactionRows,
+});
