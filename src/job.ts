@@ -49,6 +49,7 @@ interface Accepted {
   readonly position: Position;
   readonly rows: Rows;
   readonly extra: Extra;
+  readonly raw: unknown;
 }
 
 /** A record that its schema refuses: kept whole, told by path and reason. */
@@ -108,7 +109,7 @@ function readAll<Cursor, Rec, T extends Tables>(
     const reading = readRecord(spec.record, raw);
     if (reading.ok) {
       records.push(reading.record);
-      accepted.push({ position, rows: spec.rows(reading.record, reading.extra), extra: reading.extra });
+      accepted.push({ position, rows: spec.rows(reading.record, reading.extra), extra: reading.extra, raw });
     } else {
       rejected.push({ position, path: reading.path, reason: reading.reason, raw });
     }
@@ -131,6 +132,8 @@ function positionsOf(schema: ZodType<Position>, raws: readonly unknown[]): Posit
 }
 
 function nowhere(raw: unknown, utime: number): Position {
-  const id = createHash('sha256').update(stringify(raw) ?? '').digest('base64');
+  const id = createHash('sha256')
+    .update(stringify(raw) ?? '')
+    .digest('base64');
   return { utime, lt: '0', id };
 }

@@ -73,20 +73,20 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSe
     };
     return handle(place, credentials, await joinOrStart(opening));
   } catch (error) {
-    throw translateFailure(error, intended);
+    throw options.signal?.aborted === true ? error : translateFailure(error, intended);
   }
 }
 
 function handle(
   { dataDir, pgdata }: Place,
   { password }: Credentials,
-  { keeper, server }: Joined,
+  { keeper, port }: Joined,
 ): EmbeddedServer {
   let closing: Promise<void> | undefined;
   return {
-    url: `postgres://${SUPERUSER}:${password}@127.0.0.1:${server.port}/${DATABASE}`,
-    port: server.port,
+    url: `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`,
+    port,
     dataDir,
-    close: () => (closing ??= keeper.leave(() => stopPostmaster(server.pid, pgdata))),
+    close: () => (closing ??= keeper.leave(() => stopPostmaster(pgdata))),
   };
 }

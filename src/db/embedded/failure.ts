@@ -13,7 +13,11 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
   [/read-only file system|EROFS/i, 'Set ETL_DATA_DIR to a directory that can be written to.'],
   [
-    /permission denied|operation not permitted|EACCES|EPERM|wrong ownership|invalid permissions/i,
+    /wrong ownership/i,
+    'Give the directory back to the user that Postgres runs as (`chown -R`), or set ETL_DATA_DIR to a new one.',
+  ],
+  [
+    /permission denied|operation not permitted|EACCES|EPERM|invalid permissions/i,
     'Run it as the user who owns that directory, or set ETL_DATA_DIR to a directory of your own.',
   ],
   [
@@ -28,6 +32,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
     /could not locate a valid checkpoint|invalid checkpoint|invalid data in file|incorrect checksum|PANIC/i,
     'The directory is damaged: restore it from a backup, or move it away and let the data be read again.',
   ],
+  [/ENOENT/, `These binaries need a system with glibc (Alpine has another libc): ${USE_ANOTHER_SERVER}.`],
   [/locale/i, `Run it with LC_ALL=C, or ${USE_ANOTHER_SERVER}.`],
 ];
 

@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
-import { DatabaseUnavailableError, EtlError } from '../../errors.ts';
+import { DatabaseUnavailableError, EtlError, isAbort } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { Binaries } from './binaries.ts';
 import { keepCredentials, type Credentials } from './cluster.ts';
@@ -7,7 +8,7 @@ import { systemErrorCode } from './failure.ts';
 import { joinServer, type Keeper } from './keeper.ts';
 import type { Place } from './place.ts';
 import { freePort, isFree } from './port.ts';
-import { lifeOf, readPostmaster, type Postmaster } from './postmaster.ts';
+import { runningPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
 import type { ServerSettings } from './settings.ts';
 import { startServer } from './start.ts';
 
@@ -25,7 +26,7 @@ export interface Opening {
 
 export interface Joined {
   readonly keeper: Keeper;
-  readonly server: Postmaster;
+  readonly port: number;
 }
 
 /** How long a server may take to answer, or a dead one to leave its shared memory; recovery is not counted. */
@@ -40,21 +41,18 @@ const PASSING = /^(57P0[1-5]|53300|08...|ECONN.*|EPIPE|ETIMEDOUT)$/;
  * only one server into a directory, so whoever starts second finds the first one's and joins it.
  */
 export async function joinOrStart(opening: Opening): Promise<Joined> {
-  const { place, clock, signal, logger } = opening;
+  const { place, clock, signal } = opening;
   const takenPorts = new Set<number>();
   let waitingSince = clock.monotonic();
   let reason: unknown;
   for (;;) {
-    signal?.throwIfAborted();
-    const server = await runningServer(place.pgdata);
-    if (server === undefined) await start(opening, takenPorts);
-    else if (server.status === 'starting') waitingSince = clock.monotonic();
-    else if (server.status === 'ready') {
+    const server = await runningPostmaster(place.pgdata);
+    // What was started is joined before the signal is heard again, so that an abort leaves no server behind.
+    if (server === undefined && (await start(opening, takenPorts))) continue;
+    if (server?.status === 'starting') waitingSince = clock.monotonic();
+    if (server?.status === 'ready') {
       const attempt = await tryToJoin(opening, server);
-      if ('keeper' in attempt) {
-        logger?.debug({ dataDir: place.dataDir, port: server.port }, 'embedded Postgres joined');
-        return attempt;
-      }
+      if ('keeper' in attempt) return attempt;
       reason = attempt.reason;
     }
     if (clock.monotonic() - waitingSince > PATIENCE_MS) throw noAnswer(place, server, reason);
@@ -62,41 +60,36 @@ export async function joinOrStart(opening: Opening): Promise<Joined> {
   }
 }
 
-async function runningServer(pgdata: string): Promise<Postmaster | undefined> {
-  const server = await readPostmaster(pgdata);
-  return server !== undefined && (await lifeOf(server.pid, pgdata)) === 'alive' ? server : undefined;
-}
-
-async function tryToJoin(
-  { place, credentials }: Opening,
-  server: Postmaster,
-): Promise<Joined | { reason: unknown }> {
+async function tryToJoin(opening: Opening, { port }: Postmaster): Promise<Joined | { reason: unknown }> {
+  const { place, credentials, signal, logger } = opening;
   try {
-    const keeper = await joinServer({
-      port: server.port,
-      password: credentials.password,
-      pgdata: place.pgdata,
-    });
-    return { keeper, server };
+    const keeper = await joinServer({ port, password: credentials.password, pgdata: place.pgdata });
+    if (signal?.aborted === true) await keeper.leave(() => stopPostmaster(place.pgdata));
+    signal?.throwIfAborted();
+    logger?.debug({ dataDir: place.dataDir, port }, 'embedded Postgres joined');
+    return { keeper, port };
   } catch (error) {
     const code = systemErrorCode(error);
     // The driver gives a connection that was cut or timed out no code.
-    if (error instanceof EtlError || (code !== undefined && !PASSING.test(code))) throw error;
+    if (error instanceof EtlError || isAbort(error) || (code !== undefined && !PASSING.test(code)))
+      throw error;
     return { reason: error };
   }
 }
 
-/** One attempt; where it fails in passing, the next look at the directory tells what to do. */
-async function start(opening: Opening, takenPorts: Set<number>): Promise<void> {
+/** One attempt, true when the server is ready; where it fails in passing, the next look tells what to do. */
+async function start(opening: Opening, takenPorts: Set<number>): Promise<boolean> {
   const { place, credentials, settings, signal, logger, clock } = opening;
+  signal?.throwIfAborted();
   const port = await choosePort(opening, takenPorts);
   const began = clock.monotonic();
   const result = await startServer({ place, settings, port, signal, binaries: await opening.binaries() });
   if (result === 'port-taken') takenPorts.add(port);
-  if (result !== 'ready') return;
+  if (result !== 'ready') return false;
   if (port !== credentials.port) await keepCredentials(place, { ...credentials, port });
   const ms = Math.round(clock.monotonic() - began);
   logger?.info({ dataDir: place.dataDir, port, ms }, 'embedded Postgres started');
+  return true;
 }
 
 async function choosePort({ port, credentials }: Opening, taken: ReadonlySet<number>): Promise<number> {
@@ -107,18 +100,14 @@ async function choosePort({ port, credentials }: Opening, taken: ReadonlySet<num
   });
 }
 
-function noAnswer(
-  { dataDir }: Place,
-  server: Postmaster | undefined,
-  cause: unknown,
-): DatabaseUnavailableError {
-  const who = server === undefined ? 'a server that was killed' : `the server (process ${server.pid})`;
+function noAnswer(place: Place, server: Postmaster | undefined, cause: unknown): DatabaseUnavailableError {
+  const who = server === undefined ? 'what is left of a killed server' : `the server (process ${server.pid})`;
   return new DatabaseUnavailableError(
-    `${who} holds the embedded database in ${dataDir} and does not answer`,
+    `${who} holds the embedded database in ${place.dataDir} and does not answer`,
     {
       hint:
         server === undefined
-          ? 'Processes of it are still ending: try again in a moment.'
+          ? `Try again in a moment; ${join(place.pgdata, 'server.log')} says what it waits for.`
           : `Try again; if it hangs, end it with \`kill -QUIT ${server.pid}\` (nothing that was committed is lost).`,
       cause,
     },

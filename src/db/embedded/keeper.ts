@@ -53,11 +53,8 @@ export async function joinServer(address: Address): Promise<Keeper> {
   async function rejoin(): Promise<void> {
     for (let attempt = 0; attempt < REJOIN_ATTEMPTS && !left; attempt++) {
       await delay(REJOIN_PAUSE_MS, undefined, { ref: false });
-      const joined = await join().then(
-        () => true,
-        () => false,
-      );
-      if (joined) return;
+      await join().catch(() => undefined);
+      if (session !== undefined) return;
     }
   }
 

@@ -4,7 +4,7 @@ import { DatabaseError } from '../../errors.ts';
 import { canEnter, isRoot, ownerOf, serverAccount } from './account.ts';
 import type { Account } from './command.ts';
 import { exists } from './owned-files.ts';
-import { openShelter, shelterFor } from './shelter.ts';
+import { isTrusted, openShelter, shelterFor } from './shelter.ts';
 
 /** Where a server keeps its data, and as whom it runs. */
 export interface Place {
@@ -22,8 +22,10 @@ export interface Place {
  */
 export async function choosePlace(intended: string, shelters: readonly string[]): Promise<Place> {
   if (!isRoot()) return placeOfUser(intended);
-  const candidates = [intended, ...shelters.map((shelter) => shelterFor(shelter, intended))];
-  for (const dataDir of candidates) {
+  const trusted = await Promise.all(
+    shelters.map(async (shelter) => ((await isTrusted(shelter)) ? [shelter] : [])),
+  );
+  for (const dataDir of [intended, ...trusted.flat().map((shelter) => shelterFor(shelter, intended))]) {
     const pgdata = pgdataOf(dataDir);
     if (await exists(pgdata)) return entered({ dataDir, pgdata, account: await serverAccount(pgdata) });
   }

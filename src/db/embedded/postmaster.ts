@@ -68,9 +68,16 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Asks a server to disconnect everybody, write a checkpoint and end ("fast" shutdown), and waits until it has. */
-export async function stopPostmaster(pid: number, pgdata: string): Promise<void> {
-  if ((await lifeOf(pid, pgdata)) !== 'alive') return;
-  process.kill(pid, 'SIGINT');
-  while ((await lifeOf(pid, pgdata)) === 'alive') await delay(POLL_MS);
+/** The server that runs in a data directory, undefined where none does. */
+export async function runningPostmaster(pgdata: string): Promise<Postmaster | undefined> {
+  const server = await readPostmaster(pgdata);
+  return server !== undefined && (await lifeOf(server.pid, pgdata)) === 'alive' ? server : undefined;
+}
+
+/** Asks the server to disconnect everybody, write a checkpoint and end ("fast" shutdown), and waits until it has. */
+export async function stopPostmaster(pgdata: string): Promise<void> {
+  const server = await runningPostmaster(pgdata);
+  if (server === undefined) return;
+  process.kill(server.pid, 'SIGINT');
+  while ((await lifeOf(server.pid, pgdata)) === 'alive') await delay(POLL_MS);
 }

@@ -7,6 +7,7 @@ import { canEnter } from './account.ts';
 import { binariesIn, type Binaries } from './binaries.ts';
 import { runCommand, type Account } from './command.ts';
 import { systemErrorCode } from './failure.ts';
+import { exists } from './owned-files.ts';
 
 /**
  * Where root keeps what the server's user must reach, when the intended directory or node_modules lie below a
@@ -35,19 +36,25 @@ export async function openShelter(shelters: readonly string[], account: Account)
   );
 }
 
-/** Nobody else may write there: in a public directory another user could have put binaries in place for root. */
 async function refusal(shelter: string, account: Account): Promise<string | undefined> {
   try {
     await mkdir(shelter, { recursive: true, mode: 0o755 });
-    const { uid, mode } = await lstat(shelter).then((found) =>
-      found.isDirectory() ? found : { uid: -1, mode: 0 },
-    );
-    if (uid !== process.getuid?.() || (mode & 0o022) !== 0) return 'belongs to somebody else';
+    if (!(await isTrusted(shelter))) return 'belongs to somebody else';
     await chmod(shelter, 0o755);
     return (await canEnter(account, shelter)) ? undefined : 'is closed to that user';
   } catch (error) {
     return `cannot be made (${systemErrorCode(error) ?? String(error)})`;
   }
+}
+
+/**
+ * Whether a shelter is root's own and nobody else can write there: below a public directory another user could have
+ * put data or binaries in place.
+ */
+export async function isTrusted(shelter: string): Promise<boolean> {
+  if (!(await exists(shelter))) return false;
+  const found = await lstat(shelter);
+  return found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { open, rename, stat } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Binaries } from './binaries.ts';
@@ -25,6 +25,8 @@ interface Start {
 export type StartResult = 'ready' | 'port-taken' | 'occupied';
 
 const POLL_MS = 10;
+/** Far longer than a living server needs to fill its lock file. */
+const EMPTY_LOCK_MS = 2_000;
 const LOG_LIMIT_BYTES = 1_000_000;
 
 /**
@@ -34,6 +36,7 @@ const LOG_LIMIT_BYTES = 1_000_000;
  */
 export async function startServer(start: Start): Promise<StartResult> {
   const { place, settings, signal } = start;
+  await removeEmptyLock(place.pgdata);
   await writeOwned(join(place.pgdata, 'postgresql.conf'), serverConfiguration(settings), place.account);
   const log = await openLog(place);
   try {
@@ -78,6 +81,14 @@ async function disownedPid(pgdata: string): Promise<{ PG_GRANDPARENT_PID?: strin
   const left = await readPostmaster(pgdata);
   if (left === undefined || (await lifeOf(left.pid, pgdata)) === 'alive') return {};
   return { PG_GRANDPARENT_PID: String(left.pid) };
+}
+
+/** A server that died between making its lock file and writing it leaves one that Postgres never passes. */
+async function removeEmptyLock(pgdata: string): Promise<void> {
+  const path = join(pgdata, 'postmaster.pid');
+  if ((await readIfThere(path)) !== '') return;
+  await delay(EMPTY_LOCK_MS);
+  if ((await readIfThere(path)) === '') await rm(path, { force: true });
 }
 
 /** Undefined when the server is ready, else why it is not. Stops it when `signal` is aborted. */

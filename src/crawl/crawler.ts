@@ -1,0 +1,198 @@
+import type { ApiClient, Exchange } from '../api/client.ts';
+import { listOf } from '../api/v3-envelope.ts';
+import type { Clock } from '../clock.ts';
+import type { Dataset } from '../dataset.ts';
+import { commitPage, type PageCommit } from '../db/commit.ts';
+import type { Database } from '../db/database.ts';
+import { cutLease, LEASE_SECONDS, prolongLease, releaseLease, type Lease } from '../db/leases.ts';
+import type { Partitions } from '../db/partitions.ts';
+import { ApiTimeoutError, DatabaseConflictError, LeaseLostError } from '../errors.ts';
+import type { Reading } from '../job.ts';
+import type { Logger } from '../logger.ts';
+import type { Step } from '../paginator.ts';
+import type { Priority } from '../priority.ts';
+import { formatRange, type Range } from '../range.ts';
+import type { Stop } from '../stop.ts';
+import type { Density } from './density.ts';
+import type { PageSize } from './page-size.ts';
+import { refuseLateRows } from './late-rows.ts';
+
+/** Transactions that met are tried again so often before the page is given up. */
+const COMMIT_ATTEMPTS = 6;
+
+/** What was learned of a dataset's pages, shared by all that read it in this process. */
+export interface Tuning {
+  readonly size: PageSize;
+  readonly density: Density;
+}
+
+/** A page that was committed. */
+export interface PageEvent {
+  readonly dataset: string;
+  readonly records: number;
+  /** Seconds of chain time that the page completed. */
+  readonly seconds: number;
+  readonly bytes: number;
+}
+
+export interface CrawlContext {
+  readonly api: ApiClient;
+  readonly database: Database;
+  readonly partitions: Partitions;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly tuning: (dataset: Dataset) => Tuning;
+  readonly onPage: (event: PageEvent) => void;
+}
+
+interface Fetched {
+  readonly reading: Reading;
+  readonly step: Step<unknown>;
+}
+
+/**
+ * Reads a lease to its end: page → rows → commit. Whatever ends it early, what was committed stays, and the rest is
+ * free again.
+ * @throws whatever the API or the database refused, after the lease was given back
+ */
+export async function crawlLease(
+  context: CrawlContext,
+  dataset: Dataset,
+  lease: Lease,
+  priority: Priority,
+  stop: Stop,
+): Promise<void> {
+  const { paginator } = dataset.job;
+  let held = lease;
+  let cursor: unknown = paginator.start(lease.span);
+  const heartbeat = keepAlive(context, lease);
+  try {
+    while (cursor !== undefined && !stop.finishing.aborted) {
+      const page = await fetchPage(context, dataset, cursor, priority, stop.leaving);
+      if (page === undefined) continue;
+      await commitWithPatience(context, toCommit(dataset, held, page));
+      const done = page.value.step.completed ?? page.value.step.saturated;
+      if (done !== undefined) held = { ...held, span: { from: done.to, to: held.span.to } };
+      report(context, dataset, page);
+      cursor = page.value.step.cursor;
+      const share =
+        cursor === undefined || done === undefined ? undefined : shareOf(context, dataset, held.span);
+      if (share !== undefined) {
+        held = await cutLease(context.database, held, share.to);
+        cursor = paginator.start(share);
+      }
+    }
+    context.logger.info({ dataset: dataset.name, range: formatRange(lease.span), priority }, 'lease ended');
+  } catch (error) {
+    if (!(error instanceof LeaseLostError)) throw error;
+    context.logger.warn({ dataset: dataset.name, range: formatRange(held.span) }, 'lease lost');
+  } finally {
+    clearInterval(heartbeat);
+    await releaseLease(context.database, held).catch(() => undefined);
+  }
+}
+
+/** A page that takes long must not cost the lease; one that a frozen process holds does expire. */
+function keepAlive({ database, logger }: CrawlContext, lease: Lease): NodeJS.Timeout {
+  return setInterval(
+    () => {
+      prolongLease(database, lease).catch((error: unknown) => {
+        logger.debug({ dataset: lease.stream.dataset, error: String(error) }, 'lease not prolonged');
+      });
+    },
+    (LEASE_SECONDS * 1000) / 3,
+  );
+}
+
+/** Asks for the next page; undefined where the server ran out of time and a smaller page will be asked for. */
+async function fetchPage(
+  { api, tuning }: CrawlContext,
+  dataset: Dataset,
+  cursor: unknown,
+  priority: Priority,
+  signal: AbortSignal,
+): Promise<Exchange<Fetched> | undefined> {
+  const { job } = dataset;
+  const { size } = tuning(dataset);
+  const paging = job.paginator.request(cursor, size.current());
+  const records = listOf(job.list);
+  try {
+    const exchange = await api.get({
+      path: job.path,
+      params: { ...job.params, ...paging },
+      priority,
+      signal,
+      parse: (body): Fetched => {
+        const reading = refuseLateRows(job.read(records(body)));
+        return { reading, step: job.paginator.next(cursor, { ...reading, size: paging.limit }) };
+      },
+    });
+    size.arrived();
+    return exchange;
+  } catch (error) {
+    if (error instanceof ApiTimeoutError && size.timedOut(paging.limit)) return undefined;
+    throw error;
+  }
+}
+
+function toCommit(
+  dataset: Dataset,
+  lease: Lease,
+  { value, request, bytes, ms, apiVersion }: Exchange<Fetched>,
+): PageCommit {
+  const { accepted, rejected, positions } = value.reading;
+  const { completed, saturated } = value.step;
+  const done = completed ?? saturated;
+  const first = positions[0]?.utime ?? lease.span.from;
+  const last = positions.at(-1)?.utime ?? lease.span.from;
+  return {
+    lease,
+    tables: dataset.job.tables,
+    rows: accepted.map(({ rows }) => rows),
+    ids: accepted.map(({ position }) => position.id),
+    extras: accepted.map(({ extra }) => extra).filter((extra) => Object.keys(extra).length > 0),
+    rejected,
+    done: done && { span: done, outcome: completed === undefined ? 'saturated' : 'covered' },
+    page: {
+      span: { from: first, to: last + 1 },
+      request: `${request.path}?${request.query}`,
+      rows: positions.length,
+      bytes,
+      ms,
+      apiVersion,
+    },
+  };
+}
+
+async function commitWithPatience(
+  { database, partitions, clock }: CrawlContext,
+  commit: PageCommit,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await commitPage(database, partitions, commit);
+      return;
+    } catch (error) {
+      if (!(error instanceof DatabaseConflictError) || attempt >= COMMIT_ATTEMPTS) throw error;
+      await clock.sleep(20 * 2 ** attempt * Math.random());
+    }
+  }
+}
+
+function report({ tuning, onPage, logger }: CrawlContext, dataset: Dataset, page: Exchange<Fetched>): void {
+  const { completed } = page.value.step;
+  const records = page.value.reading.positions.length;
+  if (completed !== undefined) tuning(dataset).density.learn(records, completed);
+  const seconds = completed === undefined ? 0 : completed.to - completed.from;
+  logger.debug(
+    { dataset: dataset.name, records, seconds, bytes: page.bytes, ms: Math.round(page.ms) },
+    'page committed',
+  );
+  onPage({ dataset: dataset.name, records, seconds, bytes: page.bytes });
+}
+
+/** The part of a lease to keep, where it turned out to be far more work than one lease should be. */
+function shareOf({ tuning }: CrawlContext, dataset: Dataset, span: Range): Range | undefined {
+  const seconds = tuning(dataset).density.leaseSeconds();
+  return span.to - span.from > 2 * seconds ? { from: span.from, to: span.from + seconds } : undefined;
+}

@@ -1,0 +1,71 @@
+import { EtlError, LeaseLostError } from '../errors.ts';
+import { recordFailure } from '../db/failures.ts';
+import { refuse } from '../db/refused.ts';
+import type { Stop } from '../stop.ts';
+import { crawlLease, type CrawlContext } from './crawler.ts';
+import type { Assignment } from './planner.ts';
+
+/** How long an idle worker waits before it looks for work again, in milliseconds. */
+const IDLE = 250;
+
+interface CrewOptions {
+  readonly context: CrawlContext;
+  readonly workers: number;
+  readonly stop: Stop;
+  /** The next lease; undefined where nothing is free now. */
+  readonly take: () => Promise<Assignment | undefined>;
+  /** True where the crew waits for new work for ever; else it ends when all is done. */
+  readonly endless: boolean;
+}
+
+/**
+ * Several leases at once, until nothing is left or `stop` says so. One lease that the API refuses for good is set
+ * aside and told; an API or a database that is away ends the crew, and its caller decides.
+ */
+export async function runCrew(options: CrewOptions): Promise<void> {
+  const crew = { busy: 0, failed: false };
+  await Promise.all(Array.from({ length: options.workers }, () => work(options, crew)));
+}
+
+async function work(options: CrewOptions, crew: { busy: number; failed: boolean }): Promise<void> {
+  const { context, stop, take, endless } = options;
+  while (!stop.finishing.aborted && !crew.failed) {
+    crew.busy += 1;
+    const assignment = await attempt(crew, take);
+    if (assignment !== undefined) await attempt(crew, () => carryOut(context, assignment, stop));
+    crew.busy -= 1;
+    if (assignment !== undefined) continue;
+    // A lease in another worker's hands may be cut and leave work for this one.
+    if (!endless && crew.busy === 0) return;
+    await context.clock.sleep(IDLE, stop.finishing).catch(() => undefined);
+  }
+}
+
+async function attempt<T>(crew: { busy: number; failed: boolean }, task: () => Promise<T>): Promise<T> {
+  try {
+    return await task();
+  } catch (error) {
+    crew.failed = true;
+    throw error;
+  }
+}
+
+async function carryOut(
+  context: CrawlContext,
+  { dataset, lease, priority }: Assignment,
+  stop: Stop,
+): Promise<void> {
+  try {
+    await crawlLease(context, dataset, lease, priority, stop);
+  } catch (error) {
+    if (stop.finishing.aborted) return;
+    if (!(error instanceof EtlError) || error instanceof LeaseLostError) throw error;
+    await recordFailure(context.database, lease.stream, error).catch(() => undefined);
+    if (error.retryable || error.exitCode === 2) throw error;
+    context.logger.error(
+      { dataset: dataset.name, code: error.code, reason: error.message },
+      'range set aside',
+    );
+    await refuse(context.database, lease.stream, lease.span, 'failing', error.message);
+  }
+}

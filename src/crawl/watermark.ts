@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import type { ApiClient } from '../api/client.ts';
+import { NotFoundError } from '../errors.ts';
+import { blockKey, contiguousFrom, firstMissing, LinkedBlock, tiles } from './block-links.ts';
+import type { ChainInfo } from './chain-info.ts';
+
+/** Where the first look at a chain begins, in seconds before its newest visible block. */
+const LOOK_BACK = 300;
+const PAGE = 1000;
+/** Seconds before the head that are asked for again, for blocks that become visible out of order. */
+const OVERLAP = 120;
+
+const Blocks = z.object({ blocks: z.array(LinkedBlock) });
+
+/** How far it is safe to read. */
+export interface Watermark {
+  /** No row with an earlier block time can still appear. Unix seconds. */
+  readonly utime: number;
+  /** The masterchain block up to which every earlier one is visible, and its time. */
+  readonly head: { readonly seqno: number; readonly utime: number };
+  /** Why the watermark stands below the newest visible block, where it did not move; for the operator. */
+  readonly waitingFor: string | undefined;
+}
+
+export interface WatermarkReader {
+  /** Asks the API (two requests where the head is near) and returns a watermark that never falls. */
+  read(signal: AbortSignal): Promise<Watermark>;
+}
+
+/**
+ * Masterchain blocks become visible out of order, and a shard's newest blocks are named by nobody yet. Let H be the
+ * last masterchain block up to which seqnos are contiguous. Every block that is not visible yet descends from one of
+ * H's shard tops, and time never falls along a chain: so below the smallest time among those tops nothing can appear,
+ * once all tops and everything below them is there.
+ */
+export function createWatermarkReader(api: ApiClient, info: ChainInfo): WatermarkReader {
+  const known = new Map<string, LinkedBlock>();
+  let settled: ReadonlySet<string> = new Set();
+  let current: Watermark | undefined;
+  const stay = (waitingFor: string): Watermark => {
+    current = { ...(current ?? { utime: 0, head: { seqno: 0, utime: 0 } }), waitingFor };
+    return current;
+  };
+  return {
+    async read(signal) {
+      for (const block of await blocksSince(api, nextLook(current, info), signal))
+        known.set(blockKey(block), block);
+      const seqno = contiguousFrom(current?.head.seqno ?? firstSeqno(known), known.values());
+      if (seqno === (current?.head.seqno ?? 0)) return stay(`masterchain block ${seqno + 1}`);
+      const tops = await shardTops(api, seqno, signal);
+      if (tops === undefined || !tiles(tops)) return stay(`the shard state of masterchain block ${seqno}`);
+      for (const top of tops) known.set(blockKey(top), top);
+      const missing = firstMissing(tops, known, settled);
+      if (missing !== undefined) return stay(`block ${missing}`);
+      settled = new Set(tops.map(blockKey));
+      current = {
+        utime: lowest(tops, current),
+        head: { seqno, utime: headTime(tops) },
+        waitingFor: undefined,
+      };
+      forget(known, current.utime);
+      return current;
+    },
+  };
+}
+
+/** From the watermark on where a block is known to be missing, else only what is new since the last look. */
+function nextLook(current: Watermark | undefined, info: ChainInfo): number {
+  if (current === undefined || current.head.seqno === 0)
+    return Math.max(info.first.utime, info.last.utime - LOOK_BACK);
+  return current.waitingFor?.startsWith('block') === true
+    ? current.utime
+    : Math.max(current.utime, current.head.utime - OVERLAP);
+}
+
+function firstSeqno(known: ReadonlyMap<string, LinkedBlock>): number {
+  const seqnos = [...known.values()].filter(({ workchain }) => workchain === -1).map(({ seqno }) => seqno);
+  return seqnos.length === 0 ? 0 : Math.min(...seqnos);
+}
+
+function lowest(tops: readonly LinkedBlock[], current: Watermark | undefined): number {
+  return Math.max(current?.utime ?? 0, Math.min(...tops.map(({ gen_utime }) => gen_utime)));
+}
+
+function headTime(tops: readonly LinkedBlock[]): number {
+  return Math.max(...tops.map(({ workchain, gen_utime }) => (workchain === -1 ? gen_utime : 0)));
+}
+
+/** All visible blocks from a second on, in pages of closed seconds: each page begins where the last one's end lies. */
+async function blocksSince(api: ApiClient, from: number, signal: AbortSignal): Promise<LinkedBlock[]> {
+  const all: LinkedBlock[] = [];
+  for (let at = from; ;) {
+    const { value } = await api.get({
+      path: '/api/v3/blocks',
+      params: { start_utime: at, sort: 'asc', limit: PAGE, offset: 0 },
+      priority: 'tail',
+      signal,
+      parse: (body) => Blocks.parse(body).blocks,
+    });
+    all.push(...value);
+    const last = value.at(-1)?.gen_utime ?? at;
+    if (value.length < PAGE || last === at) return all;
+    at = last;
+  }
+}
+
+/** Undefined where the block is not there yet: a 404 below the head means later. */
+async function shardTops(
+  api: ApiClient,
+  seqno: number,
+  signal: AbortSignal,
+): Promise<LinkedBlock[] | undefined> {
+  try {
+    const { value } = await api.get({
+      path: '/api/v3/masterchainBlockShardState',
+      params: { seqno },
+      priority: 'tail',
+      signal,
+      parse: (body) => Blocks.parse(body).blocks,
+    });
+    return value;
+  } catch (error) {
+    if (error instanceof NotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** Blocks well below the watermark are never asked for again. */
+function forget(known: Map<string, LinkedBlock>, utime: number): void {
+  for (const [key, block] of known) if (block.gen_utime < utime - LOOK_BACK) known.delete(key);
+}

@@ -1,0 +1,110 @@
+import { sql } from 'drizzle-orm';
+import type { Rejected, Rows, Tables } from '../job.ts';
+import type { Range } from '../range.ts';
+import type { Extra } from '../record.ts';
+import { addCoverage, type Stream } from './coverage.ts';
+import type { Database, Session } from './database.ts';
+import { insertRows, targetOf } from './insert.ts';
+import { holdLease, shortenLease, type Lease } from './leases.ts';
+import type { Partitions } from './partitions.ts';
+import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
+import { forgetRefusals, refuse } from './refused.ts';
+import { rangeParam } from './sql.ts';
+
+/** A second that cannot be read whole is done with too: the lease goes past it, coverage does not. */
+interface Done {
+  readonly span: Range;
+  readonly outcome: 'covered' | 'saturated';
+}
+
+/** One page, read: everything that its commit writes. */
+export interface PageCommit {
+  readonly lease: Lease;
+  readonly tables: Tables;
+  /** Rows of each accepted record. */
+  readonly rows: readonly Rows[];
+  readonly rejected: readonly Rejected[];
+  /** Unknown members of each accepted record that has some. */
+  readonly extras: readonly Extra[];
+  /** Identities of the accepted records. */
+  readonly ids: readonly string[];
+  /** Seconds that are over and done with after this page, a prefix of the lease; undefined where none are yet. */
+  readonly done: Done | undefined;
+  readonly page: PageLog;
+}
+
+export interface PageLog {
+  readonly span: Range;
+  readonly request: string;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly ms: number;
+  readonly apiVersion: string | undefined;
+}
+
+/**
+ * Writes a page's rows and the coverage that they complete in one transaction: after it both are there, or neither.
+ * Writing a page twice changes nothing. Order: the lease (is the range still ours?), rows (tables by name), the lease
+ * shortened, the log, coverage last, because every commit of the dataset waits for that row.
+ * @throws LeaseLostError where the range is no longer ours: nothing was written
+ */
+export async function commitPage(
+  database: Database,
+  partitions: Partitions,
+  commit: PageCommit,
+): Promise<void> {
+  const byTable = gather(commit.tables, commit.rows);
+  for (const [table, rows] of byTable) await partitions.ensure([table], timesOf(rows));
+  await database.transaction(async (session) => {
+    await holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span));
+    for (const [table, rows] of byTable) await insertRows(session, table, rows);
+    await writeOddities(session, commit);
+    await shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from);
+    await logPage(session, commit);
+    if (commit.done !== undefined) await finish(session, commit.lease.stream, commit.done);
+  });
+}
+
+function lastSecond({ to }: Range): Range {
+  return { from: to - 1, to };
+}
+
+async function finish(session: Session, stream: Stream, { span, outcome }: Done): Promise<void> {
+  if (outcome === 'saturated') {
+    const detail = 'more rows of one logical time than the source lets anybody read';
+    await refuse(session, stream, span, 'saturated', detail);
+    return;
+  }
+  await forgetRefusals(session, stream, span);
+  await addCoverage(session, stream, span);
+}
+
+async function writeOddities(session: Session, commit: PageCommit): Promise<void> {
+  const { lease, rejected, extras, ids, page } = commit;
+  if (rejected.length > 0) await quarantineRecords(session, lease.stream, page.request, rejected);
+  await releaseRecords(session, lease.stream, ids);
+  if (extras.length > 0) await countDrift(session, lease.stream.dataset, extras);
+}
+
+async function logPage(session: Session, { lease, page, done }: PageCommit): Promise<void> {
+  const { dataset, scope, pass } = lease.stream;
+  const completed = done?.outcome === 'covered' ? rangeParam(done.span) : sql`null`;
+  await session.run(sql`
+    insert into etl.pages (dataset, scope, pass, span, completed, request, rows, bytes, ms, worker, api_version)
+    values (${dataset}, ${scope}, ${pass}, ${rangeParam(page.span)}, ${completed}, ${page.request}, ${page.rows},
+      ${page.bytes}, ${Math.round(page.ms)}, ${lease.owner}, ${page.apiVersion ?? null})`);
+}
+
+/** Rows of all records by table, tables in the order of their names. */
+function gather(tables: Tables, records: readonly Rows[]): [object, object[]][] {
+  return Object.entries(tables)
+    .map(([name, table]): [object, object[]] => [table, records.flatMap((rows) => rows[name] ?? [])])
+    .filter(([, rows]) => rows.length > 0)
+    .sort(([a], [b]) => (targetOf(a).name < targetOf(b).name ? -1 : 1));
+}
+
+function timesOf(rows: readonly object[]): Set<string> {
+  const times = new Set<string>();
+  for (const row of rows) if ('utime' in row && typeof row.utime === 'string') times.add(row.utime);
+  return times;
+}

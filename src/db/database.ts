@@ -1,0 +1,150 @@
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import type { SQL } from 'drizzle-orm';
+import pg from 'pg';
+import type { ZodType } from 'zod';
+import { WrongDatabaseError } from '../errors.ts';
+import { translate } from './translate.ts';
+
+/** Postgres 14 brought multiranges, on which coverage rests. */
+const OLDEST_SERVER = 140_000;
+
+/**
+ * Said once a transaction, not once a session, so that PgBouncer in transaction mode changes nothing. A frozen process
+ * must not hold a row that all others need, and nobody waits for ever for one that does.
+ */
+const BEGIN = `begin; set local idle_in_transaction_session_timeout = '5s'; set local lock_timeout = '10s'`;
+
+/** What statements run on: the pool (each in its own transaction) or one transaction. */
+export interface Session {
+  /** Runs a statement and parses each row that it returns. */
+  rows<T>(query: SQL, row: ZodType<T>): Promise<T[]>;
+  /** Runs a statement; the number of rows that it touched. */
+  run(query: SQL): Promise<number>;
+}
+
+export interface Database extends Session {
+  /** Host, port and database name: never the password. */
+  readonly label: string;
+  /** Server version as Postgres counts it: 150004 is 15.4. */
+  readonly version: number;
+  /** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. */
+  transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /** Runs `work` with one connection of its own, outside of any transaction: for session locks and migrations. */
+  connection<T>(work: (session: Session, orm: NodePgDatabase) => Promise<T>): Promise<T>;
+  /** Runs text of many statements, as migrations are. */
+  script(text: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface DatabaseOptions {
+  readonly url: string;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string;
+  readonly maxConnections?: number;
+}
+
+/** Connects and checks the server's version. Throws DatabaseUnavailableError or WrongDatabaseError. */
+export async function openDatabase({
+  url,
+  applicationName,
+  maxConnections = 8,
+}: DatabaseOptions): Promise<Database> {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: maxConnections,
+    application_name: applicationName,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+  });
+  // An idle connection that breaks is replaced by the pool; the query that needed it gets its own error.
+  pool.on('error', () => undefined);
+  try {
+    const version = await serverVersion(pool);
+    return assemble(pool, url, version);
+  } catch (error) {
+    await pool.end();
+    throw translate(error);
+  }
+}
+
+async function serverVersion(pool: pg.Pool): Promise<number> {
+  const result = await pool.query<{ server_version_num: string }>('show server_version_num');
+  const version = Number(result.rows[0]?.server_version_num);
+  if (!(version >= OLDEST_SERVER)) {
+    throw new WrongDatabaseError(
+      `this is Postgres ${Math.floor(version / 10_000)}, which has no multiranges`,
+      {
+        hint: 'Use Postgres 14 or newer, or leave DATABASE_URL unset to run the embedded server.',
+      },
+    );
+  }
+  return version;
+}
+
+function assemble(pool: pg.Pool, url: string, version: number): Database {
+  return {
+    label: labelOf(url),
+    version,
+    ...sessionOn(drizzle(pool)),
+    transaction: (work) => withClient(pool, (client) => inTransaction(client, work)),
+    connection: (work) =>
+      withClient(pool, (client) => {
+        const orm = drizzle(client);
+        return work(sessionOn(orm), orm);
+      }),
+    script: (text) =>
+      withClient(pool, async (client) => {
+        await client.query(text);
+      }),
+    close: () => pool.end(),
+  };
+}
+
+function sessionOn(orm: NodePgDatabase): Session {
+  const execute = (query: SQL) =>
+    orm.execute(query).catch((error: unknown) => {
+      throw translate(error);
+    });
+  return {
+    rows: async (query, row) => (await execute(query)).rows.map((raw) => row.parse(raw)),
+    run: async (query) => (await execute(query)).rowCount ?? 0,
+  };
+}
+
+async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw translate(error);
+  });
+  // Without a listener, a connection that breaks while the client waits would end the process.
+  client.on('error', ignore);
+  let broken: boolean | Error = false;
+  try {
+    return await work(client);
+  } catch (error) {
+    const translated = translate(error);
+    broken = translated instanceof Error && 'code' in translated && translated.code !== 'database';
+    throw translated;
+  } finally {
+    client.off('error', ignore);
+    client.release(broken);
+  }
+}
+
+const ignore = () => undefined;
+
+async function inTransaction<T>(client: pg.PoolClient, work: (session: Session) => Promise<T>): Promise<T> {
+  await client.query(BEGIN);
+  try {
+    const result = await work(sessionOn(drizzle(client)));
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch(ignore);
+    throw error;
+  }
+}
+
+function labelOf(url: string): string {
+  const { hostname, port, pathname } = new URL(url);
+  return `${hostname}:${port === '' ? '5432' : port}${pathname}`;
+}

@@ -1,0 +1,132 @@
+import { getTableColumns, is, sql, type SQL } from 'drizzle-orm';
+import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
+import { stringify } from 'lossless-json';
+import type { Session } from './database.ts';
+import { factsOf, type TableFacts } from './schema/describe.ts';
+import { identifiers } from './sql.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** What a statement needs to know of a table, worked out once. */
+interface Target {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly facts: TableFacts;
+  readonly into: SQL;
+  readonly onConflict: SQL;
+}
+
+const targets = new WeakMap<object, Target>();
+
+/**
+ * Inserts rows of one table with one parameter, whatever their number: Postgres unpacks the JSON by itself
+ * (`json_populate_recordset`), which costs the client a tenth of a parameter for each value. Rows are sorted by key, so
+ * that two transactions with common rows wait for each other instead of deadlocking; of rows with the same key the
+ * first counts, its gaps filled from the others.
+ * @returns the number of rows that were new or changed
+ */
+export async function insertRows(session: Session, table: object, rows: readonly object[]): Promise<number> {
+  if (rows.length === 0) return 0;
+  const target = targetOf(table);
+  const unique = [...distinct(target.facts, rows)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+  const names = identifiers(target.columns);
+  return session.run(sql`
+    insert into ${target.into} as t (${names})
+    select ${names} from json_populate_recordset(null::${target.into}, ${toJson(unique)}::json)
+    ${target.onConflict}`);
+}
+
+/** Rows by the text of their key; of equal keys the first, with its `fill` columns filled from later ones. */
+function distinct(facts: TableFacts, rows: readonly object[]): Map<string, Row> {
+  const byKey = new Map<string, Row>();
+  for (const row of rows.map(toRow)) {
+    const key = facts.key.map((column) => String(row[column])).join('|');
+    const first = byKey.get(key);
+    byKey.set(key, first === undefined ? row : merge(facts, first, row));
+  }
+  return byKey;
+}
+
+function toRow(row: object): Row {
+  return { ...row };
+}
+
+function merge({ conflict }: TableFacts, first: Row, later: Row): Row {
+  if (conflict.kind === 'keep') return first;
+  if (conflict.kind === 'newer') return compare(later[conflict.by], first[conflict.by]) >= 0 ? later : first;
+  const filled = conflict.columns.filter((column) => isAbsent(first[column]) && !isAbsent(later[column]));
+  return filled.length === 0
+    ? first
+    : { ...first, ...Object.fromEntries(filled.map((column) => [column, later[column]])) };
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === null || value === undefined;
+}
+
+/** Digit strings by their number, times by their text. */
+function compare(a: unknown, b: unknown): number {
+  const [x, y] = [String(a), String(b)];
+  return x.length - y.length || (x < y ? -1 : x > y ? 1 : 0);
+}
+
+/** JSON.stringify refuses what a JavaScript number cannot hold; such pages are rare and take the slower way. */
+function toJson(rows: readonly Row[]): string {
+  try {
+    return JSON.stringify(rows);
+  } catch {
+    return stringify(rows) ?? '[]';
+  }
+}
+
+/** Throws a TypeError for anything but a described Drizzle table. */
+export function targetOf(table: object): Target {
+  const known = targets.get(table);
+  if (known !== undefined) return known;
+  if (!is(table, PgTable)) throw new TypeError('not a Drizzle table');
+  const { name, schema } = getTableConfig(table);
+  const into = sql`${sql.identifier(schema ?? 'public')}.${sql.identifier(name)}`;
+  const facts = factsOf(table);
+  const columns = Object.values(getTableColumns(table))
+    .filter(isWritten)
+    .map((column) => column.name);
+  const target = { name, columns, facts, into, onConflict: onConflict(facts, columns) };
+  targets.set(table, target);
+  return target;
+}
+
+/** Generated columns cannot be written; those with a default would become null, for JSON lacks them. */
+function isWritten(column: PgColumn): boolean {
+  return column.generated === undefined && column.generatedIdentity === undefined && !column.hasDefault;
+}
+
+function onConflict({ conflict, key }: TableFacts, columns: readonly string[]): SQL {
+  const target = sql`on conflict (${identifiers(key)})`;
+  if (conflict.kind === 'keep') return sql`${target} do nothing`;
+  if (conflict.kind === 'fill') {
+    const gaps = conflict.columns.map(
+      (name) => sql`t.${sql.identifier(name)} is null and excluded.${sql.identifier(name)} is not null`,
+    );
+    return sql`${target} do update set ${assignments(conflict.columns, fill)}, loaded_at = default where ${sql.join(gaps, sql` or `)}`;
+  }
+  const rest = columns.filter((name) => !key.includes(name));
+  const by = sql.identifier(conflict.by);
+  const [stored, sent] = [tuple('t', rest), tuple('excluded', rest)];
+  return sql`${target} do update set ${assignments(rest, replace)}, loaded_at = default
+    where excluded.${by} >= t.${by} and ${stored} is distinct from ${sent}`;
+}
+
+function assignments(columns: readonly string[], value: (name: string) => SQL): SQL {
+  return sql.join(
+    columns.map((name) => sql`${sql.identifier(name)} = ${value(name)}`),
+    sql`, `,
+  );
+}
+
+const fill = (name: string) => sql`coalesce(t.${sql.identifier(name)}, excluded.${sql.identifier(name)})`;
+const replace = (name: string) => sql`excluded.${sql.identifier(name)}`;
+
+function tuple(alias: string, columns: readonly string[]): SQL {
+  const names = columns.map((name) => sql`${sql.identifier(alias)}.${sql.identifier(name)}`);
+  return sql`(${sql.join(names, sql`, `)})`;
+}

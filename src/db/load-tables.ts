@@ -1,0 +1,20 @@
+import { readdir } from 'node:fs/promises';
+import { is } from 'drizzle-orm';
+import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
+
+const FOLDER = new URL('./schema/', import.meta.url);
+
+/** Every table that a file in `schema/` exports, by name. There is no list to extend. */
+export async function loadTables(): Promise<PgTable[]> {
+  const files = (await readdir(FOLDER)).filter((file) => /\.[jt]s$/.test(file)).sort();
+  const modules = await Promise.all(files.map((file) => importModule(new URL(file, FOLDER))));
+  const tables = modules
+    .flatMap((module): unknown[] => Object.values(module))
+    .filter((value) => is(value, PgTable));
+  return tables.sort((a, b) => (getTableConfig(a).name < getTableConfig(b).name ? -1 : 1));
+}
+
+async function importModule(url: URL): Promise<object> {
+  const module: unknown = await import(url.href);
+  return typeof module === 'object' && module !== null ? module : {};
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { getTableColumns, sql } from 'drizzle-orm';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { migrate as applyPending } from 'drizzle-orm/node-postgres/migrator';
+import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
+import { z } from 'zod';
+import { WrongDatabaseError } from '../errors.ts';
+import { packageRoot } from '../package.ts';
+import type { Database, Session } from './database.ts';
+import { loadTables } from './load-tables.ts';
+import { factsOf } from './schema/describe.ts';
+
+const FOLDER = join(packageRoot, 'migrations');
+const LOCK = sql`hashtextextended('toncenter-etl/migrate', 0)`;
+const HISTORY = { migrationsFolder: FOLDER, migrationsSchema: 'etl', migrationsTable: 'migrations' };
+
+/**
+ * Brings the database to this program's schema: pending migrations in order, then the repeatable part (functions,
+ * views, comments) as a whole if it has changed. One process at a time; the others wait.
+ * @throws WrongDatabaseError where a newer program has migrated the database already
+ */
+export async function migrate(database: Database): Promise<void> {
+  const repeatable = await repeatableScript();
+  const digest = createHash('sha256').update(repeatable).digest('hex');
+  await database.connection(async (session, orm) => {
+    await session.run(sql`select pg_advisory_lock(${LOCK})`);
+    try {
+      await refuseNewer(session);
+      await applyPending(orm, HISTORY);
+      if ((await appliedDigest(session)) === digest) return;
+      await database.script(repeatable);
+      await session.run(sql`
+        insert into etl.settings (name, value) values ('repeatable', jsonb_build_object('sha256', ${digest}::text))
+        on conflict (name) do update set value = excluded.value, updated_at = default`);
+    } finally {
+      await session.run(sql`select pg_advisory_unlock(${LOCK})`);
+    }
+  });
+}
+
+/** Drizzle compares times only; a database from a newer program would look migrated. */
+async function refuseNewer(session: Session): Promise<void> {
+  const [history] = await session.rows(
+    sql`select to_regclass('etl.migrations') is not null as there`,
+    z.object({ there: z.boolean() }),
+  );
+  if (history?.there !== true) return;
+  const known = new Set(readMigrationFiles(HISTORY).map(({ hash }) => hash));
+  const applied = await session.rows(sql`select hash from etl.migrations`, z.object({ hash: z.string() }));
+  if (applied.some(({ hash }) => !known.has(hash))) {
+    throw new WrongDatabaseError(
+      'the database has a schema that this version of toncenter-etl does not know',
+      {
+        hint: 'Use the version of toncenter-etl that migrated it last, or a newer one.',
+      },
+    );
+  }
+}
+
+async function appliedDigest(session: Session): Promise<string | undefined> {
+  const [row] = await session.rows(
+    sql`select value->>'sha256' as digest from etl.settings where name = 'repeatable'`,
+    z.object({ digest: z.string() }),
+  );
+  return row?.digest;
+}
+
+/** Functions and views as they are kept in SQL, and a comment for every table and column. */
+async function repeatableScript(): Promise<string> {
+  const functions = await readFile(join(FOLDER, 'repeatable.sql'), 'utf8');
+  const comments = (await loadTables()).flatMap(commentsOf);
+  return ['begin;', functions, ...comments, 'commit;'].join('\n');
+}
+
+function commentsOf(table: PgTable): string[] {
+  const { schema, name } = getTableConfig(table);
+  const { comment, columns } = factsOf(table);
+  const title = `"${schema ?? 'public'}"."${name}"`;
+  const columnComments = Object.values(getTableColumns(table)).map(
+    (column) => `comment on column ${title}."${column.name}" is ${literal(columns[column.name] ?? '')};`,
+  );
+  return [`comment on table ${title} is ${literal(comment)};`, ...columnComments];
+}
+
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

@@ -1,0 +1,19 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+
+/** The directory of package.json: the same from the sources and from the built files. */
+export const packageRoot = findRoot(dirname(fileURLToPath(import.meta.url)));
+
+/** Version of this program, as package.json says. */
+export const version = z
+  .object({ version: z.string() })
+  .parse(JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'))).version;
+
+function findRoot(directory: string): string {
+  if (existsSync(join(directory, 'package.json'))) return directory;
+  const parent = dirname(directory);
+  if (parent === directory) throw new Error('package.json is missing beside the program');
+  return findRoot(parent);
+}
