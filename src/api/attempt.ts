@@ -1,0 +1,110 @@
+import type { Budget } from '../budget.ts';
+import type { Clock } from '../clock.ts';
+import { BadResponseError, EtlError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { Priority } from '../priority.ts';
+import type { Attempt, Exchange } from './exchange.ts';
+import { parseJson } from './parse-json.ts';
+import type { Prepared } from './prepare.ts';
+import { summary } from './reason.ts';
+import type { StatsRecorder } from './stats.ts';
+import { errorOfStatus } from './status.ts';
+import type { Answer, AnswerHead, Transport } from './transport.ts';
+import { openEnvelope } from './v2.ts';
+
+/** What every attempt needs. */
+export interface Chain {
+  readonly transport: Transport;
+  readonly budget: Budget;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly recorder: StatsRecorder;
+  readonly host: string;
+  readonly apiKey: string | undefined;
+  readonly onExchange: ((attempt: Attempt) => void) | undefined;
+}
+
+/** A prepared request and how its answer is read. */
+export interface Call<T> extends Prepared {
+  readonly priority: Priority;
+  readonly parse: (body: unknown) => T;
+  /** True where the body is v2's envelope and `parse` reads its result. */
+  readonly envelope: boolean;
+}
+
+/** One attempt: a slot, a send, the status, the body. Throws what `transport`, `errorOfStatus` and the parsers throw. */
+export async function attempt<T>(
+  chain: Chain,
+  call: Call<T>,
+  number: number,
+  signal: AbortSignal,
+): Promise<Exchange<T>> {
+  await chain.budget.take(call.priority, signal);
+  const sentAt = chain.clock.monotonic();
+  const elapsed = () => chain.clock.monotonic() - sentAt;
+  chain.recorder.add(call.priority, 'requests', 1);
+  const answer = await chain.transport.send(call.outgoing, signal, (head) =>
+    tell(chain, call, head, elapsed()),
+  );
+  record(chain, call, answer, { attempt: number, ms: elapsed() });
+  if (answer.status !== 200) throw refusalOf(chain, call, answer, answer.status);
+  const value = read(chain, call, answer);
+  const { path, query } = call;
+  const { status, bytes, apiVersion } = answer;
+  return { value, request: { path, query }, status, bytes, ms: elapsed(), attempts: number, apiVersion };
+}
+
+/** Tells the budget as soon as the status is known, so that a 429 stops the others before its body is read. */
+async function tell<T>(chain: Chain, call: Call<T>, head: AnswerHead, elapsedMs: number): Promise<void> {
+  if (head.status === 429) chain.recorder.add(call.priority, 'refused', 1);
+  if (head.status === 429 || (head.status >= 500 && head.retryAfterMs !== undefined)) {
+    await chain.budget.refused(head.retryAfterMs);
+  } else {
+    await chain.budget.succeeded(elapsedMs);
+  }
+}
+
+function record<T>(
+  chain: Chain,
+  { path, priority }: Call<T>,
+  { status, bytes }: Answer,
+  { attempt: number, ms }: { attempt: number; ms: number },
+): void {
+  const fields: Attempt = { path, priority, status, ms: Math.round(ms), bytes, attempt: number };
+  chain.recorder.add(priority, 'bytes', bytes);
+  chain.logger.debug(fields, 'request');
+  chain.onExchange?.(fields);
+}
+
+/** A server may repeat a key that it does not like; nothing of its text goes further with the key in it. */
+function refusalOf<T>(chain: Chain, call: Call<T>, answer: Answer, status: number): EtlError {
+  return errorOfStatus({
+    status,
+    body: withoutKey(chain, answer.text),
+    label: call.outgoing.label,
+    path: call.path,
+    host: chain.host,
+    retryAfterMs: answer.retryAfterMs,
+  });
+}
+
+function read<T>(chain: Chain, call: Call<T>, answer: Answer): T {
+  try {
+    const body = parseJson(answer.text);
+    if (!call.envelope) return call.parse(body);
+    const opened = openEnvelope(body);
+    if (!opened.ok) throw refusalOf(chain, call, answer, opened.status);
+    return call.parse(opened.result);
+  } catch (error) {
+    if (error instanceof EtlError && !(error instanceof BadResponseError)) throw error;
+    const reason = withoutKey(chain, summary(error));
+    // No cause: a ZodError prints every issue of a page.
+    throw new BadResponseError(`${call.outgoing.label}: the answer is not the endpoint's: ${reason}`, {
+      hint: 'A proxy may answer for the API, or the API has changed: look at the answer with curl.',
+    });
+  }
+}
+
+function withoutKey({ apiKey }: Chain, text: string): string {
+  return apiKey === undefined ? text : text.replaceAll(apiKey, '[key]');
+}

@@ -1,0 +1,146 @@
+import type { Budget } from '../budget.ts';
+import type { Clock } from '../clock.ts';
+import { ApiTimeoutError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { Params } from '../paginator.ts';
+import type { Priority } from '../priority.ts';
+import { attempt, type Call, type Chain } from './attempt.ts';
+import type { Attempt, Exchange } from './exchange.ts';
+import { linkSignals } from './link-signals.ts';
+import { createPreparer, readBaseUrl } from './prepare.ts';
+import { createRequestQueue, TAIL_LANES } from './queue.ts';
+import { summary } from './reason.ts';
+import { retryDelay } from './retry.ts';
+import { createStats, type Stats } from './stats.ts';
+import { createTransport } from './transport.ts';
+
+export interface ApiClientOptions {
+  /** Scheme, host and perhaps a path before `/api`: `https://toncenter.com`. */
+  readonly baseUrl: string;
+  /** Sent as header `X-API-Key`, and found nowhere else. */
+  readonly apiKey?: string | undefined;
+  readonly budget: Budget;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** From 0 to 1, for the jitter between attempts. */
+  readonly random?: () => number;
+  /** For a whole request, from send to the last byte. Default 30 s. */
+  readonly timeoutMs?: number;
+  /** Attempts while the API is away, before its error is thrown; Infinity for a daemon. Default 6. */
+  readonly maxAttempts?: number;
+  /** Requests under way at once; the budget decides how often one begins. Default 16. */
+  readonly concurrency?: number;
+  /** Ends every request. */
+  readonly signal?: AbortSignal | undefined;
+  readonly userAgent?: string;
+  /** How v2 methods are called. Default `rest`. */
+  readonly v2Transport?: 'rest' | 'jsonRpc';
+  /** Told of each attempt that was answered. Must not throw. */
+  readonly onExchange?: (attempt: Attempt) => void;
+}
+
+interface RequestOptions<T> {
+  readonly params?: Params;
+  /** Reads the body (of v2: the result). What it throws makes the answer a BadResponseError, which is tried again. */
+  readonly parse: (body: unknown) => T;
+  readonly priority: Priority;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface GetRequest<T> extends RequestOptions<T> {
+  /** Path below the host: `/api/v3/blocks`. */
+  readonly path: string;
+}
+
+export interface CallRequest<T> extends RequestOptions<T> {
+  /** A v2 method: `getTransactions`. */
+  readonly method: string;
+}
+
+/** The one way to the API. Its methods throw the API errors of `errors.ts`, or the reason of an aborted signal. */
+export interface ApiClient {
+  get<T>(request: GetRequest<T>): Promise<Exchange<T>>;
+  /** Calls a v2 method and parses the `result` of its envelope. */
+  call<T>(request: CallRequest<T>): Promise<Exchange<T>>;
+  readonly stats: Stats;
+  /** Ends what is under way, which then rejects with an AbortError, and closes the connections. */
+  close(): Promise<void>;
+}
+
+const MAX_ATTEMPTS = 6;
+const LANES = 16;
+
+/**
+ * The chain that a request goes through, in this order:
+ *
+ * 1. queue: a lane by priority, tail > repair > backfill > refresh (queue.ts)
+ * 2. retry: as long as it makes sense (retry.ts); outside the budget, so that every attempt pays
+ * 3. budget: a slot, the more urgent first (budget.ts; rate.ts for one process)
+ * 4. send: at once, with one deadline for the whole (transport.ts)
+ * 5. status: what is not 200 becomes an error (status.ts); a 429 slows everybody
+ * 6. parse: JSON without loss (parse-json.ts), v2's envelope (v2.ts), the caller's `parse`
+ *
+ * The key is in no URL, log record, error or exchange.
+ */
+export function createApiClient(options: ApiClientOptions): ApiClient {
+  const { clock, logger, budget, concurrency = LANES, v2Transport = 'rest' } = options;
+  const base = readBaseUrl(options.baseUrl);
+  const queue = createRequestQueue(concurrency);
+  const recorder = createStats();
+  const closing = new AbortController();
+  const transport = createTransport({ origin: base.origin, connections: concurrency + TAIL_LANES, clock });
+  const chain: Chain = {
+    transport,
+    budget,
+    clock,
+    logger,
+    recorder,
+    host: base.host,
+    apiKey: options.apiKey,
+    onExchange: options.onExchange,
+  };
+  const run = async <T>(call: Call<T>, signal: AbortSignal | undefined): Promise<Exchange<T>> => {
+    const link = linkSignals(closing.signal, options.signal, signal);
+    try {
+      return await queue.run(call.priority, link.signal, () => persist(chain, options, call, link.signal));
+    } finally {
+      link.release();
+    }
+  };
+  const prepare = createPreparer({ ...options, prefix: base.prefix });
+  return {
+    get: async (request) => run({ ...request, ...prepare.get(request), envelope: false }, request.signal),
+    call: async (request) =>
+      run({ ...request, ...prepare[v2Transport](request), envelope: true }, request.signal),
+    stats: recorder.stats,
+    close: async () => {
+      closing.abort(new DOMException('The API client was closed', 'AbortError'));
+      await transport.close();
+    },
+  };
+}
+
+/** Makes attempts until one succeeds or another makes no sense. */
+async function persist<T>(
+  chain: Chain,
+  { random = Math.random, maxAttempts = MAX_ATTEMPTS }: ApiClientOptions,
+  call: Call<T>,
+  signal: AbortSignal,
+): Promise<Exchange<T>> {
+  let timeouts = 0;
+  for (let number = 1; ; number += 1) {
+    try {
+      return await attempt(chain, call, number, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ApiTimeoutError) timeouts += 1;
+      const waitMs = retryDelay({ error, attempt: number, timeouts, maxAttempts, random: random() });
+      if (waitMs === undefined) throw error;
+      const fields = { path: call.path, priority: call.priority, attempt: number, reason: summary(error) };
+      chain.logger.warn({ ...fields, waitMs: Math.round(waitMs) }, 'request failed, trying again');
+      chain.recorder.add(call.priority, 'retries', 1);
+      await chain.clock.sleep(waitMs, signal);
+    }
+  }
+}

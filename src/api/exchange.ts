@@ -1,0 +1,28 @@
+import type { Priority } from '../priority.ts';
+
+/** A request that was answered, and the answer. */
+export interface Exchange<T> {
+  readonly value: T;
+  /** As it was sent; the key travels in a header and is never part of it. */
+  readonly request: { readonly path: string; readonly query: string };
+  readonly status: number;
+  /** Bytes of the body as it came over the wire, mostly compressed. */
+  readonly bytes: number;
+  /** From the send of the last attempt until its body was read and parsed. */
+  readonly ms: number;
+  /** Attempts made, at least 1. */
+  readonly attempts: number;
+  /** The server's `X-API-Version`: 1.2.x and 1.3.x differ in what they answer. */
+  readonly apiVersion: string | undefined;
+}
+
+/** One attempt that brought an answer, of any status: for logs and metrics. */
+export interface Attempt {
+  readonly path: string;
+  readonly priority: Priority;
+  readonly status: number;
+  readonly ms: number;
+  readonly bytes: number;
+  /** 1 for the first. */
+  readonly attempt: number;
+}

@@ -1,0 +1,107 @@
+import { UsageError } from '../errors.ts';
+import type { Params } from '../paginator.ts';
+import { toQuery } from './query.ts';
+import { ACCEPT_ENCODING, type Outgoing } from './transport.ts';
+
+/** A request of which everything is computed that can be before its slot. */
+export interface Prepared {
+  readonly path: string;
+  readonly query: string;
+  readonly outgoing: Outgoing;
+}
+
+interface Wish {
+  readonly params?: Params;
+  readonly timeoutMs?: number | undefined;
+}
+
+interface Preparer {
+  get(wish: Wish & { readonly path: string }): Prepared;
+  /** A v2 method over GET. */
+  rest(wish: Wish & { readonly method: string }): Prepared;
+  /** A v2 method over POST to `jsonRPC`; told by the path and query that the same call has over GET. */
+  jsonRpc(wish: Wish & { readonly method: string }): Prepared;
+}
+
+interface PreparerOptions {
+  /** Path before `/api`, without a slash at its end. */
+  readonly prefix: string;
+  readonly apiKey?: string | undefined;
+  readonly userAgent?: string;
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 30_000;
+
+export function createPreparer({
+  prefix,
+  apiKey,
+  userAgent,
+  timeoutMs = TIMEOUT_MS,
+}: PreparerOptions): Preparer {
+  const headers: Readonly<Record<string, string>> = {
+    accept: 'application/json',
+    'accept-encoding': ACCEPT_ENCODING,
+    'user-agent': userAgent ?? 'toncenter-etl',
+    ...(apiKey !== undefined && { 'x-api-key': checkedKey(apiKey) }),
+  };
+  const get: Preparer['get'] = ({ path, params = {}, timeoutMs: own = timeoutMs }) => {
+    const query = toQuery(params);
+    const target = `${prefix}${path}${query === '' ? '' : `?${query}`}`;
+    const label = `GET ${path}`;
+    return {
+      path,
+      query,
+      outgoing: { method: 'GET', target, headers, body: undefined, label, timeoutMs: own },
+    };
+  };
+  return {
+    get,
+    rest: ({ method, ...wish }) => get({ ...wish, path: pathOf(method) }),
+    jsonRpc: ({ method, params = {}, timeoutMs: own = timeoutMs }) => ({
+      path: pathOf(method),
+      query: toQuery(params),
+      outgoing: {
+        method: 'POST',
+        target: `${prefix}${pathOf('jsonRPC')}`,
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: '1', method, params }),
+        label: `POST ${pathOf('jsonRPC')} ${method}`,
+        timeoutMs: own,
+      },
+    }),
+  };
+}
+
+function pathOf(method: string): string {
+  return `/api/v2/${method}`;
+}
+
+function checkedKey(key: string): string {
+  // Anything else would be refused by the HTTP layer, whose message might repeat it.
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new UsageError('The API key holds characters that no key has', { hint: 'Check TONCENTER_API_KEY.' });
+}
+
+interface BaseUrl {
+  readonly origin: string;
+  readonly host: string;
+  readonly prefix: string;
+}
+
+/** Takes the base URL of the API apart. Its messages do not repeat it: it may hold what belongs nowhere. */
+export function readBaseUrl(text: string): BaseUrl {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new UsageError('The base URL of the API is no http(s) URL', { hint: BASE_URL_HINT });
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '') {
+    throw new UsageError('The base URL of the API may hold neither a query nor a password', {
+      hint: BASE_URL_HINT,
+    });
+  }
+  return { origin: url.origin, host: url.host, prefix: url.pathname.replace(/\/+$/, '') };
+}
+
+const BASE_URL_HINT =
+  'Set TONCENTER_NETWORK to mainnet, testnet, demo or a URL like https://toncenter.com; a key goes to TONCENTER_API_KEY.';

@@ -1,0 +1,57 @@
+import { PRIORITIES, type Priority } from '../priority.ts';
+
+/** What was sent and received since the client was made. */
+export interface Counters {
+  /** Attempts that were sent, each of which the server counts. */
+  readonly requests: number;
+  /** Of these: refused for the rate (429). */
+  readonly refused: number;
+  /** Attempts that were made because an earlier one of the same request failed. */
+  readonly retries: number;
+  /** Bytes of bodies as they came over the wire, mostly compressed. */
+  readonly bytes: number;
+}
+
+/** The counters in all and by priority; live, not a copy. */
+export interface Stats extends Counters {
+  readonly byPriority: Readonly<Record<Priority, Counters>>;
+}
+
+/** The writing side of `Stats`. */
+export interface StatsRecorder {
+  readonly stats: Stats;
+  add(priority: Priority, counter: keyof Counters, by: number): void;
+}
+
+export function createStats(): StatsRecorder {
+  const byPriority = { tail: zero(), repair: zero(), backfill: zero(), refresh: zero() } satisfies Record<
+    Priority,
+    Counters
+  >;
+  const sum = (counter: keyof Counters) =>
+    PRIORITIES.reduce((total, priority) => total + byPriority[priority][counter], 0);
+  return {
+    stats: {
+      byPriority,
+      get requests() {
+        return sum('requests');
+      },
+      get refused() {
+        return sum('refused');
+      },
+      get retries() {
+        return sum('retries');
+      },
+      get bytes() {
+        return sum('bytes');
+      },
+    },
+    add: (priority, counter, by) => {
+      byPriority[priority][counter] += by;
+    },
+  };
+}
+
+function zero() {
+  return { requests: 0, refused: 0, retries: 0, bytes: 0 };
+}

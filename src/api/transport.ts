@@ -1,0 +1,207 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { Agent, type Dispatcher } from 'undici';
+import type { Clock } from '../clock.ts';
+import { ApiTimeoutError, ApiUnavailableError, BadResponseError } from '../errors.ts';
+import { linkSignals } from './link-signals.ts';
+import { retryAfterMs } from './retry-after.ts';
+
+/** A request, ready to go out: nothing is left to be computed between the slot and the send. */
+export interface Outgoing {
+  readonly method: 'GET' | 'POST';
+  /** Path and query as they are sent. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  /** For messages: `GET /api/v3/blocks`. */
+  readonly label: string;
+  readonly timeoutMs: number;
+}
+
+/** The status line and headers of an answer, known before its body. */
+export interface AnswerHead {
+  readonly status: number;
+  readonly retryAfterMs: number | undefined;
+  readonly apiVersion: string | undefined;
+}
+
+export interface Answer extends AnswerHead {
+  /** The decoded body; of an answer that is not 200, empty where it was cut off. */
+  readonly text: string;
+  /** Bytes of the body as it came over the wire. */
+  readonly bytes: number;
+}
+
+interface TransportOptions {
+  readonly origin: string;
+  readonly connections: number;
+  readonly clock: Clock;
+}
+
+/** HTTP and nothing else: one attempt, one answer. */
+export interface Transport {
+  /**
+   * Sends at once. `onHead` is called as soon as the status is known and awaited together with the body. Throws the
+   * signal's reason when aborted, ApiUnavailableError without a connection, ApiTimeoutError when the whole takes
+   * longer than its timeout, BadResponseError for a 200 whose body is cut off or cannot be decoded.
+   */
+  send(outgoing: Outgoing, signal: AbortSignal, onHead: (head: AnswerHead) => Promise<void>): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const KEEP_ALIVE_MS = 30_000;
+
+export function createTransport({ origin, connections, clock }: TransportOptions): Transport {
+  const agent = new Agent({
+    connections,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    // One deadline for the whole request instead: see startDeadline.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  return {
+    send: (outgoing, signal, onHead) => send({ agent, origin, clock }, outgoing, signal, onHead),
+    close: () => agent.destroy(),
+  };
+}
+
+interface Wire {
+  readonly agent: Agent;
+  readonly origin: string;
+  readonly clock: Clock;
+}
+
+async function send(
+  { agent, origin, clock }: Wire,
+  outgoing: Outgoing,
+  signal: AbortSignal,
+  onHead: (head: AnswerHead) => Promise<void>,
+): Promise<Answer> {
+  const deadline = startDeadline(clock, outgoing.timeoutMs);
+  const link = linkSignals(signal, deadline.signal);
+  try {
+    const response = await request(agent, origin, outgoing, link.signal);
+    const head = headOf(response, clock);
+    const [body] = await Promise.all([receive(outgoing, response), onHead(head)]);
+    return { ...head, ...body };
+  } catch (error) {
+    signal.throwIfAborted();
+    throw deadline.signal.aborted ? tookTooLong(outgoing, error) : error;
+  } finally {
+    link.release();
+    deadline.stop();
+  }
+}
+
+/** Sends, and waits for the status line. */
+async function request(
+  agent: Agent,
+  origin: string,
+  { method, target, headers, body, label }: Outgoing,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
+  try {
+    return await agent.request({ origin, method, path: target, headers, body: body ?? null, signal });
+  } catch (error) {
+    throw new ApiUnavailableError(`${label}: no answer from ${origin} (${wireReason(error)})`, {
+      cause: error,
+      hint: 'Check the network connection and TONCENTER_NETWORK; what was read is kept.',
+    });
+  }
+}
+
+/** Reads and decodes the body. What a body says matters less where the status has said it, so then none is lost. */
+async function receive(
+  { label }: Outgoing,
+  response: Dispatcher.ResponseData,
+): Promise<{ text: string; bytes: number }> {
+  try {
+    const raw = Buffer.from(await response.body.arrayBuffer());
+    const decoded = await decode(raw, oneOf(response.headers['content-encoding']));
+    return { text: decoded.toString('utf8'), bytes: raw.byteLength };
+  } catch (error) {
+    if (response.statusCode !== 200) return { text: '', bytes: 0 };
+    throw new BadResponseError(`${label}: the answer was cut off or broken (${wireReason(error)})`, {
+      cause: error,
+      hint: 'A proxy or the connection breaks off answers; the request was repeated in vain.',
+    });
+  }
+}
+
+/** The content codings that are asked for, and none else. */
+export const ACCEPT_ENCODING = 'gzip, br, deflate';
+
+/** A body of half a gigabyte is no page of the API. */
+const LARGEST = { maxOutputLength: 2 ** 29 };
+const decoders = {
+  gzip: promisify<Buffer, typeof LARGEST, Buffer>(gunzip),
+  br: promisify<Buffer, typeof LARGEST, Buffer>(brotliDecompress),
+  deflate: promisify<Buffer, typeof LARGEST, Buffer>(inflate),
+};
+
+/** Decodes on zlib's threads, so that a page costs the event loop nothing but its parsing. */
+function decode(raw: Buffer, encoding: string | undefined): Promise<Buffer> | Buffer {
+  switch (encoding?.toLowerCase()) {
+    case undefined:
+    case '':
+    case 'identity':
+      return raw;
+    case 'gzip':
+    case 'x-gzip':
+      return decoders.gzip(raw, LARGEST);
+    case 'br':
+      return decoders.br(raw, LARGEST);
+    case 'deflate':
+      return decoders.deflate(raw, LARGEST);
+    default:
+      throw new Error(`unknown content-encoding ${encoding ?? ''}`);
+  }
+}
+
+function headOf({ statusCode, headers }: Dispatcher.ResponseData, clock: Clock): AnswerHead {
+  return {
+    status: statusCode,
+    retryAfterMs: retryAfterMs(oneOf(headers['retry-after']), clock.now()),
+    apiVersion: oneOf(headers['x-api-version']),
+  };
+}
+
+function oneOf(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'object' ? header[0] : header;
+}
+
+/** A signal that is aborted `ms` from now, unless it is stopped before. */
+function startDeadline(clock: Clock, ms: number): { signal: AbortSignal; stop: () => void } {
+  const expired = new AbortController();
+  const stopped = new AbortController();
+  clock.sleep(ms, stopped.signal).then(
+    () => {
+      expired.abort();
+    },
+    () => undefined,
+  );
+  return {
+    signal: expired.signal,
+    stop: () => {
+      stopped.abort();
+    },
+  };
+}
+
+/** The server waits for a database connection without any limit of its own, so this happens under load. */
+function tookTooLong({ label, timeoutMs }: Outgoing, cause: unknown): ApiTimeoutError {
+  return new ApiTimeoutError(`${label}: no whole answer within ${timeoutMs} ms`, {
+    cause,
+    hint: 'Ask for a smaller page, or try again when the API is less busy.',
+  });
+}
+
+/** Some errors of the wire have only a code (an AggregateError of several addresses), others only a message. */
+function wireReason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return [code, error.message].filter((part) => part !== '').join(': ');
+}
