@@ -1,0 +1,185 @@
+import { getTableColumns } from 'drizzle-orm';
+import { describe, expect, it } from 'vitest';
+import job from '../../jobs/blocks.ts';
+import { block_parents, blocks } from '../../src/db/schema/blocks.ts';
+import { rebuildBlock } from '../support/rebuild.ts';
+import { comparable } from '../support/same-record.ts';
+import { sampleBlock } from '../support/sample-records.ts';
+import { hasCorpus, NO_CORPUS, recordedBlocks } from '../support/shared-data.ts';
+import { asTextRow } from '../support/text-row.ts';
+
+type Json = Record<string, unknown>;
+
+function rowsOf(record: Json): { block: Json; parents: Json[]; extra: object } {
+  const { accepted, rejected } = job.read([record]);
+  expect(rejected).toEqual([]);
+  const { rows, extra } = accepted[0]!;
+  return { block: rows['blocks']![0] as Json, parents: rows['block_parents'] as Json[], extra };
+}
+
+function expectUnchanged(record: Json): void {
+  const { block, parents } = rowsOf(record);
+  const rebuilt = rebuildBlock(
+    asTextRow(blocks, block),
+    parents.map((parent) => asTextRow(block_parents, parent)).reverse(),
+  );
+  expect(comparable('blocks', rebuilt)).toEqual(comparable('blocks', record));
+}
+
+describe('jobs/blocks', () => {
+  it('rebuilds a block with every documented member from its rows', () => {
+    expectUnchanged(sampleBlock());
+    expectUnchanged(
+      sampleBlock({
+        after_merge: false,
+        before_split: true,
+        after_split: false,
+        want_merge: true,
+        key_block: true,
+      }),
+    );
+    expectUnchanged(sampleBlock({ want_split: false, vert_seqno_incr: false, masterchain_block_ref: null }));
+  });
+
+  it('fills every column of both tables but the time of loading', () => {
+    const { block, parents } = rowsOf(sampleBlock());
+    expect([...Object.keys(block), 'loaded_at'].sort()).toEqual(Object.keys(getTableColumns(blocks)).sort());
+    expect([...Object.keys(parents[0]!), 'loaded_at'].sort()).toEqual(
+      Object.keys(getTableColumns(block_parents)).sort(),
+    );
+  });
+
+  it('takes the time of a block as a string of digits or a number', () => {
+    expect(rowsOf(sampleBlock({ gen_utime: '1760000000' })).block['utime']).toBe('2025-10-09T08:53:20Z');
+    expect(rowsOf(sampleBlock({ gen_utime: 1_760_000_000 })).parents[0]!['utime']).toBe(
+      '2025-10-09T08:53:20Z',
+    );
+  });
+
+  it('keeps members that nobody documented', () => {
+    const record = sampleBlock({
+      newborn: 1,
+      masterchain_block_ref: { workchain: -1, shard: '8', seqno: 1, x: 'y' },
+    });
+    expect(rowsOf(record).block['extra']).toEqual({ newborn: 1, 'masterchain_block_ref.x': 'y' });
+    expectUnchanged(record);
+  });
+
+  it('rejects a block that nothing names or counts', () => {
+    for (const name of ['workchain', 'shard', 'seqno', 'gen_utime', 'tx_count']) {
+      expect(job.read([sampleBlock({ [name]: null })]).rejected).toMatchObject([{ path: name }]);
+    }
+  });
+
+  it('tells the position of a block by its time, start and name', () => {
+    const block = sampleBlock({
+      workchain: -1,
+      shard: '8',
+      seqno: 5,
+      gen_utime: '1760000000',
+      start_lt: '9',
+    });
+    expect(job.read([block]).positions).toEqual([{ utime: 1_760_000_000, lt: '9', id: '-1:8:5' }]);
+  });
+});
+
+interface Link {
+  readonly seqno: number;
+  readonly time: number;
+  readonly shard?: string;
+  readonly parents?: readonly [string, number][];
+  readonly before_split?: boolean;
+}
+
+/** Where a page of blocks is joined to, times counted from 1,760,000,000. */
+function joined(links: readonly Link[]): number | undefined {
+  const records = links.map(
+    ({ seqno, time, shard = '8', parents = [[shard, seqno - 1]], before_split = false }) =>
+      sampleBlock({
+        workchain: 0,
+        shard,
+        seqno,
+        gen_utime: String(1_760_000_000 + time),
+        before_split,
+        prev_blocks: parents.map(([parent, number]) => ({ workchain: 0, shard: parent, seqno: number })),
+      }),
+  );
+  const until = job.read(records).joinedUntil;
+  return until === undefined || until === 0 ? until : until - 1_760_000_000;
+}
+
+describe('how far a page of blocks is joined', () => {
+  it('is up to the last block of a chain, whose successor is not in the page', () => {
+    expect(
+      joined([
+        { seqno: 1, time: 1 },
+        { seqno: 2, time: 4 },
+        { seqno: 3, time: 9 },
+      ]),
+    ).toBe(9);
+  });
+
+  it('is up to the earliest of the last blocks of several chains', () => {
+    const left = [1, 2, 3].map((seqno) => ({ seqno, time: seqno * 2, shard: '4' }));
+    const right = [1, 2].map((seqno) => ({ seqno, time: seqno * 2 + 1, shard: 'C' }));
+    expect(joined([...left, ...right])).toBe(5);
+  });
+
+  it('is up to the last block before a hole', () => {
+    expect(
+      joined([
+        { seqno: 1, time: 1 },
+        { seqno: 2, time: 2 },
+        { seqno: 4, time: 4 },
+        { seqno: 5, time: 5 },
+      ]),
+    ).toBe(2);
+  });
+
+  it('is up to a split of which one child is missing', () => {
+    const split = { seqno: 1, time: 1, before_split: true };
+    const left = { seqno: 2, time: 3, shard: '4', parents: [['8', 1]] as const };
+    const right = { seqno: 2, time: 4, shard: 'C', parents: [['8', 1]] as const };
+    expect(joined([split, { ...left, parents: [['8', 1]] }])).toBe(1);
+    expect(joined([split, { ...left, parents: [['8', 1]] }, { ...right, parents: [['8', 1]] }])).toBe(3);
+  });
+
+  it('goes on over a merge', () => {
+    const parents: [string, number][] = [
+      ['4', 1],
+      ['C', 1],
+    ];
+    expect(
+      joined([
+        { seqno: 1, time: 1, shard: '4' },
+        { seqno: 1, time: 2, shard: 'C' },
+        { seqno: 2, time: 5, parents },
+      ]),
+    ).toBe(5);
+  });
+
+  it('does not depend on the order within the page', () => {
+    expect(
+      joined([
+        { seqno: 3, time: 9 },
+        { seqno: 1, time: 1 },
+        { seqno: 2, time: 4 },
+      ]),
+    ).toBe(9);
+  });
+
+  it('is nowhere in an empty page', () => {
+    expect(joined([])).toBe(0);
+  });
+});
+
+describe.skipIf(!hasCorpus)(`jobs/blocks on recorded data${hasCorpus ? '' : ` (${NO_CORPUS})`}`, () => {
+  it('knows and rebuilds every recorded block', () => {
+    const records = recordedBlocks();
+    expect(records).toHaveLength(4);
+    for (const record of records) {
+      expect(rowsOf(record).extra).toEqual({});
+      expectUnchanged(record);
+    }
+  });
+});

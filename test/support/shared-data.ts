@@ -1,0 +1,50 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Recorded data and descriptions of the API, which lie beside a checkout where they are present at all. */
+const root = fileURLToPath(new URL('../../../shared/', import.meta.url));
+
+export const hasCorpus = existsSync(join(root, 'corpus'));
+export const hasOpenapi = existsSync(join(root, 'openapi', 'v3.json'));
+
+/** Why a test that needs recorded data did not run. */
+export const NO_CORPUS = 'skipped: no recorded data beside this checkout';
+
+export function readOpenapi(): unknown {
+  return JSON.parse(readFileSync(join(root, 'openapi', 'v3.json'), 'utf8'));
+}
+
+/** Every JSON document below a folder or in a file of the corpus; a `.jsonl` file holds one a line. */
+export function readCorpus(path: string): unknown[] {
+  return files(join(root, 'corpus', path)).flatMap((file) => {
+    const text = readFileSync(file, 'utf8');
+    const documents = file.endsWith('.jsonl') ? text.split('\n').filter((line) => line !== '') : [text];
+    return documents.map((document): unknown => JSON.parse(document));
+  });
+}
+
+function files(path: string): string[] {
+  if (statSync(path).isFile()) return [path];
+  return readdirSync(path).flatMap((name) => files(join(path, name)));
+}
+
+type Json = Record<string, unknown>;
+
+/** Every recorded transaction, of both networks, whether in a list, in a trace's map or in a tree. */
+export function recordedTransactions(): Json[] {
+  const folders = ['mainnet', 'testnet', 'responses/v3'];
+  return folders.flatMap((folder) => found(readCorpus(folder), 'prev_trans_lt'));
+}
+
+/** Every recorded block. */
+export function recordedBlocks(): Json[] {
+  return found(readCorpus('responses/v3/masterchainInfo'), 'gen_utime');
+}
+
+/** Objects at any depth that have a member of this name. */
+function found(value: unknown, member: string): Json[] {
+  if (typeof value !== 'object' || value === null) return [];
+  if (!Array.isArray(value) && member in value) return [value as Json];
+  return Object.values(value).flatMap((inner) => found(inner, member));
+}
