@@ -1,4 +1,5 @@
-import type { ApiClient, Exchange } from '../api/client.ts';
+import type { ApiClient } from '../api/client.ts';
+import type { Exchange } from '../api/exchange.ts';
 import { listOf } from '../api/v3-envelope.ts';
 import type { Clock } from '../clock.ts';
 import type { Dataset } from '../dataset.ts';

@@ -24,7 +24,9 @@ interface CrewOptions {
  */
 export async function runCrew(options: CrewOptions): Promise<void> {
   const crew = { busy: 0, failed: false };
-  await Promise.all(Array.from({ length: options.workers }, () => work(options, crew)));
+  const ends = await Promise.allSettled(Array.from({ length: options.workers }, () => work(options, crew)));
+  const failure = ends.find((end) => end.status === 'rejected');
+  if (failure !== undefined) throw failure.reason;
 }
 
 async function work(options: CrewOptions, crew: { busy: number; failed: boolean }): Promise<void> {

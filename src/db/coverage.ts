@@ -49,14 +49,14 @@ export async function readCoverage(session: Session, stream: Stream): Promise<Ra
   return parseRangeText(row?.spans ?? '{}');
 }
 
-/** What of `wanted` is neither covered nor refused for the time being, oldest first; leased ranges are missing too. */
+/** What of `wanted` is not covered, oldest first, whether or not somebody is reading it or it was set aside. */
 export async function readMissing(
   session: Session,
   stream: Stream,
   wanted: readonly Range[],
 ): Promise<Range[]> {
   const [row] = await session.rows(
-    sql`select (${multirangeParam(wanted)} - ${coveredOf(stream)} - ${refusedOf(stream)})::text as spans`,
+    sql`select (${multirangeParam(wanted)} - ${coveredOf(stream)})::text as spans`,
     Spans,
   );
   return parseRangeText(row?.spans ?? '{}');

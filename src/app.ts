@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { createApiClient, type ApiClient } from './api/client.ts';
+import { createLocalBudget } from './api/rate.ts';
+import { systemClock } from './clock.ts';
+import type { Config } from './config.ts';
+import { readChainInfo, type ChainInfo } from './crawl/chain-info.ts';
+import type { CrawlContext, PageEvent, Tuning } from './crawl/crawler.ts';
+import { createDensity } from './crawl/density.ts';
+import { createPageSize } from './crawl/page-size.ts';
+import { createPlanner, type Planner } from './crawl/planner.ts';
+import type { Dataset } from './dataset.ts';
+import { openDatabase, type Database } from './db/database.ts';
+import { openEmbedded } from './db/embedded.ts';
+import { migrate } from './db/migrate.ts';
+import { claimNetwork } from './db/network.ts';
+import { createPartitions } from './db/partitions.ts';
+import { UsageError } from './errors.ts';
+import type { Logger } from './logger.ts';
+import type { Budget } from './budget.ts';
+import type { Stop } from './stop.ts';
+
+/** The database that the settings mean, migrated. */
+export interface Store {
+  readonly database: Database;
+  /** For people and other programs: the connection string of the embedded server; undefined for one of their own. */
+  readonly embeddedUrl: string | undefined;
+  close(): Promise<void>;
+}
+
+/** Connects to `DATABASE_URL`, or starts (or joins) the embedded server, and brings the schema up to date. */
+export async function openStore(
+  config: Config,
+  logger: Logger,
+  applicationName = 'toncenter-etl',
+): Promise<Store> {
+  const embedded =
+    config.databaseUrl === undefined ? await openEmbedded({ dataDir: config.dataDir, logger }) : undefined;
+  const url = config.databaseUrl ?? embedded?.url ?? '';
+  try {
+    const database = await openDatabase({ url, applicationName });
+    try {
+      await migrate(database);
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+    return {
+      database,
+      embeddedUrl: embedded?.url,
+      close: async () => {
+        await database.close();
+        await embedded?.close();
+      },
+    };
+  } catch (error) {
+    await embedded?.close();
+    throw error;
+  }
+}
+
+/** Everything that a crawl works with. */
+export interface Crawl {
+  readonly context: CrawlContext;
+  readonly planner: Planner;
+  readonly chain: ChainInfo;
+  close(): Promise<void>;
+}
+
+interface CrawlOptions {
+  readonly config: Config;
+  readonly store: Store;
+  readonly logger: Logger;
+  readonly stop: Stop;
+  readonly baseUrl: string;
+  readonly onPage: (event: PageEvent) => void;
+  /** Wraps the budget, for a run with a cap on its requests. */
+  readonly budget?: (budget: Budget) => Budget;
+  readonly maxAttempts?: number;
+}
+
+/** Connects a store to an API: the budget, the client, and the check that both speak of the same network. */
+export async function openCrawl(options: CrawlOptions): Promise<Crawl> {
+  const { config, store, logger, stop } = options;
+  const plan = createLocalBudget({ rps: config.rps, clock: systemClock });
+  const api = createApiClient({
+    baseUrl: options.baseUrl,
+    apiKey: config.apiKey,
+    budget: options.budget?.(plan) ?? plan,
+    logger,
+    clock: systemClock,
+    signal: stop.leaving,
+    ...(options.maxAttempts !== undefined && { maxAttempts: options.maxAttempts }),
+  });
+  try {
+    const chain = await readChainInfo(api, stop.leaving);
+    await claimNetwork(store.database, chain.globalId);
+    return { ...assemble(options, api), chain, close: () => api.close() };
+  } catch (error) {
+    await api.close();
+    throw error;
+  }
+}
+
+function assemble(
+  { config, store, logger, onPage }: CrawlOptions,
+  api: ApiClient,
+): Pick<Crawl, 'context' | 'planner'> {
+  const { database } = store;
+  const tuning = rememberTuning();
+  const owner = `${hostname()}/${process.pid}/${randomBytes(3).toString('hex')}`;
+  const leaseSeconds = (dataset: Dataset) => tuning(dataset).density.leaseSeconds();
+  return {
+    planner: createPlanner({ database, owner, leaseSeconds }),
+    context: {
+      api,
+      database,
+      partitions: createPartitions(database, config.partition),
+      clock: systemClock,
+      logger,
+      tuning,
+      onPage,
+    },
+  };
+}
+
+function rememberTuning(): (dataset: Dataset) => Tuning {
+  const known = new Map<string, Tuning>();
+  return ({ name, job }) => {
+    const tuning = known.get(name) ?? {
+      size: createPageSize(job.paginator.maxSize),
+      density: createDensity(job.paginator.maxSize),
+    };
+    known.set(name, tuning);
+    return tuning;
+  };
+}
+
+/** The host to ask. The demo network has none of its own: the command that means it starts the simulator. */
+export function requireBaseUrl(config: Config): string {
+  if (config.baseUrl !== undefined) return config.baseUrl;
+  throw new UsageError('the demo network is served by this program only while `demo` runs', {
+    hint: 'Run `npx toncenter-etl simulate` and set TONCENTER_NETWORK to the address that it prints.',
+  });
+}

@@ -1,0 +1,130 @@
+import { createCappedBudget } from '../api/capped-budget.ts';
+import { openCrawl, openStore, requireBaseUrl, type Crawl, type Store } from '../app.ts';
+import { systemClock } from '../clock.ts';
+import { backfill as crawlRange, missingOf, reachOf, type Reach } from '../crawl/backfill.ts';
+import { loadJobs } from '../crawl/load-jobs.ts';
+import { chooseDatasets, type Dataset } from '../dataset.ts';
+import { stopOnSignals } from '../daemon/shutdown.ts';
+import { EXIT, IncompleteError, type ExitCode } from '../errors.ts';
+import { formatRange, formatTime, lengthOf, parseDuration, parseRange, type Range } from '../range.ts';
+import type { Stop } from '../stop.ts';
+import { tell, type Invocation } from './command.ts';
+import { createProgress, type Progress } from './progress.ts';
+import { printSummary } from './summary.ts';
+
+interface BackfillFlags {
+  readonly from: string;
+  readonly to: string;
+  readonly only?: readonly string[];
+  readonly maxRequests?: number;
+  readonly deadline?: string;
+  readonly dryRun?: boolean;
+}
+
+/** Leases read at once: enough to keep the budget busy while pages are on their way, few enough for two cores. */
+const WORKERS = 4;
+
+/** `backfill --from … --to …`: covers a range of time once, and says what is missing if it cannot. */
+export async function backfill(invocation: Invocation, flags: BackfillFlags): Promise<ExitCode> {
+  const { config, logger, now } = invocation;
+  const wanted = parseRange(flags.from, flags.to, now);
+  const deadlineMs = flags.deadline === undefined ? undefined : parseDuration(flags.deadline) * 1000;
+  const datasets = chooseDatasets(flags.only ?? config.datasets, await loadJobs());
+  const baseUrl = requireBaseUrl(config);
+  const signals = stopOnSignals(logger);
+  const stop = withDeadline(signals, deadlineMs);
+  const store = await openStore(config, logger);
+  const display: { progress?: Progress } = {};
+  try {
+    const crawl = await openCrawl({
+      ...{ config, store, logger, stop, baseUrl },
+      onPage: (event) => display.progress?.onPage(event),
+      budget: (plan) =>
+        flags.maxRequests === undefined ? plan : createCappedBudget(plan, flags.maxRequests),
+    });
+    try {
+      const reach = await reachOf(crawl.context, crawl.chain, wanted, config.watermarkDelay, stop.leaving);
+      const run = { invocation, store, crawl, datasets, reach, wanted, baseUrl, stop };
+      await announce(run);
+      if (flags.dryRun === true || reach.range === undefined) return EXIT.done;
+      display.progress = await openProgress(run, reach.range);
+      return await carryOut(run, reach.range, display.progress);
+    } finally {
+      await crawl.close();
+    }
+  } finally {
+    await store.close();
+    signals.dispose();
+  }
+}
+
+interface Run {
+  readonly invocation: Invocation;
+  readonly store: Store;
+  readonly crawl: Crawl;
+  readonly datasets: readonly Dataset[];
+  readonly reach: Reach;
+  readonly wanted: Range;
+  readonly baseUrl: string;
+  readonly stop: Stop;
+}
+
+function withDeadline(stop: Stop, ms: number | undefined): Stop {
+  if (ms === undefined) return stop;
+  return { ...stop, finishing: AbortSignal.any([stop.finishing, AbortSignal.timeout(ms)]) };
+}
+
+async function announce({ store, crawl, datasets, reach, wanted, baseUrl }: Run): Promise<void> {
+  const note = noteOn(reach, wanted, crawl);
+  await printSummary({
+    ...{ database: store.database, globalId: crawl.chain.globalId, baseUrl, datasets },
+    wanted: reach.range ?? wanted,
+    ...(note !== undefined && { note }),
+  });
+}
+
+function noteOn({ range }: Reach, wanted: Range, { chain }: Crawl): string | undefined {
+  if (range === undefined) {
+    return `nothing of it can be read now: the source begins at ${formatTime(chain.first.utime)} and ends at ${formatTime(chain.last.utime)}`;
+  }
+  const parts = [];
+  if (range.from > wanted.from) parts.push(`the source begins at ${formatTime(range.from)}`);
+  if (range.to < wanted.to) parts.push(`newer than ${formatTime(range.to)} is not yet safe to read`);
+  return parts.length === 0 ? undefined : `cut: ${parts.join('; ')}`;
+}
+
+async function openProgress({ crawl, datasets }: Run, range: Range): Promise<Progress> {
+  const missing = await missingOf(crawl.context, datasets, range);
+  return createProgress({
+    seconds: [...missing.values()].reduce((sum, ranges) => sum + lengthOf(ranges), 0),
+    terminal: process.stdout.isTTY,
+    requests: () => crawl.context.api.stats.requests,
+    now: () => systemClock.monotonic(),
+    write: (text) => process.stdout.write(text),
+  });
+}
+
+async function carryOut(run: Run, range: Range, progress: Progress): Promise<ExitCode> {
+  const { crawl, datasets, reach, stop } = run;
+  let missing: ReadonlyMap<string, readonly Range[]>;
+  try {
+    missing = await crawlRange({ ...crawl, datasets, reach, workers: WORKERS, stop });
+  } catch (error) {
+    if (!(error instanceof IncompleteError)) throw error;
+    tell(error);
+    missing = await missingOf(crawl.context, datasets, range);
+  } finally {
+    progress.end();
+  }
+  for (const [dataset, ranges] of missing) console.log(missingLine(dataset, ranges));
+  const { requests } = crawl.context.api.stats;
+  console.log(
+    `${missing.size === 0 ? 'complete' : 'incomplete'}: ${formatRange(range)}, ${requests} requests`,
+  );
+  return missing.size === 0 ? EXIT.done : EXIT.incomplete;
+}
+
+function missingLine(dataset: string, ranges: readonly Range[]): string {
+  const shown = ranges.slice(0, 5).map(formatRange).join(', ');
+  return `missing   ${dataset}: ${shown}${ranges.length > 5 ? ` and ${ranges.length - 5} more` : ''}`;
+}

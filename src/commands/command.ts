@@ -1,0 +1,37 @@
+import { systemClock } from '../clock.ts';
+import { readConfig, type Config } from '../config.ts';
+import { EtlError, EXIT, type ExitCode } from '../errors.ts';
+import { createLogger, type Logger } from '../logger.ts';
+
+/** What every command is given. */
+export interface Invocation {
+  readonly config: Config;
+  readonly logger: Logger;
+  /** Unix seconds at the start. */
+  readonly now: number;
+}
+
+/**
+ * Runs a command and sets the process' exit code: its own, or its error's. The error is told here and nowhere else:
+ * one sentence, and what to do next.
+ */
+export async function runCommand(command: (invocation: Invocation) => Promise<ExitCode>): Promise<void> {
+  try {
+    const config = readConfig();
+    const logger = createLogger({ level: config.logLevel, format: config.logFormat });
+    process.exitCode = await command({ config, logger, now: Math.floor(systemClock.now() / 1000) });
+  } catch (error) {
+    tell(error);
+    process.exitCode = error instanceof EtlError ? error.exitCode : EXIT.failed;
+  }
+}
+
+/** An error that nobody foresaw keeps its stack: it is a bug, and whoever reports it needs it. */
+export function tell(error: unknown): void {
+  if (!(error instanceof EtlError)) {
+    console.error(error);
+    return;
+  }
+  console.error(`error: ${error.message}`);
+  if (error.hint !== undefined) console.error(`hint: ${error.hint}`);
+}

@@ -1,0 +1,163 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { z } from 'zod';
+import { UsageError } from './errors.ts';
+import { parseDuration, parseTime } from './range.ts';
+
+/** Hosts of the public networks, without the key's network's API paths. */
+const HOSTS = { mainnet: 'https://toncenter.com', testnet: 'https://testnet.toncenter.com' } as const;
+
+/** Plans, in requests per second and network: without a key 1, with the free one 10. */
+const RPS_WITHOUT_KEY = 1;
+const RPS_WITH_KEY = 10;
+
+const words = z.string().transform((text) => text.split(/[\s,]+/).filter((word) => word !== ''));
+const duration = z.string().transform((text, context) => attempt(context, () => parseDuration(text)));
+
+const Environment = z.object({
+  DATABASE_URL: z
+    .url({
+      protocol: /^postgres(ql)?$/,
+      error: 'is not a URL like postgres://user:password@host:5432/database',
+    })
+    .optional(),
+  TONCENTER_NETWORK: z
+    .union([z.enum(['mainnet', 'testnet', 'demo']), z.url({ protocol: /^https?$/ })], {
+      error: 'is neither mainnet, testnet, demo nor the base URL of a host',
+    })
+    .default('mainnet'),
+  TONCENTER_API_KEY: z.string().optional(),
+  TONCENTER_RPS: z.coerce
+    .number({ error: 'is not a number of requests per second' })
+    .positive()
+    .max(1000)
+    .optional(),
+  ETL_DATASETS: words.default(['core']),
+  ETL_SINCE: z
+    .string()
+    .superRefine((text, context) => {
+      if (text !== 'first' && text !== 'head') attempt(context, () => parseTime(text, 0));
+    })
+    .default('head'),
+  ETL_FRESHNESS: duration.default(15),
+  ETL_WATERMARK_DELAY: duration.default(30),
+  ETL_PARTITION: z.enum(['day', 'week', 'month'], { error: 'is not day, week or month' }).default('month'),
+  ETL_DATA_DIR: z.string().default(join(homedir(), '.toncenter-etl')),
+  ETL_MIN_FREE: z
+    .string()
+    .transform((text, context) => attempt(context, () => parseBytes(text)))
+    .default(5e9),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
+      error: 'is not trace, debug, info, warn, error or silent',
+    })
+    .default('info'),
+  LOG_FORMAT: z.enum(['pretty', 'json'], { error: 'is not pretty or json' }).optional(),
+});
+
+export type Network = 'mainnet' | 'testnet' | 'demo' | 'custom';
+
+/** The environment, parsed once. */
+export interface Config {
+  /** Undefined: the embedded server in `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  readonly network: Network;
+  /** Undefined for the demo network, whose host the program starts by itself. */
+  readonly baseUrl: string | undefined;
+  readonly apiKey: string | undefined;
+  readonly rps: number;
+  readonly datasets: readonly string[];
+  /** `head`, `first` or a time, as given. */
+  readonly since: string;
+  /** Seconds. */
+  readonly freshness: number;
+  /** Seconds. */
+  readonly watermarkDelay: number;
+  readonly partition: 'day' | 'week' | 'month';
+  readonly dataDir: string;
+  /** Bytes. */
+  readonly minFree: number;
+  readonly logLevel: string;
+  readonly logFormat: 'pretty' | 'json';
+}
+
+/** The settings that exist, for the documentation's test. */
+export const SETTING_NAMES: readonly string[] = Object.keys(Environment.shape);
+
+/**
+ * Reads the environment and `.env` of the working directory; the environment wins.
+ * @throws UsageError that names every variable that is wrong, all at once
+ */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env, directory = process.cwd()): Config {
+  const values = { ...readEnvFile(join(directory, '.env')), ...environment };
+  const given = Object.fromEntries(
+    SETTING_NAMES.map((name) => [name, values[name] === '' ? undefined : values[name]]),
+  );
+  const parsed = Environment.safeParse(given);
+  if (!parsed.success) throw tellAll(parsed.error, given);
+  return toConfig(parsed.data);
+}
+
+function readEnvFile(path: string): NodeJS.Dict<string> {
+  return existsSync(path) ? parseEnv(readFileSync(path, 'utf8')) : {};
+}
+
+function toConfig(env: z.infer<typeof Environment>): Config {
+  const { network, baseUrl } = source(env.TONCENTER_NETWORK);
+  return {
+    databaseUrl: env.DATABASE_URL,
+    network,
+    baseUrl,
+    apiKey: env.TONCENTER_API_KEY,
+    rps: env.TONCENTER_RPS ?? (env.TONCENTER_API_KEY === undefined ? RPS_WITHOUT_KEY : RPS_WITH_KEY),
+    datasets: env.ETL_DATASETS,
+    since: env.ETL_SINCE,
+    freshness: env.ETL_FRESHNESS,
+    watermarkDelay: env.ETL_WATERMARK_DELAY,
+    partition: env.ETL_PARTITION,
+    dataDir: resolve(env.ETL_DATA_DIR),
+    minFree: env.ETL_MIN_FREE,
+    logLevel: env.LOG_LEVEL,
+    logFormat: env.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json'),
+  };
+}
+
+function source(network: string): { network: Network; baseUrl: string | undefined } {
+  if (network === 'mainnet' || network === 'testnet') return { network, baseUrl: HOSTS[network] };
+  if (network === 'demo') return { network, baseUrl: undefined };
+  return { network: 'custom', baseUrl: network.replace(/\/+(api\/v[23]\/*)?$/, '') };
+}
+
+/** The key's value is never repeated, wrong or not. */
+function tellAll(error: z.ZodError, given: Readonly<Record<string, unknown>>): UsageError {
+  const lines = error.issues.map(({ path, message }) => {
+    const name = String(path[0]);
+    const value = name === 'TONCENTER_API_KEY' || name === 'DATABASE_URL' ? '' : ` "${String(given[name])}"`;
+    return `${name}${value} ${message}`;
+  });
+  return new UsageError(lines.join('\n'), {
+    hint: 'Settings come from the environment and from .env; README.md lists them.',
+  });
+}
+
+/** Runs a parser of this program within a schema: its sentence becomes the issue's. */
+function attempt<T>(context: z.RefinementCtx, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    context.addIssue({
+      code: 'custom',
+      message: `is wrong: ${error instanceof Error ? error.message : String(error)}`,
+    });
+    return z.NEVER;
+  }
+}
+
+/** Bytes of a size such as `5GB`, `500MB` or a plain number of bytes. */
+function parseBytes(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)b?$/i.exec(text.trim());
+  if (match === null) throw new UsageError('write it like 5GB or 500MB');
+  return Number(match[1]) * 1000 ** ['', 'k', 'm', 'g', 't'].indexOf((match[2] ?? '').toLowerCase());
+}

@@ -1,0 +1,91 @@
+import type { Dataset } from '../dataset.ts';
+import { ApiUnavailableError } from '../errors.ts';
+import { readMissing } from '../db/coverage.ts';
+import { lengthOf, type Range } from '../range.ts';
+import type { Stop } from '../stop.ts';
+import type { ChainInfo } from './chain-info.ts';
+import { runCrew } from './crew.ts';
+import type { CrawlContext } from './crawler.ts';
+import { streamOf, zonesOf, type Planner, type Want } from './planner.ts';
+import { createWatermarkReader } from './watermark.ts';
+
+/** Beyond this age of its end, the index has held a range for so long that no block of it can still appear. */
+const SETTLED_AGE = 6 * 3600;
+const WATERMARK_ATTEMPTS = 10;
+
+/** How far a range can be read now. */
+export interface Reach {
+  /** What of the range lies between the first block of the index and the watermark; undefined where nothing does. */
+  readonly range: Range | undefined;
+  readonly watermark: number;
+}
+
+/** Cuts a range to what the index holds and to what is safe to read; a range that ended long ago does not wait. */
+export async function reachOf(
+  context: CrawlContext,
+  chain: ChainInfo,
+  wanted: Range,
+  delay: number,
+  signal: AbortSignal,
+): Promise<Reach> {
+  const from = Math.max(wanted.from, chain.first.utime);
+  const settled = wanted.to <= chain.last.utime - SETTLED_AGE;
+  const watermark = settled ? chain.last.utime : await readWatermark(context, chain, signal);
+  const to = settled ? wanted.to : Math.min(wanted.to, watermark - delay);
+  return { range: from < to ? { from, to } : undefined, watermark };
+}
+
+/** Tried again for a while: just then a block may be on its way, or the server asked may lag behind the others. */
+async function readWatermark(
+  { api, clock }: CrawlContext,
+  chain: ChainInfo,
+  signal: AbortSignal,
+): Promise<number> {
+  const reader = createWatermarkReader(api, chain);
+  for (let attempt = 1; ; attempt += 1) {
+    const { utime, waitingFor } = await reader.read(signal);
+    if (utime > 0) return utime;
+    if (attempt === WATERMARK_ATTEMPTS) {
+      throw new ApiUnavailableError(
+        `how far it is safe to read cannot be told yet: waiting for ${waitingFor ?? 'blocks'}`,
+      );
+    }
+    await clock.sleep(2000, signal);
+  }
+}
+
+export interface BackfillOptions {
+  readonly context: CrawlContext;
+  readonly planner: Planner;
+  readonly datasets: readonly Dataset[];
+  readonly reach: Reach;
+  readonly workers: number;
+  readonly stop: Stop;
+}
+
+/** Covers a range once; the ranges that are still missing afterwards, by dataset. */
+export async function backfill(options: BackfillOptions): Promise<ReadonlyMap<string, readonly Range[]>> {
+  const { range, watermark } = options.reach;
+  if (range === undefined) return new Map();
+  const wants = options.datasets.map((dataset): Want => ({
+    dataset,
+    zones: zonesOf(range, watermark),
+    priority: 'backfill',
+  }));
+  await runCrew({ ...options, endless: false, take: () => options.planner.take(wants) });
+  return missingOf(options.context, options.datasets, range);
+}
+
+/** Ranges of each dataset that are not covered, also those that were set aside. */
+export async function missingOf(
+  { database }: Pick<CrawlContext, 'database'>,
+  datasets: readonly Dataset[],
+  range: Range,
+): Promise<ReadonlyMap<string, readonly Range[]>> {
+  const missing = new Map<string, readonly Range[]>();
+  for (const dataset of datasets) {
+    const ranges = await readMissing(database, streamOf(dataset), [range]);
+    if (lengthOf(ranges) > 0) missing.set(dataset.name, ranges);
+  }
+  return missing;
+}
