@@ -4,8 +4,9 @@ import { requiredSeconds } from '../src/api/schemas/scalar.ts';
 import { block_parents, blocks } from '../src/db/schema/blocks.ts';
 import { defineJob } from '../src/job.ts';
 import { forward } from '../src/paginators/forward.ts';
+import { blockKey } from '../src/rows/block-key.ts';
 import { blockRows } from '../src/rows/block.ts';
-import { blockKey, joinedUntil } from '../src/rows/joined-until.ts';
+import { joinedUntil } from '../src/rows/joined-until.ts';
 
 const position = z
   .looseObject({

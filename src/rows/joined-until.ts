@@ -1,16 +1,5 @@
 import type { Block } from '../api/schemas/block.ts';
-
-/** What names a block. */
-interface BlockId {
-  readonly workchain: number;
-  readonly shard: string;
-  readonly seqno: number;
-}
-
-/** A block's name as one string, as pages and logs print it. */
-export function blockKey({ workchain, shard, seqno }: BlockId): string {
-  return `${workchain}:${shard}:${seqno}`;
-}
+import { blockKey } from './block-key.ts';
 
 /**
  * The second (exclusive) before which a page of blocks shows by itself that nothing is missing, for servers that may
