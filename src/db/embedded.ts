@@ -35,7 +35,7 @@ export interface EmbeddedServer {
   /** Where the data are: the directory asked for, or the one that stands for it (absolute). */
   readonly dataDir: string;
   /** Gives the handle up. The last handle of all processes to be closed stops the server and waits until it has ended. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /**

@@ -6,7 +6,7 @@ import { inject } from 'vitest';
 export interface TestDatabase {
   readonly url: string;
   /** Ends every connection to it and removes it. What is left is removed when the run ends. */
-  drop(): Promise<void>;
+  readonly drop: () => Promise<void>;
 }
 
 /** object_in_use: somebody is connected to the template, or clones it too. */

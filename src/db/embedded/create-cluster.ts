@@ -40,7 +40,8 @@ export async function createCluster(creation: Creation): Promise<void> {
     const code = systemErrorCode(error);
     if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
   } finally {
-    await rm(nursery, { recursive: true, force: true });
+    // An initdb that was ended leaves a server behind for a moment, which still writes.
+    await rm(nursery, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 }
 

@@ -36,6 +36,7 @@ const LOGIN_REFUSED = new Set(['28P01', '28000']);
  */
 export async function joinServer(address: Address): Promise<Keeper> {
   let session: Session | undefined;
+  let rejoining: Promise<void> | undefined;
   let left = false;
 
   async function join(): Promise<void> {
@@ -45,16 +46,16 @@ export async function joinServer(address: Address): Promise<Keeper> {
     joined.socket.unref();
     joined.client.once('end', () => {
       session = undefined;
-      if (!left) void rejoin();
+      rejoining = rejoin();
     });
   }
 
   /** Sessions end while the server lives when Postgres restarts them all because one of them crashed. */
   async function rejoin(): Promise<void> {
     for (let attempt = 0; attempt < REJOIN_ATTEMPTS && !left; attempt++) {
-      await delay(REJOIN_PAUSE_MS, undefined, { ref: false });
       await join().catch(() => undefined);
       if (session !== undefined) return;
+      await delay(REJOIN_PAUSE_MS, undefined, { ref: false });
     }
   }
 
@@ -62,15 +63,16 @@ export async function joinServer(address: Address): Promise<Keeper> {
   return {
     async leave(stopServer) {
       left = true;
-      // Without a session, and with nothing that answers, there is no server to stop.
+      await rejoining;
+      // Where nothing answers there is no server to stop.
       const last = session ?? (await openSession(address).catch(() => undefined));
       if (last === undefined) return;
-      const { client, socket } = last;
-      socket.ref();
+      last.socket.ref();
       try {
-        if (await isLast(client)) await stopServer();
+        // A session that ends at this moment ends with its server.
+        if (await isLast(last.client).catch(() => false)) await stopServer();
       } finally {
-        await client.end().catch(() => undefined);
+        await last.client.end().catch(() => undefined);
       }
     },
   };

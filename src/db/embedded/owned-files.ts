@@ -36,7 +36,8 @@ async function ifThere<T>(reading: Promise<T>): Promise<T | undefined> {
     return await reading;
   } catch (error) {
     const code = systemErrorCode(error);
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    // ESRCH: a file of a process that ended while it was read.
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ESRCH') return undefined;
     throw error;
   }
 }
