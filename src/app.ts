@@ -10,6 +10,7 @@ import { createDensity } from './crawl/density.ts';
 import { createPageSize } from './crawl/page-size.ts';
 import { createPlanner, type Planner } from './crawl/planner.ts';
 import type { Dataset } from './dataset.ts';
+import { createDiskGuard, noDiskGuard } from './disk-guard.ts';
 import { openDatabase, type Database } from './db/database.ts';
 import { openEmbedded } from './db/embedded.ts';
 import { migrate } from './db/migrate.ts';
@@ -23,8 +24,8 @@ import type { Stop } from './stop.ts';
 /** The database that the settings mean, migrated. */
 export interface Store {
   readonly database: Database;
-  /** For people and other programs: the connection string of the embedded server; undefined for one of their own. */
-  readonly embeddedUrl: string | undefined;
+  /** The embedded server, for people and other programs to connect to; undefined where `DATABASE_URL` is set. */
+  readonly embedded: { readonly url: string; readonly dataDir: string } | undefined;
   close(): Promise<void>;
 }
 
@@ -47,7 +48,7 @@ export async function openStore(
     }
     return {
       database,
-      embeddedUrl: embedded?.url,
+      embedded,
       close: async () => {
         await database.close();
         await embedded?.close();
@@ -118,6 +119,10 @@ function assemble(
       partitions: createPartitions(database, config.partition),
       clock: systemClock,
       logger,
+      disk:
+        store.embedded === undefined
+          ? noDiskGuard
+          : createDiskGuard(store.embedded.dataDir, config.minFree, systemClock, logger),
       tuning,
       onPage,
     },

@@ -3,6 +3,7 @@ import type { Exchange } from '../api/exchange.ts';
 import { listOf } from '../api/v3-envelope.ts';
 import type { Clock } from '../clock.ts';
 import type { Dataset } from '../dataset.ts';
+import type { DiskGuard } from '../disk-guard.ts';
 import { commitPage, type PageCommit } from '../db/commit.ts';
 import type { Database } from '../db/database.ts';
 import { cutLease, LEASE_SECONDS, prolongLease, releaseLease, type Lease } from '../db/leases.ts';
@@ -42,6 +43,7 @@ export interface CrawlContext {
   readonly partitions: Partitions;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly disk: DiskGuard;
   readonly tuning: (dataset: Dataset) => Tuning;
   readonly onPage: (event: PageEvent) => void;
 }
@@ -69,6 +71,7 @@ export async function crawlLease(
   const heartbeat = keepAlive(context, lease);
   try {
     while (cursor !== undefined && !stop.finishing.aborted) {
+      await context.disk.wait(stop.finishing);
       const page = await fetchPage(context, dataset, cursor, priority, stop.leaving);
       if (page === undefined) continue;
       await commitWithPatience(context, toCommit(dataset, held, page));

@@ -52,7 +52,8 @@ async function attempt<T>(crew: { busy: number; failed: boolean }, task: () => P
   }
 }
 
-async function carryOut(
+/** Reads a lease; what the API refuses for good is set aside and told, anything else is thrown. */
+export async function carryOut(
   context: CrawlContext,
   { dataset, lease, priority }: Assignment,
   stop: Stop,

@@ -1,0 +1,155 @@
+import type { Config } from '../config.ts';
+import type { ChainInfo } from '../crawl/chain-info.ts';
+import { carryOut, runCrew } from '../crawl/crew.ts';
+import type { CrawlContext } from '../crawl/crawler.ts';
+import { zonesOf, type Planner, type Want } from '../crawl/planner.ts';
+import { createWatermarkReader, type Watermark } from '../crawl/watermark.ts';
+import type { Dataset } from '../dataset.ts';
+import { keepWanted, readWanted } from '../db/wanted.ts';
+import { saveWatermark } from '../db/watermark.ts';
+import { formatTime, parseTime } from '../range.ts';
+import type { Stop } from '../stop.ts';
+import { patiently } from './patience.ts';
+
+/** The tail takes at most this part of the budget, so that a backfill advances at any plan. */
+const TAIL_SHARE = 0.5;
+/** Requests of a watermark, with which each round of the tail begins. */
+const WATERMARK_REQUESTS = 2;
+const BACKFILL_WORKERS = 3;
+
+interface DaemonOptions {
+  readonly context: CrawlContext;
+  readonly planner: Planner;
+  readonly chain: ChainInfo;
+  readonly datasets: readonly Dataset[];
+  readonly config: Config;
+  readonly stop: Stop;
+}
+
+/** How far the chain is known, and from when on each dataset is wanted. */
+interface Position {
+  watermark: Watermark;
+  since: ReadonlyMap<string, number>;
+}
+
+/**
+ * Keeps the datasets complete from `wanted` to the watermark until told to stop: the tail in rounds, everything older
+ * beside it. An API or a database that is away is waited for; only what a person must change ends it.
+ */
+export async function runDaemon(options: DaemonOptions): Promise<void> {
+  const look = watermarkLook(options);
+  const position = await waitFor(options, 'the watermark', async () => {
+    const watermark = await look();
+    return { watermark, since: await decideWanted(options, watermark) };
+  });
+  if (position === undefined) return;
+  await Promise.all([followTail(options, position, look), fillHistory(options, position)]);
+}
+
+function waitFor<T>(
+  { context, stop }: DaemonOptions,
+  what: string,
+  task: () => Promise<T>,
+): Promise<T | undefined> {
+  return patiently({ ...context, signal: stop.finishing }, what, task);
+}
+
+function watermarkLook({ context, chain, stop }: DaemonOptions): () => Promise<Watermark> {
+  const reader = createWatermarkReader(context.api, chain);
+  return async () => {
+    const watermark = await reader.read(stop.leaving);
+    const { utime, head, waitingFor } = watermark;
+    await saveWatermark(context.database, {
+      ...{ utime, headSeqno: head.seqno, headUtime: head.utime, waitingFor: waitingFor ?? null },
+    });
+    context.logger.debug({ watermark: formatTime(utime), head: head.seqno, waitingFor }, 'watermark');
+    return watermark;
+  };
+}
+
+async function decideWanted({ context, chain, datasets, config }: DaemonOptions, watermark: Watermark) {
+  const now = Math.floor(context.clock.now() / 1000);
+  const words: Readonly<Record<string, number>> = {
+    head: watermark.utime - config.watermarkDelay,
+    first: chain.first.utime,
+  };
+  const since = Math.max(chain.first.utime, words[config.since] ?? parseTime(config.since, now));
+  for (const { name } of datasets) await keepWanted(context.database, name, since, config.since);
+  return readWanted(context.database);
+}
+
+/** Reads what is new, dataset by dataset at once; one that is still catching up is not disturbed. */
+async function followTail(
+  options: DaemonOptions,
+  position: Position,
+  look: () => Promise<Watermark>,
+): Promise<void> {
+  const { context, datasets, stop } = options;
+  const running = new Map<string, Promise<void>>();
+  const failures: Error[] = [];
+  while (!stop.finishing.aborted && failures.length === 0) {
+    position.watermark = (await waitFor(options, 'the watermark', look)) ?? position.watermark;
+    for (const dataset of datasets.filter(({ name }) => !running.has(name))) {
+      const reading = waitFor(options, dataset.name, () => readTail(options, dataset, position))
+        .catch((error: unknown) => {
+          failures.push(toError(error));
+        })
+        .finally(() => running.delete(dataset.name));
+      running.set(
+        dataset.name,
+        reading.then(() => undefined),
+      );
+    }
+    await context.clock.sleep(periodOf(options), stop.finishing).catch(() => undefined);
+  }
+  await Promise.all(running.values());
+  const [failure] = failures;
+  if (failure !== undefined) throw failure;
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+async function readTail(options: DaemonOptions, dataset: Dataset, position: Position): Promise<void> {
+  const { context, planner, stop } = options;
+  while (!stop.finishing.aborted) {
+    const assignment = await planner.take(wantsOf({ ...options, datasets: [dataset] }, position, 'tail'));
+    if (assignment === undefined) return;
+    await carryOut(context, assignment, stop);
+  }
+}
+
+async function fillHistory(options: DaemonOptions, position: Position): Promise<void> {
+  const { planner } = options;
+  await waitFor(options, 'the backfill', () =>
+    runCrew({
+      ...options,
+      workers: BACKFILL_WORKERS,
+      endless: true,
+      take: () => planner.take(wantsOf(options, position, 'backfill')),
+    }),
+  );
+}
+
+/** The tail is what the servers answer from live data, history what they answer from their archive. */
+function wantsOf(
+  { datasets, config }: DaemonOptions,
+  { watermark, since }: Position,
+  priority: 'tail' | 'backfill',
+): Want[] {
+  return datasets.flatMap((dataset) => {
+    const to = watermark.utime - (dataset.job.delay ?? config.watermarkDelay);
+    const from = since.get(dataset.name) ?? to;
+    const zones = from < to ? zonesOf({ from, to }, watermark.utime) : [];
+    const live = zones.filter((zone) => zone.to === to);
+    const zonesHere = priority === 'tail' ? live : zones.filter((zone) => !live.includes(zone));
+    return zonesHere.length === 0 ? [] : [{ dataset, zones: zonesHere, priority }];
+  });
+}
+
+/** Milliseconds between rounds: a third of the freshness wanted, longer where that would cost more than its share. */
+function periodOf({ config, datasets }: DaemonOptions): number {
+  const round = (datasets.length + WATERMARK_REQUESTS) / (config.rps * TAIL_SHARE);
+  return 1000 * Math.max(config.freshness / 3, round);
+}
