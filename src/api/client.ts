@@ -140,7 +140,7 @@ async function persist<T>(
       const fields = { path: call.path, priority: call.priority, attempt: number, reason: summary(error) };
       chain.logger.warn({ ...fields, waitMs: Math.round(waitMs) }, 'request failed, trying again');
       chain.recorder.add(call.priority, 'retries', 1);
-      await chain.clock.sleep(waitMs, signal);
+      await chain.clock.sleep(waitMs, signal).finally(() => signal.throwIfAborted());
     }
   }
 }

@@ -6,11 +6,11 @@ import { z } from 'zod';
  */
 const success = z
   .looseObject({ ok: z.literal(true).optional(), result: z.unknown() })
-  .refine((body) => body.result !== undefined && !('error' in body), 'no result in the envelope');
+  .refine((body) => body.result !== undefined, 'no result in the envelope');
 const failure = z.looseObject({
   ok: z.literal(false).optional(),
   code: z.number().optional(),
-  error: z.union([z.string(), z.looseObject({ code: z.number().optional() })]).optional(),
+  error: z.union([z.string(), z.looseObject({ code: z.number().optional() })]).nullish(),
 });
 
 /** What an envelope holds: the result, or the HTTP status that its error stands for. */
@@ -20,9 +20,11 @@ export type Opened =
 /** Opens the body of a v2 answer that came with status 200. Throws a ZodError for what is no envelope. */
 export function openEnvelope(body: unknown): Opened {
   const refusal = failure.safeParse(body);
-  if (refusal.success && (refusal.data.ok === false || refusal.data.error !== undefined)) {
-    const { code, error } = refusal.data;
-    return { ok: false, status: statusOf(code ?? (typeof error === 'object' ? error.code : undefined)) };
+  if (refusal.success) {
+    const { ok, code, error } = refusal.data;
+    const told = error ?? undefined;
+    const own = typeof told === 'object' ? told.code : undefined;
+    if (ok === false || told !== undefined) return { ok: false, status: statusOf(code ?? own) };
   }
   return { ok: true, result: success.parse(body).result };
 }

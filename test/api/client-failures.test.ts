@@ -1,0 +1,239 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { listOf } from '../../src/api/v3-envelope.ts';
+import { systemClock } from '../../src/clock.ts';
+import {
+  ApiTimeoutError,
+  ApiUnavailableError,
+  BadResponseError,
+  DatabaseUnavailableError,
+  RateLimitedError,
+} from '../../src/errors.ts';
+import { failureOf, freeBudget, json, startFakeApi, text, type Answer, type FakeApi } from './fake-api.ts';
+
+let api: FakeApi;
+beforeAll(async () => {
+  api = await startFakeApi();
+});
+afterAll(() => api.close());
+
+const blocks = { path: '/api/v3/blocks', parse: listOf('blocks'), priority: 'backfill' } as const;
+const good = json({ blocks: [1] });
+const html = text('<html><head><title>502 Bad Gateway</title></head></html>', 502, {
+  'content-type': 'text/html',
+});
+const reset: Answer = (request) => request.socket.destroy();
+const resetInBody: Answer = (request, response) => {
+  response.writeHead(200, { 'content-length': '100' });
+  response.write('{"blocks":[', () => request.socket.destroy());
+};
+const shortBody: Answer = (_request, response) => {
+  response.writeHead(200, { 'content-length': '100', connection: 'close' });
+  response.write('{"blocks":[1]}');
+  response.socket?.end();
+};
+const cutChunks: Answer = (_request, response) => {
+  response.writeHead(200);
+  response.write('{"blocks":[1]}', () => response.socket?.end());
+};
+const never: Answer = () => undefined;
+const slowBody: Answer = (_request, response) => {
+  response.writeHead(200, { 'content-length': '100' });
+  response.write('{"blocks":[');
+};
+
+describe('what passes is tried again', () => {
+  test.each([
+    ['an HTML page of the gateway', html],
+    ['503', text('', 503)],
+    ['504', text('<h1>504 Gateway Time-out</h1>', 504)],
+    ['542', json({ ok: false, error: 'no workers available', code: 542 }, 542)],
+    ['a 500 of the API', json({ error: 'failed query' }, 500)],
+    ['a timeout of the server', json({ error: 'timeout: context deadline exceeded' }, 500)],
+    ['a 429 as recorded', json({ ok: false, result: 'Ratelimit exceed', code: 429 }, 429)],
+    ['a 429 as specified', json({ ok: false, code: 429, error: 'Ratelimit exceeded' }, 429)],
+    ['a 200 that is a page', text('<html><title>Maintenance</title></html>')],
+    ['cut JSON', text('{"blocks":[{"seqno":1},')],
+    ['an empty 200', text('')],
+    ['a list of another endpoint', json({ transactions: [] })],
+    ['an error with status 200', json({ error: 'x' })],
+    ['a cut gzip', text(gzipSync('{"blocks":[]}').subarray(0, 20), 200, { 'content-encoding': 'gzip' })],
+    ['an unknown coding', text('x', 200, { 'content-encoding': 'snappy' })],
+    ['a redirect', text('', 302, { location: 'https://elsewhere.example/' })],
+    ['a connection that is closed unanswered', reset],
+    ['a connection that is reset inside the body', resetInBody],
+    ['a body shorter than its content-length', shortBody],
+    ['a chunked body without an end', cutChunks],
+  ])('%s', async (_name, answer) => {
+    api.answer(answer, good);
+    const exchange = await api.client().get(blocks);
+    expect(exchange).toMatchObject({ value: [1], attempts: 2 });
+    expect(api.seen).toHaveLength(2);
+  });
+
+  test('an answer that never comes, or comes too slowly', async () => {
+    for (const answer of [never, slowBody]) {
+      api.answer(answer, good);
+      expect(await api.client({ timeoutMs: 60 }).get(blocks)).toMatchObject({ value: [1], attempts: 2 });
+    }
+  });
+});
+
+describe('what does not pass is thrown', () => {
+  test('as unavailable after six attempts, all of which paid', async () => {
+    api.answer(html);
+    const budget = freeBudget();
+    const error = await failureOf(api.client({ budget }).get(blocks));
+    expect(error).toBeInstanceOf(ApiUnavailableError);
+    expect(error).toMatchObject({
+      message: 'GET /api/v3/blocks was answered 502: an HTML page "502 Bad Gateway"',
+    });
+    expect(api.seen).toHaveLength(6);
+    expect(budget.taken).toBe(6);
+  });
+
+  test('after as many attempts as were set', async () => {
+    api.answer(html);
+    await failureOf(api.client({ maxAttempts: 2 }).get(blocks));
+    expect(api.seen).toHaveLength(2);
+  });
+
+  test('as a bad response with endpoint and the first issue, never the whole ZodError', async () => {
+    api.answer(json({ blocks: Array.from({ length: 50 }, () => 'x') }));
+    const parse = (body: unknown) => z.object({ blocks: z.array(z.number()) }).parse(body);
+    const error = await failureOf(api.client().get({ ...blocks, parse }));
+    expect(error).toBeInstanceOf(BadResponseError);
+    expect(String(error)).toContain("GET /api/v3/blocks: the answer is not the endpoint's: blocks.0: ");
+    expect(String(error).length).toBeLessThan(250);
+    expect(error).not.toHaveProperty('cause');
+    expect(api.seen).toHaveLength(6);
+  });
+
+  test('as a bad response when cut off inside the body, even with endless patience', async () => {
+    api.answer(resetInBody);
+    const error = await failureOf(api.client({ maxAttempts: Infinity }).get(blocks));
+    expect(error).toBeInstanceOf(BadResponseError);
+    expect(String(error)).toContain('GET /api/v3/blocks: the answer was cut off');
+    expect(api.seen).toHaveLength(6);
+  });
+
+  test('as a timeout after the second, the server’s or our own, so that the page is halved', async () => {
+    const timeout = json({ error: 'timeout: context deadline exceeded' }, 500);
+    for (const answers of [[timeout], [never], [never, html, slowBody], [timeout, never]]) {
+      api.answer(...answers);
+      const client = api.client({ timeoutMs: 60, maxAttempts: Infinity });
+      expect(await failureOf(client.get(blocks))).toBeInstanceOf(ApiTimeoutError);
+      expect(api.seen).toHaveLength(Math.max(2, answers.length));
+    }
+  });
+
+  test('as unavailable when nobody listens, with the reason', async () => {
+    const baseUrl = `http://127.0.0.1:${await freePort()}`;
+    const error = await failureOf(api.client({ baseUrl, maxAttempts: 2 }).get(blocks));
+    expect(error).toBeInstanceOf(ApiUnavailableError);
+    expect(String(error)).toMatch(/GET \/api\/v3\/blocks: no answer from .*ECONNREFUSED/);
+  });
+});
+
+describe('429 and Retry-After', () => {
+  test('tell the budget at once, with the pause where the server named one', async () => {
+    const budget = freeBudget();
+    api.answer(
+      json({}, 429),
+      json({}, 429, { 'retry-after': '0.01' }),
+      text('', 503, { 'retry-after': '0' }),
+      good,
+    );
+    await api.client({ budget }).get(blocks);
+    expect(budget.told).toEqual([undefined, 10, 0, 'ok']);
+  });
+
+  test('are waited for by the request itself', async () => {
+    api.answer(json({}, 429, { 'retry-after': '0.15' }), good);
+    const start = performance.now();
+    await api.client().get(blocks);
+    expect(performance.now() - start).toBeGreaterThanOrEqual(148);
+  });
+
+  test('are thrown with the pause when patience ends', async () => {
+    api.answer(json({}, 429, { 'retry-after': '2' }));
+    const error = await failureOf(api.client({ maxAttempts: 1 }).get(blocks));
+    expect(error).toBeInstanceOf(RateLimitedError);
+    expect(error).toMatchObject({ retryAfterMs: 2000 });
+  });
+});
+
+describe('an aborted signal', () => {
+  const reason = new Error('enough');
+
+  test('ends a request under way at once with its reason, without another attempt', async () => {
+    const stop = new AbortController();
+    api.answer(() => stop.abort(reason));
+    expect(await failureOf(api.client().get({ ...blocks, signal: stop.signal }))).toBe(reason);
+    await systemClock.sleep(20);
+    expect(api.seen).toHaveLength(1);
+  });
+
+  test('ends a wait between attempts', async () => {
+    const stop = new AbortController();
+    api.answer(json({}, 429, { 'retry-after': '60' }));
+    const result = failureOf(api.client().get({ ...blocks, signal: stop.signal }));
+    setTimeout(() => stop.abort(reason), 50);
+    expect(await result).toBe(reason);
+  });
+
+  test('ends a wait in the queue and in the budget', async () => {
+    const stop = new AbortController();
+    const take = (_priority: unknown, signal: AbortSignal) => systemClock.sleep(60_000, signal);
+    const client = api.client({ budget: { ...freeBudget(), take }, concurrency: 1 });
+    const results = [1, 2].map(() => failureOf(client.get({ ...blocks, signal: stop.signal })));
+    setTimeout(() => stop.abort(reason), 20);
+    expect(await Promise.all(results)).toEqual([reason, reason]);
+  });
+
+  test('that was aborted before sends nothing', async () => {
+    api.answer(good);
+    expect(await failureOf(api.client().get({ ...blocks, signal: AbortSignal.abort(reason) }))).toBe(reason);
+    expect(await failureOf(api.client({ signal: AbortSignal.abort(reason) }).get(blocks))).toBe(reason);
+    expect(api.seen).toHaveLength(0);
+  });
+
+  test('of the client or its close ends everything', async () => {
+    api.answer(never);
+    const stop = new AbortController();
+    const stopped = failureOf(api.client({ signal: stop.signal }).get(blocks));
+    const client = api.client();
+    const closed = failureOf(client.get(blocks));
+    await systemClock.sleep(20);
+    stop.abort(reason);
+    await client.close();
+    expect(await stopped).toBe(reason);
+    expect(await closed).toMatchObject({ name: 'AbortError' });
+  });
+});
+
+test('an error of the budget itself is the caller’s, at once', async () => {
+  const error = new DatabaseUnavailableError('away');
+  api.answer(good);
+  const budget = freeBudget();
+  expect(
+    await failureOf(api.client({ budget: { ...budget, take: () => Promise.reject(error) } }).get(blocks)),
+  ).toBe(error);
+  expect(
+    await failureOf(
+      api.client({ budget: { ...budget, succeeded: () => Promise.reject(error) } }).get(blocks),
+    ),
+  ).toBe(error);
+  expect(api.seen).toHaveLength(1);
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,183 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Attempt } from '../../src/api/exchange.ts';
+import { listOf } from '../../src/api/v3-envelope.ts';
+import { failureOf, json, startFakeApi, text, freeBudget, type FakeApi } from './fake-api.ts';
+import { NotFoundError, RequestRefusedError, UsageError } from '../../src/errors.ts';
+
+let api: FakeApi;
+beforeAll(async () => {
+  api = await startFakeApi();
+});
+afterAll(() => api.close());
+
+const blocks = { path: '/api/v3/blocks', parse: listOf('blocks'), priority: 'backfill' } as const;
+
+test('an answer comes parsed, with what was asked and what it cost', async () => {
+  api.answer(json({ blocks: [{ seqno: 1 }] }, 200, { 'x-api-version': '1.3.0' }));
+  const budget = freeBudget();
+  const exchange = await api.client({ budget }).get({ ...blocks, params: { limit: 2, shard: ['a', 'b'] } });
+  expect(exchange).toEqual({
+    value: [{ seqno: 1 }],
+    request: { path: '/api/v3/blocks', query: 'limit=2&shard=a&shard=b' },
+    status: 200,
+    bytes: 24,
+    ms: expect.any(Number) as number,
+    attempts: 1,
+    apiVersion: '1.3.0',
+  });
+  expect(api.seen[0]).toMatchObject({ method: 'GET', url: '/api/v3/blocks?limit=2&shard=a&shard=b' });
+  expect(budget).toMatchObject({ taken: 1, told: ['ok'] });
+});
+
+test.each([
+  ['gzip', gzipSync],
+  ['br', brotliCompressSync],
+  ['deflate', deflateSync],
+])('a body in %s is decoded and counted as it came over the wire', async (encoding, encode) => {
+  const body = encode(JSON.stringify({ blocks: [{ root_hash: 'ü'.repeat(100_000) }] }));
+  api.answer(text(body, 200, { 'content-encoding': encoding }));
+  const exchange = await api.client().get(blocks);
+  expect(exchange.value).toEqual([{ root_hash: 'ü'.repeat(100_000) }]);
+  expect(exchange.bytes).toBe(body.byteLength);
+  expect(api.seen[0]?.headers['accept-encoding']).toContain(encoding);
+});
+
+test('a path before /api belongs to the base URL', async () => {
+  api.answer(json({ blocks: null }));
+  const exchange = await api.client({ baseUrl: `${api.baseUrl}/mirror/` }).get(blocks);
+  expect(api.seen[0]?.url).toBe('/mirror/api/v3/blocks');
+  expect(exchange.request.path).toBe('/api/v3/blocks');
+});
+
+test.each(['toncenter.com', 'ftp://x', 'https://user:secret@x', 'https://x/?api_key=secret'])(
+  'the base URL %s is refused without repeating it',
+  (baseUrl) => {
+    expect(() => api.client({ baseUrl })).toThrow(UsageError);
+    expect(() => api.client({ baseUrl })).toThrow(/^(?!.*secret)/);
+  },
+);
+
+test('a thousand addresses fit into one request', async () => {
+  api.answer(json({ accounts: [] }));
+  const address = Array.from({ length: 1000 }, (_, i) => `0:${String(i).padStart(64, '0')}`);
+  await api.client().get({
+    path: '/api/v3/accountStates',
+    params: { address },
+    parse: listOf('accounts'),
+    priority: 'refresh',
+  });
+  expect(api.seen[0]?.url.split('address=')).toHaveLength(1001);
+});
+
+test('connections are kept for the next request', async () => {
+  const ports = new Set<number | undefined>();
+  api.answer((request, response) => {
+    ports.add(request.socket.remotePort);
+    response.end('{"blocks":[]}');
+  });
+  const client = api.client();
+  for (let i = 0; i < 20; i += 1) await client.get(blocks);
+  expect(ports.size).toBeLessThanOrEqual(2);
+});
+
+test('what is not there and what is refused is thrown at once', async () => {
+  api.answer(json({ error: 'masterchain block 7 not found' }, 404));
+  expect(await failureOf(api.client().get(blocks))).toBeInstanceOf(NotFoundError);
+  expect(api.seen).toHaveLength(1);
+  api.answer(json({ error: 'limit is not allowed: 5000 > 1000' }, 500));
+  expect(await failureOf(api.client().get(blocks))).toBeInstanceOf(RequestRefusedError);
+  expect(api.seen).toHaveLength(1);
+});
+
+test('counters tell requests, refusals, retries and bytes by priority', async () => {
+  const client = api.client();
+  api.answer(json({}, 429), json({}, 502), json({ blocks: [] }));
+  await client.get(blocks);
+  api.answer(json({ blocks: [] }));
+  await client.get({ ...blocks, priority: 'tail' });
+  expect(client.stats.byPriority.backfill).toEqual({
+    requests: 3,
+    refused: 1,
+    retries: 2,
+    bytes: 2 + 2 + 13,
+  });
+  expect(client.stats.byPriority.tail).toEqual({ requests: 1, refused: 0, retries: 0, bytes: 13 });
+  expect(client.stats).toMatchObject({ requests: 4, refused: 1, retries: 2, bytes: 30 });
+});
+
+test('each attempt is one debug record and one onExchange, each retry a warning', async () => {
+  api.answer(json({ error: 'busy' }, 503), json({ blocks: [] }));
+  const attempts: Attempt[] = [];
+  await api.client({ onExchange: (attempt) => attempts.push(attempt) }).get(blocks);
+  const common = { path: '/api/v3/blocks', priority: 'backfill' };
+  expect(attempts).toMatchObject([
+    { ...common, status: 503, attempt: 1, bytes: 16 },
+    { ...common, status: 200, attempt: 2, bytes: 13 },
+  ]);
+  expect(api.log).toMatchObject([
+    { level: 20, msg: 'request', ...common, status: 503, attempt: 1, ms: expect.any(Number) as number },
+    {
+      level: 40,
+      msg: 'request failed, trying again',
+      ...common,
+      attempt: 1,
+      waitMs: 0,
+      reason: expect.stringContaining('busy') as string,
+    },
+    { level: 20, msg: 'request', ...common, status: 200, attempt: 2 },
+  ]);
+});
+
+test('numbers beyond 2^53 and NUL come through as they can be stored', async () => {
+  api.answer(text(String.raw`{"blocks":[{"n":9223372036854775807,"comment":"a\u0000b"}]}`));
+  expect((await api.client().get(blocks)).value).toEqual([{ n: 9223372036854775807n, comment: 'ab' }]);
+});
+
+const KEY = 'k3y-0123456789abcdef';
+
+test('the key travels in its header and is found nowhere else', async () => {
+  const client = api.client({ apiKey: KEY, maxAttempts: 2 });
+  const found: unknown[] = [];
+  const answers = [
+    json({ blocks: [] }),
+    json({ ok: false, code: 401, error: `API key ${KEY} does not exist` }, 401),
+    json({ error: `oops ${KEY}` }, 500),
+    text(`<html><title>${KEY}</title></html>`, 502),
+    text(`not json ${KEY}`),
+    json({ blocks: KEY }),
+  ];
+  for (const answer of answers) {
+    api.answer(answer);
+    const result = await client.get({ ...blocks, params: { limit: 1 } }).catch((error: unknown) => error);
+    for (const { headers, url, body } of api.seen) {
+      expect(headers['x-api-key']).toBe(KEY);
+      expect(`${url}${body}`).not.toContain(KEY);
+    }
+    found.push(everything(result), ...api.log.map(everything));
+  }
+  api.answer(json({ ok: true, result: 1 }));
+  found.push(
+    everything(await client.call({ method: 'm', parse: (body) => z.number().parse(body), priority: 'tail' })),
+  );
+  expect(found.length).toBeGreaterThan(12);
+  expect(found.join('\n')).not.toContain(KEY);
+});
+
+test('without a key no header is sent', async () => {
+  api.answer(json({ blocks: [] }));
+  await api.client().get(blocks);
+  expect(api.seen[0]?.headers).not.toHaveProperty('x-api-key');
+});
+
+test('a key that no header can hold is refused without repeating it', () => {
+  expect(() => api.client({ apiKey: 'secret\nline' })).toThrow(/^(?!.*secret).*key/);
+});
+
+/** All that an error or object can show, with its causes. */
+function everything(value: unknown): string {
+  if (!(value instanceof Error)) return JSON.stringify(value);
+  const { message, stack = '', cause } = value;
+  return [message, stack, JSON.stringify(value), cause === undefined ? '' : everything(cause)].join('\n');
+}

@@ -1,0 +1,89 @@
+import { afterAll, expect, test } from 'vitest';
+import { createLocalBudget } from '../../src/api/rate.ts';
+import { systemClock } from '../../src/clock.ts';
+import { createRateLimiter, type RateLimit } from '../../src/simulator/rate-limiter.ts';
+import { startFakeApi, type FakeApi } from '../api/fake-api.ts';
+
+const SECONDS = 120;
+const RPS = 10;
+const KINDS = ['fixed-window', 'sliding-window', 'token-bucket'] as const;
+
+const apis: FakeApi[] = [];
+afterAll(() => Promise.all(apis.map((api) => api.close())));
+
+interface Latency {
+  /** Milliseconds, at most, before the server counts a request. */
+  readonly there: number;
+  /** And from there to its answer. */
+  readonly back: number;
+}
+
+/** Two minutes of requests from four lanes: the part of the allowed requests that passed, the part refused. */
+async function drive(limit: RateLimit, { there, back }: Latency) {
+  const api = await startFakeApi();
+  apis.push(api);
+  const limiter = createRateLimiter(limit);
+  let passed = 0;
+  let refused = 0;
+  api.answer((_request, response) => {
+    const answer = () => {
+      const status = limiter.admit(performance.now()) === 0 ? 200 : 429;
+      if (status === 200) passed += 1;
+      else refused += 1;
+      later(back, () => response.writeHead(status).end('{}'));
+    };
+    later(there, answer);
+  });
+  const client = api.client({
+    budget: createLocalBudget({ rps: RPS, clock: systemClock }),
+    random: Math.random,
+  });
+  const end = performance.now() + SECONDS * 1000;
+  const lane = async () => {
+    while (performance.now() < end) {
+      await client.get({ path: '/api/v3/blocks', parse: (body) => body, priority: 'backfill' });
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, lane));
+  return { used: passed / (RPS * SECONDS), refused: refused / (passed + refused) };
+}
+
+function later(atMost: number, run: () => void): void {
+  if (atMost === 0) run();
+  else setTimeout(run, Math.random() * atMost);
+}
+
+test.concurrent.each(KINDS)('a %s, without latency: 97 % used, nothing refused', async (kind) => {
+  const { used, refused } = await drive({ kind, rps: RPS }, { there: 0, back: 0 });
+  console.log(kind, 'without latency', { used, refused });
+  expect(refused).toBe(0);
+  expect(used).toBeGreaterThanOrEqual(0.97);
+});
+
+test.concurrent.each(KINDS)('a %s, answers after 0 to 100 ms: 95 %% used, 0.2 %% refused', async (kind) => {
+  const { used, refused } = await drive({ kind, rps: RPS }, { there: 0, back: 100 });
+  console.log(kind, 'late answers', { used, refused });
+  expect(refused).toBeLessThanOrEqual(0.002);
+  expect(used).toBeGreaterThanOrEqual(0.95);
+});
+
+test.concurrent.each(KINDS)(
+  'a %s, arrivals 0 to 100 ms late that it bears with: 95 %% used, 0.2 %% refused',
+  async (kind) => {
+    const { used, refused } = await drive({ kind, rps: RPS, graceMs: 100 }, { there: 100, back: 0 });
+    console.log(kind, 'late arrivals, grace', { used, refused });
+    expect(refused).toBeLessThanOrEqual(0.002);
+    expect(used).toBeGreaterThanOrEqual(0.95);
+  },
+);
+
+/** Whoever cannot know when a request arrives must leave the mean of its delay free: 10 requests in 1050 ms. */
+test.concurrent.each(KINDS)(
+  'a %s, arrivals 0 to 100 ms late that it counts strictly: 90 %% used, 0.3 %% refused',
+  async (kind) => {
+    const { used, refused } = await drive({ kind, rps: RPS }, { there: 100, back: 0 });
+    console.log(kind, 'late arrivals, strict', { used, refused });
+    expect(refused).toBeLessThanOrEqual(0.003);
+    expect(used).toBeGreaterThanOrEqual(0.9);
+  },
+);

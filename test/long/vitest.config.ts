@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config';
+
+/** Proofs that take minutes: `npx vitest run --config test/long/vitest.config.ts`. */
+export default defineConfig({
+  test: {
+    include: ['test/long/**/*.long.ts'],
+    testTimeout: 600_000,
+    hookTimeout: 60_000,
+    maxConcurrency: 16,
+  },
+});
