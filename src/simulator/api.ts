@@ -1,0 +1,105 @@
+import { errorAnswer, htmlAnswer, jsonAnswer, textAnswer, type Answer } from './answer.ts';
+import { API_VERSIONS, type Build } from './build.ts';
+import type { Faults } from './faults.ts';
+import type { Ledger, View } from './ledger.ts';
+import { Query } from './query.ts';
+import { Random } from './random.ts';
+import type { RouteRequest, Routes } from './route.ts';
+import { blockRoutes } from './routes/blocks.ts';
+import { messageRoutes } from './routes/messages.ts';
+import { transactionRoutes } from './routes/transactions.ts';
+import { ServedError } from './served-error.ts';
+
+/** A request as it reaches the server behind the gateway. */
+export interface ApiRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly search: URLSearchParams;
+  readonly header: (name: string) => string | undefined;
+}
+
+/** Every path that is served: a family of endpoints each has a file under routes/. */
+const ROUTES: Routes = { ...blockRoutes, ...transactionRoutes, ...messageRoutes };
+
+/** Endpoints whose truncated answers the real server does not notice. */
+const BREAKING_OFF = new Set([
+  '/api/v3/blocks',
+  '/api/v3/masterchainBlockShards',
+  '/api/v3/masterchainBlockShardState',
+]);
+const WITHOUT_LIMIT = new Set([
+  '/api/v3/masterchainInfo',
+  '/api/v3/masterchainBlockShardState',
+  '/api/v3/adjacentTransactions',
+]);
+
+/** The server itself: decodes, routes, and turns errors into its own kind of answer. */
+export class Api {
+  private readonly ledger: Ledger;
+  private readonly build: Build;
+  private readonly faults: Faults;
+  private readonly random: Random;
+
+  constructor(ledger: Ledger, build: Build, faults: Faults, random: Random) {
+    this.ledger = ledger;
+    this.build = build;
+    this.faults = faults;
+    this.random = random;
+  }
+
+  /** Answers a request from what `view` shows. */
+  answer(request: ApiRequest, view: View): Answer {
+    if (request.path === '/healthcheck') return textAnswer(200, 'OK');
+    const headers = { 'x-api-version': API_VERSIONS[this.build] };
+    const answer = this.route(request, view);
+    return { ...answer, headers: { ...answer.headers, ...headers } };
+  }
+
+  private route(request: ApiRequest, view: View): Answer {
+    const route = Object.hasOwn(ROUTES, request.path) ? ROUTES[request.path] : undefined;
+    if (route === undefined) return htmlAnswer(404, 'Not Found');
+    if (request.method !== 'GET') return errorAnswer(500, 'internal server error: Method Not Allowed');
+    try {
+      const query = new Query(request.search);
+      const timeout = this.timeout(request.path, query);
+      if (timeout !== undefined) return timeout;
+      return jsonAnswer(200, route(this.routeRequest(request, query, view)));
+    } catch (error) {
+      if (error instanceof ServedError) return errorAnswer(error.status, error.message);
+      throw error;
+    }
+  }
+
+  private routeRequest(request: ApiRequest, query: Query, view: View): RouteRequest {
+    const breaks = BREAKING_OFF.has(request.path) && this.random.chance(this.faults.shortBlocks ?? 0);
+    return {
+      query,
+      view,
+      build: this.build,
+      ledger: this.ledger,
+      random: new Random(this.random.next(), 2),
+      noAddressBook: switchedOff(request, query, 'x_no_address_book'),
+      noMetadata: switchedOff(request, query, 'x_no_metadata'),
+      breaksOff: breaks,
+    };
+  }
+
+  /** A query that takes too long: for a page too large, or by chance. */
+  private timeout(path: string, query: Query): Answer | undefined {
+    const limit = query.int32('limit') ?? 100;
+    const { timeoutAboveLimit = Infinity, timeout = 0 } = this.faults;
+    const tooLarge = !WITHOUT_LIMIT.has(path) && limit > timeoutAboveLimit && limit <= 1000;
+    if (!tooLarge && !this.random.chance(timeout)) return undefined;
+    const text =
+      path === '/api/v3/blocks'
+        ? 'internal server error: query timeout 3s'
+        : 'timeout: context deadline exceeded';
+    return errorAnswer(500, text);
+  }
+}
+
+function switchedOff(request: ApiRequest, query: Query, name: string): boolean {
+  if (query.bool(name) === true) return true;
+  const header = request.header(name.replaceAll('_', '-'));
+  return header !== undefined && ['1', 't', 'true'].includes(header.toLowerCase());
+}

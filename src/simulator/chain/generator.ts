@@ -1,0 +1,328 @@
+import { Random } from '../random.ts';
+import { AccountStates } from './account-states.ts';
+import { CONFIG, ELECTOR } from './accounts.ts';
+import { BLOCK, NONE } from './block-table.ts';
+import { Executor } from './executor.ts';
+import { OUTSIDE } from './message-table.ts';
+import { Opener } from './opener.ts';
+import type { Tie } from './options.ts';
+import { finish } from './finish.ts';
+import { Round } from './round.ts';
+import { Shards, type Shard } from './shards.ts';
+import type { Draft } from './transaction-table.ts';
+import type { World } from './world.ts';
+
+const LT_STEP = 1_000_000;
+/** The last ticks of a finite network begin nothing: every message finds its receiver. */
+const QUIET_TICKS = 14;
+const EMISSION = 4_000_000_000_000_000;
+
+/** Grows a world tick by tick; what a tick holds depends on the options and on the ticks before it alone. */
+export class Generator {
+  private readonly world: World;
+  private readonly states: AccountStates;
+  private readonly random: Random;
+  private readonly executor: Executor;
+  private readonly opener: Opener;
+  private readonly shards: Shards;
+  private readonly tieSeconds: ReadonlySet<number>;
+  private nextTie = 0;
+  private nextLt: number;
+  private lastRound: number;
+  private precise: number;
+  /** Up to where the load has been counted. */
+  private lastLoad: number;
+  private credit = 0;
+  private mcTop = NONE;
+  /** Messages that a receiver may process. */
+  private queue: number[] = [];
+  /** Messages of blocks that the masterchain does not know yet. */
+  private readonly outbox = new Map<number, number[]>();
+
+  constructor(world: World) {
+    this.world = world;
+    const { options } = world;
+    this.random = new Random(options.seed, 1);
+    this.states = new AccountStates(world.accounts);
+    this.executor = new Executor(world, this.states, this.random);
+    this.opener = new Opener(this.executor, this.random);
+    this.shards = new Shards(world.blocks, this.random, options.maxShards, options.firstSeqno);
+    this.tieSeconds = new Set(options.ties.map((tie) => tie.second));
+    this.nextLt = options.firstSeqno === 1 ? LT_STEP : (40_000_000 + options.firstSeqno) * LT_STEP;
+    this.lastRound = options.start;
+    this.precise = options.start;
+    this.lastLoad = options.start;
+  }
+
+  /** The precise time of a tick's masterchain block, unix seconds with a fraction. */
+  private timeOf(tick: number): number {
+    const { start, masterchainInterval } = this.world.options;
+    const jitter =
+      tick === 0 ? 0 : (this.world.hashes('jitter').prefix(tick) / 2 ** 32) * masterchainInterval * 0.6;
+    return start + tick * masterchainInterval + jitter;
+  }
+
+  /** The second of the next tick's masterchain block. */
+  get nextUtime(): number {
+    return Math.floor(this.timeOf(this.world.tickCount));
+  }
+
+  get isOver(): boolean {
+    return this.nextUtime >= this.world.options.end;
+  }
+
+  /** Makes the next tick: the shards' rounds, then the masterchain block that registers them. */
+  step(): void {
+    const tick = this.world.tickCount;
+    const { options } = this.world;
+    const end = this.timeOf(tick);
+    this.shards.reshape();
+    if (options.maxShards > 1 && tick % options.reshardEvery === 0) this.shards.decide();
+    this.holdLagging(Math.floor(end));
+    const rounds = this.plannedRounds(end);
+    const last = rounds.length - 1;
+    rounds.forEach((planned, index) => this.shardRound(planned, index === last));
+    this.precise = end;
+    this.masterchainRound(tick, Math.floor(end));
+  }
+
+  private plannedRounds(end: number): PlannedRound[] {
+    const { roundsPerTick } = this.world.options;
+    const rounds: PlannedRound[] = [];
+    for (let i = 1; i <= roundsPerTick; i++)
+      rounds.push({ time: this.precise + ((end - this.precise) * i) / roundsPerTick, tie: undefined });
+    for (;;) {
+      const tie = this.world.options.ties[this.nextTie];
+      if (tie === undefined || tie.second > Math.floor(end)) break;
+      this.nextTie++;
+      const at = rounds.findIndex((round) => Math.floor(round.time) >= tie.second && round.tie === undefined);
+      rounds.splice(at === -1 ? rounds.length : at, 0, { time: tie.second, tie });
+    }
+    return rounds;
+  }
+
+  private shardRound(planned: PlannedRound, isLast: boolean): void {
+    const utime = Math.max(Math.floor(planned.time), this.lastRound);
+    const round = this.newRound(utime, this.quotaFor(planned, utime));
+    for (const shard of this.shards.current) this.openShard(round, shard, planned.tie !== undefined, isLast);
+    if (planned.tie?.sameLt === true) this.fillWithOneLt(round);
+    else this.fillRound(round, planned.tie !== undefined);
+    if (planned.tie === undefined) this.credit -= round.drafts.length;
+    this.finishRound(round);
+  }
+
+  private get isQuiet(): boolean {
+    const { end, masterchainInterval } = this.world.options;
+    return this.precise >= end - QUIET_TICKS * masterchainInterval;
+  }
+
+  private quotaFor(planned: PlannedRound, utime: number): number {
+    const { load } = this.world.options;
+    const begin = this.credit;
+    for (let second = Math.floor(this.lastLoad); second < planned.time; second++) {
+      const share = Math.min(planned.time, second + 1) - Math.max(this.lastLoad, second);
+      this.credit += load(second) * Math.max(0, share);
+    }
+    this.lastLoad = Math.max(this.lastLoad, planned.time);
+    if (planned.tie !== undefined) return planned.tie.count;
+    if (this.tieSeconds.has(utime)) return 0;
+    if (this.isQuiet) return Infinity;
+    // Work that nobody was there to do is not made up for later.
+    this.credit = Math.min(this.credit, (this.credit - begin) * 3 + 20);
+    return Math.max(0, Math.floor(this.credit)) + this.prefund(utime);
+  }
+
+  /** Room for the giver where a tie needs more wallets than the load would have made by then. */
+  private prefund(utime: number): number {
+    const tie = this.world.options.ties.find(
+      (candidate) => candidate.sameLt === true && candidate.second > utime,
+    );
+    if (tie === undefined) return 0;
+    const missing = Math.min(this.world.accounts.wallets, tie.count * 1.3 + 50) - this.opener.fundedWallets;
+    return missing > 0 ? Math.ceil((missing * 4) / Math.max(1, (tie.second - utime) / 2)) + 4 : 0;
+  }
+
+  private newRound(utime: number, quota: number): Round {
+    const { rounds, transactions, messages } = this.world;
+    const round = new Round(rounds.utime.length, utime, this.nextLt, quota);
+    rounds.utime.push(utime);
+    rounds.baseLt.push(this.nextLt);
+    rounds.firstTransaction.push(transactions.count);
+    rounds.firstMessage.push(messages.count);
+    this.nextLt += LT_STEP;
+    this.lastRound = utime;
+    return round;
+  }
+
+  private openShard(round: Round, shard: Shard, isTie: boolean, isLast: boolean): void {
+    const forced =
+      isTie || (this.shards.mustWork(shard) && (isLast || shard.last === NONE || shard.nextFlags !== 0));
+    if (!forced && this.random.chance(0.07)) return;
+    const utime = isTie ? round.utime : this.shardTime(round, shard);
+    const flags = isLast ? this.shards.announcement(shard) : 0;
+    const block = this.shards.makeBlock(shard, utime, round.baseLt, round.index, flags);
+    this.outbox.set(block, []);
+    round.open(block, shard.code);
+  }
+
+  /** Shards differ by a second or two, but never fall behind a message that they may receive. */
+  private shardTime(round: Round, shard: Shard): number {
+    const floor = Math.max(this.roundBefore(round), shard.utime);
+    const utime = Math.max(floor, round.utime - Math.max(0, this.random.below(5) - 2));
+    return this.tieSeconds.has(utime) ? round.utime : utime;
+  }
+
+  private roundBefore(round: Round): number {
+    return round.index === 0 ? this.world.options.start : this.world.rounds.utime.get(round.index - 1);
+  }
+
+  private fillRound(round: Round, exact: boolean): void {
+    this.deliver(round);
+    if (this.isQuiet && !exact) return;
+    let failures = 0;
+    while (!round.isFull && failures < 12) {
+      const draft = this.begin(round);
+      if (draft === undefined) failures++;
+      else this.cascade(round, draft);
+    }
+    while (exact && !round.isFull) {
+      const draft = this.opener.idle(round);
+      if (draft === undefined)
+        throw new Error(`The network cannot fill second ${round.utime}: the giver has no money yet.`);
+      this.park(draft);
+    }
+  }
+
+  private begin(round: Round): Draft | undefined {
+    return this.prefund(round.utime) > 0 ? this.opener.fund(round, 60) : this.opener.begin(round);
+  }
+
+  /** As many wallets as asked for act at the first lt of the round. */
+  private fillWithOneLt(round: Round): void {
+    const { accounts } = this.world;
+    for (let index = accounts.groups; index < accounts.wallets && !round.isFull; index++) {
+      const draft = this.opener.transferBy(round, accounts.account('wallet', index));
+      if (draft !== undefined) this.park(draft);
+    }
+    if (!round.isFull)
+      throw new Error(
+        `Only ${round.drafts.length} of ${round.quota} wallets could act in second ${round.utime}.`,
+      );
+  }
+
+  private deliver(round: Round): void {
+    const waiting: number[] = [];
+    for (const message of this.queue) {
+      const block = round.blockFor(this.prefixOfReceiver(message));
+      if (block === NONE || round.isFull) waiting.push(message);
+      else this.cascade(round, this.executor.receive(round, block, message));
+    }
+    this.queue = waiting;
+  }
+
+  private prefixOfReceiver(message: number): number {
+    return this.world.accounts.prefix(this.world.messages.destination.get(message));
+  }
+
+  /** Processes what a transaction sent within its own block, mostly at once, as a collator does. */
+  private cascade(round: Round, first: Draft): void {
+    const stack = [first];
+    for (let draft = stack.pop(); draft !== undefined; draft = stack.pop()) {
+      for (const message of this.sentBy(draft)) {
+        const here = round.blockFor(this.prefixOfReceiver(message)) === draft.block;
+        if (here && !round.isFull && this.random.chance(0.6))
+          stack.push(this.executor.receive(round, draft.block, message));
+        else this.outbox.get(draft.block)?.push(message);
+      }
+    }
+  }
+
+  private park(draft: Draft): void {
+    for (const message of this.sentBy(draft)) this.outbox.get(draft.block)?.push(message);
+  }
+
+  private sentBy(draft: Draft): number[] {
+    const sent: number[] = [];
+    for (let message = draft.firstOut; message < draft.firstOut + draft.outCount; message++)
+      if (this.world.messages.destination.get(message) !== OUTSIDE) sent.push(message);
+    return sent;
+  }
+
+  private holdLagging(utime: number): void {
+    for (const lag of this.world.options.lags) {
+      const held = this.shards.current.some((shard) => shard.heldUntil === lag.until);
+      const shard = this.shards.current.find((candidate) => !this.shards.mustWork(candidate));
+      if (!held && shard !== undefined && utime >= lag.from && utime < lag.until) shard.heldUntil = lag.until;
+    }
+    for (const shard of this.shards.current) if (shard.heldUntil <= utime) shard.heldUntil = 0;
+  }
+
+  private masterchainRound(tick: number, utime: number): void {
+    const { world } = this;
+    const round = this.newRound(utime, Infinity);
+    const seqno = world.seqnoOfTick(tick);
+    const row = { shard: 0, seqno, utime, startLt: round.baseLt, flags: seqno % 1000 === 0 ? BLOCK.key : 0 };
+    const block = world.blocks.push({ ...row, round: round.index, parents: [this.mcTop, NONE] });
+    this.mcTop = block;
+    this.outbox.set(block, []);
+    if (!this.tieSeconds.has(utime)) this.specialTransactions(round, block, tick);
+    this.credit -= round.drafts.length;
+    this.finishRound(round);
+    this.register(tick, block, utime);
+  }
+
+  private specialTransactions(round: Round, block: number, tick: number): void {
+    const { traces, options } = this.world;
+    const begin = (account: number, purpose: 'emission' | 'tick_tock'): number =>
+      traces.push({ purpose, actor: account, partner: account, slot: 0, amount: 0 });
+    if (this.opener.giverIsPoor && tick % 8 === 0 && !this.isQuiet) {
+      const trace = begin(ELECTOR, 'emission');
+      this.park(this.executor.emission(round, block, ELECTOR, trace, EMISSION, 1_000_000_000));
+      if (!this.states.isActive(CONFIG))
+        this.executor.emission(round, block, CONFIG, begin(CONFIG, 'emission'), 10_000_000_000, 0);
+    }
+    if (options.tickTockEvery === 0 || tick % options.tickTockEvery !== 0) return;
+    this.executor.spontaneous(round, block, ELECTOR, begin(ELECTOR, 'tick_tock'), 'tick');
+    this.executor.spontaneous(round, block, ELECTOR, begin(ELECTOR, 'tick_tock'), 'tock');
+    this.executor.spontaneous(round, block, CONFIG, begin(CONFIG, 'tick_tock'), 'tock');
+  }
+
+  /** The masterchain block names every new block of every shard that is not held back. */
+  private register(tick: number, block: number, utime: number): void {
+    const { ticks, blocks } = this.world;
+    ticks.block.push(block);
+    ticks.utime.push(utime);
+    ticks.firstRegistered.push(ticks.registered.length);
+    ticks.firstTop.push(ticks.tops.length);
+    const registered = [block];
+    for (const shard of this.shards.current) {
+      if (shard.heldUntil !== 0) continue;
+      registered.push(...shard.waiting);
+      shard.top = shard.waiting.at(-1) ?? shard.top;
+      shard.waiting = [];
+    }
+    for (const row of registered) {
+      blocks.tick.set(row, tick);
+      ticks.registered.push(row);
+      this.queue.push(...(this.outbox.get(row) ?? []));
+      this.outbox.delete(row);
+    }
+    for (const top of [block, ...this.shards.current.map((shard) => shard.top)])
+      if (top !== NONE) ticks.tops.push(top);
+  }
+
+  private finishRound(round: Round): void {
+    finish(this.world, this.states, round);
+    if (this.nextLt < maxEndLt(this.world, round))
+      this.nextLt = Math.ceil(maxEndLt(this.world, round) / LT_STEP + 1) * LT_STEP;
+  }
+}
+
+interface PlannedRound {
+  readonly time: number;
+  readonly tie: Tie | undefined;
+}
+
+function maxEndLt(world: World, round: Round): number {
+  return round.drafts.reduce((most, draft) => Math.max(most, world.blocks.endLt.get(draft.block)), 0);
+}

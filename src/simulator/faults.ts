@@ -1,0 +1,37 @@
+/**
+ * Everything that can go wrong on request. The object is read at each request, so a test may change it while the
+ * simulator runs. Probabilities are 0 to 1 per request, drawn from a seeded stream; absent means never.
+ */
+export interface Faults {
+  /** A list request with a greater limit is a 500 that speaks of a timeout. */
+  timeoutAboveLimit?: number;
+  /** 500 with the text of a statement timeout. */
+  timeout?: number;
+  /** Begins a storm: this many requests in a row are refused with 429. */
+  storm?: { readonly probability: number; readonly length: number };
+  /** 502 with a page of HTML, as a gateway sends it. */
+  badGateway?: number;
+  /** The connection is cut before an answer. */
+  reset?: number;
+  /** The connection is cut in the middle of the body. */
+  resetInBody?: number;
+  /** 200 with the first part of the JSON as a whole body. */
+  truncatedJson?: number;
+  /** The body comes in pieces over `slowBodyMs`. */
+  slowBody?: number;
+  /** Default 1000. */
+  slowBodyMs?: number;
+  /** 200 with only the first rows: on the three endpoints of blocks, as the real server does when its query breaks off. */
+  shortBlocks?: number;
+  /** The request is answered by a replica whose head lies `staleSeconds` back (default 20). */
+  stale?: number;
+  staleSeconds?: number;
+  /** Some masterchain blocks, and all that they registered, become visible so many seconds of chain time late. */
+  lateBlocks?: { readonly probability: number; readonly seconds: number };
+  /** Masterchain blocks that stay invisible while they stand here; bounds are seqnos, inclusive. */
+  holes?: readonly { readonly from: number; readonly to: number }[];
+  /** After each split, the right child's blocks of the first seconds become visible only when those are over. */
+  lateSplit?: { readonly seconds: number };
+  /** The limiter refuses at 60 % of the rate that it claims. */
+  lieAboutLimit?: boolean;
+}

@@ -1,0 +1,92 @@
+import { friendlyAddress } from '../address.ts';
+import type { Role } from '../chain/accounts.ts';
+import type { World } from '../chain/world.ts';
+import { mix32 } from '../random.ts';
+
+const INTERFACES: Readonly<Record<Role, readonly string[]>> = {
+  elector: ['elector'],
+  config: [],
+  giver: ['wallet_highload_v3'],
+  jetton_master: ['jetton_master'],
+  nft_collection: ['nft_collection'],
+  contract: [],
+  wallet: ['wallet_v4r2'],
+  jetton_wallet: ['jetton_wallet'],
+  nft_item: ['nft_item'],
+};
+
+/** A jetton's symbol. */
+export function jettonSymbol(index: number): string {
+  return `SIM${index}`;
+}
+
+/** What the address book says of each address: enrichment, never a key. */
+export function addressBook(world: World, addresses: readonly string[]): Record<string, object> {
+  const book: Record<string, object> = {};
+  for (const address of new Set(addresses)) {
+    const account = world.accounts.find(address);
+    const role = account === undefined ? undefined : world.accounts.role(account);
+    const named = account !== undefined && role === 'wallet' && mix32(account) % 20 === 0;
+    book[address] = {
+      user_friendly: friendlyAddress(address, role !== 'wallet', world.options.globalId !== -239),
+      domain: named ? `w${account}.ton` : null,
+      interfaces: role === undefined ? null : INTERFACES[role],
+    };
+  }
+  return book;
+}
+
+/** Token metadata of those addresses that are tokens. */
+export function metadata(world: World, addresses: readonly string[]): Record<string, object> {
+  const found: Record<string, object> = {};
+  for (const address of new Set(addresses)) {
+    const account = world.accounts.find(address);
+    const info = account === undefined ? undefined : tokenInfo(world, account);
+    if (info !== undefined) found[address] = { is_indexed: true, token_info: [info] };
+  }
+  return found;
+}
+
+function tokenInfo(world: World, account: number): object | undefined {
+  const { accounts } = world;
+  const index = accounts.indexInRole(account);
+  switch (accounts.role(account)) {
+    case 'jetton_master':
+      return {
+        valid: true,
+        type: 'jetton_masters',
+        name: `Simulated coin ${index}`,
+        symbol: jettonSymbol(index),
+        description: 'A coin of the simulated network',
+        image: `https://example.org/coin/${index}.png`,
+        extra: { decimals: '9' },
+      };
+    case 'nft_collection':
+      return {
+        valid: true,
+        type: 'nft_collections',
+        name: `Collection ${index}`,
+        description: 'Simulated items',
+        image: `https://example.org/collection/${index}.png`,
+      };
+    case 'nft_item':
+      return {
+        valid: true,
+        type: 'nft_items',
+        name: `Item ${index}`,
+        nft_index: String(index),
+        image: `https://example.org/item/${index}.png`,
+      };
+    case 'jetton_wallet': {
+      const owner = accounts.jettonWalletOwner(account);
+      const jetton = accounts.address(accounts.jettonMaster(owner, accounts.jettonSlot(account)));
+      return {
+        valid: true,
+        type: 'jetton_wallets',
+        extra: { owner: accounts.address(owner), jetton, balance: '0' },
+      };
+    }
+    default:
+      return undefined;
+  }
+}

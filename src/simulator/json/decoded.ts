@@ -1,0 +1,81 @@
+import { NONE } from '../chain/block-table.ts';
+import type { World } from '../chain/world.ts';
+import { mix32 } from '../random.ts';
+import { jettonDestination } from '../chain/jetton-parties.ts';
+
+const COMMENTS = [
+  'thanks for the coffee',
+  'invoice',
+  'Спасибо за заказ №',
+  'payout 💎 #',
+  'rent for the month',
+  'deposit',
+  'line one\nline "two" \\ three, order',
+] as const;
+
+/** The query id of a trace: a number of up to 63 bits, as text. */
+export function queryId(trace: number): string {
+  return String((BigInt(mix32(trace) >>> 1) << 32n) | BigInt(mix32(trace + 1)));
+}
+
+/** A message's comment. */
+export function comment(message: number): string {
+  const text = COMMENTS[mix32(message) % COMMENTS.length] ?? '';
+  return `${text} ${mix32(message + 7) % 100_000}`;
+}
+
+function varUint(value: number): object {
+  const bytes = Math.ceil(value.toString(16).length / 2);
+  return { '@type': 'var_uint', len: String(bytes), value: String(value) };
+}
+
+function address(world: World, account: number): object {
+  const raw = world.accounts.address(account);
+  return {
+    '@type': 'addr_std',
+    anycast: { '@type': 'nothing_from_maybe' },
+    workchain_id: raw.slice(0, raw.indexOf(':')),
+    address: raw.slice(raw.indexOf(':') + 1),
+  };
+}
+
+/**
+ * A body as the server's decoder prints it: an object for the messages that it knows, null for the others.
+ * Numbers are strings, as they are there.
+ */
+export function decodedBody(world: World, message: number): object | null {
+  const { messages, traces } = world;
+  const trace = messages.trace.get(message);
+  const op = messages.opOf(message);
+  const common = { '@type': op, query_id: queryId(trace) };
+  const amount = varUint(traces.amount.get(trace));
+  switch (op) {
+    case 'text_comment':
+      return { '@type': 'text_comment', comment: comment(message), type: 'text_comment' };
+    case 'jetton_transfer':
+      return {
+        ...common,
+        amount,
+        destination: address(world, jettonDestination(world, message)),
+        response_destination: address(world, traces.actor.get(trace)),
+        custom_payload: { '@type': 'nothing_from_maybe' },
+        forward_ton_amount: varUint(10_000_000),
+      };
+    case 'jetton_internal_transfer':
+    case 'jetton_notify':
+      return { ...common, amount, sender: address(world, traces.actor.get(trace)) };
+    case 'excess':
+      return common;
+    case 'nft_ownership_assigned':
+      return { ...common, prev_owner: address(world, traces.actor.get(trace)) };
+    default:
+      return null;
+  }
+}
+
+/** The decoder's name for an opcode. */
+export function decodedOpcode(world: World, message: number): string | null {
+  if (world.messages.outTransaction.get(message) === NONE) return null;
+  const op = world.messages.opOf(message);
+  return ['empty', 'call', 'log', 'bounced', 'deploy', 'nft_mint'].includes(op) ? null : op;
+}

@@ -1,0 +1,163 @@
+import { EMPTY_BOC, type BocMaker } from '../chain/boc.ts';
+import { NONE } from '../chain/block-table.ts';
+import { MESSAGE, SYSTEM, type Op } from '../chain/message-table.ts';
+import { SYSTEM_ADDRESS } from '../chain/accounts.ts';
+import type { World } from '../chain/world.ts';
+import { mix32 } from '../random.ts';
+import { extraCurrencies } from './account-state-json.ts';
+import { decodedBody, decodedOpcode } from './decoded.ts';
+
+export interface MessageContentJson {
+  readonly hash: string;
+  readonly body: string;
+  readonly decoded: object | null;
+}
+
+/** A message as v3 prints it; the two transaction hashes stand only in /messages. */
+export interface MessageJson {
+  readonly hash: string;
+  readonly source: string | null;
+  readonly destination: string | null;
+  readonly value: string | null;
+  readonly value_extra_currencies: Readonly<Record<string, string>> | null;
+  readonly fwd_fee: string | null;
+  readonly ihr_fee: string | null;
+  readonly extra_flags: string | null;
+  readonly created_lt: string | null;
+  readonly created_at: string | null;
+  readonly opcode: string | null;
+  readonly decoded_opcode: string | null;
+  readonly ihr_disabled: boolean | null;
+  readonly bounce: boolean | null;
+  readonly bounced: boolean | null;
+  readonly import_fee: string | null;
+  readonly in_msg_tx_hash?: string;
+  readonly out_msg_tx_hash?: string;
+  readonly message_content: MessageContentJson;
+  readonly init_state: MessageContentJson | null;
+  readonly hash_norm?: string;
+}
+
+const OPCODES: Readonly<Partial<Record<Op, number>>> = {
+  text_comment: 0,
+  encrypted_comment: 0x2167da4b,
+  jetton_transfer: 0x0f8a7ea5,
+  jetton_internal_transfer: 0x178d4519,
+  jetton_notify: 0x7362d09c,
+  excess: 0xd53276db,
+  jetton_burn: 0x595f07bc,
+  jetton_burn_notification: 0x7bdd97de,
+  nft_transfer: 0x5fcc3d14,
+  nft_ownership_assigned: 0x05138d91,
+  jetton_mint: 0x00000015,
+  nft_mint: 0x00000001,
+  bounced: 0xffffffff,
+  deploy: 0x9c610de3,
+};
+
+/** Bytes of body data, so that pages weigh what real ones do. */
+const SIZES: Readonly<Partial<Record<Op, number>>> = {
+  wallet_signed: 390,
+  jetton_transfer: 330,
+  jetton_internal_transfer: 300,
+  jetton_notify: 260,
+  jetton_mint: 230,
+  nft_mint: 260,
+  call: 520,
+  log: 340,
+  text_comment: 60,
+  encrypted_comment: 220,
+  system: 60,
+};
+
+const EMPTY_BODY: MessageContentJson = {
+  hash: 'lqKW0iTyhcZ77pPDD4owkVfw2qNdxbh+QQt4YwoJz8c=',
+  body: EMPTY_BOC,
+  decoded: null,
+};
+
+/** A message's opcode; calls have one of a few, signed messages begin with a signature. */
+export function opcodeOf(world: World, message: number): number | undefined {
+  const op = world.messages.opOf(message);
+  if (op === 'empty' || op === 'system') return undefined;
+  if (op === 'wallet_signed') return mix32(message);
+  if (op === 'call') return mix32((world.messages.destination.get(message) % 13) + 1000);
+  if (op === 'log') return mix32((world.messages.source.get(message) % 7) + 2000);
+  return OPCODES[op];
+}
+
+/** `0x` and eight lower-case digits. */
+export function opcodeText(opcode: number | undefined): string | null {
+  return opcode === undefined ? null : `0x${opcode.toString(16).padStart(8, '0')}`;
+}
+
+/** The hash of a message's body; empty bodies share one. */
+export function bodyHash(world: World, message: number): string {
+  return world.messages.opOf(message) === 'empty' ? EMPTY_BODY.hash : world.hashes('body').text(message);
+}
+
+function content(world: World, bocs: BocMaker, message: number): MessageContentJson {
+  const op = world.messages.opOf(message);
+  if (op === 'empty') return EMPTY_BODY;
+  const size = (SIZES[op] ?? 120) + (mix32(message + 3) % 40);
+  const body = bocs.make(message, size, opcodeOf(world, message));
+  return { hash: bodyHash(world, message), body, decoded: decodedBody(world, message) };
+}
+
+function initState(world: World, bocs: BocMaker, message: number): MessageContentJson | null {
+  const { messages } = world;
+  if (!messages.has(message, MESSAGE.initState)) return null;
+  const destination = messages.destination.get(message);
+  return { hash: world.hashes('init').text(destination), body: bocs.make(destination, 560), decoded: null };
+}
+
+function party(world: World, account: number): string | null {
+  if (account === SYSTEM) return SYSTEM_ADDRESS;
+  return account < 0 ? null : world.accounts.address(account);
+}
+
+/** A message of the network as it stands inside its transactions: the same object on both sides. */
+export function messageJson(world: World, bocs: BocMaker, message: number): MessageJson {
+  const { messages } = world;
+  const externalIn = messages.isExternalIn(message);
+  const internal = !externalIn && !messages.isExternalOut(message);
+  const hash = world.hashes('message').text(message);
+  return {
+    hash,
+    source: party(world, messages.source.get(message)),
+    destination: party(world, messages.destination.get(message)),
+    value: internal ? String(messages.value.get(message)) : null,
+    value_extra_currencies: internal ? extraCurrencies(messages.extra.get(message)) : null,
+    fwd_fee: internal ? String(messages.fwdFee.get(message)) : null,
+    ihr_fee: internal ? '0' : null,
+    extra_flags: internal ? '0' : null,
+    created_lt: externalIn ? null : String(messages.createdLt.get(message)),
+    created_at: externalIn ? null : String(messages.createdAt.get(message)),
+    opcode: opcodeText(opcodeOf(world, message)),
+    decoded_opcode: decodedOpcode(world, message),
+    ihr_disabled: internal ? true : null,
+    bounce: internal ? messages.has(message, MESSAGE.bounce) : null,
+    bounced: internal ? messages.opOf(message) === 'bounced' : null,
+    import_fee: externalIn ? '0' : null,
+    message_content: content(world, bocs, message),
+    init_state: initState(world, bocs, message),
+    ...(externalIn ? { hash_norm: world.hashes('norm').text(message) } : {}),
+  };
+}
+
+/** A message as /messages prints it: with the transactions on the sides that are asked for and visible. */
+export function messageRowJson(
+  world: World,
+  bocs: BocMaker,
+  message: number,
+  sides: { readonly in: boolean; readonly out: boolean },
+): MessageJson {
+  const receiver = world.messages.inTransaction.get(message);
+  const sender = world.messages.outTransaction.get(message);
+  const hashes = world.hashes('transaction');
+  return {
+    ...messageJson(world, bocs, message),
+    ...(sides.in && receiver !== NONE ? { in_msg_tx_hash: hashes.text(receiver) } : {}),
+    ...(sides.out && sender !== NONE ? { out_msg_tx_hash: hashes.text(sender) } : {}),
+  };
+}

@@ -1,0 +1,100 @@
+import type { Rows } from './rows.ts';
+import type { BlockIdJson } from './json/block-json.ts';
+
+/** What is visible at one moment. */
+export interface View {
+  /** The greatest masterchain seqno that is visible; undefined where nothing is. */
+  readonly head: number | undefined;
+  /** True where a masterchain block, and all that it registered, is visible. */
+  seesMasterchain(seqno: number): boolean;
+}
+
+/** Bounds of a range, both inclusive. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Blocks as the routes need them: rows are numbers, everything else is asked for by row. */
+export interface BlockSource {
+  /** All blocks within seconds, ascending by (gen_utime, -workchain, shard, seqno). */
+  byTime(range: Range): Rows;
+  /** Blocks that a masterchain block registered, itself among them. */
+  registeredIn(seqno: number): Rows;
+  /** The tops of all shards at a masterchain block, itself among them, in the order (workchain, shard, seqno). */
+  topsOf(seqno: number): Rows;
+  visible(view: View, row: number): boolean;
+  id(row: number): BlockIdJson;
+  utime(row: number): number;
+  startLt(row: number): number;
+  mcSeqno(row: number): number;
+  hashes(row: number): { readonly root: string; readonly file: string };
+  text(row: number): string;
+}
+
+/** Transactions as the routes need them. */
+export interface TransactionSource {
+  /** Ascending by (lt, account). */
+  byLt(range: Range): Rows;
+  /** Ascending by (now, lt, account). */
+  byTime(range: Range): Rows;
+  /** Ascending by (lt, account). */
+  ofAccounts(addresses: readonly string[]): Rows;
+  ofHashes(hashes: readonly string[]): Rows;
+  /** Ascending by (lt, account). */
+  ofMasterchainBlock(seqno: number): Rows;
+  visible(view: View, row: number): boolean;
+  lt(row: number): number;
+  utime(row: number): number;
+  mcSeqno(row: number): number;
+  account(row: number): string;
+  hash(row: number): string;
+  block(row: number): Omit<BlockIdJson, 'shard'> & { readonly shard: string | null };
+  /** The message that it received, and those that it sent, as rows of the message source. */
+  inMessage(row: number): number | undefined;
+  outMessages(row: number): number[];
+  text(row: number): string;
+  /** Addresses that stand in the row, for the address book. */
+  addresses(row: number): string[];
+}
+
+/** What filters and orders need to know of a message. */
+export interface MessageFacts {
+  readonly source: string | null;
+  readonly destination: string | null;
+  readonly opcode: string | null;
+  readonly bodyHash: string | null;
+  readonly createdLt: number | null;
+  readonly createdAt: number | null;
+  /** The lt of a transaction on either side, the earlier one first. */
+  readonly transactionLt: number;
+  readonly sender: number | undefined;
+  readonly receiver: number | undefined;
+}
+
+/** Messages as the routes need them. */
+export interface MessageSource {
+  /** Candidates whose created_lt (or, for externals, whose transaction's lt) can lie in the range; unordered. */
+  nearLt(range: Range): Rows;
+  /** Candidates whose created_at can lie in the range; unordered. */
+  nearTime(range: Range): Rows;
+  /** Messages by hash or normalized hash. */
+  ofHashes(hashes: readonly string[]): Rows;
+  facts(row: number): MessageFacts;
+  hash(row: number): string;
+  text(row: number, sides: { readonly in: boolean; readonly out: boolean }): string;
+  addresses(row: number): string[];
+}
+
+/** Everything that is served: a generated network or recorded data. */
+export interface Ledger {
+  readonly blocks: BlockSource;
+  readonly transactions: TransactionSource;
+  readonly messages: MessageSource;
+  readonly firstSeqno: number;
+  /** JSON of the block objects of masterchainInfo. */
+  masterchainBlock(seqno: number): string;
+  /** `{}` members left out are the caller's business. */
+  addressBook(addresses: readonly string[]): Readonly<Record<string, object>>;
+  metadata(addresses: readonly string[]): Readonly<Record<string, object>>;
+}

@@ -1,0 +1,171 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { systemClock, type Clock } from '../clock.ts';
+import { isAbort } from '../errors.ts';
+import { htmlAnswer, type Answer } from './answer.ts';
+import { Api, type ApiRequest } from './api.ts';
+import type { Build } from './build.ts';
+import type { ChainOptions } from './chain/options.ts';
+import { send } from './delivery.ts';
+import type { Faults } from './faults.ts';
+import { Gateway, type GatewayOptions } from './gateway.ts';
+import { Random } from './random.ts';
+import { ChainSource, type HeadOptions, type Source } from './source.ts';
+import { Stats, type RequestRecord } from './stats.ts';
+import { Truth } from './truth.ts';
+
+export interface SimulatorOptions extends ChainOptions, HeadOptions, GatewayOptions {
+  /** Which of the real servers is imitated; default 1.3. */
+  readonly build?: Build;
+  /** Default 0: any free port. */
+  readonly port?: number;
+  /** Least and greatest delay of an answer, ms, after the limiter has counted its request. */
+  readonly latencyMs?: readonly [number, number];
+  readonly faults?: Faults;
+  /** Answers a request in the server's stead, behind the gateway; undefined leaves it to the server. */
+  readonly before?: (request: ApiRequest) => Answer | undefined;
+  /** Changes an answer of the server. */
+  readonly after?: (request: ApiRequest, answer: Answer) => Answer;
+  readonly clock?: Clock;
+}
+
+/** A running simulator. */
+export interface Simulator {
+  readonly url: string;
+  readonly port: number;
+  /** The generated network as it really is, whatever faults hide of it. */
+  readonly truth: Truth;
+  readonly stats: Stats;
+  /** Read at each request: change it while the simulator runs. */
+  readonly faults: Faults;
+  /** Chain time of the head, unix seconds; can be set. */
+  headTime: number;
+  close(): Promise<void>;
+}
+
+/** Serves a network on 127.0.0.1 until it is closed. */
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const clock = options.clock ?? systemClock;
+  const faults = options.faults ?? {};
+  const source = new ChainSource(options, faults, clock);
+  const site = new Site(options, source, faults, clock);
+  const server = createServer((request, response) => void site.handle(request, response));
+  server.keepAliveTimeout = 60_000;
+  const port = await listen(server, options.port ?? 0);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    truth: new Truth(source),
+    stats: site.stats,
+    faults,
+    get headTime() {
+      return source.headTime;
+    },
+    set headTime(utime) {
+      source.headTime = utime;
+    },
+    close: () => {
+      site.stop();
+      return close(server);
+    },
+  };
+}
+
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : port);
+    });
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+    server.closeAllConnections();
+  });
+}
+
+/** One host: gateway, faults and server in the order in which a request meets them. */
+class Site {
+  readonly stats = new Stats();
+  private readonly options: SimulatorOptions;
+  private readonly source: Source;
+  private readonly faults: Faults;
+  private readonly clock: Clock;
+  private readonly random: Random;
+  private readonly gateway: Gateway;
+  private readonly api: Api;
+  private readonly stopping = new AbortController();
+
+  constructor(options: SimulatorOptions, source: Source, faults: Faults, clock: Clock) {
+    this.options = options;
+    this.source = source;
+    this.faults = faults;
+    this.clock = clock;
+    const seed = options.seed ?? 1;
+    this.random = new Random(seed, 3);
+    this.gateway = new Gateway(options, faults, new Random(seed, 4));
+    this.api = new Api(source.ledger, options.build ?? '1.3', faults, new Random(seed, 5));
+  }
+
+  stop(): void {
+    this.stopping.abort();
+  }
+
+  async handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(incoming.url ?? '/', 'http://localhost');
+    const record = this.stats.arrived(url.pathname, url.searchParams, this.clock.monotonic());
+    try {
+      const answer = this.answer(requestOf(incoming, url));
+      await this.delay();
+      await this.deliver(response, answer, record);
+    } catch (error) {
+      response.destroy();
+      if (!isAbort(error)) throw error;
+    }
+  }
+
+  private answer(request: ApiRequest): Answer {
+    const key = request.header('x-api-key') ?? request.search.get('api_key') ?? undefined;
+    const refusal = this.gateway.refusal(key, this.clock.monotonic());
+    if (refusal !== undefined) return refusal;
+    const custom = this.options.before?.(request);
+    if (custom !== undefined) return custom;
+    if (this.random.chance(this.faults.badGateway ?? 0)) return htmlAnswer(502, 'Bad Gateway');
+    const stale = this.random.chance(this.faults.stale ?? 0) ? (this.faults.staleSeconds ?? 20) : 0;
+    const answer = this.api.answer(request, this.source.view(stale));
+    return this.options.after?.(request, answer) ?? answer;
+  }
+
+  private async delay(): Promise<void> {
+    const [least, most] = this.options.latencyMs ?? [0, 0];
+    if (most > 0)
+      await this.clock.sleep(least + (most - least) * this.random.fraction(), this.stopping.signal);
+  }
+
+  private async deliver(response: ServerResponse, answer: Answer, record: RequestRecord): Promise<void> {
+    const broken = await send(response, answer, {
+      faults: this.faults,
+      random: this.random,
+      clock: this.clock,
+      signal: this.stopping.signal,
+    });
+    this.stats.answered(record, broken ? 0 : answer.status);
+  }
+}
+
+function requestOf(incoming: IncomingMessage, url: URL): ApiRequest {
+  return {
+    method: incoming.method ?? 'GET',
+    path: url.pathname,
+    search: url.searchParams,
+    header: (name) => {
+      const value = incoming.headers[name];
+      return Array.isArray(value) ? value[0] : value;
+    },
+  };
+}

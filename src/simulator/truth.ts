@@ -1,0 +1,106 @@
+import { NONE } from './chain/block-table.ts';
+import type { World } from './chain/world.ts';
+import { blockJson, type BlockJson } from './json/block-json.ts';
+import { messageRowJson, type MessageJson } from './json/message-json.ts';
+import { transactionJson, type TransactionJson } from './json/transaction-json.ts';
+import type { ChainSource } from './source.ts';
+
+/** A half-open range of unix seconds. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+const ALWAYS: Span = { from: 0, to: Infinity };
+
+/**
+ * The network as it really is, as far as it has been generated, without regard to heads, holes and faults: the
+ * measure for what somebody read through the API. Blocks that no masterchain block has registered yet, and what they
+ * hold, are left out.
+ */
+export class Truth {
+  readonly world: World;
+  private readonly source: ChainSource;
+
+  constructor(source: ChainSource) {
+    this.source = source;
+    this.world = source.chain.world;
+  }
+
+  /** Generates the network up to a second, so that it can be compared. */
+  extendTo(utime: number): this {
+    this.source.chain.extendTo(utime);
+    return this;
+  }
+
+  /** The newest masterchain block. */
+  head(): BlockJson {
+    return blockJson(this.world, this.world.ticks.block.get(this.world.tickCount - 1));
+  }
+
+  /** Blocks by gen_utime, ascending. */
+  *blocks(span: Span = ALWAYS): Generator<BlockJson> {
+    for (const row of this.blockRows(span)) yield blockJson(this.world, row);
+  }
+
+  /** Transactions by now, ascending by (now, lt, account). */
+  *transactions(span: Span = ALWAYS): Generator<TransactionJson> {
+    for (const row of this.transactionRows(span))
+      yield transactionJson(this.world, this.source.ledger.bocs, row);
+  }
+
+  /** Messages by created_at, or by the receiver's time where they have none; each once, with both transactions. */
+  *messages(span: Span = ALWAYS): Generator<MessageJson> {
+    for (const row of this.messageRows(span))
+      yield messageRowJson(this.world, this.source.ledger.bocs, row, { in: true, out: true });
+  }
+
+  counts(span: Span = ALWAYS): {
+    readonly blocks: number;
+    readonly transactions: number;
+    readonly messages: number;
+  } {
+    return {
+      blocks: count(this.blockRows(span)),
+      transactions: count(this.transactionRows(span)),
+      messages: count(this.messageRows(span)),
+    };
+  }
+
+  private *blockRows({ from, to }: Span): Generator<number> {
+    const { blocks } = this.world;
+    for (let at = blocks.byTime.lowerBound(from, (row) => blocks.utime.get(row)); at < blocks.count; at++) {
+      const row = blocks.byTime.get(at);
+      if (blocks.utime.get(row) >= to) return;
+      if (blocks.tick.get(row) !== NONE) yield row;
+    }
+  }
+
+  private *transactionRows({ from, to }: Span): Generator<number> {
+    const { transactions } = this.world;
+    const first = transactions.byTime.lowerBound(from, (row) => this.world.utimeOf(row));
+    for (let at = first; at < transactions.count; at++) {
+      const row = transactions.byTime.get(at);
+      if (this.world.utimeOf(row) >= to) return;
+      if (this.world.tickOf(row) !== NONE) yield row;
+    }
+  }
+
+  private *messageRows({ from, to }: Span): Generator<number> {
+    const { messages } = this.world;
+    for (let row = 0; row < messages.count; row++) {
+      const receiver = messages.inTransaction.get(row);
+      const sender = messages.outTransaction.get(row);
+      const utime = messages.isExternalIn(row) ? this.world.utimeOf(receiver) : messages.createdAt.get(row);
+      const seen = (transaction: number): boolean =>
+        transaction !== NONE && this.world.tickOf(transaction) !== NONE;
+      if (utime >= from && utime < to && (seen(receiver) || seen(sender))) yield row;
+    }
+  }
+}
+
+function count(rows: Generator<number>): number {
+  let total = 0;
+  while (rows.next().done !== true) total++;
+  return total;
+}
