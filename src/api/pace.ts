@@ -27,6 +27,9 @@ const MARGIN_MS = 3;
 /** How much later than the others a request may arrive, where no answer has told yet: 1.2 % with the margin. */
 const LEAST_SLACK_MS = 9;
 const MOST_SLACK_MS = 100;
+/** While answers take less than this in the mean, waiting for them costs next to nothing, so slack is at its most. */
+const QUICK_MS = 25;
+const MEAN_WEIGHT = 0.05;
 /** Back from most to least in some twenty thousand requests: half an hour at 10 a second. */
 const SLACK_STEP_MS = 0.005;
 /** Delays are caught up at double pace, but none older than this. */
@@ -45,12 +48,12 @@ const LONGEST_PAUSE_MS = 30_000;
  *
  * - slots: sends lie one interval apart (GCRA, ITU-T I.371, with burst 0), so that they arrive evenly. What a busy event
  *   loop delays is caught up, at most at double pace;
- * - window: fewer than N requests may have been counted in the second before a send. A request counts from its send
- *   until it has surely been counted: that is when it was answered, or `slack` after its send where the answer takes
- *   longer. So no N+1 arrivals fall into one second, however late they come, as long as they are no later than that.
+ * - window: a second before a send, fewer than N requests were still on their way to the server's counter. A request
+ *   has surely been counted when it is answered; where the answer takes longer, `slack` after its send is taken for
+ *   it. So no N+1 arrivals fall into one second, as long as none is later than that.
  *
- * A refusal has two causes. Arrivals may bunch (network, busy server): `slack` goes to its most, and shrinks slowly. Or
- * the plan is smaller, or shared: on the next refusal the rate falls by a factor and rises again by steps.
+ * A refusal has two causes. Arrivals may bunch (network, busy server): `slack` widens, and shrinks again slowly. Or the
+ * plan is smaller, or shared: on the third refusal the rate falls by a factor, and rises again by steps.
  * Both pause everybody, for as long as the server says, else a second, doubled while it goes on.
  */
 export function createPace({ rps }: Plan): Pace {
@@ -58,6 +61,7 @@ export function createPace({ rps }: Plan): Pace {
   const windowMs = (1000 * perWindow) / rps;
   let log: Sent[] = [];
   let slack = LEAST_SLACK_MS;
+  let meanAnswer = 0;
   let factor = 1;
   let slot = -Infinity;
   let lastSent = -Infinity;
@@ -78,7 +82,7 @@ export function createPace({ rps }: Plan): Pace {
       slot = Math.max(slot, since, now - CATCH_UP_MS) + interval();
       lastSent = now;
       log = log.filter((sent) => sent.countedBy + window() > now);
-      log.push({ at: now, countedBy: now + slack });
+      log.push({ at: now, countedBy: now + (meanAnswer < QUICK_MS ? MOST_SLACK_MS : slack) });
     },
     answered: (now, elapsedMs) => {
       const sentAt = now - elapsedMs;
@@ -86,6 +90,7 @@ export function createPace({ rps }: Plan): Pace {
       const sent = log.findLast(({ at }) => at <= sentAt);
       if (sent !== undefined) sent.countedBy = Math.min(sent.countedBy, now);
       if (sentAt > lastRefused) refusals = 0;
+      meanAnswer += (Math.min(elapsedMs, MOST_SLACK_MS) - meanAnswer) * MEAN_WEIGHT;
       slack = Math.max(LEAST_SLACK_MS, slack - SLACK_STEP_MS);
       factor = Math.min(1, factor + FASTER_PER_SECOND / (rps * factor));
     },
@@ -94,8 +99,8 @@ export function createPace({ rps }: Plan): Pace {
       const news = now >= pausedUntil;
       if (news) {
         refusals += 1;
-        if (slack < MOST_SLACK_MS / 2) slack = MOST_SLACK_MS;
-        else factor = Math.max(LEAST_FACTOR, factor * SLOWER);
+        if (slack > MOST_SLACK_MS / 2) factor = Math.max(LEAST_FACTOR, factor * SLOWER);
+        slack = Math.min(MOST_SLACK_MS, 3 * slack + 15);
       }
       lastRefused = now;
       const pause =

@@ -23,11 +23,11 @@ export function createLocalBudget({ rps, clock }: LocalBudgetOptions): Budget {
   const pace = createPace({ rps });
   const waiters = new Set<Waiter>();
   let pumping = false;
-  let idle = new AbortController();
+  let sleeping = new AbortController();
 
   const sleep = async (ms: number) => {
-    idle = new AbortController();
-    const { signal } = idle;
+    sleeping = new AbortController();
+    const { signal } = sleeping;
     // Whole milliseconds, rounded up: a timer that fires early would be one too many in its window.
     await clock.sleep(Math.ceil(ms), signal).catch((error: unknown) => {
       if (!signal.aborted) throw error;
@@ -56,7 +56,7 @@ export function createLocalBudget({ rps, clock }: LocalBudgetOptions): Budget {
       await new Promise<void>((resolve) => {
         const leave = () => {
           waiters.delete(waiter);
-          if (waiters.size === 0) idle.abort();
+          if (waiters.size === 0) sleeping.abort();
           resolve();
         };
         const waiter = newWaiter(priority, clock, () => {
@@ -74,6 +74,8 @@ export function createLocalBudget({ rps, clock }: LocalBudgetOptions): Budget {
     },
     succeeded: (elapsedMs) => {
       pace.answered(clock.monotonic(), elapsedMs);
+      // The next may go earlier than was known when the sleep began.
+      sleeping.abort();
     },
   };
 }

@@ -54,7 +54,7 @@ describe('the budget of one process', () => {
     const next = budget.take('refresh', forever);
     stop.abort('enough');
     expect(await aborted).toBe('enough');
-    await clock.advance(1100);
+    await clock.advance(1200);
     await next;
     await expect(budget.take('tail', stop.signal)).rejects.toBe('enough');
   });
@@ -69,7 +69,7 @@ describe('the budget of one process', () => {
       stop.abort('enough');
       const came = budget.take('tail', forever);
       expect(await left).toBe('enough');
-      await clock.advance(1100);
+      await clock.advance(1200);
       await came;
     }
   });

@@ -53,14 +53,14 @@ function later(atMost: number, run: () => void): void {
   else setTimeout(run, Math.random() * atMost);
 }
 
-test.concurrent.each(KINDS)('a %s, without latency: 97 % used, nothing refused', async (kind) => {
+test.concurrent.each(KINDS)('a %s, without latency: 97% used, nothing refused', async (kind) => {
   const { used, refused } = await drive({ kind, rps: RPS }, { there: 0, back: 0 });
   console.log(kind, 'without latency', { used, refused });
   expect(refused).toBe(0);
   expect(used).toBeGreaterThanOrEqual(0.97);
 });
 
-test.concurrent.each(KINDS)('a %s, answers after 0 to 100 ms: 95 %% used, 0.2 %% refused', async (kind) => {
+test.concurrent.each(KINDS)('a %s, answers after 0 to 100 ms: 95% used, 0.2% refused', async (kind) => {
   const { used, refused } = await drive({ kind, rps: RPS }, { there: 0, back: 100 });
   console.log(kind, 'late answers', { used, refused });
   expect(refused).toBeLessThanOrEqual(0.002);
@@ -68,7 +68,7 @@ test.concurrent.each(KINDS)('a %s, answers after 0 to 100 ms: 95 %% used, 0.2 %%
 });
 
 test.concurrent.each(KINDS)(
-  'a %s, arrivals 0 to 100 ms late that it bears with: 95 %% used, 0.2 %% refused',
+  'a %s, arrivals 0 to 100 ms late that it bears with: 95% used, 0.2% refused',
   async (kind) => {
     const { used, refused } = await drive({ kind, rps: RPS, graceMs: 100 }, { there: 100, back: 0 });
     console.log(kind, 'late arrivals, grace', { used, refused });
@@ -79,7 +79,7 @@ test.concurrent.each(KINDS)(
 
 /** Whoever cannot know when a request arrives must leave the mean of its delay free: 10 requests in 1050 ms. */
 test.concurrent.each(KINDS)(
-  'a %s, arrivals 0 to 100 ms late that it counts strictly: 90 %% used, 0.3 %% refused',
+  'a %s, arrivals 0 to 100 ms late that it counts strictly: 90% used, 0.3% refused',
   async (kind) => {
     const { used, refused } = await drive({ kind, rps: RPS }, { there: 100, back: 0 });
     console.log(kind, 'late arrivals, strict', { used, refused });

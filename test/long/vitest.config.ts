@@ -6,6 +6,6 @@ export default defineConfig({
     include: ['test/long/**/*.long.ts'],
     testTimeout: 600_000,
     hookTimeout: 60_000,
-    maxConcurrency: 16,
+    maxConcurrency: 6,
   },
 });
