@@ -15,7 +15,7 @@ import {
   keptRows,
   postmasterOf,
   query,
-} from './embedded-fixture.ts';
+} from './embedded/fixture.ts';
 
 const asRoot = process.getuid?.() === 0;
 const fixture = embeddedFixture();

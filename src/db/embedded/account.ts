@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { DatabaseError } from '../../errors.ts';
 import { runCommand, type Account } from './command.ts';
-import { systemErrorCode, USE_ANOTHER_SERVER } from './failure.ts';
+import { errorCode, USE_ANOTHER_SERVER } from './failure.ts';
 
 const SERVER_USER = 'postgres';
 
@@ -11,11 +11,10 @@ export function isRoot(): boolean {
 }
 
 /**
- * The user that the server of `pgdata` runs as; undefined: the user of this process. Root runs a server as the owner
- * of its directory, so that data made by an ordinary user stay theirs; a new one as `postgres`, made where absent.
+ * The user as whom root runs the server of `pgdata`: the owner of its directory, so that data made by an ordinary user
+ * stay theirs; for a new one `postgres`, made where absent.
  */
-export async function serverAccount(pgdata: string): Promise<Account | undefined> {
-  if (!isRoot()) return undefined;
+export async function serverAccount(pgdata: string): Promise<Account> {
   const owner = await ownerOf(pgdata);
   return owner === undefined || owner.uid === 0 ? ((await findUser()) ?? (await createUser())) : owner;
 }
@@ -26,7 +25,7 @@ export async function ownerOf(path: string): Promise<Account | undefined> {
     const { uid, gid } = await stat(path);
     return { uid, gid };
   } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

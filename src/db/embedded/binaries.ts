@@ -1,9 +1,10 @@
 import { createRequire } from 'node:module';
-import { lstat, open, readFile, symlink } from 'node:fs/promises';
+import { open, readFile, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { z } from 'zod';
 import { DatabaseError } from '../../errors.ts';
-import { systemErrorCode, USE_ANOTHER_SERVER } from './failure.ts';
+import { errorCode, USE_ANOTHER_SERVER } from './failure.ts';
+import { exists } from './owned-files.ts';
 
 /** The Postgres programs of one directory (`bin`, `lib`, `share`). */
 export interface Binaries {
@@ -56,7 +57,7 @@ async function makeLinks(native: string): Promise<void> {
     try {
       await symlink(relative(dirname(to), from), to);
     } catch (error) {
-      if (systemErrorCode(error) === 'EEXIST') continue;
+      if (errorCode(error) === 'EEXIST') continue;
       throw new DatabaseError(
         `the install script of the Postgres binaries was skipped: ${to} is missing and cannot be made`,
         {
@@ -72,7 +73,7 @@ async function listedLinks(native: string): Promise<z.infer<typeof links>> {
   try {
     return links.parse(JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')));
   } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return [];
+    if (errorCode(error) === 'ENOENT') return [];
     throw error;
   }
 }
@@ -80,13 +81,6 @@ async function listedLinks(native: string): Promise<z.infer<typeof links>> {
 /** The list's paths begin with `native/`, whatever the directory is called here. */
 function inside(native: string, listed: string): string {
   return join(native, ...listed.split('/').slice(1));
-}
-
-async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** Read from the file whose first line initdb itself compares with its version. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdtemp, rename, rm } from 'node:fs/promises';
+import { lchown, lstat, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Binaries } from './binaries.ts';
 import { keepCredentials } from './cluster.ts';
 import { runCommand } from './command.ts';
-import { embeddedFailure, systemErrorCode } from './failure.ts';
-import { namesIn, own, writeOwned } from './owned-files.ts';
+import { embeddedFailure, errorCode } from './failure.ts';
+import { namesIn, writeOwned } from './owned-files.ts';
 import type { Place } from './place.ts';
 import { usualPort } from './port.ts';
 import { SUPERUSER, type ServerSettings } from './settings.ts';
@@ -30,14 +30,14 @@ export async function createCluster(creation: Creation): Promise<void> {
   await removeLeftovers(place.dataDir);
   const nursery = await mkdtemp(join(place.dataDir, NURSERY));
   try {
-    await own(nursery, place.account);
+    if (place.account !== undefined) await lchown(nursery, place.account.uid, place.account.gid);
     const made: Place = { ...place, pgdata: join(nursery, 'postgres') };
     const password = randomBytes(18).toString('base64url');
     await initialize(made, password, nursery, creation);
     await keepCredentials(made, { password, port: usualPort(place.dataDir) });
     await rename(made.pgdata, place.pgdata);
   } catch (error) {
-    const code = systemErrorCode(error);
+    const code = errorCode(error);
     if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
   } finally {
     // An initdb that was ended leaves a server behind for a moment, which still writes.

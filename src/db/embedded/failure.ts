@@ -8,7 +8,7 @@ const errno = z.object({ code: z.string(), message: z.string() });
 /** What initdb, postgres and the operating system say, and what the user can do about it. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [
-    /no space left on device|ENOSPC|disk quota/i,
+    /no space left on device|free disk space|ENOSPC|disk quota/i,
     'Free some space on that disk, or set ETL_DATA_DIR to a directory on a larger one.',
   ],
   [/read-only file system|EROFS/i, 'Set ETL_DATA_DIR to a directory that can be written to.'],
@@ -32,12 +32,16 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
     /could not locate a valid checkpoint|invalid checkpoint|invalid data in file|incorrect checksum|PANIC/i,
     'The directory is damaged: restore it from a backup, or move it away and let the data be read again.',
   ],
-  [/ENOENT/, `These binaries need a system with glibc (Alpine has another libc): ${USE_ANOTHER_SERVER}.`],
+  [
+    /spawn .* ENOENT/,
+    `These binaries need a system with glibc (Alpine has another libc): ${USE_ANOTHER_SERVER}.`,
+  ],
+  [/ENOTDIR/, 'Set ETL_DATA_DIR to a directory: a file stands in its way.'],
   [/locale/i, `Run it with LC_ALL=C, or ${USE_ANOTHER_SERVER}.`],
 ];
 
-/** The code of a system error such as `ENOENT`, undefined for anything else. */
-export function systemErrorCode(error: unknown): string | undefined {
+/** The code of a system error (`ENOENT`) or of Postgres (SQLSTATE); undefined for anything else. */
+export function errorCode(error: unknown): string | undefined {
   return errno.safeParse(error).data?.code;
 }
 

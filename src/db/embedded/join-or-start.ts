@@ -4,7 +4,7 @@ import { DatabaseUnavailableError, EtlError, isAbort } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { Binaries } from './binaries.ts';
 import { keepCredentials, type Credentials } from './cluster.ts';
-import { systemErrorCode } from './failure.ts';
+import { errorCode } from './failure.ts';
 import { joinServer, type Keeper } from './keeper.ts';
 import type { Place } from './place.ts';
 import { freePort, isFree } from './port.ts';
@@ -12,7 +12,7 @@ import { runningPostmaster, stopPostmaster, type Postmaster } from './postmaster
 import type { ServerSettings } from './settings.ts';
 import { startServer } from './start.ts';
 
-export interface Opening {
+interface Opening {
   readonly place: Place;
   /** Asked only where a server must be started: root may have to copy them first. */
   readonly binaries: () => Promise<Binaries>;
@@ -69,7 +69,7 @@ async function tryToJoin(opening: Opening, { port }: Postmaster): Promise<Joined
     logger?.debug({ dataDir: place.dataDir, port }, 'embedded Postgres joined');
     return { keeper, port };
   } catch (error) {
-    const code = systemErrorCode(error);
+    const code = errorCode(error);
     // The driver gives a connection that was cut or timed out no code.
     if (error instanceof EtlError || isAbort(error) || (code !== undefined && !PASSING.test(code)))
       throw error;

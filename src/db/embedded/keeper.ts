@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
 import { WrongDatabaseError } from '../../errors.ts';
-import { systemErrorCode } from './failure.ts';
+import { errorCode } from './failure.ts';
 import { DATABASE, SUPERUSER } from './settings.ts';
 
 interface Address {
@@ -104,7 +104,7 @@ async function openSession(address: Address): Promise<Session> {
     await ensureDatabase(client);
   } catch (error) {
     await client.end().catch(() => undefined);
-    throw LOGIN_REFUSED.has(systemErrorCode(error) ?? '') ? notOurServer(address, error) : error;
+    throw LOGIN_REFUSED.has(errorCode(error) ?? '') ? notOurServer(address, error) : error;
   }
   return { client, socket };
 }
@@ -133,7 +133,7 @@ async function ensureDatabase(client: pg.Client): Promise<void> {
   try {
     await client.query(`create database ${pg.escapeIdentifier(DATABASE)}`);
   } catch (error) {
-    if (!DUPLICATE_DATABASE.has(systemErrorCode(error) ?? '')) throw error;
+    if (!DUPLICATE_DATABASE.has(errorCode(error) ?? '')) throw error;
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { access, chown, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { access, constants, open, readdir, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
 import type { Account } from './command.ts';
-import { systemErrorCode } from './failure.ts';
+import { errorCode } from './failure.ts';
 
 /** Whether there is a file or directory of this name. */
 export async function exists(path: string): Promise<boolean> {
@@ -21,21 +21,40 @@ export async function namesIn(directory: string): Promise<string[]> {
 /** Replaces a file as a whole; the server's user owns it and nobody else can read it. */
 export async function writeOwned(path: string, text: string, account: Account | undefined): Promise<void> {
   const making = `${path}.${randomBytes(4).toString('hex')}`;
-  await writeFile(making, text, { mode: 0o600, flag: 'wx', flush: true });
-  await own(making, account);
-  await rename(making, path);
+  try {
+    const file = await openOwned(making, constants.O_EXCL, account);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(making, path);
+  } finally {
+    await rm(making, { force: true });
+  }
 }
 
-/** Gives a file or directory to the server's user. */
-export async function own(path: string, account: Account | undefined): Promise<void> {
-  if (account !== undefined) await chown(path, account.uid, account.gid);
+/**
+ * Opens a file for appending, and makes it where absent. Root writes here into directories of other users: no link is
+ * followed, and what is given away is the file that was opened, whatever its name leads to by then.
+ */
+export async function openOwned(
+  path: string,
+  flags: number,
+  account: Account | undefined,
+): Promise<FileHandle> {
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
+  const file = await open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | flags, 0o600);
+  if (account !== undefined) await file.chown(account.uid, account.gid);
+  return file;
 }
 
 async function ifThere<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
   } catch (error) {
-    const code = systemErrorCode(error);
+    const code = errorCode(error);
     // ESRCH: a file of a process that ended while it was read.
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ESRCH') return undefined;
     throw error;

@@ -1,9 +1,9 @@
-import { chmod, mkdir } from 'node:fs/promises';
+import { access, chmod, constants, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseError } from '../../errors.ts';
 import { canEnter, isRoot, ownerOf, serverAccount } from './account.ts';
 import type { Account } from './command.ts';
-import { exists } from './owned-files.ts';
+import { exists, namesIn } from './owned-files.ts';
 import { isTrusted, openShelter, shelterFor } from './shelter.ts';
 
 /** Where a server keeps its data, and as whom it runs. */
@@ -27,7 +27,7 @@ export async function choosePlace(intended: string, shelters: readonly string[])
   );
   for (const dataDir of [intended, ...trusted.flat().map((shelter) => shelterFor(shelter, intended))]) {
     const pgdata = pgdataOf(dataDir);
-    if (await exists(pgdata)) return entered({ dataDir, pgdata, account: await serverAccount(pgdata) });
+    if (await exists(pgdata)) return entered(dataDir, await serverAccount(pgdata));
   }
   const account = await serverAccount(pgdataOf(intended));
   const dataDir = (await makeEnterable(intended, account))
@@ -51,40 +51,52 @@ async function placeOfUser(dataDir: string): Promise<Place> {
       },
     );
   }
-  await mkdir(dataDir, { recursive: true });
+  if (!(await exists(dataDir))) await makeDirectory(dataDir);
   return { dataDir, pgdata, account: undefined };
 }
 
 /** Data that became unreachable (a directory above was closed since) are not replaced by an empty database. */
-async function entered(place: Place): Promise<Place> {
-  if (place.account === undefined || (await canEnter(place.account, place.pgdata))) return place;
+async function entered(dataDir: string, account: Account): Promise<Place> {
+  const pgdata = pgdataOf(dataDir);
+  if (await canEnter(account, pgdata)) return { dataDir, pgdata, account };
   throw new DatabaseError(
-    `the user that Postgres runs as (uid ${place.account.uid}) can no longer enter ${place.pgdata}`,
+    `the user that Postgres runs as (uid ${account.uid}) can no longer enter ${pgdata}`,
     {
-      hint: `Open the directories above it to that user (chmod a+x), or move ${place.dataDir} and set ETL_DATA_DIR.`,
+      hint: `Open the directories above it to that user (chmod a+x), or move ${dataDir} and set ETL_DATA_DIR.`,
     },
   );
 }
 
-/** Looks at the directories that exist before making any, so that nothing is left where it cannot be used. */
-async function makeEnterable(directory: string, account: Account | undefined): Promise<boolean> {
-  let existing = directory;
-  while (!(await exists(existing))) existing = dirname(existing);
-  if (account !== undefined && !(await canEnter(account, existing))) return false;
-  const first = await mkdir(directory, { recursive: true, mode: 0o755 });
-  // Made under a strict umask it would be closed; one that was there keeps its mode.
-  if (first !== undefined) await chmod(directory, 0o755);
-  return account === undefined || canEnter(account, directory);
+/** Looks at what exists before making any of it, so that nothing is left where it cannot be used. */
+async function makeEnterable(directory: string, account: Account): Promise<boolean> {
+  const existing = await deepestExisting(directory);
+  // An empty directory was made for us (a mounted volume, say): better opened than left for another place.
+  const ours = existing === directory && (await namesIn(directory)).length === 0;
+  if (!(await canEnter(account, ours ? dirname(directory) : existing))) return false;
+  if (ours) await chmod(directory, (await stat(directory)).mode | 0o011);
+  else if (existing !== directory) await makeDirectory(directory);
+  return true;
 }
 
 async function makeSheltered(
   intended: string,
   shelters: readonly string[],
-  account: Account | undefined,
+  account: Account,
 ): Promise<string> {
-  if (account === undefined) throw new DatabaseError(`${intended} cannot be entered`);
   const dataDir = shelterFor(await openShelter(shelters, account), intended);
-  await mkdir(dataDir, { recursive: true, mode: 0o755 });
-  await chmod(dataDir, 0o755);
+  await makeDirectory(dataDir);
   return dataDir;
+}
+
+/** Every directory made on the way can be passed by the server's user, whatever the umask; none that was there changes. */
+async function makeDirectory(directory: string): Promise<void> {
+  // mkdir reports a read-only file system as a missing directory.
+  await access(await deepestExisting(directory), constants.W_OK);
+  const first = await mkdir(directory, { recursive: true });
+  if (first === undefined || !isRoot()) return;
+  for (let made = directory; made.length >= first.length; made = dirname(made)) await chmod(made, 0o711);
+}
+
+async function deepestExisting(directory: string): Promise<string> {
+  return (await exists(directory)) ? directory : deepestExisting(dirname(directory));
 }

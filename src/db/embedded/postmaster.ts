@@ -13,7 +13,7 @@ export interface Postmaster {
 }
 
 /** What became of the process that `postmaster.pid` names; `reused`: another program has its number now. */
-export type Life = 'alive' | 'dead' | 'reused';
+type Life = 'alive' | 'dead' | 'reused';
 
 const POLL_MS = 10;
 

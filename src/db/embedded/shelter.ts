@@ -6,7 +6,7 @@ import { DatabaseError } from '../../errors.ts';
 import { canEnter } from './account.ts';
 import { binariesIn, type Binaries } from './binaries.ts';
 import { runCommand, type Account } from './command.ts';
-import { systemErrorCode } from './failure.ts';
+import { errorCode } from './failure.ts';
 import { exists } from './owned-files.ts';
 
 /**
@@ -43,7 +43,7 @@ async function refusal(shelter: string, account: Account): Promise<string | unde
     await chmod(shelter, 0o755);
     return (await canEnter(account, shelter)) ? undefined : 'is closed to that user';
   } catch (error) {
-    return `cannot be made (${systemErrorCode(error) ?? String(error)})`;
+    return `cannot be made (${errorCode(error) ?? String(error)})`;
   }
 }
 
@@ -93,7 +93,7 @@ async function copyTree(from: string, to: string): Promise<void> {
     await rename(making, to);
   } catch (error) {
     // Another process was faster; its copy is complete, because it was renamed into place as well.
-    const lost = systemErrorCode(error);
+    const lost = errorCode(error);
     if (lost !== 'ENOTEMPTY' && lost !== 'EEXIST') throw error;
   } finally {
     await rm(making, { recursive: true, force: true });

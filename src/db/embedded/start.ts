@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { open, rename, rm, stat } from 'node:fs/promises';
+import { rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Binaries } from './binaries.ts';
 import { CHILD_ENVIRONMENT } from './command.ts';
 import { embeddedFailure } from './failure.ts';
-import { exists, own, readIfThere, writeOwned } from './owned-files.ts';
+import { exists, openOwned, readIfThere, writeOwned } from './owned-files.ts';
 import type { Place } from './place.ts';
 import { lifeOf, readPostmaster } from './postmaster.ts';
 import { serverConfiguration, type ServerSettings } from './settings.ts';
@@ -22,7 +22,7 @@ interface Start {
  * How a start ended: `ready`; `port-taken` by another program; `occupied`: another server was faster, or a dead one
  * still has processes in its shared memory. The last two are worth another try.
  */
-export type StartResult = 'ready' | 'port-taken' | 'occupied';
+type StartResult = 'ready' | 'port-taken' | 'occupied';
 
 const POLL_MS = 10;
 /** Far longer than a living server needs to fill its lock file. */
@@ -37,7 +37,7 @@ const LOG_LIMIT_BYTES = 1_000_000;
 export async function startServer(start: Start): Promise<StartResult> {
   const { place, settings, signal } = start;
   await removeEmptyLock(place.pgdata);
-  await writeOwned(join(place.pgdata, 'postgresql.conf'), serverConfiguration(settings), place.account);
+  await configure(place, settings);
   const log = await openLog(place);
   try {
     const child = await launch(start, log.fd);
@@ -48,6 +48,13 @@ export async function startServer(start: Start): Promise<StartResult> {
   } finally {
     await log.close();
   }
+}
+
+/** Written only where it changes, so that a full disk does not keep a server from ending its recovery. */
+async function configure({ pgdata, account }: Place, settings: ServerSettings): Promise<void> {
+  const path = join(pgdata, 'postgresql.conf');
+  const text = serverConfiguration(settings);
+  if ((await readIfThere(path)) !== text) await writeOwned(path, text, account);
 }
 
 async function launch({ place, binaries, port }: Start, logFd: number): Promise<ChildProcess> {
@@ -132,7 +139,6 @@ interface Log {
 async function openLog({ pgdata, account }: Place): Promise<Log> {
   const path = join(pgdata, 'server.log');
   if ((await exists(path)) && (await stat(path)).size > LOG_LIMIT_BYTES) await rename(path, `${path}.1`);
-  const file = await open(path, 'a', 0o600);
-  await own(path, account);
+  const file = await openOwned(path, 0, account);
   return { path, fd: file.fd, offset: (await file.stat()).size, close: () => file.close() };
 }

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import { chmod, chown, cp, mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openEmbedded } from '../../src/db/embedded.ts';
-import { findBinaries } from '../../src/db/embedded/binaries.ts';
-import { runCommand, type Account } from '../../src/db/embedded/command.ts';
-import { DatabaseError, WrongDatabaseError } from '../../src/errors.ts';
-import { addRows, embeddedFixture, errorOf, keptRows, postmasterOf } from './embedded-fixture.ts';
+import { openEmbedded } from '../../../src/db/embedded.ts';
+import { findBinaries } from '../../../src/db/embedded/binaries.ts';
+import { runCommand, type Account } from '../../../src/db/embedded/command.ts';
+import { DatabaseError, WrongDatabaseError } from '../../../src/errors.ts';
+import { addRows, embeddedFixture, errorOf, keptRows, postmasterOf } from './fixture.ts';
 
 const asRoot = process.getuid?.() === 0;
 const NOBODY: Account = { uid: 65_534, gid: 65_534 };
@@ -15,7 +15,7 @@ const fixture = embeddedFixture();
 
 /** Whether an ordinary user can run node and read this checkout at all. */
 async function runsAsNobody(): Promise<boolean> {
-  const file = join(import.meta.dirname, '..', '..', 'node_modules', 'pg', 'package.json');
+  const file = join(import.meta.dirname, '..', '..', '..', 'node_modules', 'pg', 'package.json');
   const { status } = await runCommand(process.execPath, ['-e', `require(${JSON.stringify(file)})`], {
     account: NOBODY,
   });
@@ -94,6 +94,27 @@ test.runIf(asRoot)(
     expect(otherCheckout.dataDir).not.toBe(first.dataDir);
   },
 );
+
+test.runIf(asRoot)(
+  'an empty directory that was made for the database is opened to the server, not passed over',
+  async () => {
+    const dataDir = fixture.directory('volume');
+    await mkdir(dataDir, { mode: 0o700 });
+    const server = await fixture.openHere({ dataDir });
+    expect(server.dataDir).toBe(dataDir);
+  },
+);
+
+test.runIf(asRoot)('root follows no link that another user put in place of the log', async () => {
+  const dataDir = await fixture.database();
+  const victim = fixture.directory('victim');
+  await writeFile(victim, 'untouched');
+  await rm(join(dataDir, 'postgres', 'server.log'));
+  await symlink(victim, join(dataDir, 'postgres', 'server.log'));
+  await errorOf(openEmbedded({ dataDir }));
+  expect(await readFile(victim, 'utf8')).toBe('untouched');
+  expect((await stat(victim)).uid).toBe(0);
+});
 
 test.runIf(asRoot)('root does not take over a shelter that another user could have filled', async () => {
   const home = fixture.directory('home');

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
-import { openEmbedded, type EmbeddedOptions } from '../../src/db/embedded.ts';
-import type { EtlError } from '../../src/errors.ts';
+import { openEmbedded, type EmbeddedOptions } from '../../../src/db/embedded.ts';
+import type { EtlError } from '../../../src/errors.ts';
 
 /**
  * A process that opens the embedded server with the options in its first argument and says on stdout, a line of JSON

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import { openEmbedded, type EmbeddedOptions, type EmbeddedServer } from '../../src/db/embedded.ts';
-import { runCommand, type Account } from '../../src/db/embedded/command.ts';
-import type { EtlError } from '../../src/errors.ts';
-import { compile } from '../support/compile.ts';
+import { openEmbedded, type EmbeddedOptions, type EmbeddedServer } from '../../../src/db/embedded.ts';
+import { runCommand, type Account } from '../../../src/db/embedded/command.ts';
+import type { EtlError } from '../../../src/errors.ts';
+import { compile } from '../../support/compile.ts';
 
 interface Line {
   readonly url: string;
@@ -28,7 +28,7 @@ export function embeddedFixture() {
   let children: ChildProcess[] = [];
 
   beforeAll(async () => {
-    program = await compile(['test/db/embedded-child.ts']);
+    program = await compile(['test/db/embedded/child.ts']);
     scratch = await mkdtemp(join(tmpdir(), 'toncenter-etl-embedded-'));
     // Open to every user, as /srv or /var/lib are.
     await chmod(scratch, 0o755);
@@ -82,7 +82,7 @@ export function embeddedFixture() {
     },
     /** Another process that opens the same server. */
     openThere(options: EmbeddedOptions, account?: Account) {
-      const script = join(program, 'test', 'db', 'embedded-child.js');
+      const script = join(program, 'test', 'db', 'embedded', 'child.js');
       const child = run(process.execPath, [script, JSON.stringify(options)], account);
       const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
       const read = async () => JSON.parse(String((await lines.next()).value)) as unknown;
