@@ -42,6 +42,26 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
   readonly joinedUntil?: (records: readonly Rec[]) => number;
   /** Seconds to keep away from the watermark, where the dataset's source lags behind the chain's. */
   readonly delay?: number;
+  /**
+   * Seconds after which a covered second is read again (pass 1), for rows that mature and for datasets without a
+   * checksum, of which two readings must agree.
+   */
+  readonly maturity?: number;
+  /**
+   * Set where rows may vanish: the rows of each completed second replace all that `tables` held of that second, as a
+   * whole. A second larger than a page is gathered first.
+   */
+  readonly exchange?: true;
+  /** Set where the endpoint answers for one thing at a time: each has its own coverage. */
+  readonly scopes?: Scopes;
+}
+
+/** What a dataset is read for, one request parameter's value at a time. */
+export interface Scopes {
+  /** The request parameter that takes the address. */
+  readonly param: string;
+  /** Which addresses: nominator pools, of the watch list and of what is indexed. */
+  readonly from: 'pools';
 }
 
 /** A record and what became of it. */
@@ -79,6 +99,9 @@ export interface Job {
   readonly paginator: Paginator<unknown>;
   readonly tables: Tables;
   readonly delay: number | undefined;
+  readonly maturity: number | undefined;
+  readonly exchange: boolean;
+  readonly scopes: Scopes | undefined;
   read(records: readonly unknown[]): Reading;
 }
 
@@ -92,6 +115,9 @@ export function defineJob<Cursor, Rec, T extends Tables>(spec: JobSpec<Cursor, R
     paginator: spec.paginator,
     tables: spec.tables,
     delay: spec.delay,
+    maturity: spec.maturity,
+    exchange: spec.exchange ?? false,
+    scopes: spec.scopes,
     read: (records) => readAll(spec, records),
   };
 }

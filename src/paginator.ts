@@ -22,6 +22,13 @@ export interface Page {
    * missing. Undefined where a short page can be trusted.
    */
   readonly joinedUntil?: number;
+  /** The window (both ends inclusive, unix seconds) that the response says it answers, where its endpoint echoes one. */
+  readonly echo?: Echo;
+}
+
+export interface Echo {
+  readonly start_utime?: number;
+  readonly end_utime?: number;
 }
 
 /** What to do after a page. */

@@ -53,6 +53,7 @@ function toRow(row: object): Row {
 
 function merge({ conflict }: TableFacts, first: Row, later: Row): Row {
   if (conflict.kind === 'keep') return first;
+  if (conflict.kind === 'replace') return later;
   if (conflict.kind === 'newer') return compare(later[conflict.by], first[conflict.by]) >= 0 ? later : first;
   const filled = conflict.columns.filter((column) => isAbsent(first[column]) && !isAbsent(later[column]));
   return filled.length === 0
@@ -110,10 +111,12 @@ function onConflict({ conflict, key }: TableFacts, columns: readonly string[]): 
     return sql`${target} do update set ${assignments(conflict.columns, fill)}, loaded_at = default where ${sql.join(gaps, sql` or `)}`;
   }
   const rest = columns.filter((name) => !key.includes(name));
-  const by = sql.identifier(conflict.by);
   const [stored, sent] = [tuple('t', rest), tuple('excluded', rest)];
-  return sql`${target} do update set ${assignments(rest, replace)}, loaded_at = default
-    where excluded.${by} >= t.${by} and ${stored} is distinct from ${sent}`;
+  const changed = sql`${target} do update set ${assignments(rest, replace)}, loaded_at = default
+    where ${stored} is distinct from ${sent}`;
+  if (conflict.kind === 'replace') return changed;
+  const by = sql.identifier(conflict.by);
+  return sql`${changed} and excluded.${by} >= t.${by}`;
 }
 
 function assignments(columns: readonly string[], value: (name: string) => SQL): SQL {

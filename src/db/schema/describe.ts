@@ -7,7 +7,25 @@ type Conflict<Column extends string> =
   /** The row cannot change, but these members may arrive later than the rest: they are filled where they are null. */
   | { readonly kind: 'fill'; readonly columns: readonly Column[] }
   /** The row changes: it is replaced where `by` is not older and something differs. */
-  | { readonly kind: 'newer'; readonly by: Column };
+  | { readonly kind: 'newer'; readonly by: Column }
+  /** The row changes, and nothing in it tells which is newer: the one that was read last counts, where it differs. */
+  | { readonly kind: 'replace' };
+
+/**
+ * Older copies of one thing under another key: stored rows with the same values in `columns` and an earlier `utime`,
+ * never earlier than `since` of the new row. They are deleted when it is written; a row that is itself such an older
+ * copy of a stored one is not written.
+ */
+interface Supersedes<Column extends string> {
+  readonly columns: readonly Column[];
+  readonly since: Column;
+}
+
+/** The row of `table` with the same values in `columns` that a row is a part of: they are deleted together. */
+interface PartOf<Column extends string> {
+  readonly table: string;
+  readonly columns: readonly Column[];
+}
 
 type ColumnsOf<T extends PgTable> = keyof T['$inferSelect'] & string;
 
@@ -19,6 +37,8 @@ interface Facts<Column extends string> {
   /** Columns of the primary key, in its order. */
   readonly key: readonly Column[];
   readonly conflict: Conflict<Column>;
+  readonly supersedes?: Supersedes<Column>;
+  readonly partOf?: PartOf<Column>;
   /** True where the table is range-partitioned by `utime`. */
   readonly partitioned: boolean;
 }
