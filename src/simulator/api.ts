@@ -7,6 +7,7 @@ import { Random } from './random.ts';
 import type { RouteRequest, Routes } from './route.ts';
 import { blockRoutes } from './routes/blocks.ts';
 import { messageRoutes } from './routes/messages.ts';
+import { traceRoutes } from './routes/traces.ts';
 import { transactionRoutes } from './routes/transactions.ts';
 import { ServedError } from './served-error.ts';
 
@@ -19,7 +20,7 @@ export interface ApiRequest {
 }
 
 /** Every path that is served: a family of endpoints each has a file under routes/. */
-const ROUTES: Routes = { ...blockRoutes, ...transactionRoutes, ...messageRoutes };
+const ROUTES: Routes = { ...blockRoutes, ...transactionRoutes, ...messageRoutes, ...traceRoutes };
 
 /** Endpoints whose truncated answers the real server does not notice. */
 const BREAKING_OFF = new Set([

@@ -14,6 +14,7 @@ import type {
   TransactionSource,
   View,
 } from './ledger.ts';
+import { Prebuilt, prebuiltSource } from './prebuilt.ts';
 import { listed, slice, type Rows } from './rows.ts';
 import type { ChainView } from './visibility.ts';
 
@@ -22,8 +23,9 @@ export class ChainLedger implements Ledger {
   readonly world: World;
   readonly bocs: BocMaker;
   readonly blocks: BlockSource;
-  readonly transactions: TransactionSource;
   readonly messages: MessageSource;
+  transactions: TransactionSource;
+  private prebuilt: Prebuilt | undefined;
 
   constructor(world: World) {
     this.world = world;
@@ -31,6 +33,19 @@ export class ChainLedger implements Ledger {
     this.blocks = chainBlocks(world);
     this.transactions = chainTransactions(world, this.bocs);
     this.messages = chainMessages(world, this.bocs);
+  }
+
+  /** Writes the texts of all transactions that there are now to a file, and serves them from it. */
+  prebuild(): void {
+    const { byTime, count } = this.world.transactions;
+    const rows = Array.from({ length: count }, (_, index) => byTime.get(index));
+    const registered = rows.filter((row) => this.world.tickOf(row) !== NONE);
+    this.prebuilt = new Prebuilt(this.transactions, registered, count);
+    this.transactions = prebuiltSource(this.transactions, this.prebuilt);
+  }
+
+  close(): void {
+    this.prebuilt?.close();
   }
 
   get firstSeqno(): number {
@@ -131,7 +146,7 @@ function chainTransactions(world: World, bocs: BocMaker): TransactionSource {
     block: (row) => blockId(world, transactions.block.get(row)),
     inMessage,
     outMessages,
-    text: (row) => JSON.stringify(transactionJson(world, bocs, row)),
+    texts: (rows) => rows.map((row) => JSON.stringify(transactionJson(world, bocs, row))).join(','),
     addresses: (row) => {
       const received = inMessage(row);
       const own = accounts.address(transactions.account.get(row));
@@ -175,6 +190,8 @@ function chainMessages(world: World, bocs: BocMaker): MessageSource {
     ofHashes: (hashes) => listed(distinct(hashes.map(ofText))),
     facts: (row) => messageFacts(world, row),
     hash: (row) => world.hashes('message').text(row),
+    opcode: (row) => opcodeText(opcodeOf(world, row)),
+    bodyHash: (row) => bodyHash(world, row),
     text: (row, sides) => JSON.stringify(messageRowJson(world, bocs, row, sides)),
     addresses: (row) =>
       [address(messages.source.get(row)), address(messages.destination.get(row))].filter(
@@ -211,8 +228,6 @@ function messageFacts(world: World, row: number): MessageFacts {
   return {
     source: source < 0 ? null : world.accounts.address(source),
     destination: destination < 0 ? null : world.accounts.address(destination),
-    opcode: opcodeText(opcodeOf(world, row)),
-    bodyHash: bodyHash(world, row),
     createdLt: external ? null : messages.createdLt.get(row),
     createdAt: external ? null : messages.createdAt.get(row),
     transactionLt: transactions.lt.get(sender === NONE ? receiver : sender),

@@ -53,7 +53,8 @@ export interface TransactionSource {
   /** The message that it received, and those that it sent, as rows of the message source. */
   inMessage(row: number): number | undefined;
   outMessages(row: number): number[];
-  text(row: number): string;
+  /** JSON texts of rows, joined by commas. */
+  texts(rows: readonly number[]): string | Buffer;
   /** Addresses that stand in the row, for the address book. */
   addresses(row: number): string[];
 }
@@ -62,8 +63,6 @@ export interface TransactionSource {
 export interface MessageFacts {
   readonly source: string | null;
   readonly destination: string | null;
-  readonly opcode: string | null;
-  readonly bodyHash: string | null;
   readonly createdLt: number | null;
   readonly createdAt: number | null;
   /** The lt of a transaction on either side, the earlier one first. */
@@ -82,7 +81,29 @@ export interface MessageSource {
   ofHashes(hashes: readonly string[]): Rows;
   facts(row: number): MessageFacts;
   hash(row: number): string;
+  opcode(row: number): string | null;
+  bodyHash(row: number): string | null;
   text(row: number, sides: { readonly in: boolean; readonly out: boolean }): string;
+  addresses(row: number): string[];
+}
+
+/** Traces as the routes need them: only complete ones. */
+export interface TraceSource {
+  /** Ascending by (end_lt, trace_id). */
+  byLt(range: Range): Rows;
+  /** Ascending by (end_utime, trace_id). */
+  byTime(range: Range): Rows;
+  /** Traces whose last transaction was registered by a masterchain block. */
+  ofMasterchainBlock(seqno: number): Rows;
+  ofTraces(ids: readonly string[]): Rows;
+  ofTransactions(hashes: readonly string[]): Rows;
+  ofMessages(hashes: readonly string[]): Rows;
+  ofAccount(address: string): Rows;
+  /** True where all of the trace is visible. */
+  visible(view: View, row: number): boolean;
+  endLt(row: number): number;
+  endUtime(row: number): number;
+  texts(rows: readonly number[], includeActions: boolean): string;
   addresses(row: number): string[];
 }
 
@@ -91,6 +112,7 @@ export interface Ledger {
   readonly blocks: BlockSource;
   readonly transactions: TransactionSource;
   readonly messages: MessageSource;
+  readonly traces?: TraceSource;
   readonly firstSeqno: number;
   /** JSON of the block objects of masterchainInfo. */
   masterchainBlock(seqno: number): string;

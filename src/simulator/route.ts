@@ -17,11 +17,14 @@ export interface RouteRequest {
   readonly breaksOff: boolean;
 }
 
+/** JSON text, as a string or as its bytes. */
+export type Body = string | Buffer;
+
 /**
  * Answers a request with the JSON text of a 200.
  * @throws ServedError for any other answer.
  */
-export type Route = (request: RouteRequest) => string;
+export type Route = (request: RouteRequest) => Body;
 
 /** Routes by path below the host. */
 export type Routes = Readonly<Record<string, Route>>;
@@ -56,4 +59,10 @@ export function addressBookMember(request: RouteRequest, addresses: () => string
 /** `"metadata":{…}`, empty where the request switched it off. */
 export function metadataMember(request: RouteRequest, addresses: () => string[]): string {
   return `"metadata":${request.noMetadata ? '{}' : JSON.stringify(request.ledger.metadata(addresses()))}`;
+}
+
+/** Puts a body together without turning bytes into text and back. */
+export function joinBody(head: string, middle: Body, tail: string): Body {
+  if (typeof middle === 'string') return head + middle + tail;
+  return Buffer.concat([Buffer.from(head), middle, Buffer.from(tail)]);
 }

@@ -4,12 +4,13 @@ import { isAbort } from '../errors.ts';
 import { htmlAnswer, type Answer } from './answer.ts';
 import { Api, type ApiRequest } from './api.ts';
 import type { Build } from './build.ts';
+import { Chain } from './chain/chain.ts';
 import type { ChainOptions } from './chain/options.ts';
 import { send } from './delivery.ts';
 import type { Faults } from './faults.ts';
 import { Gateway, type GatewayOptions } from './gateway.ts';
 import { Random } from './random.ts';
-import { ChainSource, type HeadOptions, type Source } from './source.ts';
+import { ChainSource, CorpusSource, type HeadOptions, type Source } from './source.ts';
 import { Stats, type RequestRecord } from './stats.ts';
 import { Truth } from './truth.ts';
 
@@ -21,6 +22,8 @@ export interface SimulatorOptions extends ChainOptions, HeadOptions, GatewayOpti
   /** Least and greatest delay of an answer, ms, after the limiter has counted its request. */
   readonly latencyMs?: readonly [number, number];
   readonly faults?: Faults;
+  /** Serves the recorded data of this directory instead of a generated network. */
+  readonly corpus?: string;
   /** Answers a request in the server's stead, behind the gateway; undefined leaves it to the server. */
   readonly before?: (request: ApiRequest) => Answer | undefined;
   /** Changes an answer of the server. */
@@ -32,7 +35,7 @@ export interface SimulatorOptions extends ChainOptions, HeadOptions, GatewayOpti
 export interface Simulator {
   readonly url: string;
   readonly port: number;
-  /** The generated network as it really is, whatever faults hide of it. */
+  /** The generated network as it really is, whatever faults hide of it; empty where recorded data are served. */
   readonly truth: Truth;
   readonly stats: Stats;
   /** Read at each request: change it while the simulator runs. */
@@ -46,7 +49,8 @@ export interface Simulator {
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const clock = options.clock ?? systemClock;
   const faults = options.faults ?? {};
-  const source = new ChainSource(options, faults, clock);
+  const { corpus } = options;
+  const source = corpus === undefined ? new ChainSource(options, faults, clock) : new CorpusSource(corpus);
   const site = new Site(options, source, faults, clock);
   const server = createServer((request, response) => void site.handle(request, response));
   server.keepAliveTimeout = 60_000;
@@ -54,7 +58,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   return {
     url: `http://127.0.0.1:${port}`,
     port,
-    truth: new Truth(source),
+    truth: new Truth(source instanceof ChainSource ? source.chain : new Chain()),
     stats: site.stats,
     faults,
     get headTime() {
@@ -65,7 +69,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     },
     close: () => {
       site.stop();
-      return close(server);
+      return close(server).finally(() => source.close());
     },
   };
 }

@@ -1,7 +1,10 @@
 import type { Clock } from '../clock.ts';
+import { UsageError } from '../errors.ts';
 import { ChainLedger } from './chain-ledger.ts';
 import { Chain } from './chain/chain.ts';
 import type { ChainOptions } from './chain/options.ts';
+import { CorpusLedger } from './corpus/corpus-ledger.ts';
+import { readRecorded } from './corpus/recorded.ts';
 import type { Faults } from './faults.ts';
 import type { Ledger, View } from './ledger.ts';
 import { Visibility } from './visibility.ts';
@@ -17,6 +20,8 @@ export interface HeadOptions {
     /** Chain seconds a wall second; default 1. */
     readonly speed?: number;
   };
+  /** True: the JSON of all transactions is made at the start and kept in a file, for benchmarks. Not with `live`. */
+  readonly prebuilt?: boolean;
 }
 
 /** Data to serve, and what of them is visible now. */
@@ -26,6 +31,7 @@ export interface Source {
   view(staleSeconds: number): View;
   /** Chain time of the head, unix seconds. */
   headTime: number;
+  close(): void;
 }
 
 /** A generated network whose head stands still or moves with the wall clock. */
@@ -39,24 +45,23 @@ export class ChainSource implements Source {
   private baseAt: number;
 
   constructor(options: ChainOptions & HeadOptions, faults: Faults, clock: Clock) {
+    if (options.prebuilt === true && options.live !== undefined)
+      throw new UsageError('A live network grows: its answers cannot be made in advance.');
     this.clock = clock;
     this.speed = options.live === undefined ? 0 : (options.live.speed ?? 1);
     this.baseAt = clock.monotonic();
-    const wall = Math.floor(clock.now() / 1000);
-    const liveHead = options.live === undefined ? undefined : (options.live.head ?? wall);
-    const start = options.start ?? (liveHead === undefined ? undefined : liveHead - 3600);
-    const finite =
-      options.live === undefined && options.headTime === undefined && options.duration === undefined;
-    this.chain = new Chain({
-      ...options,
-      ...(start === undefined ? {} : { start }),
-      ...(finite ? { duration: 3600 } : {}),
-    });
-    const { world } = this.chain;
-    this.base = liveHead ?? options.headTime ?? world.options.end;
-    this.ledger = new ChainLedger(world);
-    this.visibility = new Visibility(world, faults);
+    const liveHead =
+      options.live === undefined ? undefined : (options.live.head ?? Math.floor(clock.now() / 1000));
+    this.chain = new Chain({ ...options, ...missingBounds(options, liveHead) });
+    this.base = liveHead ?? options.headTime ?? this.chain.world.options.end;
+    this.ledger = new ChainLedger(this.chain.world);
+    this.visibility = new Visibility(this.chain.world, faults);
     this.chain.extendTo(this.base);
+    if (options.prebuilt === true) this.ledger.prebuild();
+  }
+
+  close(): void {
+    this.ledger.close();
   }
 
   get headTime(): number {
@@ -72,5 +77,37 @@ export class ChainSource implements Source {
     const head = this.headTime - staleSeconds;
     this.chain.extendTo(this.headTime);
     return this.visibility.at(head);
+  }
+}
+
+/** A live network begins an hour before its head, another one lasts an hour, where nothing else is said. */
+function missingBounds(options: ChainOptions & HeadOptions, liveHead: number | undefined): ChainOptions {
+  if (liveHead !== undefined) return options.start === undefined ? { start: liveHead - HOUR } : {};
+  return options.headTime === undefined && options.duration === undefined ? { duration: HOUR } : {};
+}
+
+const HOUR = 3600;
+
+/** Recorded data: all of it is visible, always. */
+export class CorpusSource implements Source {
+  readonly ledger: CorpusLedger;
+  headTime: number;
+
+  /** The network is read off the directory's name: `testnet` in it means testnet, else mainnet. */
+  constructor(directory: string) {
+    this.ledger = new CorpusLedger(
+      readRecorded(directory),
+      directory.includes('testnet') ? 'testnet' : 'mainnet',
+    );
+    this.headTime = this.ledger.lastUtime;
+  }
+
+  view(): View {
+    const { firstSeqno, lastSeqno } = this.ledger;
+    return { head: lastSeqno, seesMasterchain: (seqno) => seqno >= firstSeqno && seqno <= lastSeqno };
+  }
+
+  close(): void {
+    // Nothing is open.
   }
 }

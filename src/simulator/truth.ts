@@ -1,9 +1,10 @@
+import { BocMaker } from './chain/boc.ts';
+import type { Chain } from './chain/chain.ts';
 import { NONE } from './chain/block-table.ts';
 import type { World } from './chain/world.ts';
 import { blockJson, type BlockJson } from './json/block-json.ts';
 import { messageRowJson, type MessageJson } from './json/message-json.ts';
 import { transactionJson, type TransactionJson } from './json/transaction-json.ts';
-import type { ChainSource } from './source.ts';
 
 /** A half-open range of unix seconds. */
 export interface Span {
@@ -20,16 +21,18 @@ const ALWAYS: Span = { from: 0, to: Infinity };
  */
 export class Truth {
   readonly world: World;
-  private readonly source: ChainSource;
+  private readonly chain: Chain;
+  private readonly bocs: BocMaker;
 
-  constructor(source: ChainSource) {
-    this.source = source;
-    this.world = source.chain.world;
+  constructor(chain: Chain) {
+    this.chain = chain;
+    this.world = chain.world;
+    this.bocs = new BocMaker(chain.world.options.seed);
   }
 
   /** Generates the network up to a second, so that it can be compared. */
   extendTo(utime: number): this {
-    this.source.chain.extendTo(utime);
+    this.chain.extendTo(utime);
     return this;
   }
 
@@ -45,14 +48,13 @@ export class Truth {
 
   /** Transactions by now, ascending by (now, lt, account). */
   *transactions(span: Span = ALWAYS): Generator<TransactionJson> {
-    for (const row of this.transactionRows(span))
-      yield transactionJson(this.world, this.source.ledger.bocs, row);
+    for (const row of this.transactionRows(span)) yield transactionJson(this.world, this.bocs, row);
   }
 
   /** Messages by created_at, or by the receiver's time where they have none; each once, with both transactions. */
   *messages(span: Span = ALWAYS): Generator<MessageJson> {
     for (const row of this.messageRows(span))
-      yield messageRowJson(this.world, this.source.ledger.bocs, row, { in: true, out: true });
+      yield messageRowJson(this.world, this.bocs, row, { in: true, out: true });
   }
 
   counts(span: Span = ALWAYS): {

@@ -144,22 +144,22 @@ describe('transactions of a generated network', () => {
 
   test('the books balance in every transaction, extra currencies too', () => {
     for (const transaction of network.transactions) {
-      const spent = transaction.out_msgs.reduce(
-        (sum, message) => sum + money(message.value) + money(message.fwd_fee) + money(message.ihr_fee),
+      const {
+        in_msg: received,
+        out_msgs: sent,
+        account_state_before: before,
+        account_state_after: after,
+      } = transaction;
+      const spent = sent.reduce(
+        (sum, { value, fwd_fee, ihr_fee }) => sum + money(value) + money(fwd_fee) + money(ihr_fee),
         0n,
       );
-      const before = money(transaction.account_state_before.balance) + money(transaction.in_msg?.value);
-      const after = money(transaction.account_state_after.balance);
-      expect(after).toBe(before - money(transaction.total_fees) - spent);
-      expect(after >= 0n).toBe(true);
-      const extraSpent = transaction.out_msgs.reduce(
-        (sum, message) => sum + extra(message.value_extra_currencies),
-        0n,
-      );
-      const extraBefore =
-        extra(transaction.account_state_before.extra_currencies) +
-        extra(transaction.in_msg?.value_extra_currencies);
-      expect(extra(transaction.account_state_after.extra_currencies)).toBe(extraBefore - extraSpent);
+      const had = money(before.balance) + money(received?.value);
+      expect(money(after.balance)).toBe(had - money(transaction.total_fees) - spent);
+      expect(money(after.balance) >= 0n).toBe(true);
+      const extraSpent = sent.reduce((sum, message) => sum + extra(message.value_extra_currencies), 0n);
+      const extraHad = extra(before.extra_currencies) + extra(received?.value_extra_currencies);
+      expect(extra(after.extra_currencies)).toBe(extraHad - extraSpent);
     }
   });
 

@@ -9,7 +9,8 @@ export const ZERO_HASH = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';
  */
 export class HashSpace {
   private readonly key: number;
-  private readonly bytes = Buffer.alloc(32);
+  private readonly words = new Uint32Array(8);
+  private readonly bytes = Buffer.from(this.words.buffer);
 
   constructor(seed: number, kind: string) {
     this.key = mix32(seed ^ salt(kind));
@@ -27,7 +28,7 @@ export class HashSpace {
     return this.bytes.toString('hex').toUpperCase();
   }
 
-  /** The first four bytes as a number. */
+  /** A number below 2^32 that is different for each index. */
   prefix(index: number): number {
     return mix32(index ^ this.key);
   }
@@ -36,7 +37,7 @@ export class HashSpace {
   indexOf(text: string, count: number): number | undefined {
     const given = Buffer.from(text, 'base64');
     if (given.length !== 32) return undefined;
-    const index = (unmix32(given.readUInt32BE(0)) ^ this.key) >>> 0;
+    const index = (unmix32(given.readUInt32LE(0)) ^ this.key) >>> 0;
     if (index >= count) return undefined;
     this.write(index);
     return this.bytes.equals(given) ? index : undefined;
@@ -44,10 +45,10 @@ export class HashSpace {
 
   private write(index: number): void {
     let word = mix32(index ^ this.key);
-    this.bytes.writeUInt32BE(word, 0);
-    for (let at = 4; at < 32; at += 4) {
+    this.words[0] = word;
+    for (let at = 1; at < 8; at++) {
       word = mix32(word + this.key + at);
-      this.bytes.writeUInt32BE(word, at);
+      this.words[at] = word;
     }
   }
 }

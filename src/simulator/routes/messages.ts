@@ -38,7 +38,7 @@ function messages(request: RouteRequest): string {
   for (const row of walk(candidates(request), false, () => true)) {
     const facts = ledger.messages.facts(row);
     const sides = visibleSides(ledger, view, facts, direction);
-    if ((sides.in || sides.out) && passes(facts)) found.push({ row, facts, sides });
+    if ((sides.in || sides.out) && passes(row, facts)) found.push({ row, facts, sides });
   }
   sortCandidates(request, found, paging.sort !== 'asc');
   const byRow = new Map(found.map((candidate) => [candidate.row, candidate]));
@@ -71,16 +71,16 @@ function visibleSides(
   return { in: direction !== 'out' && sees(facts.receiver), out: direction !== 'in' && sees(facts.sender) };
 }
 
-function messageFilter({ query }: RouteRequest): (facts: MessageFacts) => boolean {
+function messageFilter({ query, ledger }: RouteRequest): (row: number, facts: MessageFacts) => boolean {
   const [lts, utimes] = [ltRange(query), utimeRange(query)];
   const [bodyHash, opcode] = [query.hash('body_hash'), query.opcode('opcode')];
   const [source, destination] = [nullableAddress(query, 'source'), nullableAddress(query, 'destination')];
   const [noExternals, onlyExternals] = [query.bool('exclude_externals'), query.bool('only_externals')];
-  return (facts) =>
+  return (row, facts) =>
     withinOrAbsent(lts, facts.createdLt) &&
     withinOrAbsent(utimes, facts.createdAt) &&
-    (bodyHash === undefined || facts.bodyHash === bodyHash) &&
-    (opcode === undefined || facts.opcode === opcode) &&
+    (bodyHash === undefined || ledger.messages.bodyHash(row) === bodyHash) &&
+    (opcode === undefined || ledger.messages.opcode(row) === opcode) &&
     (source === undefined || facts.source === source) &&
     (destination === undefined || facts.destination === destination) &&
     (noExternals !== true || facts.createdLt !== null) &&

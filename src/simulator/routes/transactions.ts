@@ -1,7 +1,9 @@
-import type { Ledger, MessageFacts, TransactionSource } from '../ledger.ts';
+import type { Ledger, MessageSource, TransactionSource } from '../ledger.ts';
 import { cutPage, parsePaging, type Paging } from '../paging.ts';
 import {
   addressBookMember,
+  joinBody,
+  type Body,
   EVERYTHING,
   ltRange,
   utimeRange,
@@ -21,7 +23,7 @@ export const transactionRoutes: Routes = {
   '/api/v3/adjacentTransactions': adjacentTransactions,
 };
 
-function transactions(request: RouteRequest): string {
+function transactions(request: RouteRequest): Body {
   const { query, build, ledger } = request;
   const paging = parsePaging(query, build);
   const source = ledger.transactions;
@@ -32,7 +34,7 @@ function transactions(request: RouteRequest): string {
   return answer(request, cutPage(ordered(request, rows, paging, passes), paging));
 }
 
-function transactionsByMasterchainBlock(request: RouteRequest): string {
+function transactionsByMasterchainBlock(request: RouteRequest): Body {
   const paging = parsePaging(request.query, request.build);
   const rows = ofMasterchainBlock(request, parseSeqno(request));
   return answer(request, cutPage(ordered(request, rows, paging, visibleIn(request)), paging));
@@ -103,7 +105,9 @@ function ordered(
   if (sort === 'asc') return walk(rows, false, passes);
   const down = walk(rows, true, passes);
   if (request.build === '1.3' || request.query.has('lt')) return down;
-  return reverseTies(down, (a, b) => source.lt(a) === source.lt(b) && source.utime(a) === source.utime(b));
+  const timed = utimeRange(request.query) !== undefined && !request.query.has('mc_seqno');
+  const sameTime = (a: number, b: number): boolean => !timed || source.utime(a) === source.utime(b);
+  return reverseTies(down, (a, b) => source.lt(a) === source.lt(b) && sameTime(a, b));
 }
 
 function byHash(
@@ -159,7 +163,7 @@ function matchMessages(request: RouteRequest, opcodeIsReceived: boolean): Rows |
   const direction = opcodeIsReceived && filter.opcode !== undefined ? 'in' : asked;
   const rows: number[] = [];
   const found = hashes.length > 0 ? messages.ofHashes(hashes) : messages.nearLt(EVERYTHING);
-  for (const message of walk(found, false, (row) => matches(messages.facts(row), filter))) {
+  for (const message of walk(found, false, (row) => matches(messages, row, filter))) {
     const { sender, receiver } = messages.facts(message);
     if (receiver !== undefined && direction !== 'out') rows.push(receiver);
     if (sender !== undefined && direction !== 'in') rows.push(sender);
@@ -168,16 +172,17 @@ function matchMessages(request: RouteRequest, opcodeIsReceived: boolean): Rows |
   return listed(rows);
 }
 
-function matches(facts: MessageFacts, filter: MessageFilter): boolean {
+function matches(messages: MessageSource, row: number, filter: MessageFilter): boolean {
+  const facts = messages.facts(row);
   return (
-    (filter.bodyHash === undefined || facts.bodyHash === filter.bodyHash) &&
-    (filter.opcode === undefined || facts.opcode === filter.opcode) &&
+    (filter.bodyHash === undefined || messages.bodyHash(row) === filter.bodyHash) &&
+    (filter.opcode === undefined || messages.opcode(row) === filter.opcode) &&
     (filter.source === undefined || facts.source === filter.source) &&
     (filter.destination === undefined || facts.destination === filter.destination)
   );
 }
 
-function transactionsByMessage(request: RouteRequest): string {
+function transactionsByMessage(request: RouteRequest): Body {
   const { query, build } = request;
   const paging = parsePaging(query, build);
   if (!['msg_hash', 'body_hash', 'opcode'].some((name) => query.has(name)))
@@ -186,7 +191,7 @@ function transactionsByMessage(request: RouteRequest): string {
   return answer(request, cutPage(ordered(request, rows, paging, visibleIn(request)), paging));
 }
 
-function adjacentTransactions(request: RouteRequest): string {
+function adjacentTransactions(request: RouteRequest): Body {
   const { query, ledger } = request;
   const direction = parseDirection(request);
   const hash = query.hash('hash');
@@ -213,8 +218,8 @@ function neighbours(
   return [...parents, ...children].filter((neighbour) => neighbour !== undefined);
 }
 
-function answer(request: RouteRequest, page: readonly number[]): string {
+function answer(request: RouteRequest, page: readonly number[]): Body {
   const source = request.ledger.transactions;
   const book = addressBookMember(request, () => page.flatMap((row) => source.addresses(row)));
-  return `{"transactions":[${page.map((row) => source.text(row)).join(',')}],${book}}`;
+  return joinBody('{"transactions":[', source.texts(page), `],${book}}`);
 }
