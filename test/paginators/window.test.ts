@@ -19,8 +19,14 @@ interface Crawl {
   readonly saturated: readonly Range[];
 }
 
+interface Sizes {
+  readonly maxSize?: number;
+  readonly size?: number;
+}
+
 /** Reads a span from a server that gives the newest rows of a window, and holds the paginator to its contract. */
-function crawl(rows: readonly Position[], span: Range, { maxSize = 1000, size = maxSize } = {}): Crawl {
+function crawl(rows: readonly Position[], span: Range, sizes: Sizes = {}): Crawl {
+  const { maxSize = 1000, size = maxSize } = sizes;
   const paginator: Paginator<WindowCursor> = window({ maxSize });
   const newestFirst = [...rows].sort((a, b) => b.utime - a.utime);
   const crawled = { ids: new Set<string>(), requests: 0, full: 0 };
