@@ -24,7 +24,7 @@ export default defineJob({
   path: '/api/v3/blocks',
   list: 'blocks',
   // With sort some servers order by time alone, so blocks of one second may come in any order.
-  paginator: forward({ order: 'partial' }),
+  paginator: forward({ order: 'partial', joined: true }),
   record: block,
   position,
   tables: { blocks, block_parents },

@@ -2,6 +2,10 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { backfill } from './commands/backfill.ts';
 import { runCommand } from './commands/command.ts';
+import { demo } from './commands/demo.ts';
+import { migrate } from './commands/migrate.ts';
+import { status } from './commands/status.ts';
+import { sync } from './commands/sync.ts';
 import { EXIT } from './errors.ts';
 import { version } from './package.ts';
 
@@ -40,5 +44,29 @@ Examples:
   toncenter-etl backfill --from 2026-01 --to -1h --deadline 2h   # every night: goes on where it stopped`,
   )
   .action((flags: Parameters<typeof backfill>[1]) => runCommand((invocation) => backfill(invocation, flags)));
+
+program
+  .command('demo')
+  .description(
+    'crawl a simulated network into the embedded Postgres and show what landed: no key, no server, no internet',
+  )
+  .action(() => runCommand(demo));
+
+program
+  .command('sync')
+  .description('the daemon: keep the datasets complete, from ETL_SINCE to the head, until told to stop')
+  .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
+  .action((flags: Parameters<typeof sync>[1]) => runCommand((invocation) => sync(invocation, flags)));
+
+program
+  .command('status')
+  .description('where every dataset stands, from the database alone')
+  .option('--json', 'for programs')
+  .action((flags: Parameters<typeof status>[1]) => runCommand((invocation) => status(invocation, flags)));
+
+program
+  .command('migrate')
+  .description('bring the database to this version’s schema; every other command does so at its start')
+  .action(() => runCommand(migrate));
 
 await program.parseAsync();

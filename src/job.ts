@@ -140,7 +140,8 @@ function readAll<Cursor, Rec, T extends Tables>(
       rejected.push({ position, path: reading.path, reason: reading.reason, raw });
     }
   }
-  const joined = spec.joinedUntil?.(records);
+  // A rejected block would look like a missing one for ever; what is wrong with it is told by its quarantine.
+  const joined = rejected.length === 0 ? spec.joinedUntil?.(records) : undefined;
   return { positions, accepted, rejected, ...(joined !== undefined && { joinedUntil: joined }) };
 }
 

@@ -33,7 +33,21 @@ export interface Database extends Session {
   connection<T>(work: (session: Session, orm: NodePgDatabase) => Promise<T>): Promise<T>;
   /** Runs text of many statements, as migrations are. */
   script(text: string): Promise<void>;
+  /** Runs one statement of the user's own in a transaction of its own; values as Postgres prints them. */
+  asText(text: string, options: TextOptions): Promise<TextResult>;
   close(): Promise<void>;
+}
+
+interface TextOptions {
+  readonly readOnly: boolean;
+  /** Settings for this statement alone. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+export interface TextResult {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly (string | null)[])[];
+  readonly command: string;
 }
 
 interface DatabaseOptions {
@@ -96,6 +110,7 @@ function assemble(pool: pg.Pool, url: string, version: number): Database {
       withClient(pool, async (client) => {
         await client.query(text);
       }),
+    asText: (text, options) => withClient(pool, (client) => queryAsText(client, text, options)),
     close: () => pool.end(),
   };
 }
@@ -109,6 +124,30 @@ function sessionOn(orm: NodePgDatabase): Session {
     rows: async (query, row) => (await execute(query)).rows.map((raw) => row.parse(raw)),
     run: async (query) => (await execute(query)).rowCount ?? 0,
   };
+}
+
+/** Values stay text: no number loses digits, no time its zone. */
+async function queryAsText(
+  client: pg.PoolClient,
+  text: string,
+  { readOnly, settings }: TextOptions,
+): Promise<TextResult> {
+  await client.query(readOnly ? 'begin read only' : 'begin');
+  try {
+    for (const [name, value] of Object.entries(settings))
+      await client.query('select set_config($1, $2, true)', [name, value]);
+    const types = { getTypeParser: () => String };
+    const result = await client.query<(string | null)[]>({ text, rowMode: 'array', types });
+    await client.query('commit');
+    return {
+      columns: result.fields.map(({ name }) => name),
+      rows: result.rows,
+      command: [result.command, result.rowCount].filter((part) => part !== null).join(' '),
+    };
+  } catch (error) {
+    await client.query('rollback').catch(ignore);
+    throw error;
+  }
 }
 
 async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {

@@ -138,7 +138,7 @@ function shortPage(cursor: ForwardCursor, until: number): Step<ForwardCursor> {
   if (cursor.ahead >= LAST_LOOK_AHEAD) {
     throw new BadResponseError(`no row joins what lies at ${formatTime(cursor.at)} to what follows it`);
   }
-  return { completed: undefined, cursor: { ...cursor, ahead: cursor.ahead * 2 } };
+  return { completed: undefined, cursor: { ...cursor, ahead: Math.max(FIRST_LOOK_AHEAD, cursor.ahead * 2) } };
 }
 
 function nextPart(cursor: ForwardCursor, before: Second, page: Page): Step<ForwardCursor> {

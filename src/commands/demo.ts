@@ -1,0 +1,118 @@
+import { join } from 'node:path';
+import { openCrawl, openStore, type Store } from '../app.ts';
+import { systemClock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { backfill, missingOf, reachOf } from '../crawl/backfill.ts';
+import { loadJobs } from '../crawl/load-jobs.ts';
+import { chooseDatasets, type Dataset } from '../dataset.ts';
+import { stopOnSignals } from '../daemon/shutdown.ts';
+import { runSql } from '../db/free-sql.ts';
+import { EXIT, type ExitCode } from '../errors.ts';
+import { lengthOf } from '../range.ts';
+import { demoNetwork } from '../simulator/demo-network.ts';
+import { startSimulator } from '../simulator/server.ts';
+import type { Stop } from '../stop.ts';
+import type { Invocation } from './command.ts';
+import { createProgress, type Progress } from './progress.ts';
+import { printSummary } from './summary.ts';
+import { formatTable } from './table.ts';
+
+/** The demo network's own limit: enough to be quick, and a limit all the same. */
+const RPS = 25;
+const WORKERS = 3;
+
+const HOUR = `
+  select account, count(*) as transactions, round(sum(total_fees) / 1e9, 4) as fees_ton
+  from transactions
+  where utime >= '2026-01-01 01:00Z' and utime < '2026-01-01 02:00Z'
+  group by account order by transactions desc limit 5`;
+
+const LAST_BLOCKS = `
+  select utime, workchain, shard, seqno, tx_count from blocks order by utime desc, workchain, shard limit 5`;
+
+/** `demo`: the whole way from an API to SQL answers on this machine alone: simulator, crawl, Postgres. */
+export async function demo({ config: given, logger }: Invocation): Promise<ExitCode> {
+  const config: Config = { ...given, network: 'demo', dataDir: join(given.dataDir, 'demo'), rps: RPS };
+  const stop = stopOnSignals(logger);
+  const simulator = await startSimulator({ ...demoNetwork, rateLimit: { kind: 'sliding-window', rps: RPS } });
+  const store = await openStore(config, logger);
+  try {
+    const datasets = chooseDatasets(['core'], await loadJobs());
+    const requests = await crawlAll(config, store, datasets, simulator.url, stop, logger);
+    if (stop.finishing.aborted) return EXIT.incomplete;
+    console.log(requests === 0 ? '\nNothing was missing: no data was asked for.' : '');
+    await showWhatLanded(store, datasets);
+    return EXIT.done;
+  } finally {
+    await store.close();
+    await simulator.close();
+    stop.dispose();
+  }
+}
+
+/** Covers the network once; how many requests for data it took. */
+async function crawlAll(
+  config: Config,
+  store: Store,
+  datasets: readonly Dataset[],
+  baseUrl: string,
+  stop: Stop,
+  logger: Invocation['logger'],
+): Promise<number> {
+  const display: { progress?: Progress } = {};
+  const onPage = (event: Parameters<Progress['onPage']>[0]) => display.progress?.onPage(event);
+  const crawl = await openCrawl({ config, store, logger, stop, baseUrl, onPage });
+  try {
+    const { context, chain } = crawl;
+    const wanted = { from: chain.first.utime, to: chain.last.utime };
+    const reach = await reachOf(context, chain, wanted, 0, stop.leaving);
+    const range = reach.range ?? wanted;
+    await printSummary({
+      database: store.database,
+      globalId: chain.globalId,
+      baseUrl,
+      datasets,
+      wanted: range,
+    });
+    const before = context.api.stats.requests;
+    const missing = [...(await missingOf(context, datasets, range)).values()];
+    const seconds = missing.reduce((sum, ranges) => sum + lengthOf(ranges), 0);
+    if (seconds === 0) return 0;
+    display.progress = createProgress({
+      seconds,
+      terminal: process.stdout.isTTY,
+      requests: () => context.api.stats.requests,
+      now: () => systemClock.monotonic(),
+      write: (text) => process.stdout.write(text),
+    });
+    await backfill({ ...crawl, datasets, reach, workers: WORKERS, stop });
+    display.progress.end();
+    return context.api.stats.requests - before;
+  } finally {
+    await crawl.close();
+  }
+}
+
+async function showWhatLanded({ database, embedded }: Store, datasets: readonly Dataset[]): Promise<void> {
+  const names = [...new Set(datasets.flatMap(({ job }) => Object.keys(job.tables)))].sort();
+  const counts = names
+    .map((name) => `select '${name}' as "table", count(*) as rows from ton.${name}`)
+    .join(' union all ');
+  await show(database, 'What landed', counts);
+  await show(database, 'The busiest accounts between 01:00 and 02:00', HOUR);
+  await show(database, 'The last blocks', LAST_BLOCKS);
+  console.log(`
+Now ask it yourself:
+  ETL_DATA_DIR=${embedded?.dataDir ?? ''} npx toncenter-etl sql "${LAST_BLOCKS.trim().replaceAll(/\s+/g, ' ')}"
+  ETL_DATA_DIR=${embedded?.dataDir ?? ''} npx toncenter-etl status`);
+}
+
+async function show(database: Store['database'], title: string, query: string): Promise<void> {
+  const { columns, rows } = await runSql(database, query, { write: false });
+  console.log(
+    `\n${title}\n${formatTable(
+      columns,
+      rows.map((row) => row.map((cell) => cell ?? '')),
+    )}`,
+  );
+}

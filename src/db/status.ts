@@ -1,0 +1,82 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import { parseRangeText, type Range } from '../range.ts';
+import type { Session } from './database.ts';
+
+const ranges = z.string().transform(parseRangeText);
+const seconds = z.coerce.number();
+
+const StreamStatus = z.object({
+  dataset: z.string(),
+  scope: z.string(),
+  pass: z.number(),
+  covered: ranges,
+  verified: ranges,
+});
+
+const Refused = z.object({
+  dataset: z.string(),
+  scope: z.string(),
+  span: ranges,
+  reason: z.string(),
+  detail: z.string(),
+  attempts: z.number(),
+  retryAt: seconds,
+});
+
+const Failure = z.object({
+  dataset: z.string(),
+  code: z.string(),
+  message: z.string(),
+  hint: z.string().nullable(),
+  at: seconds,
+});
+const Quarantined = z.object({ dataset: z.string(), records: seconds });
+const Held = z.object({
+  dataset: z.string(),
+  owner: z.string(),
+  priority: z.string(),
+  span: ranges,
+  expiresIn: seconds,
+});
+
+/** Everything that the database knows of the crawl's state, as one moment saw it. Times in unix seconds. */
+export interface Status {
+  readonly streams: readonly z.infer<typeof StreamStatus>[];
+  readonly refused: readonly z.infer<typeof Refused>[];
+  readonly failures: readonly z.infer<typeof Failure>[];
+  readonly quarantined: ReadonlyMap<string, number>;
+  readonly leases: readonly z.infer<typeof Held>[];
+}
+
+export async function readStatus(session: Session): Promise<Status> {
+  const streams = await session.rows(
+    sql`select dataset, scope, pass, covered::text, verified::text from etl.coverage order by dataset, scope, pass`,
+    StreamStatus,
+  );
+  const refused = await session.rows(
+    sql`select dataset, scope, span::text, reason, detail, attempts, extract(epoch from retry_at)::int8 as "retryAt"
+        from etl.refused order by dataset, scope, lower(span)`,
+    Refused,
+  );
+  const failures = await session.rows(
+    sql`select dataset, code, message, hint, extract(epoch from at)::int8 as at from etl.failures order by dataset`,
+    Failure,
+  );
+  const quarantined = await session.rows(
+    sql`select dataset, count(*) as records from etl.quarantine group by dataset`,
+    Quarantined,
+  );
+  const leases = await session.rows(
+    sql`select dataset, owner, priority, span::text, extract(epoch from expires_at - clock_timestamp()) as "expiresIn"
+        from etl.leases where expires_at > clock_timestamp() order by dataset, lower(span)`,
+    Held,
+  );
+  const counts = new Map(quarantined.map(({ dataset, records }) => [dataset, records]));
+  return { streams, refused, failures, quarantined: counts, leases };
+}
+
+/** The seconds between the first and the last covered one that are not covered. */
+export function holesIn(covered: readonly Range[]): Range[] {
+  return covered.slice(1).map((range, index) => ({ from: covered[index]?.to ?? range.from, to: range.from }));
+}
