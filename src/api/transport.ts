@@ -82,12 +82,15 @@ async function send(
 ): Promise<Answer> {
   const deadline = startDeadline(clock, outgoing.timeoutMs);
   const link = linkSignals(signal, deadline.signal);
+  let response: Dispatcher.ResponseData | undefined;
   try {
-    const response = await request(agent, origin, outgoing, link.signal);
+    response = await request(agent, origin, outgoing, link.signal);
     const head = headOf(response, clock);
     const [body] = await Promise.all([receive(outgoing, response), onHead(head)]);
     return { ...head, ...body };
   } catch (error) {
+    // Where `onHead` failed, nobody waits for the rest of the body, and nothing would end it.
+    response?.body.destroy();
     signal.throwIfAborted();
     throw deadline.signal.aborted ? tookTooLong(outgoing, error) : error;
   } finally {
