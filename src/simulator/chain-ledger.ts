@@ -1,6 +1,7 @@
 import { BocMaker } from './chain/boc.ts';
 import { NONE } from './chain/block-table.ts';
 import type { World } from './chain/world.ts';
+import { chainTraces } from './chain-traces.ts';
 import { addressBook, metadata } from './json/address-book-json.ts';
 import { blockId, blockJson } from './json/block-json.ts';
 import { bodyHash, messageRowJson, opcodeOf, opcodeText } from './json/message-json.ts';
@@ -11,6 +12,7 @@ import type {
   MessageFacts,
   MessageSource,
   Range,
+  TraceSource,
   TransactionSource,
   View,
 } from './ledger.ts';
@@ -24,6 +26,7 @@ export class ChainLedger implements Ledger {
   readonly bocs: BocMaker;
   readonly blocks: BlockSource;
   readonly messages: MessageSource;
+  readonly traces: TraceSource;
   transactions: TransactionSource;
   private prebuilt: Prebuilt | undefined;
 
@@ -33,6 +36,7 @@ export class ChainLedger implements Ledger {
     this.blocks = chainBlocks(world);
     this.transactions = chainTransactions(world, this.bocs);
     this.messages = chainMessages(world, this.bocs);
+    this.traces = chainTraces(world, this.bocs, this);
   }
 
   /** Writes the texts of all transactions that there are now to a file, and serves them from it. */

@@ -40,9 +40,11 @@ export class Column {
     this.values[this.size++] = value;
   }
 
-  /** Sets the length, filling what is new with `value`. */
-  fill(length: number, value: number): void {
-    while (this.size < length) this.push(value);
+  /** Takes off everything from `length` on and returns it. */
+  cut(length: number): number[] {
+    const taken = Array.from(this.values.subarray(length, this.size));
+    this.size = Math.min(this.size, length);
+    return taken;
   }
 
   /** The first index in [from, to) whose `key(value)` is not below `wanted`; the column must be sorted by that key. */

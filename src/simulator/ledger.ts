@@ -112,7 +112,7 @@ export interface Ledger {
   readonly blocks: BlockSource;
   readonly transactions: TransactionSource;
   readonly messages: MessageSource;
-  readonly traces?: TraceSource;
+  readonly traces: TraceSource;
   readonly firstSeqno: number;
   /** JSON of the block objects of masterchainInfo. */
   masterchainBlock(seqno: number): string;

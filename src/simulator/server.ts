@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { systemClock, type Clock } from '../clock.ts';
 import { isAbort } from '../errors.ts';
-import { htmlAnswer, type Answer } from './answer.ts';
+import { errorAnswer, htmlAnswer, type Answer } from './answer.ts';
 import { Api, type ApiRequest } from './api.ts';
 import type { Build } from './build.ts';
 import { Chain } from './chain/chain.ts';
@@ -128,9 +128,17 @@ class Site {
       await this.delay();
       await this.deliver(response, answer, record);
     } catch (error) {
-      response.destroy();
-      if (!isAbort(error)) throw error;
+      if (isAbort(error)) response.destroy();
+      else this.fail(response, record, error);
     }
+  }
+
+  /** What the real server makes of a panic. */
+  private fail(response: ServerResponse, record: RequestRecord, error: unknown): void {
+    const { status, body, headers } = errorAnswer(500, `internal server error: ${String(error)}`);
+    if (!response.headersSent) response.writeHead(status, headers);
+    response.end(body);
+    this.stats.answered(record, status);
   }
 
   private answer(request: ApiRequest): Answer {

@@ -4,6 +4,7 @@ import { NONE } from './chain/block-table.ts';
 import type { World } from './chain/world.ts';
 import { blockJson, type BlockJson } from './json/block-json.ts';
 import { messageRowJson, type MessageJson } from './json/message-json.ts';
+import { lastSeqno, traceJson, type TraceJson } from './json/trace-json.ts';
 import { transactionJson, type TransactionJson } from './json/transaction-json.ts';
 
 /** A half-open range of unix seconds. */
@@ -55,6 +56,20 @@ export class Truth {
   *messages(span: Span = ALWAYS): Generator<MessageJson> {
     for (const row of this.messageRows(span))
       yield messageRowJson(this.world, this.bocs, row, { in: true, out: true });
+  }
+
+  /** Complete traces by end_utime, ascending by (end_utime, trace_id). */
+  *traces({ from, to }: Span = ALWAYS): Generator<TraceJson> {
+    const { traces } = this.world;
+    for (
+      let at = traces.byTime.lowerBound(from, (trace) => traces.endUtime.get(trace));
+      at < traces.byTime.length;
+      at++
+    ) {
+      const trace = traces.byTime.get(at);
+      if (traces.endUtime.get(trace) >= to) return;
+      if (lastSeqno(this.world, trace) !== NONE) yield traceJson(this.world, this.bocs, trace);
+    }
   }
 
   counts(span: Span = ALWAYS): {

@@ -1,36 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
-import type { BlockJson } from '../../src/simulator/json/block-json.ts';
-import type { MessageJson } from '../../src/simulator/json/message-json.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
+import { ask, hashesOf, type Reply } from './ask.ts';
 import { hasOpenApi, makeValidator } from './open-api.ts';
 
 const START = 1_767_225_600;
 const SIZE = { start: START, duration: 600, load: 12, accounts: 200 } as const;
-
-interface Reply {
-  readonly status: number;
-  readonly version: string | null;
-  readonly body: {
-    readonly error?: string;
-    readonly blocks?: BlockJson[];
-    readonly transactions?: TransactionJson[];
-    readonly messages?: MessageJson[];
-    readonly last?: BlockJson;
-    readonly first?: BlockJson;
-    readonly address_book?: Record<string, { user_friendly: string }>;
-    readonly metadata?: Record<string, unknown>;
-  };
-}
-
-async function ask(simulator: Simulator, path: string): Promise<Reply> {
-  const response = await fetch(simulator.url + path);
-  const body = (await response.json()) as Reply['body'];
-  return { status: response.status, version: response.headers.get('x-api-version'), body };
-}
-
-const hashesOf = (reply: Reply): string[] =>
-  (reply.body.transactions ?? []).map((transaction) => transaction.hash);
 
 describe.each(['1.2', '1.3'] as const)('a simulated server of build %s', (build) => {
   let simulator: Simulator;
@@ -66,6 +41,8 @@ describe.each(['1.2', '1.3'] as const)('a simulated server of build %s', (build)
         `/api/v3/adjacentTransactions?hash=${encodeURIComponent(all.find((transaction) => transaction.out_msgs.length > 0)?.hash ?? '')}`,
         '/api/v3/messages?limit=1000&sort=asc',
         '/api/v3/messages?limit=1000&sort=desc&start_lt=1',
+        '/api/v3/traces?limit=300&sort=asc&offset=500',
+        '/api/v3/traces?limit=50&include_actions=true',
         '/api/v3/blocks?limit=1001',
         '/api/v3/transactions?limit=x',
         '/api/v3/transactionsByMasterchainBlock?seqno=999999',
@@ -323,6 +300,38 @@ describe.each(['1.2', '1.3'] as const)('a simulated server of build %s', (build)
     expect((await ask(simulator, '/api/v3/messages?direction=up')).status).toBe(422);
   });
 
+  test('gives every complete trace once, in the order of its end', async () => {
+    const [from, to] = [START + 200, START + 300];
+    const truth = [...simulator.truth.traces({ from, to: to + 1 })];
+    const window = `start_utime=${from}&end_utime=${to}&limit=1000&sort=asc&x_no_address_book=true`;
+    const found = (await ask(simulator, `/api/v3/traces?${window}`)).body.traces ?? [];
+    expect(found).toEqual(truth);
+    for (const trace of found) {
+      const rows = Object.values(trace.transactions);
+      expect(trace.transactions_order.length).toBe(trace.trace_info.transactions);
+      expect(new Set(rows.map((row) => row.trace_id))).toEqual(new Set([trace.trace_id]));
+      expect(Math.max(...rows.map((row) => row.now))).toBe(trace.end_utime);
+      expect(Math.max(...rows.map((row) => row.mc_block_seqno))).toBe(Number(trace.mc_seqno_end));
+    }
+    const some = truth.find((trace) => trace.transactions_order.length > 3)!;
+    const last = encodeURIComponent(some.transactions_order.at(-1) ?? '');
+    const name = encodeURIComponent(some.trace_id);
+    const external = encodeURIComponent(some.external_hash ?? '');
+    const filters = [
+      `trace_id=${name}`,
+      `tx_hash=${last}`,
+      `msg_hash=${external}`,
+      `trace_id=${name}&mc_seqno=${some.mc_seqno_end}`,
+    ];
+    for (const filter of filters)
+      expect((await ask(simulator, `/api/v3/traces?${filter}`)).body.traces).toEqual([some]);
+    const inBlock = (await ask(simulator, `/api/v3/traces?mc_seqno=${some.mc_seqno_end}&limit=1000`)).body
+      .traces;
+    expect(inBlock).toContainEqual(some);
+    const both = await ask(simulator, `/api/v3/traces?trace_id=${name}&tx_hash=${last}`);
+    expect(both.status).toBe(422);
+  });
+
   test('leaves the address book and the metadata out on request, by parameter or header', async () => {
     const full = await ask(simulator, '/api/v3/messages?limit=300&exclude_externals=true');
     expect(Object.keys(full.body.address_book ?? {}).length).toBeGreaterThan(50);
@@ -340,87 +349,4 @@ describe.each(['1.2', '1.3'] as const)('a simulated server of build %s', (build)
     const unknown = await fetch(`${simulator.url}/api/v3/nothing`);
     expect([unknown.status, unknown.headers.get('content-type')]).toEqual([404, 'text/html']);
   });
-});
-
-describe('a generated network', () => {
-  test('is the same for the same options, and another for another seed', async () => {
-    const pages: string[] = [];
-    for (const seed of [7, 7, 8]) {
-      const simulator = await startSimulator({ ...SIZE, seed });
-      pages.push(
-        JSON.stringify((await ask(simulator, '/api/v3/transactions?limit=1000&offset=2000&sort=asc')).body),
-      );
-      await simulator.close();
-    }
-    expect(pages[1]).toBe(pages[0]);
-    expect(pages[2]).not.toBe(pages[0]);
-  });
-
-  test('shows only what lies below its head, and the head can be moved', async () => {
-    const simulator = await startSimulator({ ...SIZE, headTime: START + 300 });
-    const last = async (): Promise<BlockJson> => (await ask(simulator, '/api/v3/masterchainInfo')).body.last!;
-    const before = await last();
-    expect(Number(before.gen_utime)).toBeLessThanOrEqual(START + 300);
-    const above = await ask(simulator, `/api/v3/transactions?start_utime=${START + 301}&limit=1000`);
-    expect(above.body.transactions).toEqual([]);
-    expect(
-      (await ask(simulator, `/api/v3/transactionsByMasterchainBlock?seqno=${before.seqno + 1}`)).status,
-    ).toBe(404);
-    simulator.headTime = START + 310;
-    expect((await last()).seqno).toBeGreaterThan(before.seqno);
-    await simulator.close();
-  });
-
-  test('lives: its head moves with the clock, and reading it twice shows more', async () => {
-    const simulator = await startSimulator({ load: 10, accounts: 100, live: { speed: 200 } });
-    const last = async (): Promise<BlockJson> => (await ask(simulator, '/api/v3/masterchainInfo')).body.last!;
-    const before = await last();
-    expect(Math.abs(Number(before.gen_utime) - Date.now() / 1000)).toBeLessThan(200);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect((await last()).seqno).toBeGreaterThan(before.seqno + 3);
-    await simulator.close();
-  });
-});
-
-describe('seconds with ties', () => {
-  const ties = [
-    { second: START + 300, count: 2 },
-    { second: START + 301, count: 999 },
-    { second: START + 302, count: 1000 },
-    { second: START + 310, count: 1001 },
-    { second: START + 331, count: 5000 },
-    { second: START + 400, count: 900, sameLt: true },
-  ];
-  let simulator: Simulator;
-
-  beforeAll(async () => {
-    simulator = await startSimulator({ start: START, duration: 600, load: 10, accounts: 2000, ties });
-  });
-  afterAll(() => simulator.close());
-
-  test.each(ties)('second $second holds exactly $count transactions', ({ second, count, sameLt }) => {
-    const rows = [...simulator.truth.transactions({ from: second, to: second + 1 })];
-    expect(rows.length).toBe(count);
-    if (sameLt !== true) return;
-    expect(new Set(rows.map((row) => row.lt)).size).toBe(1);
-    expect(new Set(rows.map((row) => row.account)).size).toBe(count);
-  });
-});
-
-test('prebuilt pages are the same bytes, faster', async () => {
-  const plain = await startSimulator(SIZE);
-  const prebuilt = await startSimulator({ ...SIZE, prebuilt: true });
-  for (const path of [
-    '?sort=asc&limit=1000&start_utime=1',
-    '?sort=desc&limit=500',
-    `?sort=asc&limit=1000&start_utime=${START + 100}`,
-    '?account=0',
-    '?limit=1',
-  ]) {
-    const [a, b] = await Promise.all(
-      [plain, prebuilt].map(async ({ url }) => (await fetch(`${url}/api/v3/transactions${path}`)).text()),
-    );
-    expect(b).toBe(a);
-  }
-  await Promise.all([plain.close(), prebuilt.close()]);
 });

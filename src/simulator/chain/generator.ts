@@ -1,3 +1,4 @@
+import { UsageError } from '../../errors.ts';
 import { Random } from '../random.ts';
 import { AccountStates } from './account-states.ts';
 import { CONFIG, ELECTOR } from './accounts.ts';
@@ -188,7 +189,9 @@ export class Generator {
     while (exact && !round.isFull) {
       const draft = this.opener.idle(round);
       if (draft === undefined)
-        throw new Error(`The network cannot fill second ${round.utime}: the giver has no money yet.`);
+        throw new UsageError(`The network cannot fill second ${round.utime}: it is too young.`, {
+          hint: 'Begin the network earlier, or put the tie later.',
+        });
       this.park(draft);
     }
   }
@@ -205,8 +208,11 @@ export class Generator {
       if (draft !== undefined) this.park(draft);
     }
     if (!round.isFull)
-      throw new Error(
+      throw new UsageError(
         `Only ${round.drafts.length} of ${round.quota} wallets could act in second ${round.utime}.`,
+        {
+          hint: 'Give the network more accounts, or put the tie later.',
+        },
       );
   }
 

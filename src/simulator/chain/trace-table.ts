@@ -49,6 +49,12 @@ export class TraceTable {
   readonly messages = Column.uint32();
   /** Messages that wait for their receiver: 0 means complete. */
   readonly underWay = Column.int32();
+  /** The latest second of its transactions. */
+  readonly endUtime = Column.uint32();
+  /** Complete traces in the order (end_lt, trace_id). */
+  readonly byLt = Column.uint32();
+  /** Complete traces in the order (end_utime, trace_id). */
+  readonly byTime = Column.uint32();
 
   get count(): number {
     return this.purpose.length;
@@ -65,6 +71,7 @@ export class TraceTable {
     this.transactions.push(0);
     this.messages.push(0);
     this.underWay.push(0);
+    this.endUtime.push(0);
     return this.count - 1;
   }
 

@@ -50,14 +50,14 @@ export class World {
   }
 
   /** The hashes of one kind of thing: `transaction`, `message`, `root`, … */
-  hashes(kind: string): HashSpace {
+  hashes = (kind: string): HashSpace => {
     let space = this.spaces.get(kind);
     if (space === undefined) {
       space = new HashSpace(this.options.seed, kind);
       this.spaces.set(kind, space);
     }
     return space;
-  }
+  };
 
   get tickCount(): number {
     return this.ticks.block.length;
@@ -86,6 +86,22 @@ export class World {
     for (let row = this.rounds.firstTransaction.get(round); rows.length < count; row++)
       if (this.transactions.block.get(row) === block) rows.push(row);
     return rows;
+  }
+
+  /** Rows of a trace's transactions in the order (lt, account). */
+  transactionsOfTrace(trace: number): number[] {
+    const rows = [this.traces.root.get(trace)];
+    for (let at = 0; at < rows.length; at++) rows.push(...this.childrenOf(rows[at] ?? -1));
+    return rows.sort((a, b) => a - b);
+  }
+
+  /** Transactions that received what a transaction sent. */
+  childrenOf(transaction: number): number[] {
+    const first = this.transactions.firstOut.get(transaction);
+    const receivers = Array.from({ length: this.transactions.outCount.get(transaction) }, (_, index) =>
+      this.messages.inTransaction.get(first + index),
+    );
+    return receivers.filter((receiver) => receiver >= 0);
   }
 
   utimeOf(transaction: number): number {

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { BlockJson } from '../../src/simulator/json/block-json.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { ask } from './ask.ts';
+
+const START = 1_767_225_600;
+const SIZE = { start: START, duration: 600, load: 12, accounts: 200 } as const;
+
+describe('a generated network', () => {
+  test('is the same for the same options, and another for another seed', async () => {
+    const pages: string[] = [];
+    for (const seed of [7, 7, 8]) {
+      const simulator = await startSimulator({ ...SIZE, seed });
+      pages.push(
+        JSON.stringify((await ask(simulator, '/api/v3/transactions?limit=1000&offset=2000&sort=asc')).body),
+      );
+      await simulator.close();
+    }
+    expect(pages[1]).toBe(pages[0]);
+    expect(pages[2]).not.toBe(pages[0]);
+  });
+
+  test('shows only what lies below its head, and the head can be moved', async () => {
+    const simulator = await startSimulator({ ...SIZE, headTime: START + 300 });
+    const last = async (): Promise<BlockJson> => (await ask(simulator, '/api/v3/masterchainInfo')).body.last!;
+    const before = await last();
+    expect(Number(before.gen_utime)).toBeLessThanOrEqual(START + 300);
+    const above = await ask(simulator, `/api/v3/transactions?start_utime=${START + 301}&limit=1000`);
+    expect(above.body.transactions).toEqual([]);
+    expect(
+      (await ask(simulator, `/api/v3/transactionsByMasterchainBlock?seqno=${before.seqno + 1}`)).status,
+    ).toBe(404);
+    simulator.headTime = START + 310;
+    expect((await last()).seqno).toBeGreaterThan(before.seqno);
+    await simulator.close();
+  });
+
+  test('lives: its head moves with the clock, and reading it twice shows more', async () => {
+    const simulator = await startSimulator({ load: 10, accounts: 100, live: { speed: 200 } });
+    const last = async (): Promise<BlockJson> => (await ask(simulator, '/api/v3/masterchainInfo')).body.last!;
+    const before = await last();
+    expect(Math.abs(Number(before.gen_utime) - Date.now() / 1000)).toBeLessThan(200);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect((await last()).seqno).toBeGreaterThan(before.seqno + 3);
+    await simulator.close();
+  });
+});
+
+describe('seconds with ties', () => {
+  const ties = [
+    { second: START + 300, count: 2 },
+    { second: START + 301, count: 999 },
+    { second: START + 302, count: 1000 },
+    { second: START + 310, count: 1001 },
+    { second: START + 331, count: 5000 },
+    { second: START + 400, count: 900, sameLt: true },
+  ];
+  let simulator: Simulator;
+
+  beforeAll(async () => {
+    simulator = await startSimulator({ start: START, duration: 600, load: 10, accounts: 2000, ties });
+  });
+  afterAll(() => simulator.close());
+
+  test.each(ties)('second $second holds exactly $count transactions', ({ second, count, sameLt }) => {
+    const rows = [...simulator.truth.transactions({ from: second, to: second + 1 })];
+    expect(rows.length).toBe(count);
+    if (sameLt !== true) return;
+    expect(new Set(rows.map((row) => row.lt)).size).toBe(1);
+    expect(new Set(rows.map((row) => row.account)).size).toBe(count);
+  });
+});
+
+test('prebuilt pages are the same bytes, faster', async () => {
+  const plain = await startSimulator(SIZE);
+  const prebuilt = await startSimulator({ ...SIZE, prebuilt: true });
+  for (const path of [
+    '?sort=asc&limit=1000&start_utime=1',
+    '?sort=desc&limit=500',
+    `?sort=asc&limit=1000&start_utime=${START + 100}`,
+    '?account=0',
+    '?limit=1',
+  ]) {
+    const [a, b] = await Promise.all(
+      [plain, prebuilt].map(async ({ url }) => (await fetch(`${url}/api/v3/transactions${path}`)).text()),
+    );
+    expect(b).toBe(a);
+  }
+  await Promise.all([plain.close(), prebuilt.close()]);
+});
