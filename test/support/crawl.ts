@@ -1,0 +1,37 @@
+import { openCrawl, type Crawl } from '../../src/app.ts';
+import { readConfig, type Config } from '../../src/config.ts';
+import { loadJobs } from '../../src/crawl/load-jobs.ts';
+import { chooseDatasets, type Dataset } from '../../src/dataset.ts';
+import { createLogger } from '../../src/logger.ts';
+import type { Stop } from '../../src/stop.ts';
+import type { TestStore } from './database.ts';
+
+export const never: Stop = { finishing: new AbortController().signal, leaving: new AbortController().signal };
+
+export const silent = createLogger({ level: process.env['TEST_LOG'] ?? 'silent', format: 'json' });
+
+export const testConfig = (changes: Partial<Config> = {}): Config => ({
+  ...readConfig({ TONCENTER_RPS: '1000', LOG_FORMAT: 'json' }, '/nowhere'),
+  ...changes,
+});
+
+/** A crawl of a test's own, without a limit of its rate. */
+export function openTestCrawl(
+  store: TestStore,
+  baseUrl: string,
+  changes: { stop?: Stop; config?: Partial<Config>; maxAttempts?: number } = {},
+): Promise<Crawl> {
+  return openCrawl({
+    config: testConfig(changes.config),
+    store: { database: store.database, embedded: undefined, close: () => Promise.resolve() },
+    logger: silent,
+    stop: changes.stop ?? never,
+    baseUrl,
+    onPage: () => undefined,
+    ...(changes.maxAttempts !== undefined && { maxAttempts: changes.maxAttempts }),
+  });
+}
+
+export async function datasetsNamed(...names: string[]): Promise<Dataset[]> {
+  return chooseDatasets(names, await loadJobs());
+}
