@@ -137,7 +137,9 @@ async function queryAsText(
     for (const [name, value] of Object.entries(settings))
       await client.query('select set_config($1, $2, true)', [name, value]);
     const types = { getTypeParser: () => String };
-    const result = await client.query<(string | null)[]>({ text, rowMode: 'array', types });
+    // Extended: one statement and no more, so that none can end the read-only transaction and be followed by another.
+    const query = { text, rowMode: 'array' as const, types, queryMode: 'extended' };
+    const result = await client.query<(string | null)[]>(query);
     await client.query('commit');
     return {
       columns: result.fields.map(({ name }) => name),
