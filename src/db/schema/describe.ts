@@ -37,6 +37,8 @@ interface Facts<Column extends string> {
   /** Columns of the primary key, in its order. */
   readonly key: readonly Column[];
   readonly conflict: Conflict<Column>;
+  /** A row replaces others with the same values here though their key differs: a trace that ended anew, later. */
+  readonly supersedes?: readonly Column[];
   readonly supersedes?: Supersedes<Column>;
   readonly partOf?: PartOf<Column>;
   /** True where the table is range-partitioned by `utime`. */
