@@ -1,7 +1,7 @@
 /** Rows as aligned columns under a header: text left, numbers right. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = header.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
+    rows.reduce((widest, row) => Math.max(widest, (row[column] ?? '').length), title.length),
   );
   const numeric = header.map(
     (_, column) => rows.length > 0 && rows.every((row) => /^-?[\d,.]*%?$/.test(row[column] ?? '')),

@@ -1,0 +1,74 @@
+import { text as textOf } from 'node:stream/consumers';
+import { openStore } from '../app.ts';
+import type { Database } from '../db/database.ts';
+import { runSql } from '../db/free-sql.ts';
+import { EtlError, EXIT, UsageError, type ExitCode } from '../errors.ts';
+import { saysSomething, splitSql } from '../sql-text.ts';
+import { tell, type Invocation } from './command.ts';
+import { formatResult, summarize, type SqlFormat } from './sql-output.ts';
+import { prompt } from './sql-prompt.ts';
+
+interface SqlFlags {
+  readonly write?: boolean;
+  readonly csv?: boolean;
+  readonly json?: boolean;
+}
+
+/**
+ * `sql [STATEMENT]`: runs statements of the user's own, each in a transaction of its own that cannot write unless
+ * `--write` says so. Results go to stdout, everything else to stderr.
+ */
+export async function sql(
+  { config, logger }: Invocation,
+  given: string | undefined,
+  flags: SqlFlags,
+): Promise<ExitCode> {
+  const format = formatOf(flags);
+  const interactive = given === undefined && process.stdin.isTTY;
+  const statements = interactive ? [] : readStatements(given ?? (await textOf(process.stdin)));
+  const store = await openStore(config, logger, 'toncenter-etl sql');
+  try {
+    const show = (statement: string) => run(store.database, statement, flags.write === true, format);
+    if (interactive) await converse(store.database.label, show);
+    for (const statement of statements) await show(statement);
+    return EXIT.done;
+  } finally {
+    await store.close();
+  }
+}
+
+function formatOf({ csv, json }: SqlFlags): SqlFormat {
+  if (csv === true && json === true) throw new UsageError('--csv and --json exclude each other');
+  return csv === true ? 'csv' : json === true ? 'json' : 'table';
+}
+
+function readStatements(text: string): string[] {
+  const { statements, rest } = splitSql(text);
+  const all = saysSomething(rest) ? [...statements, rest] : [...statements];
+  if (all.length > 0) return all;
+  throw new UsageError('there is no statement', {
+    hint: 'Give one as argument or on stdin: toncenter-etl sql "select count(*) from transactions".',
+  });
+}
+
+async function run(database: Database, statement: string, write: boolean, format: SqlFormat): Promise<void> {
+  const result = await runSql(database, statement, { write });
+  if (result.columns.length > 0) console.log(formatResult(result, format, process.stdout.isTTY));
+  console.error(summarize(result));
+}
+
+async function converse(label: string, show: (statement: string) => Promise<void>): Promise<void> {
+  console.error(`${label}: statements end with ; and \\q or Ctrl-D ends`);
+  await prompt({
+    input: process.stdin,
+    output: process.stderr,
+    run: async (statement) => {
+      try {
+        await show(statement);
+      } catch (error) {
+        if (!(error instanceof EtlError)) throw error;
+        tell(error);
+      }
+    },
+  });
+}
