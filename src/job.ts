@@ -118,9 +118,6 @@ export function defineJob<Cursor, Rec, T extends Tables>(spec: JobSpec<Cursor, R
     maturity: spec.maturity,
     exchange: spec.exchange ?? false,
     scopes: spec.scopes,
-    maturity: spec.maturity,
-    exchange: spec.exchange ?? false,
-    scopes: spec.scopes,
     read: (records) => readAll(spec, records),
   };
 }

@@ -11,16 +11,6 @@ type Conflict<Column extends string> =
   /** The row changes, and nothing in it tells which is newer: the one that was read last counts, where it differs. */
   | { readonly kind: 'replace' };
 
-/**
- * Older copies of one thing under another key: stored rows with the same values in `columns` and an earlier `utime`,
- * never earlier than `since` of the new row. They are deleted when it is written; a row that is itself such an older
- * copy of a stored one is not written.
- */
-interface Supersedes<Column extends string> {
-  readonly columns: readonly Column[];
-  readonly since: Column;
-}
-
 /** The row of `table` with the same values in `columns` that a row is a part of: they are deleted together. */
 interface PartOf<Column extends string> {
   readonly table: string;
@@ -37,9 +27,6 @@ interface Facts<Column extends string> {
   /** Columns of the primary key, in its order. */
   readonly key: readonly Column[];
   readonly conflict: Conflict<Column>;
-  /** A row replaces others with the same values here though their key differs: a trace that ended anew, later. */
-  readonly supersedes?: readonly Column[];
-  readonly supersedes?: Supersedes<Column>;
   readonly partOf?: PartOf<Column>;
   /** True where the table is range-partitioned by `utime`. */
   readonly partitioned: boolean;
