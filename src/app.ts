@@ -16,10 +16,13 @@ import { openEmbedded } from './db/embedded.ts';
 import { migrate } from './db/migrate.ts';
 import { claimNetwork } from './db/network.ts';
 import { createPartitions } from './db/partitions.ts';
-import { UsageError } from './errors.ts';
+import { DatabaseUnavailableError } from './errors.ts';
 import type { Logger } from './logger.ts';
 import type { Budget } from './budget.ts';
 import type { Stop } from './stop.ts';
+
+/** Longer after each attempt, milliseconds. */
+const CONNECT_PAUSE_MS = 500;
 
 /** The database that the settings mean, migrated. */
 export interface Store {
@@ -39,7 +42,7 @@ export async function openStore(
     config.databaseUrl === undefined ? await openEmbedded({ dataDir: config.dataDir, logger }) : undefined;
   const url = config.databaseUrl ?? embedded?.url ?? '';
   try {
-    const database = await openDatabase({ url, applicationName });
+    const database = await connect(url, applicationName, config.attempts);
     try {
       await migrate(database);
     } catch (error) {
@@ -60,6 +63,18 @@ export async function openStore(
   }
 }
 
+/** A server that is starting or failing over is back in seconds: it is tried again before it counts as away. */
+async function connect(url: string, applicationName: string, attempts: number): Promise<Database> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await openDatabase({ url, applicationName });
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailableError) || attempt >= attempts) throw error;
+      await systemClock.sleep(CONNECT_PAUSE_MS * attempt);
+    }
+  }
+}
+
 /** Everything that a crawl works with. */
 export interface Crawl {
   readonly context: CrawlContext;
@@ -68,31 +83,38 @@ export interface Crawl {
   close(): Promise<void>;
 }
 
-interface CrawlOptions {
+interface ApiOptions {
   readonly config: Config;
-  readonly store: Store;
   readonly logger: Logger;
   readonly stop: Stop;
   readonly baseUrl: string;
-  readonly onPage: (event: PageEvent) => void;
   /** Wraps the budget, for a run with a cap on its requests. */
   readonly budget?: (budget: Budget) => Budget;
-  readonly maxAttempts?: number;
+}
+
+interface CrawlOptions extends ApiOptions {
+  readonly store: Store;
+  readonly onPage: (event: PageEvent) => void;
+}
+
+/** A client of the API at `baseUrl`, under the plan that the settings name. */
+export function openApi({ config, logger, stop, baseUrl, budget }: ApiOptions): ApiClient {
+  const plan = createLocalBudget({ rps: config.rps, clock: systemClock });
+  return createApiClient({
+    baseUrl,
+    apiKey: config.apiKey,
+    budget: budget?.(plan) ?? plan,
+    logger,
+    clock: systemClock,
+    signal: stop.leaving,
+    maxAttempts: config.attempts,
+  });
 }
 
 /** Connects a store to an API: the budget, the client, and the check that both speak of the same network. */
 export async function openCrawl(options: CrawlOptions): Promise<Crawl> {
-  const { config, store, logger, stop } = options;
-  const plan = createLocalBudget({ rps: config.rps, clock: systemClock });
-  const api = createApiClient({
-    baseUrl: options.baseUrl,
-    apiKey: config.apiKey,
-    budget: options.budget?.(plan) ?? plan,
-    logger,
-    clock: systemClock,
-    signal: stop.leaving,
-    ...(options.maxAttempts !== undefined && { maxAttempts: options.maxAttempts }),
-  });
+  const { store, stop } = options;
+  const api = openApi(options);
   try {
     const chain = await readChainInfo(api, stop.leaving);
     await claimNetwork(store.database, chain.globalId);
@@ -139,12 +161,4 @@ function rememberTuning(): (dataset: Dataset) => Tuning {
     known.set(name, tuning);
     return tuning;
   };
-}
-
-/** The host to ask. The demo network has none of its own: the command that means it starts the simulator. */
-export function requireBaseUrl(config: Config): string {
-  if (config.baseUrl !== undefined) return config.baseUrl;
-  throw new UsageError('the demo network is served by this program only while `demo` runs', {
-    hint: 'Run `npx toncenter-etl simulate` and set TONCENTER_NETWORK to the address that it prints.',
-  });
 }

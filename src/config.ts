@@ -9,9 +9,10 @@ import { parseDuration, parseTime } from './range.ts';
 /** Hosts of the public networks, without the key's network's API paths. */
 const HOSTS = { mainnet: 'https://toncenter.com', testnet: 'https://testnet.toncenter.com' } as const;
 
-/** Plans, in requests per second and network: without a key 1, with the free one 10. */
+/** Plans, in requests per second and network: without a key 1, with the free one 10; of the demo network its own limit. */
 const RPS_WITHOUT_KEY = 1;
 const RPS_WITH_KEY = 10;
+const RPS_OF_DEMO = 25;
 
 const words = z.string().transform((text) => text.split(/[\s,]+/).filter((word) => word !== ''));
 const duration = z.string().transform((text, context) => attempt(context, () => parseDuration(text)));
@@ -34,6 +35,12 @@ const Environment = z.object({
     .positive()
     .max(1000)
     .optional(),
+  ETL_ATTEMPTS: z.coerce
+    .number({ error: 'is not a number of attempts' })
+    .int({ error: 'is not a whole number of attempts' })
+    .min(1, { error: 'is below 1' })
+    .max(100)
+    .default(6),
   ETL_DATASETS: words.default(['core']),
   ETL_SINCE: z
     .string()
@@ -68,6 +75,8 @@ export interface Config {
   readonly baseUrl: string | undefined;
   readonly apiKey: string | undefined;
   readonly rps: number;
+  /** Attempts at a request, or at the database, before it counts as away. */
+  readonly attempts: number;
   readonly datasets: readonly string[];
   /** `head`, `first` or a time, as given. */
   readonly since: string;
@@ -111,7 +120,8 @@ function toConfig(env: z.infer<typeof Environment>): Config {
     network,
     baseUrl,
     apiKey: env.TONCENTER_API_KEY,
-    rps: env.TONCENTER_RPS ?? (env.TONCENTER_API_KEY === undefined ? RPS_WITHOUT_KEY : RPS_WITH_KEY),
+    rps: env.TONCENTER_RPS ?? defaultRps(network, env.TONCENTER_API_KEY),
+    attempts: env.ETL_ATTEMPTS,
     datasets: env.ETL_DATASETS,
     since: env.ETL_SINCE,
     freshness: env.ETL_FRESHNESS,
@@ -122,6 +132,11 @@ function toConfig(env: z.infer<typeof Environment>): Config {
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json'),
   };
+}
+
+function defaultRps(network: Network, key: string | undefined): number {
+  if (network === 'demo') return RPS_OF_DEMO;
+  return key === undefined ? RPS_WITHOUT_KEY : RPS_WITH_KEY;
 }
 
 function source(network: string): { network: Network; baseUrl: string | undefined } {

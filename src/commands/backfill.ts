@@ -1,5 +1,5 @@
 import { createCappedBudget } from '../api/capped-budget.ts';
-import { openCrawl, openStore, requireBaseUrl, type Crawl, type Store } from '../app.ts';
+import { openCrawl, openStore, type Crawl, type Store } from '../app.ts';
 import { systemClock } from '../clock.ts';
 import { backfill as crawlRange, missingOf, reachOf, type Reach } from '../crawl/backfill.ts';
 import { loadJobs } from '../crawl/load-jobs.ts';
@@ -7,6 +7,7 @@ import { chooseDatasets, type Dataset } from '../dataset.ts';
 import { stopOnSignals } from '../daemon/shutdown.ts';
 import { EXIT, IncompleteError, type ExitCode } from '../errors.ts';
 import { formatRange, formatTime, lengthOf, parseDuration, parseRange, type Range } from '../range.ts';
+import { openSource } from '../source.ts';
 import type { Stop } from '../stop.ts';
 import { tell, type Invocation } from './command.ts';
 import { createProgress, type Progress } from './progress.ts';
@@ -30,27 +31,15 @@ export async function backfill(invocation: Invocation, flags: BackfillFlags): Pr
   const wanted = parseRange(flags.from, flags.to, now);
   const deadlineMs = flags.deadline === undefined ? undefined : parseDuration(flags.deadline) * 1000;
   const datasets = chooseDatasets(flags.only ?? config.datasets, await loadJobs());
-  const baseUrl = requireBaseUrl(config);
   const signals = stopOnSignals(logger);
   const stop = withDeadline(signals, deadlineMs);
   const store = await openStore(config, logger);
-  const display: { progress?: Progress } = {};
   try {
-    const crawl = await openCrawl({
-      ...{ config, store, logger, stop, baseUrl },
-      onPage: (event) => display.progress?.onPage(event),
-      budget: (plan) =>
-        flags.maxRequests === undefined ? plan : createCappedBudget(plan, flags.maxRequests),
-    });
+    const source = await openSource(config, store, 'still');
     try {
-      const reach = await reachOf(crawl.context, crawl.chain, wanted, config.watermarkDelay, stop.leaving);
-      const run = { invocation, store, crawl, datasets, reach, wanted, baseUrl, stop };
-      await announce(run);
-      if (flags.dryRun === true || reach.range === undefined) return EXIT.done;
-      display.progress = await openProgress(run, reach.range);
-      return await carryOut(run, reach.range, display.progress);
+      return await runOn({ invocation, store, baseUrl: source.baseUrl, datasets, wanted, stop }, flags);
     } finally {
-      await crawl.close();
+      await source.close();
     }
   } finally {
     await store.close();
@@ -58,15 +47,46 @@ export async function backfill(invocation: Invocation, flags: BackfillFlags): Pr
   }
 }
 
-interface Run {
+/** What is known before the API was asked. */
+interface Errand {
   readonly invocation: Invocation;
   readonly store: Store;
-  readonly crawl: Crawl;
-  readonly datasets: readonly Dataset[];
-  readonly reach: Reach;
-  readonly wanted: Range;
   readonly baseUrl: string;
+  readonly datasets: readonly Dataset[];
+  readonly wanted: Range;
   readonly stop: Stop;
+}
+
+async function runOn(errand: Errand, flags: BackfillFlags): Promise<ExitCode> {
+  const { invocation, stop } = errand;
+  const { config } = invocation;
+  const display: { progress?: Progress } = {};
+  const crawl = await openCrawl({
+    ...{ ...invocation, ...errand },
+    onPage: (event) => display.progress?.onPage(event),
+    budget: (plan) => (flags.maxRequests === undefined ? plan : createCappedBudget(plan, flags.maxRequests)),
+  });
+  try {
+    const reach = await reachOf(
+      crawl.context,
+      crawl.chain,
+      errand.wanted,
+      config.watermarkDelay,
+      stop.leaving,
+    );
+    const run = { ...errand, crawl, reach };
+    await announce(run);
+    if (flags.dryRun === true || reach.range === undefined) return EXIT.done;
+    display.progress = await openProgress(run, reach.range);
+    return await carryOut(run, reach.range, display.progress);
+  } finally {
+    await crawl.close();
+  }
+}
+
+interface Run extends Errand {
+  readonly crawl: Crawl;
+  readonly reach: Reach;
 }
 
 function withDeadline(stop: Stop, ms: number | undefined): Stop {

@@ -111,7 +111,9 @@ function paramsText(params: Params): string {
 }
 
 function orderOf({ sort }: Params): string {
-  return sort === 'asc' ? 'by time, ascending' : 'the server’s own; windows of time are read one after the other';
+  return sort === 'asc'
+    ? 'by time, ascending'
+    : 'the server’s own; windows of time are read one after the other';
 }
 
 function costOf({ pageSize, readAgainAfter, readPer }: DatasetSheet): string {

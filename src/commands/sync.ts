@@ -1,42 +1,58 @@
-import { openCrawl, openStore, requireBaseUrl } from '../app.ts';
+import { openCrawl, openStore, type Store } from '../app.ts';
 import { loadJobs } from '../crawl/load-jobs.ts';
 import { runDaemon } from '../daemon/daemon.ts';
 import { stopOnSignals } from '../daemon/shutdown.ts';
-import { chooseDatasets } from '../dataset.ts';
+import { chooseDatasets, type Dataset } from '../dataset.ts';
 import { networkName } from '../db/network.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
+import { openSource } from '../source.ts';
+import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
 
 /** `sync`: the daemon. Ends with exit 0 when told to stop. */
-export async function sync(
-  { config, logger }: Invocation,
-  flags: { only?: readonly string[] },
-): Promise<ExitCode> {
+export async function sync(invocation: Invocation, flags: { only?: readonly string[] }): Promise<ExitCode> {
+  const { config, logger } = invocation;
   const datasets = chooseDatasets(flags.only ?? config.datasets, await loadJobs());
-  const baseUrl = requireBaseUrl(config);
   const stop = stopOnSignals(logger);
   const store = await openStore(config, logger);
   try {
-    const crawl = await openCrawl({ config, store, logger, stop, baseUrl, onPage: () => undefined });
+    const source = await openSource(config, store, 'live');
     try {
-      logger.info(
-        {
-          database: store.database.label,
-          network: networkName(crawl.chain.globalId),
-          datasets: datasets.map(({ name }) => name),
-          since: config.since,
-          rps: config.rps,
-        },
-        'daemon started',
-      );
-      await runDaemon({ ...crawl, datasets, config, stop });
-      logger.info('daemon stopped');
-      return EXIT.done;
+      await follow(invocation, { store, datasets, stop, baseUrl: source.baseUrl });
     } finally {
-      await crawl.close();
+      await source.close();
     }
+    return EXIT.done;
   } finally {
     await store.close();
     stop.dispose();
+  }
+}
+
+interface Errand {
+  readonly store: Store;
+  readonly datasets: readonly Dataset[];
+  readonly stop: Stop;
+  readonly baseUrl: string;
+}
+
+async function follow({ config, logger }: Invocation, errand: Errand): Promise<void> {
+  const { store, datasets, stop } = errand;
+  const crawl = await openCrawl({ config, logger, ...errand, onPage: () => undefined });
+  try {
+    logger.info(
+      {
+        database: store.database.label,
+        network: networkName(crawl.chain.globalId),
+        datasets: datasets.map(({ name }) => name),
+        since: config.since,
+        rps: config.rps,
+      },
+      'daemon started',
+    );
+    await runDaemon({ ...crawl, datasets, config, stop });
+    logger.info('daemon stopped');
+  } finally {
+    await crawl.close();
   }
 }
