@@ -1,0 +1,97 @@
+/** Which member of an action's `details` a column is taken from: by the column's own name unless another one is given. */
+type Members = Readonly<Partial<Record<ActionColumn, string>>>;
+
+export type ActionColumn = 'source' | 'destination' | 'asset' | 'amount';
+
+const listedNft: Members = { source: 'owner', asset: 'nft_item' };
+const onSale: Members = { ...listedNft, destination: 'sale_address' };
+const onAuction: Members = { ...listedNft, destination: 'auction_address' };
+const movedNft: Members = {
+  source: 'old_owner',
+  destination: 'new_owner',
+  asset: 'nft_item',
+  amount: 'price',
+};
+const stake: Members = { source: 'stake_holder', destination: 'pool' };
+const toPool: Members = { destination: 'pool' };
+const ofValue: Members = { amount: 'value' };
+const subscription: Members = { source: 'subscriber', destination: 'beneficiary' };
+const newKey: Members = { destination: 'coordinator' };
+
+/** Types whose details call a common member by another name; a dot leads into an inner object. */
+const byType: Readonly<Record<string, Members>> = {
+  call_contract: ofValue,
+  contract_deploy: ofValue,
+  ton_transfer: ofValue,
+  extra_currency_transfer: ofValue,
+  tick_tock: { source: 'account' },
+  jetton_transfer: { source: 'sender', destination: 'receiver' },
+  jetton_burn: { source: 'owner' },
+  jetton_mint: { destination: 'receiver' },
+  jetton_swap: { source: 'sender', asset: 'asset_in', amount: 'dex_incoming_transfer.amount' },
+  nft_transfer: movedNft,
+  nft_purchase: movedNft,
+  nft_mint: { source: 'owner', asset: 'nft_item' },
+  nft_discovery: { asset: 'nft_item' },
+  nft_put_on_sale: { ...onSale, amount: 'full_price' },
+  nft_cancel_sale: onSale,
+  nft_update_sale: { destination: 'sale_contract', asset: 'nft_address', amount: 'full_price' },
+  nft_put_on_auction: { ...onAuction, amount: 'min_bid' },
+  nft_cancel_auction: onAuction,
+  nft_finish_auction: onAuction,
+  teleitem_start_auction: { ...onAuction, amount: 'min_bid' },
+  teleitem_cancel_auction: onAuction,
+  auction_bid: { source: 'bidder', destination: 'auction', asset: 'nft_item' },
+  auction_outbid: { source: 'auction_address', destination: 'bidder', asset: 'nft_item' },
+  dns_purchase: { destination: 'new_owner', asset: 'nft_item', amount: 'price' },
+  dns_release: { asset: 'nft_item', amount: 'value' },
+  stake_deposit: stake,
+  stake_withdrawal: stake,
+  stake_withdrawal_request: stake,
+  election_deposit: { source: 'stake_holder' },
+  election_recover: { source: 'stake_holder' },
+  subscribe: subscription,
+  unsubscribe: subscription,
+  dex_deposit_liquidity: toPool,
+  dex_withdraw_liquidity: toPool,
+  tonco_deploy_pool: toPool,
+  vesting_add_whitelist: { destination: 'vesting' },
+  evaa_supply: { destination: 'recipient' },
+  evaa_withdraw: { destination: 'recipient' },
+  evaa_liquidate: { destination: 'borrower' },
+  jvault_stake: toPool,
+  jvault_unstake: toPool,
+  jvault_unstake_request: toPool,
+  jvault_claim: toPool,
+  coffee_create_pool: toPool,
+  coffee_create_pool_creator: { destination: 'deposit_recipient' },
+  coffee_create_vault: { destination: 'vault', amount: 'value' },
+  coffee_staking_deposit: toPool,
+  coffee_staking_withdraw: toPool,
+  coffee_staking_claim_rewards: { source: 'pool', destination: 'recipient' },
+  coffee_mev_protect_hold_funds: { destination: 'mev_contract' },
+  layerzero_send: { source: 'initiator' },
+  layerzero_send_tokens: { source: 'sender', destination: 'oapp' },
+  layerzero_receive: { source: 'sender', destination: 'oapp' },
+  layerzero_commit_packet: { source: 'sender', destination: 'uln' },
+  layerzero_dvn_verify: { source: 'initiator', destination: 'uln' },
+  tgbtc_new_key: newKey,
+  tgbtc_new_key_fallback: newKey,
+  tgbtc_dkg_log_fallback: { source: 'coordinator' },
+};
+
+/** Dotted path within `details` of what a column holds for a type of action. */
+export function actionMember(type: string, column: ActionColumn): string {
+  return (Object.hasOwn(byType, type) ? byType[type]?.[column] : undefined) ?? column;
+}
+
+/** For the column's comment: `details.source; of jetton_burn, nft_mint details.owner; …`. */
+export function documentedMembers(column: ActionColumn): string {
+  const types = new Map<string, string[]>();
+  for (const [type, members] of Object.entries(byType)) {
+    const member = members[column];
+    if (member !== undefined) types.set(member, [...(types.get(member) ?? []), type]);
+  }
+  const others = [...types].map(([member, names]) => `; of ${names.join(', ')} details.${member}`);
+  return `details.${column}${others.join('')}`;
+}
