@@ -2,7 +2,7 @@ import type { Dataset } from '../dataset.ts';
 import { readCoverage, readMissing } from '../db/coverage.ts';
 import type { Database } from '../db/database.ts';
 import { networkName } from '../db/network.ts';
-import { streamOf } from '../crawl/planner.ts';
+import { streamOf } from '../crawl/streams.ts';
 import { formatDuration, formatRange, lengthOf, type Range } from '../range.ts';
 import { formatTable } from './table.ts';
 

@@ -1,12 +1,13 @@
 import type { Dataset } from '../dataset.ts';
 import { ApiUnavailableError } from '../errors.ts';
 import { readMissing } from '../db/coverage.ts';
-import { lengthOf, type Range } from '../range.ts';
+import type { Range } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import type { ChainInfo } from './chain-info.ts';
 import { runCrew } from './crew.ts';
 import type { CrawlContext } from './crawler.ts';
-import { streamOf, zonesOf, type Planner, type Want } from './planner.ts';
+import type { Planner } from './planner.ts';
+import { firstReadings, secondReadings, streamsOf } from './streams.ts';
 import { createWatermarkReader } from './watermark.ts';
 
 /** Beyond this age of its end, the index has held a range for so long that no block of it can still appear. */
@@ -61,17 +62,18 @@ export interface BackfillOptions {
   readonly reach: Reach;
   readonly workers: number;
   readonly stop: Stop;
+  /** True: what has matured since its first reading is read a second time. */
+  readonly again?: boolean;
 }
 
 /** Covers a range once; the ranges that are still missing afterwards, by dataset. */
 export async function backfill(options: BackfillOptions): Promise<ReadonlyMap<string, readonly Range[]>> {
   const { range, watermark } = options.reach;
   if (range === undefined) return new Map();
-  const wants = options.datasets.map((dataset): Want => ({
-    dataset,
-    zones: zonesOf(range, watermark),
-    priority: 'backfill',
-  }));
+  const { database } = options.context;
+  const wants = await firstReadings(database, options.datasets, range, watermark, 'backfill');
+  if (options.again === true)
+    wants.push(...(await secondReadings(database, options.datasets, range, watermark)));
   await runCrew({ ...options, endless: false, take: () => options.planner.take(wants) });
   return missingOf(options.context, options.datasets, range);
 }
@@ -84,8 +86,10 @@ export async function missingOf(
 ): Promise<ReadonlyMap<string, readonly Range[]>> {
   const missing = new Map<string, readonly Range[]>();
   for (const dataset of datasets) {
-    const ranges = await readMissing(database, streamOf(dataset), [range]);
-    if (lengthOf(ranges) > 0) missing.set(dataset.name, ranges);
+    const ranges: Range[] = [];
+    for (const stream of await streamsOf(database, dataset))
+      ranges.push(...(await readMissing(database, stream, [range])));
+    if (ranges.length > 0) missing.set(dataset.name, ranges);
   }
   return missing;
 }

@@ -1,5 +1,4 @@
 import type { ApiClient } from '../api/client.ts';
-import type { Exchange } from '../api/exchange.ts';
 import { listOf } from '../api/v3-envelope.ts';
 import type { Clock } from '../clock.ts';
 import type { Dataset } from '../dataset.ts';
@@ -9,14 +8,13 @@ import type { Database } from '../db/database.ts';
 import { cutLease, LEASE_SECONDS, prolongLease, releaseLease, type Lease } from '../db/leases.ts';
 import type { Partitions } from '../db/partitions.ts';
 import { ApiTimeoutError, DatabaseConflictError, LeaseLostError } from '../errors.ts';
-import type { Reading } from '../job.ts';
 import type { Logger } from '../logger.ts';
-import type { Step } from '../paginator.ts';
-import type { Priority } from '../priority.ts';
 import { formatRange, type Range } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import type { Density } from './density.ts';
 import type { PageSize } from './page-size.ts';
+import type { Assignment } from './planner.ts';
+import { toCommit, type Fetched, type FetchedPage } from './to-commit.ts';
 import { refuseLateRows } from './late-rows.ts';
 
 /** Transactions that met are tried again so often before the page is given up. */
@@ -48,34 +46,30 @@ export interface CrawlContext {
   readonly onPage: (event: PageEvent) => void;
 }
 
-interface Fetched {
-  readonly reading: Reading;
-  readonly step: Step<unknown>;
-}
-
 /**
  * Reads a lease to its end: page → rows → commit. Whatever ends it early, what was committed stays, and the rest is
  * free again.
  * @throws whatever the API or the database refused, after the lease was given back
  */
-export async function crawlLease(
-  context: CrawlContext,
-  dataset: Dataset,
-  lease: Lease,
-  priority: Priority,
-  stop: Stop,
-): Promise<void> {
-  const { paginator } = dataset.job;
+export async function crawlLease(context: CrawlContext, assignment: Assignment, stop: Stop): Promise<void> {
+  const { dataset, lease, priority } = assignment;
+  const { paginator, exchange } = dataset.job;
+  let pages: FetchedPage[] = [];
   let held = lease;
   let cursor: unknown = paginator.start(lease.span);
   const heartbeat = keepAlive(context, lease);
   try {
     while (cursor !== undefined && !stop.finishing.aborted) {
       await context.disk.wait(stop.finishing);
-      const page = await fetchPage(context, dataset, cursor, priority, stop.leaving);
+      const page = await fetchPage(context, assignment, cursor, stop.leaving);
       if (page === undefined) continue;
-      await commitWithPatience(context, toCommit(dataset, held, page));
+      pages.push(page);
       const done = page.value.step.completed ?? page.value.step.saturated;
+      // Rows that are exchanged wait until their second is whole; all others are written as they come.
+      if (done !== undefined || !exchange) {
+        await commitWithPatience(context, toCommit(assignment, held, pages));
+        pages = [];
+      }
       if (done !== undefined) held = { ...held, span: { from: done.to, to: held.span.to } };
       report(context, dataset, page);
       cursor = page.value.step.cursor;
@@ -111,19 +105,19 @@ function keepAlive({ database, logger }: CrawlContext, lease: Lease): NodeJS.Tim
 /** Asks for the next page; undefined where the server ran out of time and a smaller page will be asked for. */
 async function fetchPage(
   { api, tuning }: CrawlContext,
-  dataset: Dataset,
+  { dataset, lease, priority }: Assignment,
   cursor: unknown,
-  priority: Priority,
   signal: AbortSignal,
-): Promise<Exchange<Fetched> | undefined> {
+): Promise<FetchedPage | undefined> {
   const { job } = dataset;
   const { size } = tuning(dataset);
   const paging = job.paginator.request(cursor, size.current());
   const records = listOf(job.list);
+  const scope = job.scopes === undefined ? {} : { [job.scopes.param]: lease.stream.scope };
   try {
     const exchange = await api.get({
       path: job.path,
-      params: { ...job.params, ...paging },
+      params: { ...job.params, ...scope, ...paging },
       priority,
       signal,
       parse: (body): Fetched => {
@@ -137,35 +131,6 @@ async function fetchPage(
     if (error instanceof ApiTimeoutError && size.timedOut(paging.limit)) return undefined;
     throw error;
   }
-}
-
-function toCommit(
-  dataset: Dataset,
-  lease: Lease,
-  { value, request, bytes, ms, apiVersion }: Exchange<Fetched>,
-): PageCommit {
-  const { accepted, rejected, positions } = value.reading;
-  const { completed, saturated } = value.step;
-  const done = completed ?? saturated;
-  const first = positions[0]?.utime ?? lease.span.from;
-  const last = positions.at(-1)?.utime ?? lease.span.from;
-  return {
-    lease,
-    tables: dataset.job.tables,
-    rows: accepted.map(({ rows }) => rows),
-    ids: accepted.map(({ position }) => position.id),
-    extras: accepted.map(({ extra }) => extra).filter((extra) => Object.keys(extra).length > 0),
-    rejected,
-    done: done && { span: done, outcome: completed === undefined ? 'saturated' : 'covered' },
-    page: {
-      span: { from: first, to: last + 1 },
-      request: `${request.path}?${request.query}`,
-      rows: positions.length,
-      bytes,
-      ms,
-      apiVersion,
-    },
-  };
 }
 
 async function commitWithPatience(
@@ -183,7 +148,7 @@ async function commitWithPatience(
   }
 }
 
-function report({ tuning, onPage, logger }: CrawlContext, dataset: Dataset, page: Exchange<Fetched>): void {
+function report({ tuning, onPage, logger }: CrawlContext, dataset: Dataset, page: FetchedPage): void {
   const { completed } = page.value.step;
   const records = page.value.reading.positions.length;
   if (completed !== undefined) tuning(dataset).density.learn(records, completed);

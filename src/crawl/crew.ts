@@ -53,13 +53,10 @@ async function attempt<T>(crew: { busy: number; failed: boolean }, task: () => P
 }
 
 /** Reads a lease; what the API refuses for good is set aside and told, anything else is thrown. */
-export async function carryOut(
-  context: CrawlContext,
-  { dataset, lease, priority }: Assignment,
-  stop: Stop,
-): Promise<void> {
+export async function carryOut(context: CrawlContext, assignment: Assignment, stop: Stop): Promise<void> {
+  const { dataset, lease } = assignment;
   try {
-    await crawlLease(context, dataset, lease, priority, stop);
+    await crawlLease(context, assignment, stop);
   } catch (error) {
     if (stop.finishing.aborted) return;
     if (!(error instanceof EtlError) || error instanceof LeaseLostError) throw error;

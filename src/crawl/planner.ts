@@ -3,20 +3,21 @@ import type { Stream } from '../db/coverage.ts';
 import type { Database } from '../db/database.ts';
 import { claimLease, type Lease } from '../db/leases.ts';
 import type { Priority } from '../priority.ts';
-import type { Range } from '../range.ts';
+import { intersect, type Range } from '../range.ts';
 
-/** A lease and what it is for. */
-export interface Assignment {
-  readonly dataset: Dataset;
-  readonly lease: Lease;
-  readonly priority: Priority;
-}
-
-/** Work that is wanted of one dataset. Claims are tried zone by zone, so that no lease lies in two of them. */
+/** Work that is wanted of one stream. Claims are tried zone by zone, so that no lease lies in two of them. */
 export interface Want {
   readonly dataset: Dataset;
-  readonly zones: readonly Range[];
+  readonly stream: Stream;
+  readonly zones: readonly (readonly Range[])[];
   readonly priority: Priority;
+  /** A second before this one need not be read again when it matures: a first reading of it counts as the second. */
+  readonly matureBefore?: number;
+}
+
+/** A lease and what it is for. */
+export interface Assignment extends Want {
+  readonly lease: Lease;
 }
 
 interface PlannerOptions {
@@ -40,32 +41,20 @@ export function createPlanner({ database, owner, leaseSeconds }: PlannerOptions)
         turn = (turn + 1) % wants.length;
         const want = wants[turn];
         const lease = want && (await claimFirst(want));
-        if (want !== undefined && lease !== undefined)
-          return { dataset: want.dataset, lease, priority: want.priority };
+        if (want !== undefined && lease !== undefined) return { ...want, lease };
       }
       return undefined;
     },
   };
 
-  async function claimFirst({ dataset, zones, priority }: Want): Promise<Lease | undefined> {
-    for (const zone of zones) {
-      const claim = {
-        stream: streamOf(dataset),
-        wanted: [zone],
-        length: leaseSeconds(dataset),
-        owner,
-        priority,
-      };
+  async function claimFirst({ dataset, stream, zones, priority }: Want): Promise<Lease | undefined> {
+    for (const wanted of zones) {
+      const claim = { stream, wanted, length: leaseSeconds(dataset), owner, priority };
       const lease = await claimLease(database, claim);
       if (lease !== undefined) return lease;
     }
     return undefined;
   }
-}
-
-/** The first reading of a dataset that is read as a whole. */
-export function streamOf(dataset: Dataset): Stream {
-  return { dataset: dataset.name, scope: '', pass: 0 };
 }
 
 /**
@@ -74,11 +63,19 @@ export function streamOf(dataset: Dataset): Stream {
  */
 const ARCHIVE_AGE = 3600;
 
-/** Cuts a range at the age where servers change from live data to the archive; the newer part first. */
-export function zonesOf(range: Range, watermark: number): Range[] {
+/** Cuts a range at the age where servers change from live data to the archive: what is live, what is archived. */
+export function splitAtArchive(
+  range: Range,
+  watermark: number,
+): [live: Range | undefined, archived: Range | undefined] {
   const border = watermark - ARCHIVE_AGE;
   return [
-    { from: Math.max(range.from, border), to: range.to },
-    { from: range.from, to: Math.min(range.to, border) },
-  ].filter(({ from, to }) => from < to);
+    intersect(range, { from: border, to: Infinity }),
+    intersect(range, { from: -Infinity, to: border }),
+  ];
+}
+
+/** The parts of a range that one window may not cross; the newer part first. */
+export function zonesOf(range: Range, watermark: number): Range[] {
+  return splitAtArchive(range, watermark).filter((zone) => zone !== undefined);
 }

@@ -2,7 +2,8 @@ import type { Config } from '../config.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
 import { carryOut, runCrew } from '../crawl/crew.ts';
 import type { CrawlContext } from '../crawl/crawler.ts';
-import { zonesOf, type Planner, type Want } from '../crawl/planner.ts';
+import { splitAtArchive, type Planner, type Want } from '../crawl/planner.ts';
+import { firstReadings, secondReadings } from '../crawl/streams.ts';
 import { createWatermarkReader, type Watermark } from '../crawl/watermark.ts';
 import type { Dataset } from '../dataset.ts';
 import { keepWanted, readWanted } from '../db/wanted.ts';
@@ -114,7 +115,9 @@ function toError(error: unknown): Error {
 async function readTail(options: DaemonOptions, dataset: Dataset, position: Position): Promise<void> {
   const { context, planner, stop } = options;
   while (!stop.finishing.aborted) {
-    const assignment = await planner.take(wantsOf({ ...options, datasets: [dataset] }, position, 'tail'));
+    const assignment = await planner.take(
+      await wantsOf({ ...options, datasets: [dataset] }, position, 'tail'),
+    );
     if (assignment === undefined) return;
     await carryOut(context, assignment, stop);
   }
@@ -127,25 +130,32 @@ async function fillHistory(options: DaemonOptions, position: Position): Promise<
       ...options,
       workers: BACKFILL_WORKERS,
       endless: true,
-      take: () => planner.take(wantsOf(options, position, 'backfill')),
+      take: async () => planner.take(await wantsOf(options, position, 'backfill')),
     }),
   );
 }
 
 /** The tail is what the servers answer from live data, history what they answer from their archive. */
-function wantsOf(
-  { datasets, config }: DaemonOptions,
-  { watermark, since }: Position,
+async function wantsOf(
+  options: DaemonOptions,
+  position: Position,
   priority: 'tail' | 'backfill',
-): Want[] {
-  return datasets.flatMap((dataset) => {
-    const to = watermark.utime - (dataset.job.delay ?? config.watermarkDelay);
-    const from = since.get(dataset.name) ?? to;
-    const zones = from < to ? zonesOf({ from, to }, watermark.utime) : [];
-    const live = zones.filter((zone) => zone.to === to);
-    const zonesHere = priority === 'tail' ? live : zones.filter((zone) => !live.includes(zone));
-    return zonesHere.length === 0 ? [] : [{ dataset, zones: zonesHere, priority }];
-  });
+): Promise<Want[]> {
+  const { context, datasets, config } = options;
+  const { utime } = position.watermark;
+  const wants: Want[] = [];
+  for (const dataset of datasets) {
+    const to = utime - (dataset.job.delay ?? config.watermarkDelay);
+    const range = { from: position.since.get(dataset.name) ?? to, to };
+    if (range.from >= range.to) continue;
+    const [live, archived] = splitAtArchive(range, utime);
+    const zone = priority === 'tail' ? live : archived;
+    if (zone !== undefined)
+      wants.push(...(await firstReadings(context.database, [dataset], zone, utime, priority)));
+    if (priority === 'backfill')
+      wants.push(...(await secondReadings(context.database, [dataset], range, utime)));
+  }
+  return wants;
 }
 
 /** Milliseconds between rounds: a third of the freshness wanted, longer where that would cost more than its share. */

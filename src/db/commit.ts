@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import type { Rejected, Rows, Tables } from '../job.ts';
-import type { Range } from '../range.ts';
+import { formatTime, type Range } from '../range.ts';
 import type { Extra } from '../record.ts';
 import { addCoverage, type Stream } from './coverage.ts';
 import type { Database, Session } from './database.ts';
-import { insertRows, targetOf } from './insert.ts';
+import { insertRows, targetOf, type Target } from './insert.ts';
 import { holdLease, shortenLease, type Lease } from './leases.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
@@ -15,9 +15,11 @@ import { rangeParam } from './sql.ts';
 interface Done {
   readonly span: Range;
   readonly outcome: 'covered' | 'saturated';
+  /** True where this reading counts as the second one too: the rows had matured before they were read. */
+  readonly mature: boolean;
 }
 
-/** One page, read: everything that its commit writes. */
+/** One page, or the pages of one second that are written together: everything that their commit writes. */
 export interface PageCommit {
   readonly lease: Lease;
   readonly tables: Tables;
@@ -30,7 +32,10 @@ export interface PageCommit {
   readonly ids: readonly string[];
   /** Seconds that are over and done with after this page, a prefix of the lease; undefined where none are yet. */
   readonly done: Done | undefined;
-  readonly page: PageLog;
+  /** True: what the tables hold of the seconds that are done is removed first, because the source may have removed it. */
+  readonly exchange: boolean;
+  /** The pages, in the order in which they were read; the last one completes. */
+  readonly pages: readonly PageLog[];
 }
 
 export interface PageLog {
@@ -57,10 +62,12 @@ export async function commitPage(
   for (const [table, rows] of byTable) await partitions.ensure([table], timesOf(rows));
   await database.transaction(async (session) => {
     await holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span));
+    if (commit.exchange && commit.done?.outcome === 'covered')
+      await clearSeconds(session, commit.tables, commit.done.span);
     for (const [table, rows] of byTable) await insertRows(session, table, rows);
     await writeOddities(session, commit);
     await shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from);
-    await logPage(session, commit);
+    for (const page of commit.pages) await logPage(session, commit, page);
     if (commit.done !== undefined) await finish(session, commit.lease.stream, commit.done);
   });
 }
@@ -69,26 +76,42 @@ function lastSecond({ to }: Range): Range {
   return { from: to - 1, to };
 }
 
-async function finish(session: Session, stream: Stream, { span, outcome }: Done): Promise<void> {
+async function finish(session: Session, stream: Stream, { span, outcome, mature }: Done): Promise<void> {
   if (outcome === 'saturated') {
     const detail = 'more rows of one logical time than the source lets anybody read';
     await refuse(session, stream, span, 'saturated', detail);
     return;
   }
   await forgetRefusals(session, stream, span);
+  if (mature) await addCoverage(session, { ...stream, pass: 1 }, span);
   await addCoverage(session, stream, span);
 }
 
+async function clearSeconds(session: Session, tables: Tables, { from, to }: Range): Promise<void> {
+  for (const { into } of Object.values(tables).map(targetOf).sort(byName)) {
+    await session.run(
+      sql`delete from ${into} where utime >= ${formatTime(from)} and utime < ${formatTime(to)}`,
+    );
+  }
+}
+
+/** One order for all processes, so that two commits wait for each other instead of deadlocking. */
+function byName(a: Target, b: Target): number {
+  return a.name < b.name ? -1 : 1;
+}
+
 async function writeOddities(session: Session, commit: PageCommit): Promise<void> {
-  const { lease, rejected, extras, ids, page } = commit;
-  if (rejected.length > 0) await quarantineRecords(session, lease.stream, page.request, rejected);
+  const { lease, rejected, extras, ids, pages } = commit;
+  const request = pages.at(-1)?.request ?? '';
+  if (rejected.length > 0) await quarantineRecords(session, lease.stream, request, rejected);
   await releaseRecords(session, lease.stream, ids);
   if (extras.length > 0) await countDrift(session, lease.stream.dataset, extras);
 }
 
-async function logPage(session: Session, { lease, page, done }: PageCommit): Promise<void> {
+async function logPage(session: Session, { lease, pages, done }: PageCommit, page: PageLog): Promise<void> {
   const { dataset, scope, pass } = lease.stream;
-  const completed = done?.outcome === 'covered' ? rangeParam(done.span) : sql`null`;
+  const completes = done?.outcome === 'covered' && page === pages.at(-1);
+  const completed = completes ? rangeParam(done.span) : sql`null`;
   await session.run(sql`
     insert into etl.pages (dataset, scope, pass, span, completed, request, rows, bytes, ms, worker, api_version)
     values (${dataset}, ${scope}, ${pass}, ${rangeParam(page.span)}, ${completed}, ${page.request}, ${page.rows},
@@ -100,7 +123,7 @@ function gather(tables: Tables, records: readonly Rows[]): [object, object[]][] 
   return Object.entries(tables)
     .map(([name, table]): [object, object[]] => [table, records.flatMap((rows) => rows[name] ?? [])])
     .filter(([, rows]) => rows.length > 0)
-    .sort(([a], [b]) => (targetOf(a).name < targetOf(b).name ? -1 : 1));
+    .sort(([a], [b]) => byName(targetOf(a), targetOf(b)));
 }
 
 function timesOf(rows: readonly object[]): Set<string> {

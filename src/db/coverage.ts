@@ -73,3 +73,19 @@ export function refusedOf({ dataset, scope, pass }: Stream) {
   return sql`coalesce((select range_agg(span) from etl.refused
     where dataset = ${dataset} and scope = ${scope} and pass = ${pass} and retry_at > clock_timestamp()), '{}')`;
 }
+
+/**
+ * What of `range` was covered by a first reading at least `age` seconds ago and not by a second one: two readings that
+ * lie closer together would be answered from the same copy and prove nothing.
+ */
+export async function readDue(session: Session, first: Stream, range: Range, age: number): Promise<Range[]> {
+  const { dataset, scope } = first;
+  const [row] = await session.rows(
+    sql`select (${coveredOf(first)} * ${multirangeParam([range])} - ${coveredOf({ ...first, pass: 1 })}
+          - coalesce((select range_agg(completed) from etl.pages
+              where dataset = ${dataset} and scope = ${scope} and pass = 0 and completed is not null
+                and committed_at > clock_timestamp() - make_interval(secs => ${age})), '{}'))::text as spans`,
+    Spans,
+  );
+  return parseRangeText(row?.spans ?? '{}');
+}

@@ -4,11 +4,12 @@ import { stringify } from 'lossless-json';
 import type { Session } from './database.ts';
 import { factsOf, type TableFacts } from './schema/describe.ts';
 import { identifiers } from './sql.ts';
+import { isCurrent, makeWay } from './supersede.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
 /** What a statement needs to know of a table, worked out once. */
-interface Target {
+export interface Target {
   readonly name: string;
   readonly columns: readonly string[];
   readonly facts: TableFacts;
@@ -30,9 +31,12 @@ export async function insertRows(session: Session, table: object, rows: readonly
   const target = targetOf(table);
   const unique = [...distinct(target.facts, rows)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
   const names = identifiers(target.columns);
+  const json = toJson(unique);
+  await makeWay(session, target, json);
   return session.run(sql`
     insert into ${target.into} as t (${names})
-    select ${names} from json_populate_recordset(null::${target.into}, ${toJson(unique)}::json)
+    select ${names} from json_populate_recordset(null::${target.into}, ${json}::json) n
+    where ${isCurrent(target)}
     ${target.onConflict}`);
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { backfill, reachOf } from '../../src/crawl/backfill.ts';
 import { readCoverage } from '../../src/db/coverage.ts';
-import { streamOf } from '../../src/crawl/planner.ts';
+import { streamOf } from '../../src/crawl/streams.ts';
 import type { Range } from '../../src/range.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/server.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';

@@ -109,7 +109,6 @@ describe(action_accounts, {
   },
   key: ['utime', 'trace_id', 'action_id', 'position'],
   conflict: { kind: 'replace' },
-  partOf: { table: 'actions', columns: ['utime', 'trace_id', 'action_id'] },
   partitioned: true,
 });
 
@@ -140,6 +139,5 @@ describe(action_transactions, {
   },
   key: ['utime', 'trace_id', 'action_id', 'position'],
   conflict: { kind: 'replace' },
-  partOf: { table: 'actions', columns: ['utime', 'trace_id', 'action_id'] },
   partitioned: true,
 });

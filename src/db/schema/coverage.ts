@@ -19,7 +19,8 @@ export const coverage = etl.table(
 );
 
 describe(coverage, {
-  comment: 'Which seconds of chain time the database holds, for each dataset: the one resumable cursor of every crawl.',
+  comment:
+    'Which seconds of chain time the database holds, for each dataset: the one resumable cursor of every crawl.',
   key: ['dataset', 'scope', 'pass'],
   conflict: { kind: 'keep' },
   partitioned: false,
@@ -48,7 +49,8 @@ describe(wanted, {
   columns: {
     dataset: 'Name of the wanted dataset: its file in jobs/ without the ending.',
     since: 'First unix second that the daemon keeps complete for this dataset.',
-    chosen: 'The words of ETL_SINCE that since was computed from, so that a change of the setting is noticed.',
+    chosen:
+      'The words of ETL_SINCE that since was computed from, so that a change of the setting is noticed.',
     updated_at: 'When the wanted range was last set, on the clock of the database.',
   },
 });

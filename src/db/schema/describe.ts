@@ -11,12 +11,6 @@ type Conflict<Column extends string> =
   /** The row changes, and nothing in it tells which is newer: the one that was read last counts, where it differs. */
   | { readonly kind: 'replace' };
 
-/** The row of `table` with the same values in `columns` that a row is a part of: they are deleted together. */
-interface PartOf<Column extends string> {
-  readonly table: string;
-  readonly columns: readonly Column[];
-}
-
 type ColumnsOf<T extends PgTable> = keyof T['$inferSelect'] & string;
 
 interface Facts<Column extends string> {
@@ -27,7 +21,8 @@ interface Facts<Column extends string> {
   /** Columns of the primary key, in its order. */
   readonly key: readonly Column[];
   readonly conflict: Conflict<Column>;
-  readonly partOf?: PartOf<Column>;
+  /** A new row replaces older ones with the same values here, though their keys differ: a trace that ended anew, later. */
+  readonly supersedes?: readonly Column[];
   /** True where the table is range-partitioned by `utime`. */
   readonly partitioned: boolean;
 }

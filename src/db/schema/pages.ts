@@ -22,7 +22,7 @@ export const pages = etl.table(
   },
   (t) => [
     index('pages_span_index').using('gist', t.span),
-    index('pages_dataset_id_index').on(t.dataset, t.id),
+    index('pages_dataset_committed_index').on(t.dataset, t.committed_at),
   ],
 );
 
@@ -108,7 +108,8 @@ export const partitions = etl.table(
 );
 
 describe(partitions, {
-  comment: 'The partitions of every stream table, as they were made; their tables lie in schema etl_partitions.',
+  comment:
+    'The partitions of every stream table, as they were made; their tables lie in schema etl_partitions.',
   key: ['parent', 'span'],
   conflict: { kind: 'keep' },
   partitioned: false,

@@ -23,7 +23,8 @@ export const quarantine = etl.table(
 );
 
 describe(quarantine, {
-  comment: 'Records of the API that did not fit their schema: kept whole, missing from the data, a known gap.',
+  comment:
+    'Records of the API that did not fit their schema: kept whole, missing from the data, a known gap.',
   key: ['id'],
   conflict: { kind: 'keep' },
   partitioned: false,

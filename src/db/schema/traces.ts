@@ -113,6 +113,6 @@ describe(trace_edges, {
   },
   key: ['utime', 'trace_id', 'tx_hash'],
   conflict: { kind: 'newer', by: 'end_lt' },
-  partOf: { table: 'traces', columns: ['utime', 'trace_id'] },
+  supersedes: ['trace_id'],
   partitioned: true,
 });

@@ -115,6 +115,5 @@ describe(complaint_votes, {
   },
   key: ['utime', 'election_id', 'complaint_hash', 'position'],
   conflict: { kind: 'replace' },
-  partOf: { table: 'validator_complaints', columns: ['utime', 'election_id', 'complaint_hash'] },
   partitioned: true,
 });

@@ -1,0 +1,63 @@
+import type { Dataset } from '../dataset.ts';
+import { readDue, type Stream } from '../db/coverage.ts';
+import type { Database, Session } from '../db/database.ts';
+import { readPools } from '../db/pools.ts';
+import type { Priority } from '../priority.ts';
+import type { Range } from '../range.ts';
+import { zonesOf, type Want } from './planner.ts';
+
+/** The first reading of a dataset that is read as a whole. */
+export function streamOf(dataset: Dataset): Stream {
+  return { dataset: dataset.name, scope: '', pass: 0 };
+}
+
+/** The first readings of a dataset: one, or one for each pool that is known. */
+export async function streamsOf(session: Session, dataset: Dataset): Promise<Stream[]> {
+  const { scopes } = dataset.job;
+  if (scopes === undefined) return [streamOf(dataset)];
+  return (await readPools(session)).map((scope) => ({ ...streamOf(dataset), scope }));
+}
+
+/** What is wanted of the datasets between two seconds, for the first time. */
+export async function firstReadings(
+  database: Database,
+  datasets: readonly Dataset[],
+  range: Range,
+  watermark: number,
+  priority: Priority,
+): Promise<Want[]> {
+  const wants: Want[] = [];
+  for (const dataset of datasets) {
+    const zones = zonesOf(range, watermark).map((zone) => [zone]);
+    const { maturity, exchange } = dataset.job;
+    const mature = exchange && maturity !== undefined ? { matureBefore: watermark - maturity } : {};
+    for (const stream of await streamsOf(database, dataset))
+      wants.push({ dataset, stream, zones, priority, ...mature });
+  }
+  return wants;
+}
+
+/**
+ * What is to be read a second time: what was covered at least as long ago as the dataset takes to mature, both by the
+ * chain's time and by the clock, and not read again since.
+ */
+export async function secondReadings(
+  database: Database,
+  datasets: readonly Dataset[],
+  range: Range,
+  watermark: number,
+): Promise<Want[]> {
+  const wants: Want[] = [];
+  for (const dataset of datasets) {
+    const { maturity } = dataset.job;
+    if (maturity === undefined) continue;
+    const mature = { from: range.from, to: Math.min(range.to, watermark - maturity) };
+    if (mature.from >= mature.to) continue;
+    for (const first of await streamsOf(database, dataset)) {
+      const due = await readDue(database, first, mature, maturity);
+      if (due.length > 0)
+        wants.push({ dataset, stream: { ...first, pass: 1 }, zones: [due], priority: 'refresh' });
+    }
+  }
+  return wants;
+}
