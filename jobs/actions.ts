@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { action } from '../src/api/schemas/action.ts';
+import { actionTypes } from '../src/api/schemas/action-types.ts';
+import { requiredSeconds } from '../src/api/schemas/scalar.ts';
+import { action_accounts, action_transactions, actions } from '../src/db/schema/actions.ts';
+import { defineJob } from '../src/job.ts';
+import { forward } from '../src/paginators/forward.ts';
+import { actionRows } from '../src/rows/action.ts';
+
+const position = z
+  .looseObject({
+    trace_end_utime: requiredSeconds,
+    trace_end_lt: z.string().catch('0'),
+    trace_id: z.string(),
+    action_id: z.string(),
+  })
+  .transform((raw) => ({
+    utime: raw.trace_end_utime,
+    lt: raw.trace_end_lt,
+    id: `${raw.trace_id}/${raw.action_id}`,
+  }));
+
+export default defineJob({
+  title: 'What people did: transfers, swaps, stakes, sales, with the accounts that took part',
+  path: '/api/v3/actions',
+  params: {
+    supported_action_types: actionTypes,
+    include_accounts: true,
+    // With transactions the server fills only the first few of a page and does not say so.
+    include_transactions: false,
+    x_no_address_book: true,
+    x_no_metadata: true,
+  },
+  list: 'actions',
+  // The order is total, but the set is not: rows that vanish between two pages would shift an offset.
+  paginator: forward({ order: 'partial' }),
+  record: action,
+  position,
+  tables: { actions, action_accounts, action_transactions },
+  rows: actionRows,
+  // Actions are found by workers that begin a second after a trace has ended and may fall behind; a trace is done over,
+  // its actions deleted and inserted anew, while its later messages arrive. An hour later both are over.
+  exchange: true,
+  maturity: 3600,
+});

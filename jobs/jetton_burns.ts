@@ -1,0 +1,21 @@
+import { jettonBurn } from '../src/api/schemas/jetton-burn.ts';
+import { transferPosition } from '../src/api/schemas/transfer-position.ts';
+import { jetton_burns } from '../src/db/schema/jetton-burns.ts';
+import { defineJob } from '../src/job.ts';
+import { forward } from '../src/paginators/forward.ts';
+import { jettonBurnRow } from '../src/rows/jetton-burn.ts';
+
+export default defineJob({
+  title: 'Jettons that their owners destroyed',
+  path: '/api/v3/jetton/burns',
+  params: { x_no_address_book: true, x_no_metadata: true },
+  list: 'jetton_burns',
+  // Servers sort by time alone: burns of one second come in any order.
+  paginator: forward({ order: 'partial' }),
+  record: jettonBurn,
+  position: transferPosition,
+  tables: { jetton_burns },
+  rows: (record, extra) => ({ jetton_burns: [jettonBurnRow(record, extra)] }),
+  // No checksum: an hour later a reading of another replica has to agree.
+  maturity: 3600,
+});

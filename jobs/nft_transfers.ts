@@ -1,0 +1,21 @@
+import { nftTransfer } from '../src/api/schemas/nft-transfer.ts';
+import { transferPosition } from '../src/api/schemas/transfer-position.ts';
+import { nft_transfers } from '../src/db/schema/nft-transfers.ts';
+import { defineJob } from '../src/job.ts';
+import { forward } from '../src/paginators/forward.ts';
+import { nftTransferRow } from '../src/rows/nft-transfer.ts';
+
+export default defineJob({
+  title: 'Changes of owner of NFT items',
+  path: '/api/v3/nft/transfers',
+  params: { x_no_address_book: true, x_no_metadata: true },
+  list: 'nft_transfers',
+  // Servers sort by time alone: transfers of one second come in any order.
+  paginator: forward({ order: 'partial' }),
+  record: nftTransfer,
+  position: transferPosition,
+  tables: { nft_transfers },
+  rows: (record, extra) => ({ nft_transfers: [nftTransferRow(record, extra)] }),
+  // No checksum: an hour later a reading of another replica has to agree.
+  maturity: 3600,
+});

@@ -1,0 +1,23 @@
+import { eventPosition } from '../src/api/schemas/event-position.ts';
+import { nominatorPoolEvent } from '../src/api/schemas/nominator-pool-event.ts';
+import { nominator_pool_events } from '../src/db/schema/nominator-pool-events.ts';
+import { defineJob } from '../src/job.ts';
+import { window } from '../src/paginators/window.ts';
+import { nominatorPoolEventRow } from '../src/rows/nominator-pool-event.ts';
+
+export default defineJob({
+  title: "Rewards, penalties, deposits and withdrawals of nominator pools' validators, pool by pool",
+  path: '/api/v3/staking/nominatorPools/validatorEvents',
+  params: { x_no_address_book: true },
+  list: 'events',
+  paginator: window(),
+  record: nominatorPoolEvent,
+  position: eventPosition,
+  tables: { nominator_pool_events },
+  rows: (record, extra) => ({ nominator_pool_events: [nominatorPoolEventRow(record, extra)] }),
+  scopes: { param: 'pool', from: 'pools' },
+  // Served from a copy of the database that lags by minutes.
+  delay: 900,
+  // No checksum: an hour later a reading of another replica has to agree.
+  maturity: 3600,
+});

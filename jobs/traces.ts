@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { requiredSeconds } from '../src/api/schemas/scalar.ts';
+import { trace } from '../src/api/schemas/trace.ts';
+import { action_accounts, action_transactions, actions } from '../src/db/schema/actions.ts';
+import { messages } from '../src/db/schema/messages.ts';
+import { trace_edges, traces } from '../src/db/schema/traces.ts';
+import { transactions } from '../src/db/schema/transactions.ts';
+import { defineJob } from '../src/job.ts';
+import { forward } from '../src/paginators/forward.ts';
+import { traceRows } from '../src/rows/trace.ts';
+
+const position = z
+  .looseObject({ end_utime: requiredSeconds, end_lt: z.string().catch('0'), trace_id: z.string() })
+  .transform((raw) => ({ utime: raw.end_utime, lt: raw.end_lt, id: raw.trace_id }));
+
+export default defineJob({
+  title: 'Finished chains of messages as trees, with their transactions and messages',
+  core: true,
+  path: '/api/v3/traces',
+  params: { include_actions: false, x_no_address_book: true, x_no_metadata: true },
+  list: 'traces',
+  // A trace brings some ten transactions; more traces than this take a server longer than the 3 s that it gives itself.
+  paginator: forward({ order: 'total', maxSize: 200 }),
+  record: trace,
+  position,
+  tables: { traces, trace_edges, transactions, messages, actions, action_accounts, action_transactions },
+  rows: traceRows,
+});
