@@ -2,12 +2,17 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { backfill } from './commands/backfill.ts';
 import { runCommand } from './commands/command.ts';
+import { datasets } from './commands/datasets.ts';
 import { demo } from './commands/demo.ts';
 import { migrate } from './commands/migrate.ts';
+import { simulate } from './commands/simulate.ts';
+import { sql } from './commands/sql.ts';
 import { status } from './commands/status.ts';
 import { sync } from './commands/sync.ts';
+import { why } from './commands/why.ts';
 import { EXIT } from './errors.ts';
 import { version } from './package.ts';
+import { FAULT_NAMES } from './simulator/read-fault.ts';
 
 const program = new Command('toncenter-etl')
   .description(
@@ -24,6 +29,17 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
+/** The end of a command's `--help`. */
+function examples(...lines: string[]): string {
+  return ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n');
+}
+
+// A reader that has seen enough, such as head, closes the pipe: that is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(EXIT.done);
+  throw error;
+});
+
 program
   .command('backfill')
   .description('cover a range of time once: exact, resumable, no request where it is covered already')
@@ -37,11 +53,11 @@ program
     'after',
     `
 Times: 2026-11-01, 2026-11, 2026-11-01T10:00Z, unix seconds, -6h, yesterday, now.
-
-Examples:
-  toncenter-etl backfill --from 2026-11-01 --to 2026-11-02
-  toncenter-etl backfill --from -6h --to now --only transactions
-  toncenter-etl backfill --from 2026-01 --to -1h --deadline 2h   # every night: goes on where it stopped`,
+${examples(
+  'toncenter-etl backfill --from 2026-11-01 --to 2026-11-02',
+  'toncenter-etl backfill --from -6h --to now --only transactions',
+  'toncenter-etl backfill --from 2026-01 --to -1h --deadline 2h    # every night: goes on where it stopped',
+)}`,
   )
   .action((flags: Parameters<typeof backfill>[1]) => runCommand((invocation) => backfill(invocation, flags)));
 
@@ -50,23 +66,113 @@ program
   .description(
     'crawl a simulated network into the embedded Postgres and show what landed: no key, no server, no internet',
   )
+  .addHelpText('after', examples('toncenter-etl demo', 'npm run demo    # in a checkout'))
   .action(() => runCommand(demo));
 
 program
   .command('sync')
   .description('the daemon: keep the datasets complete, from ETL_SINCE to the head, until told to stop')
   .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
+  .addHelpText(
+    'after',
+    examples(
+      'toncenter-etl sync',
+      'ETL_SINCE=-7d toncenter-etl sync --only blocks,transactions',
+      'TONCENTER_NETWORK=demo ETL_DATA_DIR=./demo toncenter-etl sync    # a simulated network, no key, no internet',
+    ),
+  )
   .action((flags: Parameters<typeof sync>[1]) => runCommand((invocation) => sync(invocation, flags)));
 
 program
   .command('status')
   .description('where every dataset stands, from the database alone')
   .option('--json', 'for programs')
+  .addHelpText(
+    'after',
+    examples('toncenter-etl status', "toncenter-etl status --json | jq '.datasets[].holes'"),
+  )
   .action((flags: Parameters<typeof status>[1]) => runCommand((invocation) => status(invocation, flags)));
 
 program
   .command('migrate')
   .description('bring the database to this version’s schema; every other command does so at its start')
+  .addHelpText('after', examples('DATABASE_URL=postgres://etl@db.internal/ton toncenter-etl migrate'))
   .action(() => runCommand(migrate));
+
+program
+  .command('why')
+  .description(
+    'what became of a transaction or message: stored, in quarantine, never read, or missing (exit 3)',
+  )
+  .argument('<hash>', 'in hex, base64 or base64url')
+  .option('--at <time>', 'when it happened; else the API is asked, with one or two requests')
+  // A hash in base64url may begin with a dash.
+  .allowUnknownOption()
+  .addHelpText(
+    'after',
+    examples('toncenter-etl why 0x5f3c…e1', 'toncenter-etl why XzwSb…4Q= --at 2026-11-01T10:00Z'),
+  )
+  .action((hash: string, flags: Parameters<typeof why>[2]) =>
+    runCommand((invocation) => why(invocation, hash, flags)),
+  );
+
+program
+  .command('datasets')
+  .description('what can be crawled; with a name: what it stores, column by column, and what it costs')
+  .argument('[name]', 'a dataset')
+  .option('--json', 'for programs')
+  .addHelpText('after', examples('toncenter-etl datasets', 'toncenter-etl datasets transactions'))
+  .action((name: string | undefined, flags: Parameters<typeof datasets>[2]) =>
+    runCommand((invocation) => datasets(invocation, name, flags)),
+  );
+
+program
+  .command('sql')
+  .description('run SQL: one statement, several from a pipe, or a prompt; read-only unless --write')
+  .argument('[statement]', 'else stdin is read, or on a terminal a prompt shown')
+  .option('--write', 'allow statements that change something')
+  .option('--csv', 'comma-separated values with a header')
+  .option('--json', 'an array of objects, values as strings')
+  .addHelpText(
+    'after',
+    examples(
+      'toncenter-etl sql "select * from transactions order by utime desc limit 5"',
+      'toncenter-etl sql --csv < report.sql > report.csv',
+      'toncenter-etl sql    # a prompt; \\q ends',
+    ),
+  )
+  .action((statement: string | undefined, flags: Parameters<typeof sql>[2]) =>
+    runCommand((invocation) => sql(invocation, statement, flags)),
+  );
+
+program
+  .command('simulate')
+  .description(
+    'serve a simulated TON Center on this machine until Ctrl-C: for trying things out, and for tests',
+  )
+  .option('--port <n>', 'default: any free one')
+  .option('--seed <n>', 'equal seeds give equal networks; default 1')
+  .option('--from <time>', 'first second of the network; default 2026-01-01')
+  .option('--hours <n>', 'how long it lasts, or with --live how much history it begins with; default 1')
+  .option('--tx-per-second <n>', 'transactions a second; default 10')
+  .option('--live', 'its head moves with the clock')
+  .option('--build <1.2|1.3>', 'which of the real servers is imitated; default 1.3')
+  .option('--rate-limit <kind:rps>', 'fixed-window, sliding-window or token-bucket; default none')
+  .option('--key <key>', 'the only API key that is known; requests without a key pass')
+  .option('--latency <min-max>', 'delay of an answer, milliseconds')
+  .option('--corpus <dir>', 'serve the recorded traces and responses of this directory')
+  .option('--fault <name=value...>', 'something that goes wrong; may be given several times')
+  .addHelpText(
+    'after',
+    `
+Faults: ${FAULT_NAMES.join(', ')}.
+Most take a probability from 0 to 1: --fault badGateway=0.05.
+${examples(
+  'toncenter-etl simulate --live --port 8090',
+  'toncenter-etl simulate --hours 24 --rate-limit sliding-window:10 --latency 20-100',
+  'toncenter-etl simulate --fault truncatedJson=0.1 --fault storm=0.01x20',
+)}`,
+  )
+  .action((flags: Parameters<typeof simulate>[1]) => runCommand((invocation) => simulate(invocation, flags)));
 
 await program.parseAsync();

@@ -50,7 +50,8 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const clock = options.clock ?? systemClock;
   const faults = options.faults ?? {};
   const { corpus } = options;
-  const source = corpus === undefined ? new ChainSource(options, faults, clock) : new CorpusSource(corpus);
+  const source =
+    corpus === undefined ? new ChainSource(options, faults, clock) : new CorpusSource(corpus, clock);
   const site = new Site(options, source, faults, clock);
   const server = createServer((request, response) => void site.handle(request, response));
   server.keepAliveTimeout = 60_000;

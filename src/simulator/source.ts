@@ -94,11 +94,9 @@ export class CorpusSource implements Source {
   headTime: number;
 
   /** The network is read off the directory's name: `testnet` in it means testnet, else mainnet. */
-  constructor(directory: string) {
-    this.ledger = new CorpusLedger(
-      readRecorded(directory),
-      directory.includes('testnet') ? 'testnet' : 'mainnet',
-    );
+  constructor(directory: string, clock: Clock) {
+    const network = directory.includes('testnet') ? 'testnet' : 'mainnet';
+    this.ledger = new CorpusLedger(readRecorded(directory), network, Math.floor(clock.now() / 1000));
     this.headTime = this.ledger.lastUtime;
   }
 

@@ -5,7 +5,7 @@ import type { BlockSource, Ledger, MessageSource, Range, TraceSource, Transactio
 import { listed, type Rows } from '../rows.ts';
 import type { Recorded, RecordedMessage, RecordedTrace, RecordedTransaction } from './recorded.ts';
 
-/** The last block stands so many seconds after the last recorded transaction, so that no reader waits for the head. */
+/** Masterchain blocks after the last recorded transaction: nothing has happened since. */
 const AFTERWARDS = 7200;
 const GLOBAL_IDS = { mainnet: -239, testnet: -3 } as const;
 
@@ -21,7 +21,8 @@ export class CorpusLedger implements Ledger {
   private readonly globalId: number;
   private readonly firstUtime: number;
 
-  constructor(recorded: Recorded, network: keyof typeof GLOBAL_IDS) {
+  /** The last block is of `now` (unix seconds), so that no reader waits for the head of what ended long ago. */
+  constructor(recorded: Recorded, network: keyof typeof GLOBAL_IDS, now: number) {
     const rows = recorded.transactions.toSorted(
       (a, b) => Number(a.lt) - Number(b.lt) || order(a.account, b.account),
     );
@@ -31,7 +32,7 @@ export class CorpusLedger implements Ledger {
     this.firstSeqno = Math.min(...seqnos);
     this.lastSeqno = Math.max(...seqnos) + AFTERWARDS;
     this.firstUtime = Math.min(...utimes);
-    this.lastUtime = Math.max(...utimes) + AFTERWARDS;
+    this.lastUtime = Math.max(now, ...utimes);
     const messages = collectMessages(rows);
     this.blocks = this.edgeBlocks();
     this.transactions = corpusTransactions(rows, messages);

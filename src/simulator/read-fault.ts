@@ -1,0 +1,107 @@
+import { distance } from 'fastest-levenshtein';
+import { UsageError } from '../errors.ts';
+import type { Faults } from './faults.ts';
+
+/** Reads the text behind `NAME=`; undefined where it is no such value. */
+type Reader<T> = (text: string) => T | undefined;
+
+/** One for each fault: a new one that is forgotten here does not compile. */
+const READERS: { readonly [Name in keyof Required<Faults>]: Reader<Required<Faults>[Name]> } = {
+  timeoutAboveLimit: count,
+  timeout: probability,
+  storm: pair(probability, count, (chance, length) => ({ probability: chance, length })),
+  badGateway: probability,
+  reset: probability,
+  resetInBody: probability,
+  truncatedJson: probability,
+  slowBody: probability,
+  slowBodyMs: count,
+  shortBlocks: probability,
+  stale: probability,
+  staleSeconds: count,
+  lateBlocks: pair(probability, count, (chance, seconds) => ({ probability: chance, seconds })),
+  holes: list(hole),
+  lateSplit: (text) => wrap(count(text), (seconds) => ({ seconds })),
+  lieAboutLimit: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+};
+
+/** How a value is written, where it is not a probability from 0 to 1. */
+const FORMS: Readonly<Record<string, string>> = {
+  timeoutAboveLimit: 'a number of rows',
+  storm: 'PROBABILITYxREQUESTS, such as 0.01x20',
+  slowBodyMs: 'milliseconds',
+  staleSeconds: 'seconds',
+  lateBlocks: 'PROBABILITYxSECONDS, such as 0.1x60',
+  holes: 'ranges of masterchain seqnos, such as 100-120,300-301',
+  lateSplit: 'seconds',
+  lieAboutLimit: 'true or false',
+};
+
+/** Every fault's name, for `--help`. */
+export const FAULT_NAMES: readonly string[] = Object.keys(READERS);
+
+/**
+ * `faults` with one more, read from `NAME=VALUE`.
+ * @throws UsageError that says which names there are, or how the value is written
+ */
+export function readFault(text: string, faults: Faults = {}): Faults {
+  const [name = '', value = ''] = splitOnce(text, '=');
+  if (!isFault(name)) {
+    const [nearest] = FAULT_NAMES.toSorted((a, b) => distance(name, a) - distance(name, b));
+    throw new UsageError(`there is no fault "${name}": did you mean "${nearest ?? ''}"?`, {
+      hint: `Faults are ${FAULT_NAMES.join(', ')}.`,
+    });
+  }
+  const read = READERS[name](value);
+  if (read !== undefined) return { ...faults, [name]: read };
+  throw new UsageError(`"${value}" is no value of the fault ${name}`, {
+    hint: `Write ${name}= and ${FORMS[name] ?? 'a probability from 0 to 1'}.`,
+  });
+}
+
+function isFault(name: string): name is keyof Faults {
+  return Object.hasOwn(READERS, name);
+}
+
+function splitOnce(text: string, separator: string): string[] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];
+}
+
+function number(text: string): number | undefined {
+  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
+}
+
+function probability(text: string): number | undefined {
+  const value = number(text);
+  return value !== undefined && value <= 1 ? value : undefined;
+}
+
+function count(text: string): number | undefined {
+  return /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+function hole(text: string): { from: number; to: number } | undefined {
+  const [from, to] = splitOnce(text, '-').map(count);
+  return from === undefined || to === undefined || from > to ? undefined : { from, to };
+}
+
+function list<T>(reader: Reader<T>): Reader<T[]> {
+  return (text) => {
+    const items = text.split(',').map(reader);
+    const read = items.filter((item) => item !== undefined);
+    return read.length === items.length ? read : undefined;
+  };
+}
+
+function pair<A, B, T>(first: Reader<A>, second: Reader<B>, combine: (a: A, b: B) => T): Reader<T> {
+  return (text) => {
+    const [left = '', right = ''] = splitOnce(text, 'x');
+    const [a, b] = [first(left), second(right)];
+    return a === undefined || b === undefined ? undefined : combine(a, b);
+  };
+}
+
+function wrap<A, T>(value: A | undefined, make: (value: A) => T): T | undefined {
+  return value === undefined ? undefined : make(value);
+}
