@@ -1,0 +1,113 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { streamOf } from '../../src/crawl/streams.ts';
+import { runDaemon } from '../../src/daemon/daemon.ts';
+import { readCoverage } from '../../src/db/coverage.ts';
+import { readSavedWatermark } from '../../src/db/watermark.ts';
+import { lengthOf, type Range } from '../../src/range.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/server.ts';
+import type { Stop } from '../../src/stop.ts';
+import { datasetsNamed, openTestCrawl, testConfig } from '../support/crawl.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+
+const DELAY = 4;
+
+let store: TestStore;
+let simulator: Simulator;
+
+beforeEach(async () => {
+  store = await openTestStore();
+});
+afterEach(async () => {
+  await simulator.close();
+  await store.close();
+});
+
+async function serve(options: SimulatorOptions): Promise<void> {
+  const now = Math.floor(Date.now() / 1000);
+  simulator = await startSimulator({ start: now - 3600 * 3, load: 1, live: { head: now }, ...options });
+}
+
+/** Runs a daemon for so many milliseconds, or until `until` is true, and stops it as SIGTERM would. */
+async function runFor(
+  ms: number,
+  since: string,
+  until: () => Promise<boolean> = () => Promise.resolve(false),
+): Promise<void> {
+  const finishing = new AbortController();
+  const stop: Stop = { finishing: finishing.signal, leaving: new AbortController().signal };
+  const config = { since, watermarkDelay: DELAY, freshness: 3, rps: 200 };
+  const crawl = await openTestCrawl(store, simulator.url, { stop, config, maxAttempts: 2 });
+  const datasets = await datasetsNamed('blocks', 'transactions');
+  const daemon = runDaemon({ ...crawl, datasets, config: testConfig(config), stop });
+  const end = Date.now() + ms;
+  while (Date.now() < end && !(await until())) await delay(100);
+  finishing.abort();
+  await daemon;
+  await crawl.close();
+}
+
+async function covered(name: string): Promise<Range[]> {
+  const [dataset] = await datasetsNamed(name);
+  return readCoverage(store.database, streamOf(dataset!));
+}
+
+async function storedTransactions({ from, to }: Range): Promise<number> {
+  const [row] = await store.database.rows(
+    sql`select count(*) as count from ton.transactions where utime >= to_timestamp(${from}) and utime < to_timestamp(${to})`,
+    z.object({ count: z.coerce.number() }),
+  );
+  return row?.count ?? 0;
+}
+
+describe('the daemon', () => {
+  test('keeps the head within its delay, and every transaction of what it covers', async () => {
+    await serve({});
+    await runFor(10_000, 'head');
+    const ranges = await covered('transactions');
+    expect(ranges).toHaveLength(1);
+    const [range] = ranges;
+    expect(await storedTransactions(range!)).toBe(simulator.truth.counts(range!).transactions);
+    const mark = await readSavedWatermark(store.database);
+    expect(mark!.headUtime - range!.to).toBeLessThan(DELAY + 10);
+  });
+
+  test('fills the past beside the head, newest first, and goes on where a stopped one was', async () => {
+    await serve({});
+    await runFor(3000, '-2h');
+    const before = lengthOf(await covered('transactions'));
+    const whole = async () =>
+      lengthOf(await covered('transactions')) > 7100 && lengthOf(await covered('blocks')) > 7100;
+    await runFor(25_000, '-2h', whole);
+    const ranges = await covered('transactions');
+    expect(lengthOf(ranges)).toBeGreaterThan(Math.max(7100, before));
+    for (const range of ranges) {
+      expect(await storedTransactions(range)).toBe(simulator.truth.counts(range).transactions);
+    }
+  });
+
+  test('waits while the API fails, and goes on when it is back', async () => {
+    await serve({});
+    const broken = delay(2000).then(() => {
+      simulator.faults.badGateway = 1;
+    });
+    const mended = delay(5000).then(() => {
+      simulator.faults.badGateway = 0;
+    });
+    const recovered = async () => {
+      const end = (await covered('transactions')).at(-1)?.to ?? 0;
+      return (
+        simulator.stats.byStatus.has(502) &&
+        simulator.faults.badGateway === 0 &&
+        Date.now() / 1000 - end < DELAY + 8
+      );
+    };
+    await runFor(20_000, 'head', recovered);
+    await Promise.all([broken, mended]);
+    const [range] = await covered('transactions');
+    expect(simulator.stats.byStatus.get(502)).toBeGreaterThan(0);
+    expect(await storedTransactions(range!)).toBe(simulator.truth.counts(range!).transactions);
+  });
+});
