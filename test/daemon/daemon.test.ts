@@ -69,7 +69,7 @@ describe('the daemon', () => {
     const ranges = await covered('transactions');
     expect(ranges).toHaveLength(1);
     const [range] = ranges;
-    expect(await storedTransactions(range!)).toBe(simulator.truth.counts(range!).transactions);
+    expect(await storedTransactions(range!)).toBe(simulator.truth.counts(range).transactions);
     const mark = await readSavedWatermark(store.database);
     expect(mark!.headUtime - range!.to).toBeLessThan(DELAY + 10);
   });
@@ -82,7 +82,7 @@ describe('the daemon', () => {
       lengthOf(await covered('transactions')) > 7100 && lengthOf(await covered('blocks')) > 7100;
     await runFor(25_000, '-2h', whole);
     const ranges = await covered('transactions');
-    expect(lengthOf(ranges)).toBeGreaterThan(Math.max(7100, before));
+    expect(lengthOf(ranges)).toBeGreaterThanOrEqual(Math.max(7100, before));
     for (const range of ranges) {
       expect(await storedTransactions(range)).toBe(simulator.truth.counts(range).transactions);
     }
@@ -108,6 +108,6 @@ describe('the daemon', () => {
     await Promise.all([broken, mended]);
     const [range] = await covered('transactions');
     expect(simulator.stats.byStatus.get(502)).toBeGreaterThan(0);
-    expect(await storedTransactions(range!)).toBe(simulator.truth.counts(range!).transactions);
+    expect(await storedTransactions(range!)).toBe(simulator.truth.counts(range).transactions);
   });
 });
