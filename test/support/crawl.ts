@@ -22,13 +22,15 @@ export function openTestCrawl(
   changes: { stop?: Stop; config?: Partial<Config>; maxAttempts?: number } = {},
 ): Promise<Crawl> {
   return openCrawl({
-    config: testConfig(changes.config),
+    config: testConfig({
+      ...changes.config,
+      ...(changes.maxAttempts !== undefined && { attempts: changes.maxAttempts }),
+    }),
     store: { database: store.database, embedded: undefined, close: () => Promise.resolve() },
     logger: silent,
     stop: changes.stop ?? never,
     baseUrl,
     onPage: () => undefined,
-    ...(changes.maxAttempts !== undefined && { maxAttempts: changes.maxAttempts }),
   });
 }
 
