@@ -7,6 +7,7 @@ import { Random } from './random.ts';
 import type { RouteRequest, Routes } from './route.ts';
 import { blockRoutes } from './routes/blocks.ts';
 import { messageRoutes } from './routes/messages.ts';
+import { tokenRoutes } from './routes/tokens.ts';
 import { traceRoutes } from './routes/traces.ts';
 import { transactionRoutes } from './routes/transactions.ts';
 import { ServedError } from './served-error.ts';
@@ -20,7 +21,13 @@ export interface ApiRequest {
 }
 
 /** Every path that is served: a family of endpoints each has a file under routes/. */
-const ROUTES: Routes = { ...blockRoutes, ...transactionRoutes, ...messageRoutes, ...traceRoutes };
+const ROUTES: Routes = {
+  ...blockRoutes,
+  ...transactionRoutes,
+  ...messageRoutes,
+  ...traceRoutes,
+  ...tokenRoutes,
+};
 
 /** Endpoints whose truncated answers the real server does not notice. */
 const BREAKING_OFF = new Set([

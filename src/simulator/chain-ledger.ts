@@ -1,6 +1,7 @@
 import { BocMaker } from './chain/boc.ts';
 import { NONE } from './chain/block-table.ts';
 import type { World } from './chain/world.ts';
+import { chainTokens } from './chain-tokens.ts';
 import { chainTraces } from './chain-traces.ts';
 import { addressBook, metadata } from './json/address-book-json.ts';
 import { blockId, blockJson } from './json/block-json.ts';
@@ -12,6 +13,7 @@ import type {
   MessageFacts,
   MessageSource,
   Range,
+  TokenSource,
   TraceSource,
   TransactionSource,
   View,
@@ -27,6 +29,9 @@ export class ChainLedger implements Ledger {
   readonly blocks: BlockSource;
   readonly messages: MessageSource;
   readonly traces: TraceSource;
+  readonly jettonTransfers: TokenSource;
+  readonly jettonBurns: TokenSource;
+  readonly nftTransfers: TokenSource;
   transactions: TransactionSource;
   private prebuilt: Prebuilt | undefined;
 
@@ -37,6 +42,9 @@ export class ChainLedger implements Ledger {
     this.transactions = chainTransactions(world, this.bocs);
     this.messages = chainMessages(world, this.bocs);
     this.traces = chainTraces(world, this.bocs, this);
+    this.jettonTransfers = chainTokens(world, this.bocs, 'jetton_transfers', this.transactions);
+    this.jettonBurns = chainTokens(world, this.bocs, 'jetton_burns', this.transactions);
+    this.nftTransfers = chainTokens(world, this.bocs, 'nft_transfers', this.transactions);
   }
 
   /** Writes the texts of all transactions that there are now to a file, and serves them from it. */

@@ -107,12 +107,38 @@ export interface TraceSource {
   addresses(row: number): string[];
 }
 
+/** Addresses that a transfer or burn names; empty where the row lacks them. */
+export interface TokenParties {
+  readonly from: string;
+  readonly to: string;
+  /** The jetton wallet, or the item. */
+  readonly item: string;
+  /** The jetton master, or the collection. */
+  readonly group: string;
+}
+
+/** Transfers or burns as the routes need them. */
+export interface TokenSource {
+  /** Ascending by lt. */
+  byLt(range: Range): Rows;
+  /** Ascending by the second. */
+  byTime(range: Range): Rows;
+  visible(view: View, row: number): boolean;
+  lt(row: number): number;
+  utime(row: number): number;
+  parties(row: number): TokenParties;
+  text(row: number): string;
+}
+
 /** Everything that is served: a generated network or recorded data. */
 export interface Ledger {
   readonly blocks: BlockSource;
   readonly transactions: TransactionSource;
   readonly messages: MessageSource;
   readonly traces: TraceSource;
+  readonly jettonTransfers: TokenSource;
+  readonly jettonBurns: TokenSource;
+  readonly nftTransfers: TokenSource;
   readonly firstSeqno: number;
   /** JSON of the block objects of masterchainInfo. */
   masterchainBlock(seqno: number): string;

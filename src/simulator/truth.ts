@@ -1,10 +1,19 @@
 import { BocMaker } from './chain/boc.ts';
 import type { Chain } from './chain/chain.ts';
 import { NONE } from './chain/block-table.ts';
+import type { Family } from './chain/event-table.ts';
 import type { World } from './chain/world.ts';
 import { blockJson, type BlockJson } from './json/block-json.ts';
 import { messageRowJson, type MessageJson } from './json/message-json.ts';
 import { lastSeqno, traceJson, type TraceJson } from './json/trace-json.ts';
+import {
+  jettonBurnJson,
+  jettonTransferJson,
+  nftTransferJson,
+  type JettonBurnJson,
+  type JettonTransferJson,
+  type NftTransferJson,
+} from './json/token-json.ts';
 import { transactionJson, type TransactionJson } from './json/transaction-json.ts';
 
 /** A half-open range of unix seconds. */
@@ -72,6 +81,23 @@ export class Truth {
     }
   }
 
+  /** Jetton transfers that succeeded, by time, ascending by (utime, lt, account of the jetton wallet). */
+  *jettonTransfers(span: Span = ALWAYS): Generator<JettonTransferJson> {
+    for (const row of this.eventRows('jetton_transfers', span))
+      yield jettonTransferJson(this.world, this.bocs, row);
+  }
+
+  /** Jetton burns, failed ones too, ascending as transfers are. */
+  *jettonBurns(span: Span = ALWAYS): Generator<JettonBurnJson> {
+    for (const row of this.eventRows('jetton_burns', span)) yield jettonBurnJson(this.world, this.bocs, row);
+  }
+
+  /** Transfers of items, failed ones too, ascending by (utime, lt, account of the item). */
+  *nftTransfers(span: Span = ALWAYS): Generator<NftTransferJson> {
+    for (const row of this.eventRows('nft_transfers', span))
+      yield nftTransferJson(this.world, this.bocs, row);
+  }
+
   counts(span: Span = ALWAYS): {
     readonly blocks: number;
     readonly transactions: number;
@@ -98,6 +124,15 @@ export class Truth {
     const first = transactions.byTime.lowerBound(from, (row) => this.world.utimeOf(row));
     for (let at = first; at < transactions.count; at++) {
       const row = transactions.byTime.get(at);
+      if (this.world.utimeOf(row) >= to) return;
+      if (this.world.tickOf(row) !== NONE) yield row;
+    }
+  }
+
+  private *eventRows(family: Family, { from, to }: Span): Generator<number> {
+    const { byTime } = this.world.events[family];
+    for (let at = byTime.lowerBound(from, (row) => this.world.utimeOf(row)); at < byTime.length; at++) {
+      const row = byTime.get(at);
       if (this.world.utimeOf(row) >= to) return;
       if (this.world.tickOf(row) !== NONE) yield row;
     }

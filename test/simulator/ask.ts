@@ -1,5 +1,10 @@
 import type { BlockJson } from '../../src/simulator/json/block-json.ts';
 import type { MessageJson } from '../../src/simulator/json/message-json.ts';
+import type {
+  JettonBurnJson,
+  JettonTransferJson,
+  NftTransferJson,
+} from '../../src/simulator/json/token-json.ts';
 import type { TraceJson } from '../../src/simulator/json/trace-json.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import type { Simulator } from '../../src/simulator/server.ts';
@@ -14,6 +19,9 @@ export interface Reply {
     readonly transactions?: TransactionJson[];
     readonly messages?: MessageJson[];
     readonly traces?: TraceJson[];
+    readonly jetton_transfers?: JettonTransferJson[];
+    readonly jetton_burns?: JettonBurnJson[];
+    readonly nft_transfers?: NftTransferJson[];
     readonly last?: BlockJson;
     readonly first?: BlockJson;
     readonly address_book?: Record<string, { user_friendly: string }>;

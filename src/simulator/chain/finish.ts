@@ -1,5 +1,6 @@
 import type { AccountStates } from './account-states.ts';
 import { NONE } from './block-table.ts';
+import { listEvents } from './event-table.ts';
 import type { Round } from './round.ts';
 import type { Draft } from './transaction-table.ts';
 import type { World } from './world.ts';
@@ -19,6 +20,7 @@ export function finish(world: World, states: AccountStates, round: Round): void 
       states.latest[draft.account] = undefined;
     }
   }
+  listEvents(world, drafts);
   complete(
     world,
     [...touched].filter((trace) => world.traces.underWay.get(trace) === 0),

@@ -57,6 +57,8 @@ export interface ChainOptions {
   /** Masterchain blocks between those with tick-tock transactions, 0 for none; default 5. */
   readonly tickTockEvery?: number;
   readonly ties?: readonly Tie[];
+  /** Nominator pools, each with its own validator; default 3, at most 4. */
+  readonly pools?: number;
   /** Stretches in which one shard's new blocks are registered by no masterchain block before the end. */
   readonly lags?: readonly Stretch[];
 }
@@ -76,6 +78,7 @@ export interface ResolvedChainOptions {
   readonly reshardEvery: number;
   readonly tickTockEvery: number;
   readonly ties: readonly Tie[];
+  readonly pools: number;
   readonly lags: readonly Stretch[];
 }
 
@@ -109,6 +112,7 @@ const DEFAULTS = {
   maxShards: 4,
   reshardEvery: 40,
   tickTockEvery: 5,
+  pools: 3,
   lags: [],
 } as const;
 

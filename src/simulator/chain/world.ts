@@ -1,6 +1,7 @@
 import { Column } from '../column.ts';
 import { Accounts } from './accounts.ts';
 import { BlockTable } from './block-table.ts';
+import { EventTable, type Family } from './event-table.ts';
 import { HashSpace } from './hash-space.ts';
 import { MessageTable } from './message-table.ts';
 import type { ResolvedChainOptions } from './options.ts';
@@ -37,6 +38,13 @@ export class World {
   readonly transactions = new TransactionTable();
   readonly messages = new MessageTable();
   readonly traces = new TraceTable();
+  readonly events: Readonly<Record<Family, EventTable>> = {
+    jetton_transfers: new EventTable(),
+    jetton_burns: new EventTable(),
+    nft_transfers: new EventTable(),
+    validator_events: new EventTable(),
+    pool_events: new EventTable(),
+  };
   readonly rounds = new RoundTable();
   readonly ticks = new TickTable();
   /** Of each account, the row of its latest transaction. */
@@ -58,6 +66,17 @@ export class World {
     }
     return space;
   };
+
+  /** True for the contracts that nominators put their stakes into: the first few. */
+  isPool(account: number): boolean {
+    const { accounts, options } = this;
+    return accounts.role(account) === 'contract' && accounts.indexInRole(account) < options.pools;
+  }
+
+  /** The accounts of the nominator pools. */
+  get pools(): number[] {
+    return Array.from({ length: this.options.pools }, (_, index) => this.accounts.account('contract', index));
+  }
 
   get tickCount(): number {
     return this.ticks.block.length;

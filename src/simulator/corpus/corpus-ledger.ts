@@ -1,8 +1,17 @@
 import { friendlyAddress } from '../address.ts';
 import { ZERO_HASH } from '../chain/hash-space.ts';
 import { MASTERCHAIN_SHARD, type BlockIdJson, type BlockJson } from '../json/block-json.ts';
-import type { BlockSource, Ledger, MessageSource, Range, TraceSource, TransactionSource } from '../ledger.ts';
-import { listed, type Rows } from '../rows.ts';
+import type {
+  BlockSource,
+  Ledger,
+  MessageSource,
+  TokenSource,
+  TraceSource,
+  TransactionSource,
+} from '../ledger.ts';
+import { listed } from '../rows.ts';
+import { corpusTokens } from './corpus-tokens.ts';
+import { at, indexes, sortedWithin } from './recorded-rows.ts';
 import type { Recorded, RecordedMessage, RecordedTrace, RecordedTransaction } from './recorded.ts';
 
 /** Masterchain blocks after the last recorded transaction: nothing has happened since. */
@@ -18,6 +27,9 @@ export class CorpusLedger implements Ledger {
   readonly transactions: TransactionSource;
   readonly messages: MessageSource;
   readonly traces: TraceSource;
+  readonly jettonTransfers: TokenSource;
+  readonly jettonBurns: TokenSource;
+  readonly nftTransfers: TokenSource;
   private readonly globalId: number;
   private readonly firstUtime: number;
 
@@ -38,6 +50,13 @@ export class CorpusLedger implements Ledger {
     this.transactions = corpusTransactions(rows, messages);
     this.messages = corpusMessages(rows, messages);
     this.traces = corpusTraces(recorded.traces);
+    const { jettonTransfers, jettonBurns, nftTransfers } = recorded;
+    const jetton = { from: 'source', to: 'destination', item: 'source_wallet', group: 'jetton_master' };
+    this.jettonTransfers = corpusTokens(jettonTransfers, jetton);
+    const burn = { from: 'owner', to: 'owner', item: 'jetton_wallet', group: 'jetton_master' };
+    this.jettonBurns = corpusTokens(jettonBurns, burn);
+    const nft = { from: 'old_owner', to: 'new_owner', item: 'nft_address', group: 'nft_collection' };
+    this.nftTransfers = corpusTokens(nftTransfers, nft);
   }
 
   masterchainBlock(seqno: number): string {
@@ -148,25 +167,6 @@ function collectMessages(rows: readonly RecordedTransaction[]): MessageEntry[] {
     for (const message of row.out_msgs) Object.assign(entry(message), { message, sender: index });
   });
   return [...byHash.values()];
-}
-
-/** Positions of those rows whose value lies in a range, in the order of the value, ties in their own order. */
-function sortedWithin<T>(rows: readonly T[], value: (row: T) => number, { from, to }: Range): Rows {
-  const found = rows
-    .map((row, index) => ({ index, value: value(row) }))
-    .filter((row) => row.value >= from && row.value <= to);
-  return listed(found.toSorted((a, b) => a.value - b.value || a.index - b.index).map(({ index }) => index));
-}
-
-/** Positions of those rows that pass. */
-function indexes<T>(rows: readonly T[], passes: (row: T) => boolean): Rows {
-  return listed(rows.flatMap((row, index) => (passes(row) ? [index] : [])));
-}
-
-function at<T>(rows: readonly T[], row: number): T {
-  const found = rows[row];
-  if (found === undefined) throw new RangeError(`There is no recorded row ${row}.`);
-  return found;
 }
 
 function corpusTransactions(

@@ -35,19 +35,33 @@ const traceSchema = z.looseObject({
   transactions: z.record(z.string(), transactionSchema),
 });
 
+const tokenSchema = z.looseObject({
+  transaction_hash: z.string(),
+  transaction_lt: z.string(),
+  transaction_now: z.number(),
+});
+
+const many = z.array(z.unknown()).default([]);
 const responseSchema = z.looseObject({
-  transactions: z.array(z.unknown()).optional(),
-  traces: z.array(z.unknown()).optional(),
+  transactions: many,
+  traces: many,
+  jetton_transfers: many,
+  jetton_burns: many,
+  nft_transfers: many,
 });
 
 export type RecordedMessage = z.infer<typeof messageSchema>;
 export type RecordedTransaction = z.infer<typeof transactionSchema>;
+export type RecordedToken = z.infer<typeof tokenSchema>;
 export type RecordedTrace = z.infer<typeof traceSchema>;
 
 /** What a directory holds, each transaction and each trace once. */
 export interface Recorded {
   readonly transactions: readonly RecordedTransaction[];
   readonly traces: readonly RecordedTrace[];
+  readonly jettonTransfers: readonly RecordedToken[];
+  readonly jettonBurns: readonly RecordedToken[];
+  readonly nftTransfers: readonly RecordedToken[];
 }
 
 /**
@@ -57,7 +71,13 @@ export interface Recorded {
  */
 export function readRecorded(directory: string): Recorded {
   if (!existsSync(directory)) throw new UsageError(`There is no directory ${directory}.`);
-  const found: Found = { transactions: new Map(), traces: new Map() };
+  const found: Found = {
+    transactions: new Map(),
+    traces: new Map(),
+    jettonTransfers: new Map(),
+    jettonBurns: new Map(),
+    nftTransfers: new Map(),
+  };
   for (const entry of readdirSync(directory, { recursive: true, encoding: 'utf8' }).toSorted()) {
     const path = join(directory, entry);
     if (entry.endsWith('.jsonl')) readLines(found, path);
@@ -67,12 +87,21 @@ export function readRecorded(directory: string): Recorded {
     throw new UsageError(`${directory} holds no recorded transactions.`, {
       hint: 'It should hold a traces.jsonl, or responses of /api/v3/transactions or /api/v3/traces as *.json.',
     });
-  return { transactions: [...found.transactions.values()], traces: [...found.traces.values()] };
+  return {
+    transactions: [...found.transactions.values()],
+    traces: [...found.traces.values()],
+    jettonTransfers: [...found.jettonTransfers.values()],
+    jettonBurns: [...found.jettonBurns.values()],
+    nftTransfers: [...found.nftTransfers.values()],
+  };
 }
 
 interface Found {
   readonly transactions: Map<string, RecordedTransaction>;
   readonly traces: Map<string, RecordedTrace>;
+  readonly jettonTransfers: Map<string, RecordedToken>;
+  readonly jettonBurns: Map<string, RecordedToken>;
+  readonly nftTransfers: Map<string, RecordedToken>;
 }
 
 function readLines(found: Found, path: string): void {
@@ -83,8 +112,12 @@ function readLines(found: Found, path: string): void {
 function readResponse(found: Found, path: string): void {
   const response = responseSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
   if (!response.success) return;
-  for (const trace of response.data.traces ?? []) takeTrace(found, trace);
-  for (const transaction of response.data.transactions ?? []) takeTransaction(found, transaction);
+  const { traces, transactions, jetton_transfers, jetton_burns, nft_transfers } = response.data;
+  for (const trace of traces) takeTrace(found, trace);
+  for (const transaction of transactions) takeTransaction(found, transaction);
+  for (const transfer of jetton_transfers) takeToken(found.jettonTransfers, transfer);
+  for (const burn of jetton_burns) takeToken(found.jettonBurns, burn);
+  for (const transfer of nft_transfers) takeToken(found.nftTransfers, transfer);
 }
 
 function takeTrace(found: Found, value: unknown): void {
@@ -97,4 +130,9 @@ function takeTrace(found: Found, value: unknown): void {
 function takeTransaction(found: Found, value: unknown): void {
   const transaction = transactionSchema.safeParse(value);
   if (transaction.success) found.transactions.set(transaction.data.hash, transaction.data);
+}
+
+function takeToken(found: Map<string, RecordedToken>, value: unknown): void {
+  const token = tokenSchema.safeParse(value);
+  if (token.success) found.set(token.data.transaction_hash, token.data);
 }

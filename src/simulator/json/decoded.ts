@@ -1,32 +1,12 @@
 import { NONE } from '../chain/block-table.ts';
 import type { World } from '../chain/world.ts';
-import { mix32 } from '../random.ts';
+import { comment, queryId } from './comment.ts';
 import { jettonDestination } from '../chain/jetton-parties.ts';
+import { FORWARDED, jettonAmount, responseDestination } from './payload.ts';
 
-const COMMENTS = [
-  'thanks for the coffee',
-  'invoice',
-  'Спасибо за заказ №',
-  'payout 💎 #',
-  'rent for the month',
-  'deposit',
-  'line one\nline "two" \\ three, order',
-] as const;
-
-/** The query id of a trace: a number of up to 63 bits, as text. */
-export function queryId(trace: number): string {
-  return String((BigInt(mix32(trace) >>> 1) << 32n) | BigInt(mix32(trace + 1)));
-}
-
-/** A message's comment. */
-export function comment(message: number): string {
-  const text = COMMENTS[mix32(message) % COMMENTS.length] ?? '';
-  return `${text} ${mix32(message + 7) % 100_000}`;
-}
-
-function varUint(value: number): object {
-  const bytes = Math.ceil(value.toString(16).length / 2);
-  return { '@type': 'var_uint', len: String(bytes), value: String(value) };
+function varUint(value: string): object {
+  const bytes = Math.ceil(BigInt(value).toString(16).length / 2);
+  return { '@type': 'var_uint', len: String(bytes), value };
 }
 
 function address(world: World, account: number): object {
@@ -39,6 +19,11 @@ function address(world: World, account: number): object {
   };
 }
 
+function responseAddress(world: World, message: number): object {
+  const account = responseDestination(world, message);
+  return account === undefined ? { '@type': 'addr_none' } : address(world, account);
+}
+
 /**
  * A body as the server's decoder prints it: an object for the messages that it knows, null for the others.
  * Numbers are strings, as they are there.
@@ -48,22 +33,22 @@ export function decodedBody(world: World, message: number): object | null {
   const trace = messages.trace.get(message);
   const op = messages.opOf(message);
   const common = { '@type': op, query_id: queryId(trace) };
-  const amount = varUint(traces.amount.get(trace));
+  const amount = (): object => varUint(jettonAmount(world, trace));
   switch (op) {
     case 'text_comment':
       return { '@type': 'text_comment', comment: comment(message), type: 'text_comment' };
     case 'jetton_transfer':
       return {
         ...common,
-        amount,
+        amount: amount(),
         destination: address(world, jettonDestination(world, message)),
-        response_destination: address(world, traces.actor.get(trace)),
+        response_destination: responseAddress(world, message),
         custom_payload: { '@type': 'nothing_from_maybe' },
-        forward_ton_amount: varUint(10_000_000),
+        forward_ton_amount: varUint(FORWARDED),
       };
     case 'jetton_internal_transfer':
     case 'jetton_notify':
-      return { ...common, amount, sender: address(world, traces.actor.get(trace)) };
+      return { ...common, amount: amount(), sender: address(world, traces.actor.get(trace)) };
     case 'excess':
       return common;
     case 'nft_ownership_assigned':

@@ -1,0 +1,49 @@
+import type { BocMaker } from '../chain/boc.ts';
+import type { World } from '../chain/world.ts';
+import { mix32 } from '../random.ts';
+import { comment } from './comment.ts';
+
+/** What a jetton or an item forwards with its notification, nanotons. */
+export const FORWARDED = '10000000';
+
+/** Jettons of some groups of wallets have 21 decimals: their amounts are beyond every machine number. */
+const MANY_DECIMALS = '000000000000';
+
+/** A trace's amount of jettons in their least units. */
+export function jettonAmount(world: World, trace: number): string {
+  const { traces, accounts } = world;
+  const amount = String(traces.amount.get(trace));
+  const group = accounts.indexInRole(traces.actor.get(trace)) % accounts.groups;
+  return group % 5 === 1 && amount !== '0' ? amount + MANY_DECIMALS : amount;
+}
+
+/** The account to which a token message sends what is left of its value: who began the trace, or nobody. */
+export function responseDestination(world: World, message: number): number | undefined {
+  return mix32(message + 11) % 12 === 0
+    ? undefined
+    : world.traces.actor.get(world.messages.trace.get(message));
+}
+
+/** A cell that a message carries, with what the server's decoder makes of it. */
+export interface Payload {
+  readonly body: string | null;
+  readonly decoded: object | null;
+}
+
+const NOTHING: Payload = { body: null, decoded: null };
+
+/** The payload that is forwarded to the receiver: a comment, unknown data, or none. */
+export function forwardPayload(bocs: BocMaker, message: number): Payload {
+  const dice = mix32(message + 5) % 10;
+  if (dice < 3) {
+    const text = comment(message);
+    const decoded = { '@type': 'text_comment', comment: text, type: 'text_comment' };
+    return { body: bocs.make(message, 12 + text.length, 0), decoded };
+  }
+  return dice < 5 ? { body: bocs.make(message, 90, mix32(message + 6)), decoded: null } : NOTHING;
+}
+
+/** The payload for the token's own contract, seldom there. */
+export function customPayload(bocs: BocMaker, message: number): Payload {
+  return mix32(message + 9) % 9 === 0 ? { body: bocs.make(message + 1, 70), decoded: null } : NOTHING;
+}
