@@ -16,7 +16,7 @@ export type FetchedPage = Exchange<Fetched>;
 
 /** What is to be written of pages that belong together: one, or all of a second that is exchanged as a whole. */
 export function toCommit(
-  { dataset, matureBefore }: Assignment,
+  { dataset, matureBefore, priority }: Assignment,
   lease: Lease,
   pages: readonly FetchedPage[],
 ): PageCommit {
@@ -39,6 +39,7 @@ export function toCommit(
       mature: matureBefore !== undefined && done.to <= matureBefore,
     },
     exchange: dataset.job.exchange,
+    mend: priority === 'repair',
     pages: pages.map((page) => logOf(page, lease.span)),
   };
 }

@@ -8,6 +8,7 @@ import { insertRows, targetOf, type Target } from './insert.ts';
 import { holdLease, shortenLease, type Lease } from './leases.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
+import { leaveReceipt, receiptColumns } from './receipts.ts';
 import { forgetRefusals, refuse } from './refused.ts';
 import { rangeParam } from './sql.ts';
 
@@ -34,6 +35,8 @@ export interface PageCommit {
   readonly done: Done | undefined;
   /** True: what the tables hold of the seconds that are done is removed first, because the source may have removed it. */
   readonly exchange: boolean;
+  /** True: the range is read again because stored rows are wrong, so what the source says now counts. */
+  readonly mend: boolean;
   /** The pages, in the order in which they were read; the last one completes. */
   readonly pages: readonly PageLog[];
 }
@@ -64,7 +67,7 @@ export async function commitPage(
     await holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span));
     if (commit.exchange && commit.done?.outcome === 'covered')
       await clearSeconds(session, commit.tables, commit.done.span);
-    for (const [table, rows] of byTable) await insertRows(session, table, rows);
+    for (const [table, rows] of byTable) await insertRows(session, table, rows, commit);
     await writeOddities(session, commit);
     await shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from);
     for (const page of commit.pages) await logPage(session, commit, page);
@@ -88,10 +91,12 @@ async function finish(session: Session, stream: Stream, { span, outcome, mature 
 }
 
 async function clearSeconds(session: Session, tables: Tables, { from, to }: Range): Promise<void> {
-  for (const { into } of Object.values(tables).map(targetOf).sort(byName)) {
-    await session.run(
-      sql`delete from ${into} where utime >= ${formatTime(from)} and utime < ${formatTime(to)}`,
-    );
+  for (const target of Object.values(tables).map(targetOf).sort(byName)) {
+    await session.run(sql`
+      with gone as (
+        delete from ${target.into} t where utime >= ${formatTime(from)} and utime < ${formatTime(to)}
+        returning ${receiptColumns(target, sql`t`)})
+      ${leaveReceipt(target, sql`gone`, 'removed')}`);
   }
 }
 

@@ -1,7 +1,9 @@
 import { getTableColumns, is, sql, type SQL } from 'drizzle-orm';
 import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
 import { stringify } from 'lossless-json';
+import { z } from 'zod';
 import type { Session } from './database.ts';
+import { leaveReceipt, receiptColumns } from './receipts.ts';
 import { factsOf, type TableFacts } from './schema/describe.ts';
 import { identifiers } from './sql.ts';
 import { isCurrent, makeWay } from './supersede.ts';
@@ -15,7 +17,11 @@ export interface Target {
   readonly facts: TableFacts;
   readonly into: SQL;
   readonly onConflict: SQL;
+  /** Instead of `onConflict` where what the source says now counts more than what is stored. */
+  readonly onConflictMend: SQL;
 }
+
+const Written = z.object({ rows: z.coerce.number() });
 
 const targets = new WeakMap<object, Target>();
 
@@ -23,21 +29,38 @@ const targets = new WeakMap<object, Target>();
  * Inserts rows of one table with one parameter, whatever their number: Postgres unpacks the JSON by itself
  * (`json_populate_recordset`), which costs the client a tenth of a parameter for each value. Rows are sorted by key, so
  * that two transactions with common rows wait for each other instead of deadlocking; of rows with the same key the
- * first counts, its gaps filled from the others.
+ * first counts, its gaps filled from the others. With `mend` values of stored rows that cannot change are replaced too:
+ * the rows are read again because something is wrong with those stored. Rows that are new to a stream table leave a
+ * receipt.
  * @returns the number of rows that were new or changed
  */
-export async function insertRows(session: Session, table: object, rows: readonly object[]): Promise<number> {
+export async function insertRows(
+  session: Session,
+  table: object,
+  rows: readonly object[],
+  { mend = false }: { mend?: boolean } = {},
+): Promise<number> {
   if (rows.length === 0) return 0;
   const target = targetOf(table);
   const unique = [...distinct(target.facts, rows)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
   const names = identifiers(target.columns);
   const json = toJson(unique);
   await makeWay(session, target, json);
-  return session.run(sql`
+  const insert = sql`
     insert into ${target.into} as t (${names})
     select ${names} from json_populate_recordset(null::${target.into}, ${json}::json) n
     where ${isCurrent(target)}
-    ${target.onConflict}`);
+    ${mend ? target.onConflictMend : target.onConflict}`;
+  if (!target.facts.partitioned) return session.run(insert);
+  const [written] = await session.rows(
+    sql`
+      with written as (${insert} returning ${receiptColumns(target, sql`t`)}, t.loaded_at = now() as is_new),
+        fresh as (select * from written where is_new),
+        receipt as (${leaveReceipt(target, sql`fresh`, 'added')})
+      select count(*) as rows from written`,
+    Written,
+  );
+  return written?.rows ?? 0;
 }
 
 /** Rows by the text of their key; of equal keys the first, with its `fill` columns filled from later ones. */
@@ -95,7 +118,11 @@ export function targetOf(table: object): Target {
   const columns = Object.values(getTableColumns(table))
     .filter(isWritten)
     .map((column) => column.name);
-  const target = { name, columns, facts, into, onConflict: onConflict(facts, columns) };
+  const target = {
+    ...{ name, columns, facts, into },
+    onConflict: onConflict(facts, columns),
+    onConflictMend: onConflictMend(facts, columns),
+  };
   targets.set(table, target);
   return target;
 }
@@ -105,6 +132,12 @@ function isWritten(column: PgColumn): boolean {
   return column.generated === undefined && column.generatedIdentity === undefined && !column.hasDefault;
 }
 
+/**
+ * When a stored row was changed: later than the start of the transaction, which is what a new row gets. So `loaded_at =
+ * now()` tells a row that was inserted from one that was updated (partitioned tables do not return `xmax`).
+ */
+const CHANGED = sql`loaded_at = greatest(clock_timestamp(), now() + interval '1 microsecond')`;
+
 function onConflict({ conflict, key }: TableFacts, columns: readonly string[]): SQL {
   const target = sql`on conflict (${identifiers(key)})`;
   if (conflict.kind === 'keep') return sql`${target} do nothing`;
@@ -112,15 +145,26 @@ function onConflict({ conflict, key }: TableFacts, columns: readonly string[]): 
     const gaps = conflict.columns.map(
       (name) => sql`t.${sql.identifier(name)} is null and excluded.${sql.identifier(name)} is not null`,
     );
-    return sql`${target} do update set ${assignments(conflict.columns, fill)}, loaded_at = default where ${sql.join(gaps, sql` or `)}`;
+    return sql`${target} do update set ${assignments(conflict.columns, fill)}, ${CHANGED} where ${sql.join(gaps, sql` or `)}`;
   }
   const rest = columns.filter((name) => !key.includes(name));
   const [stored, sent] = [tuple('t', rest), tuple('excluded', rest)];
-  const changed = sql`${target} do update set ${assignments(rest, replace)}, loaded_at = default
+  const changed = sql`${target} do update set ${assignments(rest, replace)}, ${CHANGED}
     where ${stored} is distinct from ${sent}`;
   if (conflict.kind === 'replace') return changed;
   const by = sql.identifier(conflict.by);
   return sql`${changed} and excluded.${by} >= t.${by}`;
+}
+
+/** As rows that are replaced, but a null never overwrites a value: only one side of a message knows its sender. */
+function onConflictMend(facts: TableFacts, columns: readonly string[]): SQL {
+  const { conflict, key } = facts;
+  const rest = columns.filter((name) => !key.includes(name));
+  if (rest.length === 0 || conflict.kind === 'newer' || conflict.kind === 'replace')
+    return onConflict(facts, columns);
+  const mended = sql.join(rest.map(mend), sql`, `);
+  return sql`on conflict (${identifiers(key)}) do update set ${assignments(rest, mend)}, ${CHANGED}
+    where ${tuple('t', rest)} is distinct from (${mended})`;
 }
 
 function assignments(columns: readonly string[], value: (name: string) => SQL): SQL {
@@ -131,6 +175,7 @@ function assignments(columns: readonly string[], value: (name: string) => SQL): 
 }
 
 const fill = (name: string) => sql`coalesce(t.${sql.identifier(name)}, excluded.${sql.identifier(name)})`;
+const mend = (name: string) => sql`coalesce(excluded.${sql.identifier(name)}, t.${sql.identifier(name)})`;
 const replace = (name: string) => sql`excluded.${sql.identifier(name)}`;
 
 function tuple(alias: string, columns: readonly string[]): SQL {

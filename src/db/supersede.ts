@@ -1,16 +1,21 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { Session } from './database.ts';
 import type { Target } from './insert.ts';
+import { leaveReceipt, receiptColumns } from './receipts.ts';
 
 /** The older copy lies at most this long before the newer one: it keeps the search within few partitions. */
 const WITHIN = '30 days';
 
 /** Deletes the stored rows that new ones (as JSON text) replace under another key. */
-export async function makeWay(session: Session, { facts, into }: Target, json: string): Promise<void> {
+export async function makeWay(session: Session, target: Target, json: string): Promise<void> {
+  const { facts, into } = target;
   if (facts.supersedes === undefined) return;
   await session.run(sql`
-    delete from ${into} t using json_populate_recordset(null::${into}, ${json}::json) n
-    where ${same(facts.supersedes)} and t.utime < n.utime and t.utime >= n.utime - ${WITHIN}::interval`);
+    with gone as (
+      delete from ${into} t using json_populate_recordset(null::${into}, ${json}::json) n
+      where ${same(facts.supersedes)} and t.utime < n.utime and t.utime >= n.utime - ${WITHIN}::interval
+      returning ${receiptColumns(target, sql`t`)})
+    ${leaveReceipt(target, sql`gone`, 'removed')}`);
 }
 
 /** True of a new row `n` that is not itself the older copy of a stored one. */

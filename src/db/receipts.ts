@@ -1,0 +1,42 @@
+import { sql, type SQL } from 'drizzle-orm';
+import type { Target } from './insert.ts';
+
+/** Seconds of chain time that one receipt sums up: few receipts a page, and few seconds to read again for a lost row. */
+export const RECEIPT_SECONDS = 60;
+
+type Stream = Pick<Target, 'name' | 'facts'>;
+
+/** The receipt's stretch of time in which a row lies. */
+export const minuteOf = (row: SQL): SQL =>
+  sql`div(extract(epoch from ${row}.utime)::numeric, ${sql.raw(String(RECEIPT_SECONDS))})::int8`;
+
+/** The hash of a row's key: equal keys have equal hashes, whatever the session's time zone is. */
+export function keyHash({ facts }: Stream, row: SQL): SQL {
+  const rest = facts.key
+    .filter((name) => name !== 'utime')
+    .map((name) => sql`${row}.${sql.identifier(name)}`);
+  return sql`hashtextextended(concat_ws('|', extract(epoch from ${row}.utime)::int8, ${sql.join(rest, sql`, `)}), 0)`;
+}
+
+/** The columns that a receipt needs to know of a row: for `returning`. */
+export function receiptColumns({ facts }: Stream, row: SQL): SQL {
+  const names = ['utime', ...facts.key.filter((name) => name !== 'utime')];
+  return sql.join(
+    names.map((name) => sql`${row}.${sql.identifier(name)}`),
+    sql`, `,
+  );
+}
+
+/**
+ * A statement that leaves the receipt of `rows` (the name of a query with the columns above) that were added or removed.
+ * A table's receipts are a ledger: each row is counted once when it is inserted, however often it is read again and
+ * whichever dataset brings it, and taken off once when the program removes it. So their sum is what must be there.
+ */
+export function leaveReceipt(target: Stream, rows: SQL, change: 'added' | 'removed'): SQL {
+  const sign = sql.raw(change === 'added' ? '' : '-');
+  const r = sql`r`;
+  return sql`
+    insert into etl.receipts (table_name, minute, rows, keys)
+    select ${target.name}, ${minuteOf(r)}, ${sign}count(*), ${sign}sum(${keyHash(target, r)})
+    from ${rows} r group by 2`;
+}
