@@ -136,34 +136,34 @@ function members(row: TextRow, names: string, prefix: string, read: (value: stri
   );
 }
 
-function texts(row: TextRow, names: string, prefix = ''): Json {
+export function texts(row: TextRow, names: string, prefix = ''): Json {
   return members(row, names, prefix, (value) => value);
 }
 
-function numbers(row: TextRow, names: string, prefix = ''): Json {
+export function numbers(row: TextRow, names: string, prefix = ''): Json {
   return members(row, names, prefix, Number);
 }
 
-function flags(row: TextRow, names: string, prefix = ''): Json {
+export function flags(row: TextRow, names: string, prefix = ''): Json {
   return members(row, names, prefix, (value) => value.startsWith('t'));
 }
 
-function json(row: TextRow, names: string, prefix = ''): Json {
+export function json(row: TextRow, names: string, prefix = ''): Json {
   return members(row, names, prefix, (value) => JSON.parse(value) as unknown);
 }
 
 /** Unix seconds as a string of digits, of a timestamp as ISO 8601 or as Postgres prints it in UTC. */
-function seconds(text: Text): string | null {
+export function seconds(text: Text): string | null {
   return text == null ? null : String(Date.parse(text.replace(' ', 'T').replace(/\+00$/, 'Z')) / 1000);
 }
 
 /** An object of the API that was not sent has null in all its columns. */
-function orNull(object: Json): Json | null {
+export function orNull(object: Json): Json | null {
   return Object.values(object).every((value) => value === null) ? null : object;
 }
 
 /** Puts the members that no column takes back into their places, outer ones first. */
-function withExtra(record: Json, row: TextRow): Json {
+export function withExtra(record: Json, row: TextRow): Json {
   const extra = row['extra'] == null ? {} : (JSON.parse(row['extra']) as Json);
   for (const path of Object.keys(extra).sort((a, b) => a.length - b.length)) {
     putBack(record, path.split('.'), extra[path]);

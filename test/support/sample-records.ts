@@ -6,12 +6,12 @@
 type Json = Record<string, unknown>;
 
 let last = 0;
-const hash = (): string => Buffer.from(String(++last).padStart(32, '0')).toString('base64');
-const digits = (): string => String(1_000_000_000_000 + ++last);
-const int = (): number => 1000 + ++last;
-const words = (name: string): string => `${name} ${++last}`;
-const address = (): string => `0:${String(++last).padStart(64, 'A')}`;
-const currencies = (): Json => ({ [String(++last)]: digits() });
+export const hash = (): string => Buffer.from(String(++last).padStart(32, '0')).toString('base64');
+export const digits = (): string => String(1_000_000_000_000 + ++last);
+export const int = (): number => 1000 + ++last;
+export const words = (name: string): string => `${name} ${++last}`;
+export const address = (): string => `0:${String(++last).padStart(64, 'A')}`;
+export const currencies = (): Json => ({ [String(++last)]: digits() });
 
 export function sampleBlock(changes: Json = {}): Json {
   return {

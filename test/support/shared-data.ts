@@ -37,6 +37,18 @@ export function recordedTransactions(): Json[] {
   return folders.flatMap((folder) => found(readCorpus(folder), 'prev_trans_lt'));
 }
 
+/** Every recorded trace of a folder, all of them where none is named. */
+export function recordedTraces(
+  folders: readonly string[] = ['mainnet', 'testnet', 'responses/v3/traces'],
+): Json[] {
+  return folders.flatMap((folder) => found(readCorpus(folder), 'trace_info'));
+}
+
+/** Every recorded transfer of jettons. */
+export function recordedJettonTransfers(): Json[] {
+  return found(readCorpus('responses/v3/jetton_transfers'), 'source_wallet');
+}
+
 /** Every recorded block. */
 export function recordedBlocks(): Json[] {
   return found(readCorpus('responses/v3/masterchainInfo'), 'gen_utime');

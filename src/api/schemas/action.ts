@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { freeForm } from './free-form.ts';
 import { finality, flag, int, requiredInt64, requiredSeconds, text } from './scalar.ts';
 
 /**
@@ -18,12 +19,12 @@ export const action = z.strictObject({
   transactions: z.array(z.string()).nullish(),
   success: flag,
   type: z.string(),
-  details: z.unknown(),
-  raw_action: z.unknown(),
+  details: freeForm,
+  raw_action: freeForm,
   trace_external_hash: text,
   trace_external_hash_norm: text,
   accounts: z.array(z.string()).nullish(),
-  transactions_full: z.unknown(),
+  transactions_full: freeForm,
   finality,
 });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { freeForm } from './free-form.ts';
 import { digits, flag, requiredInt64, requiredSeconds, text } from './scalar.ts';
 
 /** One element of `jetton_burns` of GET /api/v3/jetton/burns, those of aborted transactions included. */
@@ -14,7 +15,7 @@ export const jettonBurn = z.strictObject({
   amount: digits,
   response_destination: text,
   custom_payload: text,
-  decoded_custom_payload: z.unknown(),
+  decoded_custom_payload: freeForm,
   trace_id: text,
 });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { freeForm } from './free-form.ts';
 import { digits, flag, requiredInt64, requiredSeconds, text } from './scalar.ts';
 
 /**
@@ -19,10 +20,10 @@ export const jettonTransfer = z.strictObject({
   transaction_aborted: flag,
   response_destination: text,
   custom_payload: text,
-  decoded_custom_payload: z.unknown(),
+  decoded_custom_payload: freeForm,
   forward_ton_amount: digits,
   forward_payload: text,
-  decoded_forward_payload: z.unknown(),
+  decoded_forward_payload: freeForm,
   trace_id: text,
 });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { freeForm } from './free-form.ts';
 import { digits, flag, requiredInt64, requiredSeconds, text } from './scalar.ts';
 
 /** One element of `nft_transfers` of GET /api/v3/nft/transfers, those of aborted transactions included. */
@@ -14,10 +15,10 @@ export const nftTransfer = z.strictObject({
   new_owner: text,
   response_destination: text,
   custom_payload: text,
-  decoded_custom_payload: z.unknown(),
+  decoded_custom_payload: freeForm,
   forward_amount: digits,
   forward_payload: text,
-  decoded_forward_payload: z.unknown(),
+  decoded_forward_payload: freeForm,
   trace_id: text,
 });
 

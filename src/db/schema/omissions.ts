@@ -13,6 +13,10 @@ const NAMES =
 const BY_RECEIVER =
   'says which transaction received the message: transactions.in_msg_hash and in_msg_utime say it';
 const BY_SENDER = 'says which transaction sent the message: it is stored as messages.out_msg_tx_hash';
+const BY_HASH =
+  'the whole transactions of an action: they are rows of transactions, found by action_transactions.tx_hash; servers fill only some';
+const ECHO =
+  'repeats the request: it is held against what was asked for, and the request is kept in etl.pages';
 
 /**
  * Everything documented that is neither a column, nor derived from one, nor kept in `extra`. With these exceptions, and
@@ -24,4 +28,22 @@ export const omissions: readonly Omission[] = [
   { endpoint: 'transactions', member: 'in_msg.out_msg_tx_hash', reason: BY_SENDER },
   { endpoint: 'transactions', member: 'out_msgs[].in_msg_tx_hash', reason: BY_RECEIVER },
   { endpoint: 'transactions', member: 'out_msgs[].out_msg_tx_hash', reason: BY_SENDER },
+  { endpoint: 'traces', member: 'address_book', reason: NAMES },
+  { endpoint: 'traces', member: 'metadata', reason: NAMES },
+  { endpoint: 'actions', member: 'address_book', reason: NAMES },
+  { endpoint: 'actions', member: 'metadata', reason: NAMES },
+  { endpoint: 'actions', member: 'transactions_full', reason: BY_HASH },
+  { endpoint: 'jetton/transfers', member: 'address_book', reason: NAMES },
+  { endpoint: 'jetton/transfers', member: 'metadata', reason: NAMES },
+  { endpoint: 'jetton/burns', member: 'address_book', reason: NAMES },
+  { endpoint: 'jetton/burns', member: 'metadata', reason: NAMES },
+  { endpoint: 'nft/transfers', member: 'address_book', reason: NAMES },
+  { endpoint: 'nft/transfers', member: 'metadata', reason: NAMES },
+  { endpoint: 'validators/events', member: 'address_book', reason: NAMES },
+  { endpoint: 'validators/events', member: 'start_utime', reason: ECHO },
+  { endpoint: 'validators/events', member: 'end_utime', reason: ECHO },
+  { endpoint: 'validators/complaints', member: 'address_book', reason: NAMES },
+  { endpoint: 'staking/nominatorPools/validatorEvents', member: 'address_book', reason: NAMES },
+  { endpoint: 'staking/nominatorPools/validatorEvents', member: 'start_utime', reason: ECHO },
+  { endpoint: 'staking/nominatorPools/validatorEvents', member: 'end_utime', reason: ECHO },
 ];

@@ -1,0 +1,186 @@
+import { flags, json, numbers, orNull, rebuildMessage, seconds, texts, withExtra } from './rebuild.ts';
+import type { TextRow } from './text-row.ts';
+
+/* The way back for every stream but blocks and transactions; like there, nothing is shared with the way in. */
+
+type Json = Record<string, unknown>;
+
+/** What of other tables a trace is put together from. */
+export interface TraceParts {
+  readonly edges: readonly TextRow[];
+  /** A stored transaction, whole; undefined where there is none of this hash. */
+  readonly transaction: (hash: string) => Json | undefined;
+  /** A row of messages. */
+  readonly message: (hash: string) => TextRow | undefined;
+  /** The trace's actions, rebuilt, where they are asked for. */
+  readonly actions?: readonly Json[];
+}
+
+/** A trace of GET /api/v3/traces, from its row, its edges in any order, and what it carries. */
+export function rebuildTrace(row: TextRow, parts: TraceParts): Json {
+  const order = orderOf(row, parts);
+  const stored = extraOf(row);
+  const hashes = 'transactions' in stored ? (stored['transactions'] as string[] | null) : order;
+  const record: Json = {
+    ...texts(row, 'trace_id external_hash mc_seqno_start mc_seqno_end start_lt end_lt warning'),
+    ...flags(row, 'is_incomplete'),
+    start_utime: Number(seconds(row['start_utime'])),
+    end_utime: Number(seconds(row['utime'])),
+    trace_info: orNull({
+      ...texts(row, 'trace_state classification_state'),
+      ...numbers(row, 'messages transactions pending_messages'),
+    }),
+    trace: rebuildTree(parts.edges),
+    transactions_order: order,
+    transactions: hashes && Object.fromEntries(hashes.map((hash) => [hash, parts.transaction(hash)])),
+    ...(parts.actions !== undefined && { actions: parts.actions }),
+  };
+  const kept = Object.entries(stored)
+    .filter(([path]) => path !== 'transactions' && path !== 'transactions_order')
+    .map(([path, value]) => [path, bodyOf(path, value, parts)]);
+  return withExtra(record, { extra: JSON.stringify(Object.fromEntries(kept)) });
+}
+
+function extraOf(row: TextRow): Json {
+  return row['extra'] == null ? {} : (JSON.parse(row['extra']) as Json);
+}
+
+/** Hashes of the tree's transactions by lt and account, unless the trace was sent with another order or none. */
+function orderOf(row: TextRow, { edges, transaction }: TraceParts): string[] | null {
+  const stored = extraOf(row);
+  if ('transactions_order' in stored) return stored['transactions_order'] as string[] | null;
+  const found = edges.map(({ tx_hash }) => transaction(String(tx_hash))!);
+  const place = ({ lt, account }: Json): string => `${String(lt).padStart(20, '0')} ${String(account)}`;
+  found.sort((a, b) => (place(a) < place(b) ? -1 : 1));
+  return found.length === 0 ? null : found.map((one) => String(one['hash']));
+}
+
+/** Where the tree was sent with bodies, the hash of the body stands in its place. */
+function bodyOf(path: string, value: unknown, { transaction, message }: TraceParts): unknown {
+  if (!path.startsWith('trace.') && !path.startsWith('trace')) return value;
+  if (path.endsWith('.transaction')) return transaction(String(value));
+  if (path.endsWith('.in_msg')) return rebuildMessage(message(String(value))!);
+  return value;
+}
+
+function rebuildTree(edges: readonly TextRow[]): Json | null {
+  const children = new Map<string | null, TextRow[]>();
+  for (const edge of edges) {
+    const parent = edge['parent_tx_hash'] ?? null;
+    children.set(parent, [...(children.get(parent) ?? []), edge]);
+  }
+  const build = (edge: TextRow): Json => {
+    const own = (children.get(edge['tx_hash'] ?? '') ?? [])
+      .sort((a, b) => Number(a['position']) - Number(b['position']))
+      .map(build);
+    if (edge['children'] != null && own.length !== Number(edge['children']))
+      throw new Error('a child is missing');
+    return {
+      ...texts(edge, 'tx_hash in_msg_hash'),
+      children: edge['children'] == null ? null : own,
+    };
+  };
+  const [root] = children.get(null) ?? [];
+  return root === undefined ? null : build(root);
+}
+
+/** An action of GET /api/v3/actions, from its row, its accounts and its transactions in any order. */
+export function rebuildAction(
+  row: TextRow,
+  accounts: readonly TextRow[],
+  transactions: readonly TextRow[],
+): Json {
+  const list = (rows: readonly TextRow[], name: string): unknown[] =>
+    [...rows].sort((a, b) => Number(a['position']) - Number(b['position'])).map((inner) => inner[name]);
+  const record = {
+    ...texts(row, 'trace_id action_id start_lt end_lt trace_end_lt type finality'),
+    ...texts(row, 'trace_external_hash trace_external_hash_norm'),
+    ...numbers(row, 'trace_mc_seqno_end'),
+    ...flags(row, 'success'),
+    ...json(row, 'details'),
+    start_utime: Number(seconds(row['start_utime'])),
+    end_utime: Number(seconds(row['end_utime'])),
+    trace_end_utime: Number(seconds(row['utime'])),
+    accounts: row['account_count'] == null ? null : list(accounts, 'account'),
+    transactions: row['transaction_count'] == null ? null : list(transactions, 'tx_hash'),
+  };
+  return withExtra(record, row);
+}
+
+function transferMembers(row: TextRow): Json {
+  return {
+    ...texts(row, 'query_id transaction_hash transaction_lt trace_id response_destination custom_payload'),
+    ...flags(row, 'transaction_aborted'),
+    ...json(row, 'decoded_custom_payload'),
+    transaction_now: Number(seconds(row['utime'])),
+  };
+}
+
+export function rebuildJettonTransfer(row: TextRow): Json {
+  const record = {
+    ...transferMembers(row),
+    ...texts(row, 'source destination amount source_wallet jetton_master forward_ton_amount forward_payload'),
+    ...json(row, 'decoded_forward_payload'),
+  };
+  return withExtra(record, row);
+}
+
+export function rebuildJettonBurn(row: TextRow): Json {
+  return withExtra(
+    { ...transferMembers(row), ...texts(row, 'owner jetton_wallet jetton_master amount') },
+    row,
+  );
+}
+
+export function rebuildNftTransfer(row: TextRow): Json {
+  const record = {
+    ...transferMembers(row),
+    ...texts(row, 'nft_address nft_collection old_owner new_owner forward_amount forward_payload'),
+    ...json(row, 'decoded_forward_payload'),
+  };
+  return withExtra(record, row);
+}
+
+export function rebuildValidatorEvent(row: TextRow): Json {
+  const record = {
+    ...texts(row, 'tx_hash tx_lt type stake_holder_address validator_pubkey adnl_addr query_id amount'),
+    ...numbers(row, 'election_id reason'),
+    utime: Number(seconds(row['utime'])),
+  };
+  return withExtra(record, row);
+}
+
+/** A complaint of GET /api/v3/validators/complaints, from its row and its votes in any order. */
+export function rebuildComplaint(row: TextRow, votes: readonly TextRow[]): Json {
+  const rebuilt = [...votes]
+    .sort((a, b) => Number(a['position']) - Number(b['position']))
+    .map((vote) => ({
+      ...numbers(vote, 'validator_index'),
+      ...texts(vote, 'validator_pubkey adnl_addr weight'),
+    }));
+  const record = {
+    ...texts(row, 'complaint_hash validator_pubkey adnl_addr stake_holder_address description_boc'),
+    ...texts(row, 'reward_address paid suggested_fine vset_id weight_remaining'),
+    ...numbers(row, 'election_id severity suggested_fine_part approved_percent'),
+    ...flags(row, 'is_passed'),
+    cycle_start: secondsOrNull(row['cycle_start']),
+    created_at: Number(seconds(row['utime'])),
+    voted_validators: row['vote_count'] == null ? null : rebuilt,
+  };
+  return withExtra(record, row);
+}
+
+export function rebuildPoolEvent(row: TextRow): Json {
+  const record = {
+    ...texts(row, 'tx_hash tx_lt pool_address validator_address type amount balance_delta balance_before'),
+    ...texts(row, 'balance_after query_id'),
+    ...numbers(row, 'validator_reward_share'),
+    utime: Number(seconds(row['utime'])),
+    cycle_start: secondsOrNull(row['cycle_start']),
+  };
+  return withExtra(record, row);
+}
+
+function secondsOrNull(text: string | null | undefined): number | null {
+  return text == null ? null : Number(seconds(text));
+}
