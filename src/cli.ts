@@ -1,19 +1,18 @@
 #!/usr/bin/env node
 import { Command, InvalidArgumentError } from 'commander';
-import { backfill } from './commands/backfill.ts';
+import type { backfill } from './commands/backfill.ts';
 import { runCommand } from './commands/command.ts';
-import { datasets } from './commands/datasets.ts';
-import { demo } from './commands/demo.ts';
-import { migrate } from './commands/migrate.ts';
-import { simulate } from './commands/simulate.ts';
-import { sql } from './commands/sql.ts';
-import { status } from './commands/status.ts';
-import { sync } from './commands/sync.ts';
-import { why } from './commands/why.ts';
+import type { datasets } from './commands/datasets.ts';
+import type { simulate } from './commands/simulate.ts';
+import type { sql } from './commands/sql.ts';
+import type { status } from './commands/status.ts';
+import type { sync } from './commands/sync.ts';
+import type { why } from './commands/why.ts';
 import { EXIT } from './errors.ts';
 import { version } from './package.ts';
 import { FAULT_NAMES } from './simulator/read-fault.ts';
 
+// A command is loaded when it is asked for: each brings packages that the others do without.
 const program = new Command('toncenter-etl')
   .description(
     'Reads a TON Center API into Postgres: resumable, under its rate limit, and provably complete.',
@@ -59,7 +58,9 @@ ${examples(
   'toncenter-etl backfill --from 2026-01 --to -1h --deadline 2h    # every night: goes on where it stopped',
 )}`,
   )
-  .action((flags: Parameters<typeof backfill>[1]) => runCommand((invocation) => backfill(invocation, flags)));
+  .action((flags: Parameters<typeof backfill>[1]) =>
+    runCommand(async (invocation) => (await import('./commands/backfill.ts')).backfill(invocation, flags)),
+  );
 
 program
   .command('demo')
@@ -67,7 +68,7 @@ program
     'crawl a simulated network into the embedded Postgres and show what landed: no key, no server, no internet',
   )
   .addHelpText('after', examples('toncenter-etl demo', 'npm run demo    # in a checkout'))
-  .action(() => runCommand(demo));
+  .action(() => runCommand(async (invocation) => (await import('./commands/demo.ts')).demo(invocation)));
 
 program
   .command('sync')
@@ -81,7 +82,9 @@ program
       'TONCENTER_NETWORK=demo ETL_DATA_DIR=./demo toncenter-etl sync    # a simulated network, no key, no internet',
     ),
   )
-  .action((flags: Parameters<typeof sync>[1]) => runCommand((invocation) => sync(invocation, flags)));
+  .action((flags: Parameters<typeof sync>[1]) =>
+    runCommand(async (invocation) => (await import('./commands/sync.ts')).sync(invocation, flags)),
+  );
 
 program
   .command('status')
@@ -91,13 +94,17 @@ program
     'after',
     examples('toncenter-etl status', "toncenter-etl status --json | jq '.datasets[].holes'"),
   )
-  .action((flags: Parameters<typeof status>[1]) => runCommand((invocation) => status(invocation, flags)));
+  .action((flags: Parameters<typeof status>[1]) =>
+    runCommand(async (invocation) => (await import('./commands/status.ts')).status(invocation, flags)),
+  );
 
 program
   .command('migrate')
   .description('bring the database to this version’s schema; every other command does so at its start')
   .addHelpText('after', examples('DATABASE_URL=postgres://etl@db.internal/ton toncenter-etl migrate'))
-  .action(() => runCommand(migrate));
+  .action(() =>
+    runCommand(async (invocation) => (await import('./commands/migrate.ts')).migrate(invocation)),
+  );
 
 program
   .command('why')
@@ -113,7 +120,7 @@ program
     examples('toncenter-etl why 0x5f3c…e1', 'toncenter-etl why XzwSb…4Q= --at 2026-11-01T10:00Z'),
   )
   .action((hash: string, flags: Parameters<typeof why>[2]) =>
-    runCommand((invocation) => why(invocation, hash, flags)),
+    runCommand(async (invocation) => (await import('./commands/why.ts')).why(invocation, hash, flags)),
   );
 
 program
@@ -123,7 +130,9 @@ program
   .option('--json', 'for programs')
   .addHelpText('after', examples('toncenter-etl datasets', 'toncenter-etl datasets transactions'))
   .action((name: string | undefined, flags: Parameters<typeof datasets>[2]) =>
-    runCommand((invocation) => datasets(invocation, name, flags)),
+    runCommand(async (invocation) =>
+      (await import('./commands/datasets.ts')).datasets(invocation, name, flags),
+    ),
   );
 
 program
@@ -142,7 +151,7 @@ program
     ),
   )
   .action((statement: string | undefined, flags: Parameters<typeof sql>[2]) =>
-    runCommand((invocation) => sql(invocation, statement, flags)),
+    runCommand(async (invocation) => (await import('./commands/sql.ts')).sql(invocation, statement, flags)),
   );
 
 program
@@ -173,6 +182,8 @@ ${examples(
   'toncenter-etl simulate --fault truncatedJson=0.1 --fault storm=0.01x20',
 )}`,
   )
-  .action((flags: Parameters<typeof simulate>[1]) => runCommand((invocation) => simulate(invocation, flags)));
+  .action((flags: Parameters<typeof simulate>[1]) =>
+    runCommand(async (invocation) => (await import('./commands/simulate.ts')).simulate(invocation, flags)),
+  );
 
 await program.parseAsync();

@@ -25,7 +25,8 @@ const Environment = z.object({
     })
     .optional(),
   TONCENTER_NETWORK: z
-    .union([z.enum(['mainnet', 'testnet', 'demo']), z.url({ protocol: /^https?$/ })], {
+    .string()
+    .refine((text) => isNetworkName(text) || z.url({ protocol: /^https?$/ }).safeParse(text).success, {
       error: 'is neither mainnet, testnet, demo nor the base URL of a host',
     })
     .default('mainnet'),
@@ -140,9 +141,13 @@ function defaultRps(network: Network, key: string | undefined): number {
 }
 
 function source(network: string): { network: Network; baseUrl: string | undefined } {
-  if (network === 'mainnet' || network === 'testnet') return { network, baseUrl: HOSTS[network] };
-  if (network === 'demo') return { network, baseUrl: undefined };
-  return { network: 'custom', baseUrl: network.replace(/\/+(api\/v[23]\/*)?$/, '') };
+  if (!isNetworkName(network))
+    return { network: 'custom', baseUrl: network.replace(/\/+(api\/v[23]\/*)?$/, '') };
+  return { network, baseUrl: network === 'demo' ? undefined : HOSTS[network] };
+}
+
+function isNetworkName(text: string): text is 'mainnet' | 'testnet' | 'demo' {
+  return text === 'demo' || Object.hasOwn(HOSTS, text);
 }
 
 /** The key's value is never repeated, wrong or not. */

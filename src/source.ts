@@ -6,7 +6,7 @@ import { readNetwork } from './db/network.ts';
 import { UsageError } from './errors.ts';
 import { formatTime } from './range.ts';
 import { demoNetwork, liveDemoNetwork } from './simulator/demo-network.ts';
-import { startSimulator, type SimulatorOptions } from './simulator/server.ts';
+import type { SimulatorOptions } from './simulator/server.ts';
 
 const HOUR = 3600;
 /** A live demo network begins with this much history, so that there is something to backfill. */
@@ -30,6 +30,8 @@ export async function openSource(config: Config, store: Store, demo: 'still' | '
   if (config.baseUrl !== undefined) return { baseUrl: config.baseUrl, close: () => Promise.resolve() };
   const network = await demoOptions(store, demo);
   const rateLimit = { kind: 'sliding-window', rps: config.rps, graceMs: 100 } as const;
+  // Only here: nobody else needs it.
+  const { startSimulator } = await import('./simulator/server.ts');
   const simulator = await startSimulator({ ...network, rateLimit });
   return { baseUrl: simulator.url, close: () => simulator.close() };
 }

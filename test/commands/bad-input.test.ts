@@ -1,0 +1,215 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/server.ts';
+import { openCli, type Cli } from '../support/cli.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+
+const START = Date.UTC(2026, 4, 1) / 1000;
+const RANGE = ['--from', String(START), '--to', String(START + 300), '--only', 'transactions'];
+/** Nothing listens there. */
+const NOWHERE = '127.0.0.1:1';
+
+let cli: Cli;
+beforeAll(async () => {
+  cli = await openCli();
+});
+afterAll(() => cli.close());
+
+describe('a wrong command line is told in a sentence, exit 2, before anything is started', () => {
+  const backfill = (...rest: string[]) => ['backfill', '--from', '2026-01', '--to', '2026-02', ...rest];
+  test.concurrent.each([
+    ['no command', [], 'Usage: toncenter-etl'],
+    ['an unknown command', ['syncc'], 'Did you mean sync?'],
+    ['an unknown option', ['status', '--jsn'], "unknown option '--jsn'"],
+    ['too many arguments', ['status', 'all'], 'too many arguments'],
+    ['a missing option', ['backfill', '--from', '2026-01'], "required option '--to <time>' not specified"],
+    [
+      '--from after --to',
+      ['backfill', '--from', '2026-02-01', '--to', '2026-01-31T23:59Z'],
+      '--from (2026-02-01T00:00:00Z) must lie before --to (2026-01-31T23:59:00Z)',
+    ],
+    [
+      'a malformed time',
+      ['backfill', '--from', 'last week', '--to', 'now'],
+      '"last week" is not a time: write it like',
+    ],
+    [
+      'a day that no calendar has',
+      ['backfill', '--from', '2026-02-30', '--to', 'now'],
+      'no day of the calendar',
+    ],
+    [
+      'an unknown dataset',
+      backfill('--only', 'blocks,transactoins'),
+      'no dataset "transactoins": did you mean "transactions"?',
+    ],
+    ['no whole number of requests', backfill('--max-requests', '0'), 'must be a whole number above 0'],
+    [
+      'a malformed duration',
+      backfill('--deadline', 'soon'),
+      '"soon" is not a duration: write it like 90s, 5m, 2h or 7d',
+    ],
+    ['no hash', ['why', 'ABC'], '"ABC" is no hash'],
+    ['an option that why has not', ['why', '0'.repeat(64), '--bogus'], 'too many arguments'],
+    ['an unknown dataset to tell of', ['datasets', 'transaction'], 'did you mean "transactions"?'],
+    ['a group of datasets to tell of', ['datasets', 'core'], '"core" names a group of datasets'],
+    ['no statement', ['sql', ' ; -- nothing'], 'there is no statement'],
+    ['two forms at once', ['sql', 'select 1', '--csv', '--json'], '--csv and --json exclude each other'],
+    [
+      'a port that is none',
+      ['simulate', '--port', '99999'],
+      '--port "99999" is not a whole number up to 65535',
+    ],
+    ['an unknown kind of limiter', ['simulate', '--rate-limit', 'window:10'], '"window:10" is not KIND:RPS'],
+    ['a latency without an end', ['simulate', '--latency', '5'], 'is not MIN-MAX in milliseconds'],
+    ['an unknown build', ['simulate', '--build', '1.4'], 'neither 1.2 nor 1.3'],
+    ['an unknown fault', ['simulate', '--fault', 'badGatway=1'], 'did you mean "badGateway"?'],
+    ['a fault that is too probable', ['simulate', '--fault', 'badGateway=2'], 'a probability from 0 to 1'],
+    [
+      'recorded data that are not there',
+      ['simulate', '--corpus', '/nowhere'],
+      'There is no directory /nowhere',
+    ],
+    ['a network without end', ['simulate', '--hours', '1000000'], 'more than 20 million'],
+  ])('%s', async (_, args, sentence) => {
+    const { code, stdout, stderr } = await cli.run(args, { DATABASE_URL: `postgres://${NOWHERE}/x` });
+    expect(stderr).toContain(sentence);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  });
+
+  test('all wrong settings are told at once by name, and no secret with them', async () => {
+    const { code, stderr } = await cli.run(['status'], {
+      TONCENTER_NETWORK: 'mainet',
+      TONCENTER_RPS: 'fast',
+      ETL_FRESHNESS: 'often',
+      ETL_SINCE: 'long ago',
+      ETL_ATTEMPTS: '0',
+      ETL_MIN_FREE: 'plenty',
+      LOG_FORMAT: 'xml',
+      DATABASE_URL: 'mysql://me:secret@host/x',
+    });
+    expect(code).toBe(2);
+    for (const name of [
+      'TONCENTER_NETWORK "mainet" is neither',
+      'TONCENTER_RPS "fast" is not',
+      'ETL_FRESHNESS "often" is wrong',
+      'ETL_SINCE "long ago" is wrong',
+      'ETL_ATTEMPTS "0" is below 1',
+      'ETL_MIN_FREE "plenty" is wrong',
+      'LOG_FORMAT "xml" is not',
+      'DATABASE_URL is not a URL like',
+    ])
+      expect(stderr).toContain(name);
+    expect(stderr).not.toContain('secret');
+  });
+});
+
+describe('what is away is tried again, then exit 75', () => {
+  test.concurrent('the database', async () => {
+    const { code, stderr } = await cli.run(['backfill', ...RANGE], {
+      DATABASE_URL: `postgres://me:secret@${NOWHERE}/x`,
+      ETL_ATTEMPTS: '2',
+    });
+    expect(stderr).toContain('the database is away');
+    expect(stderr).toContain('DATABASE_URL');
+    expect(stderr).not.toContain('secret');
+    expect(code).toBe(75);
+  });
+
+  test.concurrent('the API', async () => {
+    const store = await openTestStore();
+    const { code, stderr } = await cli.run(['backfill', ...RANGE], {
+      DATABASE_URL: store.url,
+      TONCENTER_NETWORK: `http://${NOWHERE}`,
+      ETL_ATTEMPTS: '2',
+    });
+    await store.close();
+    expect(stderr).toContain('trying again');
+    expect(stderr).toContain('error: GET /api/v3/masterchainInfo');
+    expect(code).toBe(75);
+  });
+});
+
+describe('a crawl refuses', () => {
+  let store: TestStore;
+  let simulator: Simulator | undefined;
+
+  beforeAll(async () => {
+    store = await openTestStore();
+  });
+  afterEach(async () => {
+    await simulator?.close();
+  });
+  afterAll(() => store.close());
+
+  async function backfill(options: SimulatorOptions, settings: Record<string, string> = {}) {
+    simulator = await startSimulator({ start: START, duration: 900, load: 2, accounts: 100, ...options });
+    return cli.run(['backfill', ...RANGE], {
+      DATABASE_URL: store.url,
+      TONCENTER_NETWORK: simulator.url,
+      TONCENTER_RPS: '100',
+      ETL_ATTEMPTS: '2',
+      ...settings,
+    });
+  }
+
+  async function stored(): Promise<{ covered: number; rows: number; network: number }> {
+    const [row] = await store.database.rows(
+      sql`select (select count(*) from etl.coverage)::int as covered,
+        (select count(*) from ton.transactions)::int as rows,
+        (select count(*) from etl.settings where name = 'network')::int as network`,
+      z.object({ covered: z.number(), rows: z.number(), network: z.number() }),
+    );
+    return row ?? { covered: -1, rows: -1, network: -1 };
+  }
+
+  test.each([
+    ['an unknown key', { other: 'simulated' }, 401],
+    ['a key of another network', { 'the-key-itself': 'testnet' }, 403],
+  ])('%s: exit 2, with the settings to look at', async (_, keys, status) => {
+    const { code, stdout, stderr } = await backfill({ keys }, { TONCENTER_API_KEY: 'the-key-itself' });
+    expect(stderr).toContain(`was answered ${status}`);
+    expect(stderr).toMatch(/hint: Check.*TONCENTER_API_KEY.*127\.0\.0\.1.*TONCENTER_NETWORK/);
+    expect(stdout + stderr).not.toContain('the-key-itself');
+    expect(code).toBe(2);
+    expect(await stored()).toEqual({ covered: 0, rows: 0, network: 0 });
+  });
+
+  test.each([
+    ['HTML with a 200', '<html><body>Sign in to the Wi-Fi</body></html>', 'an HTML page'],
+    ['JSON that was cut', '{"transactions":[{"account":"0:AB', 'broken JSON'],
+    ['JSON of another shape', '{"result":[]}', 'transactions'],
+    ['a list that is none', '{"transactions":{"0":{}}}', 'transactions'],
+  ])(
+    '%s: tried again, then told with endpoint and reason, exit 75, nothing committed',
+    async (_, body, reason) => {
+      const { code, stderr } = await backfill({
+        after: ({ path }, answer) => (path === '/api/v3/transactions' ? { ...answer, body } : answer),
+      });
+      expect(stderr).toContain('error: GET /api/v3/transactions: the answer is not the endpoint');
+      expect(stderr).toContain(reason);
+      expect(code).toBe(75);
+      expect(simulator?.stats.byPath.get('/api/v3/transactions')).toBeGreaterThanOrEqual(2);
+      expect(await stored()).toMatchObject({ covered: 0, rows: 0 });
+    },
+  );
+
+  test('a database that holds another network: exit 2', async () => {
+    const { code, stderr } = await backfill({ globalId: -239 });
+    expect(stderr).toContain(
+      'the database holds network -777, the API serves mainnet: one database holds one network',
+    );
+    expect(stderr).toMatch(/hint: Set DATABASE_URL .*TONCENTER_NETWORK/);
+    expect(code).toBe(2);
+  });
+});
+
+test('a database with a newer schema is refused by every command: exit 2', async () => {
+  const store = await openTestStore();
+  await store.database.run(sql`insert into etl.migrations (hash, created_at) values ('of the future', 9e12)`);
+  const { code, stdout, stderr } = await cli.run(['status'], { DATABASE_URL: store.url });
+  await store.close();
+  expect(stderr).toContain('a schema that this version of toncenter-etl does not know');
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+});

@@ -1,0 +1,85 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { compile } from './compile.ts';
+
+export interface CliResult {
+  /** Null where a signal ended it. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunningCli {
+  readonly child: ChildProcess;
+  readonly ended: Promise<CliResult>;
+  /** Resolves when stdout and stderr together have held the text. */
+  sees(part: string): Promise<void>;
+}
+
+type Settings = Readonly<Record<string, string>>;
+
+/** The program as its users have it: compiled, in processes of its own, with no setting but those that are given. */
+export interface Cli {
+  start(args: readonly string[], settings?: Settings, input?: string): RunningCli;
+  run(args: readonly string[], settings?: Settings, input?: string): Promise<CliResult>;
+  close(): Promise<void>;
+}
+
+/** A run that takes longer is killed, so that no test hangs. */
+const LONGEST_MS = 25_000;
+
+export async function openCli(): Promise<Cli> {
+  const jobs = (await readdir(join(import.meta.dirname, '../../jobs'))).filter((name) =>
+    name.endsWith('.ts'),
+  );
+  const program = await compile(jobs.map((name) => join('jobs', name)));
+  // No .env lies here.
+  const cwd = await mkdtemp(join(tmpdir(), 'toncenter-etl-cwd-'));
+  const start: Cli['start'] = (args, settings = {}, input = '') =>
+    follow(
+      spawn(process.execPath, [join(program, 'src', 'cli.js'), ...args], {
+        cwd,
+        env: { PATH: process.env['PATH'], HOME: cwd, LOG_FORMAT: 'json', LOG_LEVEL: 'warn', ...settings },
+      }),
+      input,
+    );
+  return {
+    start,
+    run: (...given) => start(...given).ended,
+    close: async () => {
+      await Promise.all([program, cwd].map((path) => rm(path, { recursive: true, force: true })));
+    },
+  };
+}
+
+function follow(child: ReturnType<typeof spawn>, input: string): RunningCli {
+  const { stdout, stderr, stdin } = child;
+  if (stdout === null || stderr === null || stdin === null) throw new Error('pipes are missing');
+  const timer = setTimeout(() => child.kill('SIGKILL'), LONGEST_MS);
+  const code = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  let seen = '';
+  const look = (chunk: Buffer) => (seen += chunk.toString());
+  stdout.on('data', look);
+  stderr.on('data', look);
+  // Whoever ends before it has read its input closes the pipe.
+  stdin.on('error', () => undefined);
+  stdin.end(input);
+  const ended = Promise.all([code, text(stdout), text(stderr)]).then(([exit, out, error]) => {
+    clearTimeout(timer);
+    return { code: exit, stdout: out, stderr: error };
+  });
+  return {
+    child,
+    ended,
+    sees: async (part) => {
+      while (!seen.includes(part)) {
+        if (child.exitCode !== null || child.signalCode !== null)
+          throw new Error(`ended without "${part}":\n${seen}`);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
+  };
+}
