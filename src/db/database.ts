@@ -1,8 +1,10 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { SQL } from 'drizzle-orm';
+import { PgDialect } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 import type { ZodType } from 'zod';
 import { WrongDatabaseError } from '../errors.ts';
+import { copyIn } from './copy-in.ts';
 import { translate } from './translate.ts';
 
 /** Postgres 14 brought multiranges, on which coverage rests. */
@@ -14,12 +16,16 @@ const OLDEST_SERVER = 140_000;
  */
 const BEGIN = `begin; set local idle_in_transaction_session_timeout = '5s'; set local lock_timeout = '10s'`;
 
+const dialect = new PgDialect();
+
 /** What statements run on: the pool (each in its own transaction) or one transaction. */
 export interface Session {
   /** Runs a statement and parses each row that it returns. */
   rows<T>(query: SQL, row: ZodType<T>): Promise<T[]>;
   /** Runs a statement; the number of rows that it touched. */
   run(query: SQL): Promise<number>;
+  /** Runs statements without parameters, of which one is a `copy … from stdin` that takes the data. */
+  copyIn(statements: SQL, data: string): Promise<void>;
 }
 
 export interface Database extends Session {
@@ -99,12 +105,15 @@ function assemble(pool: pg.Pool, url: string, version: number): Database {
   return {
     label: labelOf(url),
     version,
-    ...sessionOn(drizzle(pool)),
+    ...sessionOn(drizzle(pool), (task) => withClient(pool, task)),
     transaction: (work) => withClient(pool, (client) => inTransaction(client, work)),
     connection: (work) =>
       withClient(pool, (client) => {
         const orm = drizzle(client);
-        return work(sessionOn(orm), orm);
+        return work(
+          sessionOn(orm, (task) => task(client)),
+          orm,
+        );
       }),
     script: (text) =>
       withClient(pool, async (client) => {
@@ -115,7 +124,11 @@ function assemble(pool: pg.Pool, url: string, version: number): Database {
   };
 }
 
-function sessionOn(orm: NodePgDatabase): Session {
+/** `withOne` runs a task on one connection: the session's own, or any of the pool. */
+function sessionOn(
+  orm: NodePgDatabase,
+  withOne: (task: (client: pg.PoolClient) => Promise<void>) => Promise<void>,
+): Session {
   const execute = (query: SQL) =>
     orm.execute(query).catch((error: unknown) => {
       throw translate(error);
@@ -123,6 +136,12 @@ function sessionOn(orm: NodePgDatabase): Session {
   return {
     rows: async (query, row) => (await execute(query)).rows.map((raw) => row.parse(raw)),
     run: async (query) => (await execute(query)).rowCount ?? 0,
+    copyIn: (statements, data) =>
+      withOne((client) =>
+        copyIn(client, dialect.sqlToQuery(statements).sql, Buffer.from(data)).catch((error: unknown) => {
+          throw translate(error);
+        }),
+      ),
   };
 }
 
@@ -176,7 +195,7 @@ const ignore = () => undefined;
 async function inTransaction<T>(client: pg.PoolClient, work: (session: Session) => Promise<T>): Promise<T> {
   await client.query(BEGIN);
   try {
-    const result = await work(sessionOn(drizzle(client)));
+    const result = await work(sessionOn(drizzle(client), (task) => task(client)));
     await client.query('commit');
     return result;
   } catch (error) {

@@ -1,11 +1,11 @@
 import { getTableColumns, is, sql, type SQL } from 'drizzle-orm';
 import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
-import { stringify } from 'lossless-json';
 import { z } from 'zod';
 import type { Session } from './database.ts';
 import { leaveReceipt, receiptColumns } from './receipts.ts';
 import { factsOf, type TableFacts } from './schema/describe.ts';
 import { identifiers } from './sql.ts';
+import { fillStage, stageOf, type Stage } from './stage.ts';
 import { isCurrent, makeWay } from './supersede.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -16,6 +16,7 @@ export interface Target {
   readonly columns: readonly string[];
   readonly facts: TableFacts;
   readonly into: SQL;
+  readonly stage: Stage;
   readonly onConflict: SQL;
   /** Instead of `onConflict` where what the source says now counts more than what is stored. */
   readonly onConflictMend: SQL;
@@ -26,8 +27,7 @@ const Written = z.object({ rows: z.coerce.number() });
 const targets = new WeakMap<object, Target>();
 
 /**
- * Inserts rows of one table with one parameter, whatever their number: Postgres unpacks the JSON by itself
- * (`json_populate_recordset`), which costs the client a tenth of a parameter for each value. Rows are sorted by key, so
+ * Inserts rows of one table, whatever their number, by way of a temporary table (`stage.ts`). They are sorted by key, so
  * that two transactions with common rows wait for each other instead of deadlocking; of rows with the same key the
  * first counts, its gaps filled from the others. With `mend` values of stored rows that cannot change are replaced too:
  * the rows are read again because something is wrong with those stored. Rows that are new to a stream table leave a
@@ -44,11 +44,11 @@ export async function insertRows(
   const target = targetOf(table);
   const unique = [...distinct(target.facts, rows)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
   const names = identifiers(target.columns);
-  const json = toJson(unique);
-  await makeWay(session, target, json);
+  await fillStage(session, target.stage, unique);
+  await makeWay(session, target);
   const insert = sql`
     insert into ${target.into} as t (${names})
-    select ${names} from json_populate_recordset(null::${target.into}, ${json}::json) n
+    select ${names} from ${target.stage.name} n
     where ${isCurrent(target)}
     ${mend ? target.onConflictMend : target.onConflict}`;
   if (!target.facts.partitioned) return session.run(insert);
@@ -98,15 +98,6 @@ function compare(a: unknown, b: unknown): number {
   return x.length - y.length || (x < y ? -1 : x > y ? 1 : 0);
 }
 
-/** JSON.stringify refuses what a JavaScript number cannot hold; such pages are rare and take the slower way. */
-function toJson(rows: readonly Row[]): string {
-  try {
-    return JSON.stringify(rows);
-  } catch {
-    return stringify(rows) ?? '[]';
-  }
-}
-
 /** Throws a TypeError for anything but a described Drizzle table. */
 export function targetOf(table: object): Target {
   const known = targets.get(table);
@@ -115,11 +106,10 @@ export function targetOf(table: object): Target {
   const { name, schema } = getTableConfig(table);
   const into = sql`${sql.identifier(schema ?? 'public')}.${sql.identifier(name)}`;
   const facts = factsOf(table);
-  const columns = Object.values(getTableColumns(table))
-    .filter(isWritten)
-    .map((column) => column.name);
+  const written = Object.values(getTableColumns(table)).filter(isWritten);
+  const columns = written.map((column) => column.name);
   const target = {
-    ...{ name, columns, facts, into },
+    ...{ name, columns, facts, into, stage: stageOf({ name, into, columns: written }) },
     onConflict: onConflict(facts, columns),
     onConflictMend: onConflictMend(facts, columns),
   };
@@ -127,7 +117,7 @@ export function targetOf(table: object): Target {
   return target;
 }
 
-/** Generated columns cannot be written; those with a default would become null, for JSON lacks them. */
+/** Generated columns cannot be written; those with a default would become null, for rows lack them. */
 function isWritten(column: PgColumn): boolean {
   return column.generated === undefined && column.generatedIdentity === undefined && !column.hasDefault;
 }

@@ -6,13 +6,13 @@ import { leaveReceipt, receiptColumns } from './receipts.ts';
 /** The older copy lies at most this long before the newer one: it keeps the search within few partitions. */
 const WITHIN = '30 days';
 
-/** Deletes the stored rows that new ones (as JSON text) replace under another key. */
-export async function makeWay(session: Session, target: Target, json: string): Promise<void> {
-  const { facts, into } = target;
+/** Deletes the stored rows that those on the stage replace under another key. */
+export async function makeWay(session: Session, target: Target): Promise<void> {
+  const { facts, into, stage } = target;
   if (facts.supersedes === undefined) return;
   await session.run(sql`
     with gone as (
-      delete from ${into} t using json_populate_recordset(null::${into}, ${json}::json) n
+      delete from ${into} t using ${stage.name} n
       where ${same(facts.supersedes)} and t.utime < n.utime and t.utime >= n.utime - ${WITHIN}::interval
       returning ${receiptColumns(target, sql`t`)})
     ${leaveReceipt(target, sql`gone`, 'removed')}`);
