@@ -8,7 +8,7 @@ import { forward } from '../src/paginators/forward.ts';
 import { actionRows } from '../src/rows/action.ts';
 
 const position = z
-  .looseObject({
+  .object({
     trace_end_utime: requiredSeconds,
     trace_end_lt: z.string().catch('0'),
     trace_id: z.string(),

@@ -9,7 +9,7 @@ import { blockRows } from '../src/rows/block.ts';
 import { joinedUntil } from '../src/rows/joined-until.ts';
 
 const position = z
-  .looseObject({
+  .object({
     workchain: z.number(),
     shard: z.string(),
     seqno: z.number(),

@@ -10,7 +10,7 @@ import { forward } from '../src/paginators/forward.ts';
 import { traceRows } from '../src/rows/trace.ts';
 
 const position = z
-  .looseObject({ end_utime: requiredSeconds, end_lt: z.string().catch('0'), trace_id: z.string() })
+  .object({ end_utime: requiredSeconds, end_lt: z.string().catch('0'), trace_id: z.string() })
   .transform((raw) => ({ utime: raw.end_utime, lt: raw.end_lt, id: raw.trace_id }));
 
 export default defineJob({

@@ -8,7 +8,7 @@ import { forward } from '../src/paginators/forward.ts';
 import { transactionRows } from '../src/rows/transaction.ts';
 
 const position = z
-  .looseObject({ now: requiredSeconds, lt: z.string().catch('0'), hash: z.string() })
+  .object({ now: requiredSeconds, lt: z.string().catch('0'), hash: z.string() })
   .transform((raw) => ({ utime: raw.now, lt: raw.lt, id: raw.hash }));
 
 export default defineJob({

@@ -7,7 +7,7 @@ import { window } from '../src/paginators/window.ts';
 import { complaintRows } from '../src/rows/validator-complaint.ts';
 
 const position = z
-  .looseObject({ created_at: requiredSeconds, election_id: z.number(), complaint_hash: z.string() })
+  .object({ created_at: requiredSeconds, election_id: z.number(), complaint_hash: z.string() })
   .transform((raw) => ({ utime: raw.created_at, lt: '0', id: `${raw.election_id}/${raw.complaint_hash}` }));
 
 export default defineJob({

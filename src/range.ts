@@ -70,9 +70,18 @@ export function parseRange(from: string, to: string, now: number): Range {
   return range;
 }
 
+/** The rows of a page share a few hundred seconds: each is printed once. */
+const printed = new Map<number, string>();
+const MOST_PRINTED = 10_000;
+
 /** ISO 8601 in UTC to the second, as the database takes it and people read it. */
 export function formatTime(time: number): string {
-  return new Date(time * 1000).toISOString().replace('.000Z', 'Z');
+  const known = printed.get(time);
+  if (known !== undefined) return known;
+  const text = new Date(time * 1000).toISOString().replace('.000Z', 'Z');
+  if (printed.size === MOST_PRINTED) printed.clear();
+  printed.set(time, text);
+  return text;
 }
 
 /** `2026-11-01T00:00:00Z .. 2026-11-02T00:00:00Z` */

@@ -21,7 +21,7 @@ const LONE_SURROGATE = /\p{Surrogate}/gu;
  */
 export function parseJson(text: string): unknown {
   const value = read(text);
-  return DOUBTFUL_ESCAPE.test(text) ? cleaned(value) : value;
+  return text.includes('\\u') && DOUBTFUL_ESCAPE.test(text) ? cleaned(value) : value;
 }
 
 function read(text: string): unknown {
