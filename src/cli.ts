@@ -7,6 +7,7 @@ import type { simulate } from './commands/simulate.ts';
 import type { sql } from './commands/sql.ts';
 import type { status } from './commands/status.ts';
 import type { sync } from './commands/sync.ts';
+import type { watchAdd, watchList } from './commands/watch.ts';
 import type { why } from './commands/why.ts';
 import { EXIT } from './errors.ts';
 import { version } from './package.ts';
@@ -47,6 +48,7 @@ program
   .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
   .option('--max-requests <n>', 'stop after so many requests (exit 3, progress kept)', wholeNumber)
   .option('--deadline <duration>', 'stop after so long, e.g. 2h (exit 3, progress kept)')
+  .option('--again', 'read a second time what has matured since its first reading')
   .option('--dry-run', 'print what would be read, and stop')
   .addHelpText(
     'after',
@@ -121,6 +123,43 @@ program
   )
   .action((hash: string, flags: Parameters<typeof why>[2]) =>
     runCommand(async (invocation) => (await import('./commands/why.ts')).why(invocation, hash, flags)),
+  );
+
+const watch = program
+  .command('watch')
+  .description('the accounts and pools that are read by name')
+  .addHelpText(
+    'after',
+    examples('toncenter-etl watch add EQC… --note "our validator’s pool"', 'toncenter-etl watch list'),
+  );
+
+watch
+  .command('add')
+  .description('in any form: raw, base64 or base64url')
+  .argument('<address>')
+  .option('--note <text>', 'why, for whoever reads the list')
+  // A raw address in the masterchain begins with a dash.
+  .allowUnknownOption()
+  .action((address: string, flags: Parameters<typeof watchAdd>[2]) =>
+    runCommand(async (invocation) =>
+      (await import('./commands/watch.ts')).watchAdd(invocation, address, flags),
+    ),
+  );
+
+watch
+  .command('remove')
+  .description('what was read for it stays')
+  .argument('<address>')
+  .allowUnknownOption()
+  .action((address: string) =>
+    runCommand(async (invocation) => (await import('./commands/watch.ts')).watchRemove(invocation, address)),
+  );
+
+watch
+  .command('list')
+  .option('--json', 'for programs')
+  .action((flags: Parameters<typeof watchList>[1]) =>
+    runCommand(async (invocation) => (await import('./commands/watch.ts')).watchList(invocation, flags)),
   );
 
 program

@@ -19,6 +19,7 @@ interface BackfillFlags {
   readonly only?: readonly string[];
   readonly maxRequests?: number;
   readonly deadline?: string;
+  readonly again?: boolean;
   readonly dryRun?: boolean;
 }
 
@@ -74,9 +75,10 @@ async function runOn(errand: Errand, flags: BackfillFlags): Promise<ExitCode> {
       config.watermarkDelay,
       stop.leaving,
     );
-    const run = { ...errand, crawl, reach };
+    const run = { ...errand, crawl, reach, again: flags.again ?? false };
     await announce(run);
-    if (flags.dryRun === true || reach.range === undefined) return EXIT.done;
+    if (flags.dryRun === true) return EXIT.done;
+    if (reach.range === undefined) return EXIT.incomplete;
     display.progress = await openProgress(run, reach.range);
     return await carryOut(run, reach.range, display.progress);
   } finally {
@@ -87,6 +89,8 @@ async function runOn(errand: Errand, flags: BackfillFlags): Promise<ExitCode> {
 interface Run extends Errand {
   readonly crawl: Crawl;
   readonly reach: Reach;
+  /** True: a second reading of what has matured. */
+  readonly again: boolean;
 }
 
 function withDeadline(stop: Stop, ms: number | undefined): Stop {
@@ -113,8 +117,8 @@ function noteOn({ range }: Reach, wanted: Range, { chain }: Crawl): string | und
   return parts.length === 0 ? undefined : `cut: ${parts.join('; ')}`;
 }
 
-async function openProgress({ crawl, datasets }: Run, range: Range): Promise<Progress> {
-  const missing = await missingOf(crawl.context, datasets, range);
+async function openProgress({ crawl, datasets, reach }: Run, range: Range): Promise<Progress> {
+  const missing = await missingOf(crawl.context, datasets, range, reach.watermark);
   return createProgress({
     seconds: [...missing.values()].reduce((sum, ranges) => sum + lengthOf(ranges), 0),
     terminal: process.stdout.isTTY,
@@ -125,14 +129,14 @@ async function openProgress({ crawl, datasets }: Run, range: Range): Promise<Pro
 }
 
 async function carryOut(run: Run, range: Range, progress: Progress): Promise<ExitCode> {
-  const { crawl, datasets, reach, stop } = run;
+  const { crawl, datasets, reach, stop, again } = run;
   let missing: ReadonlyMap<string, readonly Range[]>;
   try {
-    missing = await crawlRange({ ...crawl, datasets, reach, workers: WORKERS, stop });
+    missing = await crawlRange({ ...crawl, datasets, reach, workers: WORKERS, stop, again });
   } catch (error) {
     if (!(error instanceof IncompleteError)) throw error;
     tell(error);
-    missing = await missingOf(crawl.context, datasets, range);
+    missing = await missingOf(crawl.context, datasets, range, reach.watermark);
   } finally {
     progress.end();
   }

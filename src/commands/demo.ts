@@ -75,7 +75,7 @@ async function crawlAll(
       wanted: range,
     });
     const before = context.api.stats.requests;
-    const missing = [...(await missingOf(context, datasets, range)).values()];
+    const missing = [...(await missingOf(context, datasets, range, reach.watermark)).values()];
     const seconds = missing.reduce((sum, ranges) => sum + lengthOf(ranges), 0);
     if (seconds === 0) return 0;
     display.progress = createProgress({

@@ -6,8 +6,8 @@ import type { Stop } from '../stop.ts';
 import type { ChainInfo } from './chain-info.ts';
 import { runCrew } from './crew.ts';
 import type { CrawlContext } from './crawler.ts';
-import type { Planner } from './planner.ts';
-import { firstReadings, secondReadings, streamsOf } from './streams.ts';
+import type { Planner, Want } from './planner.ts';
+import { firstReadings, readable, secondReadings, streamsOf } from './streams.ts';
 import { createWatermarkReader } from './watermark.ts';
 
 /** Beyond this age of its end, the index has held a range for so long that no block of it can still appear. */
@@ -70,25 +70,32 @@ export interface BackfillOptions {
 export async function backfill(options: BackfillOptions): Promise<ReadonlyMap<string, readonly Range[]>> {
   const { range, watermark } = options.reach;
   if (range === undefined) return new Map();
-  const { database } = options.context;
-  const wants = await firstReadings(database, options.datasets, range, watermark, 'backfill');
-  if (options.again === true)
-    wants.push(...(await secondReadings(database, options.datasets, range, watermark)));
-  await runCrew({ ...options, endless: false, take: () => options.planner.take(wants) });
-  return missingOf(options.context, options.datasets, range);
+  // Looked up for each lease, because the pools of one dataset are found in what another has brought.
+  const take = async () => options.planner.take(await wantsOf(options, range));
+  await runCrew({ ...options, endless: false, take });
+  return missingOf(options.context, options.datasets, range, watermark);
 }
 
-/** Ranges of each dataset that are not covered, also those that were set aside. */
+async function wantsOf({ context, datasets, reach, again }: BackfillOptions, range: Range): Promise<Want[]> {
+  const first = await firstReadings(context.database, datasets, range, reach.watermark, 'backfill');
+  if (again !== true) return first;
+  return [...first, ...(await secondReadings(context.database, datasets, range, reach.watermark))];
+}
+
+/** Ranges of each dataset that could be read and are not covered, also those that were set aside. */
 export async function missingOf(
   { database }: Pick<CrawlContext, 'database'>,
   datasets: readonly Dataset[],
   range: Range,
+  watermark: number,
 ): Promise<ReadonlyMap<string, readonly Range[]>> {
   const missing = new Map<string, readonly Range[]>();
   for (const dataset of datasets) {
+    const part = readable(dataset, range, watermark);
+    if (part === undefined) continue;
     const ranges: Range[] = [];
     for (const stream of await streamsOf(database, dataset))
-      ranges.push(...(await readMissing(database, stream, [range])));
+      ranges.push(...(await readMissing(database, stream, [part])));
     if (ranges.length > 0) missing.set(dataset.name, ranges);
   }
   return missing;

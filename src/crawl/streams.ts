@@ -3,7 +3,7 @@ import { readDue, type Stream } from '../db/coverage.ts';
 import type { Database, Session } from '../db/database.ts';
 import { readPools } from '../db/pools.ts';
 import type { Priority } from '../priority.ts';
-import type { Range } from '../range.ts';
+import { intersect, type Range } from '../range.ts';
 import { zonesOf, type Want } from './planner.ts';
 
 /** The first reading of a dataset that is read as a whole. */
@@ -18,6 +18,11 @@ export async function streamsOf(session: Session, dataset: Dataset): Promise<Str
   return (await readPools(session)).map((scope) => ({ ...streamOf(dataset), scope }));
 }
 
+/** The part of a range that a dataset can be asked for: some sources lag behind the chain's. */
+export function readable(dataset: Dataset, range: Range, watermark: number): Range | undefined {
+  return intersect(range, { from: -Infinity, to: watermark - (dataset.job.delay ?? 0) });
+}
+
 /** What is wanted of the datasets between two seconds, for the first time. */
 export async function firstReadings(
   database: Database,
@@ -28,7 +33,9 @@ export async function firstReadings(
 ): Promise<Want[]> {
   const wants: Want[] = [];
   for (const dataset of datasets) {
-    const zones = zonesOf(range, watermark).map((zone) => [zone]);
+    const part = readable(dataset, range, watermark);
+    if (part === undefined) continue;
+    const zones = zonesOf(part, watermark).map((zone) => [zone]);
     const { maturity, exchange } = dataset.job;
     const mature = exchange && maturity !== undefined ? { matureBefore: watermark - maturity } : {};
     for (const stream of await streamsOf(database, dataset))

@@ -1,0 +1,72 @@
+import { formatAddress, parseAddress } from '../address.ts';
+import { openStore, type Store } from '../app.ts';
+import { readNetwork } from '../db/network.ts';
+import { addWatch, readWatched, removeWatch } from '../db/watch.ts';
+import { EXIT, UsageError, type ExitCode } from '../errors.ts';
+import { formatTime } from '../range.ts';
+import type { Invocation } from './command.ts';
+import { formatTable } from './table.ts';
+
+const MAINNET = -239;
+
+/** `watch add ADDRESS [--note …]`: the account is read by the datasets that answer for one account at a time. */
+export function watchAdd(
+  invocation: Invocation,
+  text: string,
+  { note = '' }: { note?: string },
+): Promise<ExitCode> {
+  return withStore(invocation, async (store, testnet) => {
+    const address = parseAddress(text, { testnet });
+    await addWatch(store.database, address, note);
+    console.log(`watching  ${address} (${formatAddress(address, { testnet })})`);
+  });
+}
+
+/** `watch remove ADDRESS`: what was read for it stays. */
+export function watchRemove(invocation: Invocation, text: string): Promise<ExitCode> {
+  return withStore(invocation, async (store, testnet) => {
+    const address = parseAddress(text, { testnet });
+    if (await removeWatch(store.database, address)) {
+      console.log(`removed   ${address}; what was read for it stays`);
+      return;
+    }
+    throw new UsageError(`${address} is not on the watch list`, { hint: '`watch list` shows who is.' });
+  });
+}
+
+/** `watch list` */
+export function watchList(invocation: Invocation, { json = false }: { json?: boolean }): Promise<ExitCode> {
+  return withStore(invocation, async (store, testnet) => {
+    const watched = await readWatched(store.database);
+    if (json) {
+      console.log(JSON.stringify(watched, null, 2));
+      return;
+    }
+    const rows = watched.map(({ address, note, addedAt }) => [
+      address,
+      formatAddress(address, { testnet }),
+      formatTime(addedAt),
+      note,
+    ]);
+    console.log(
+      rows.length === 0
+        ? 'nobody is watched'
+        : formatTable(['address', 'friendly', 'since (UTC)', 'note'], rows),
+    );
+  });
+}
+
+/** The network decides which friendly forms are right: the database's own, or before the first crawl the setting's. */
+async function withStore(
+  { config, logger }: Invocation,
+  work: (store: Store, testnet: boolean) => Promise<void>,
+): Promise<ExitCode> {
+  const store = await openStore(config, logger, 'toncenter-etl watch');
+  try {
+    const network = await readNetwork(store.database);
+    await work(store, network === undefined ? config.network !== 'mainnet' : network !== MAINNET);
+    return EXIT.done;
+  } finally {
+    await store.close();
+  }
+}
