@@ -1,0 +1,175 @@
+import { getTableColumns } from 'drizzle-orm';
+import { describe, expect, it } from 'vitest';
+import job from '../../jobs/actions.ts';
+import { actionTypes } from '../../src/api/schemas/action-types.ts';
+import { actionMember, documentedMembers, type ActionColumn } from '../../src/db/schema/action-members.ts';
+import { action_accounts, action_transactions, actions } from '../../src/db/schema/actions.ts';
+import type { Rows } from '../../src/job.ts';
+import { rebuildAction } from '../support/rebuild-streams.ts';
+import { comparable } from '../support/same-record.ts';
+import { detailsSchema, detailsSchemas, sampleDetails } from '../support/sample-details.ts';
+import { sampleTransaction } from '../support/sample-records.ts';
+import { sampleAction } from '../support/sample-streams.ts';
+import { hasOpenapi } from '../support/shared-data.ts';
+import { asTextRow } from '../support/text-row.ts';
+
+type Json = Record<string, unknown>;
+
+const tables = { actions, action_accounts, action_transactions };
+const COLUMNS: readonly ActionColumn[] = ['source', 'destination', 'asset', 'amount'];
+
+function rowsOf(record: unknown): Rows {
+  const { accepted, rejected } = job.read([record]);
+  expect(rejected).toEqual([]);
+  return accepted[0]!.rows;
+}
+
+function actionRow(changes: Json): Json {
+  return rowsOf(sampleAction(changes))['actions']![0] as Json;
+}
+
+function expectUnchanged(record: Json): void {
+  const rows = rowsOf(record);
+  const rebuilt = rebuildAction(
+    asTextRow(actions, rows['actions']![0]!),
+    rows['action_accounts']!.map((row) => asTextRow(action_accounts, row)).reverse(),
+    rows['action_transactions']!.map((row) => asTextRow(action_transactions, row)).reverse(),
+  );
+  expect(comparable('actions', rebuilt)).toEqual(comparable('actions', record));
+}
+
+describe('jobs/actions', () => {
+  it('rebuilds an action with every documented member from its rows', () => {
+    expectUnchanged(sampleAction());
+    expectUnchanged(sampleAction({ success: false }));
+    expectUnchanged(sampleAction({ transactions_full: [sampleTransaction()] }));
+  });
+
+  it('fills every column of its tables but the time of loading', () => {
+    const rows = rowsOf(sampleAction());
+    for (const [name, table] of Object.entries(tables)) {
+      const filled = Object.keys(rows[name]![0]!).sort();
+      expect([...filled, 'loaded_at'].sort()).toEqual(Object.keys(getTableColumns(table)).sort());
+    }
+  });
+
+  it('keeps lists that are empty apart from lists that were not sent', () => {
+    expectUnchanged(sampleAction({ accounts: [], transactions: [] }));
+    expectUnchanged(sampleAction({ accounts: null, transactions: null }));
+    expect(actionRow({ accounts: [], transactions: null })).toMatchObject({ account_count: 0 });
+  });
+
+  it('keeps what the source says of a type that it has no shape for', () => {
+    const details = { error: "unsupported action type: 'new'" };
+    const record = sampleAction({ type: 'new', details, raw_action: { anything: [1, null] } });
+    expectUnchanged(record);
+    expect(job.read([record]).accepted[0]!.extra).toEqual({});
+    expect(actionRow({ type: 'constructor', details: null })).toMatchObject({ source: null, amount: null });
+  });
+
+  it('takes source, destination, asset and amount from where each type has them', () => {
+    const swap = {
+      dex: 'x',
+      sender: '0:A',
+      asset_in: '0:B',
+      asset_out: '0:C',
+      dex_incoming_transfer: { asset: '0:B', source: '0:A', destination: '0:D', amount: '5' },
+    };
+    const cases: [string, Json, Json][] = [
+      [
+        'ton_transfer',
+        { source: '0:A', destination: '0:B', value: '7' },
+        { source: '0:A', destination: '0:B', asset: null, amount: '7' },
+      ],
+      ['jetton_swap', swap, { source: '0:A', destination: null, asset: '0:B', amount: '5' }],
+      [
+        'nft_purchase',
+        { nft_item: '0:N', old_owner: '0:O', new_owner: '0:P', price: '9' },
+        { source: '0:O', destination: '0:P', asset: '0:N', amount: '9' },
+      ],
+      [
+        'stake_deposit',
+        { stake_holder: '0:A', pool: '0:P', amount: 12 },
+        { source: '0:A', destination: '0:P', asset: null, amount: '12' },
+      ],
+      [
+        'evaa_supply',
+        { source: '0:A', recipient: '0:R', asset: '0:J', amount: 2n ** 60n },
+        { destination: '0:R', asset: '0:J', amount: '1152921504606846976' },
+      ],
+      [
+        'brand_new',
+        { source: '0:A', destination: '0:B', asset: '0:C', amount: '1.5' },
+        { source: '0:A', destination: '0:B', asset: '0:C', amount: null },
+      ],
+    ];
+    for (const [type, details, columns] of cases) expect(actionRow({ type, details })).toMatchObject(columns);
+  });
+
+  it('keeps members that nobody documented', () => {
+    const record = sampleAction({ newborn: { a: null } });
+    expectUnchanged(record);
+    expect(rowsOf(record)['actions']).toMatchObject([{ extra: { newborn: { a: null } } }]);
+  });
+
+  it('rejects an action that nothing names, with the path', () => {
+    for (const name of ['trace_id', 'action_id', 'trace_end_utime', 'type', 'start_lt']) {
+      expect(job.read([sampleAction({ [name]: null })]).rejected).toMatchObject([{ path: name }]);
+    }
+  });
+
+  it('tells the position of an action by the end of its trace', () => {
+    const record = sampleAction({
+      trace_end_utime: 1_760_000_009,
+      trace_end_lt: '7',
+      trace_id: 't',
+      action_id: 'a',
+    });
+    expect(job.read([record]).positions).toEqual([{ utime: 1_760_000_009, lt: '7', id: 't/a' }]);
+  });
+
+  it('asks for types by name, each once', () => {
+    expect(job.params['supported_action_types']).toBe(actionTypes);
+    expect(new Set(actionTypes).size).toBe(actionTypes.length);
+    expect(actionTypes.filter((type) => !/^[a-z0-9_]+$/.test(type))).toEqual([]);
+  });
+
+  it('says in the comment of a column where each type has its value', () => {
+    expect(documentedMembers('amount')).toContain('; of jetton_swap details.dex_incoming_transfer.amount');
+    expect(documentedMembers('source')).toMatch(/^details\.source; of .*jetton_burn, .*details\.owner/);
+  });
+});
+
+describe.skipIf(!hasOpenapi)('the details of actions', () => {
+  it.each(hasOpenapi ? detailsSchemas() : [])('of %s are kept whole', (name, schema) => {
+    for (const sparse of [false, true]) {
+      const record = sampleAction({ type: name, details: sampleDetails(schema, sparse) });
+      expectUnchanged(record);
+      expect(actionRow({ type: name, details: record['details'] })['details']).toEqual(record['details']);
+    }
+  });
+
+  it('have the members that columns are taken from', () => {
+    const withSchema = actionTypes.filter((type) => detailsSchema(type) !== undefined);
+    const unknown = actionTypes.filter((type) => !withSchema.includes(type));
+    expect(unknown).toEqual(['coffee_mev_protect_failed_swap', 'unknown']);
+    for (const type of withSchema) {
+      const sample = sampleDetails(detailsSchema(type)!);
+      for (const column of COLUMNS) {
+        const member = actionMember(type, column);
+        const value = member.split('.').reduce<unknown>((inner, name) => (inner as Json)[name], sample);
+        if (member !== column) expect([type, column, typeof value]).toEqual([type, column, 'string']);
+      }
+    }
+  });
+
+  it('give every type that moves something a source or a destination', () => {
+    const without = actionTypes
+      .filter((type) => detailsSchema(type) !== undefined)
+      .filter((type) => {
+        const { source, destination } = actionRow({ type, details: sampleDetails(detailsSchema(type)!) });
+        return source === null && destination === null;
+      });
+    expect(without).toEqual([]);
+  });
+});

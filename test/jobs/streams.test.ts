@@ -1,0 +1,170 @@
+import { getTableColumns } from 'drizzle-orm';
+import { describe, expect, it } from 'vitest';
+import jettonBurns from '../../jobs/jetton_burns.ts';
+import jettonTransfers from '../../jobs/jetton_transfers.ts';
+import nftTransfers from '../../jobs/nft_transfers.ts';
+import nominatorPoolEvents from '../../jobs/nominator_pool_events.ts';
+import validatorComplaints from '../../jobs/validator_complaints.ts';
+import validatorEvents from '../../jobs/validator_events.ts';
+import { rebuiltStreams, type RebuiltStream } from '../support/rebuilt-streams.ts';
+import { comparable } from '../support/same-record.ts';
+import {
+  sampleComplaint,
+  sampleJettonTransfer,
+  samplePoolEvent,
+  sampleValidatorEvent,
+} from '../support/sample-streams.ts';
+import { hasCorpus, NO_CORPUS, recordedJettonTransfers } from '../support/shared-data.ts';
+import { asTextRow, type TextRow } from '../support/text-row.ts';
+
+type Json = Record<string, unknown>;
+
+/** Rows of one record as text rows, by table. */
+function rowsOf({ job, tables }: RebuiltStream, record: unknown): Record<string, TextRow[]> {
+  const { accepted, rejected } = job.read([record]);
+  expect(rejected).toEqual([]);
+  return Object.fromEntries(
+    Object.entries(tables).map(([name, table]) => [
+      name,
+      (accepted[0]!.rows[name] ?? []).map((row) => asTextRow(table, row)).reverse(),
+    ]),
+  );
+}
+
+function expectUnchanged(stream: RebuiltStream, record: Json): void {
+  const [own, parts] = Object.values(rowsOf(stream, record));
+  const rebuilt = stream.rebuild(own![0]!, parts ?? []);
+  expect(comparable(stream.endpoint, rebuilt)).toEqual(comparable(stream.endpoint, record));
+}
+
+describe.each(rebuiltStreams)('jobs/$name', (stream) => {
+  it('rebuilds a record with every documented member from its rows', () => {
+    expectUnchanged(stream, stream.sample());
+    for (const [name, value] of Object.entries(stream.sample())) {
+      if (typeof value === 'boolean') expectUnchanged(stream, stream.sample({ [name]: !value }));
+    }
+  });
+
+  it('rebuilds a record whose optional members are null or left out', () => {
+    const required = new Set(stream.required);
+    const sample = stream.sample();
+    const bare = Object.fromEntries(Object.entries(sample).filter(([name]) => required.has(name)));
+    expectUnchanged(stream, bare);
+    expectUnchanged(
+      stream,
+      Object.fromEntries(
+        Object.entries(sample).map(([name, value]) => [name, required.has(name) ? value : null]),
+      ),
+    );
+  });
+
+  it('fills every column of its tables but the time of loading', () => {
+    const { accepted } = stream.job.read([stream.sample()]);
+    for (const [name, table] of Object.entries(stream.tables)) {
+      const filled = Object.keys(accepted[0]!.rows[name]![0]!).sort();
+      expect([...filled, 'loaded_at'].sort()).toEqual(Object.keys(getTableColumns(table)).sort());
+    }
+  });
+
+  it('keeps members that nobody documented', () => {
+    const record = stream.sample({ newborn: { big: [1] } });
+    expectUnchanged(stream, record);
+    expect(rowsOf(stream, record)[stream.name]![0]!['extra']).toBe('{"newborn":{"big":[1]}}');
+  });
+
+  it('rejects a record that nothing names, with the path', () => {
+    for (const name of stream.required) {
+      expect(stream.job.read([stream.sample({ [name]: null })]).rejected).toMatchObject([{ path: name }]);
+    }
+  });
+
+  it('rejects an amount that is none, and takes the largest', () => {
+    const { amount } = stream;
+    expect(stream.job.read([stream.sample({ [amount]: '1e9' })]).rejected).toMatchObject([{ path: amount }]);
+    expectUnchanged(stream, stream.sample({ [amount]: '340282366920938463463374607431768211455' }));
+  });
+
+  it('reads the position of a record that its schema refuses', () => {
+    const record = { ...stream.sample(stream.place), newborn: 1, [stream.amount]: 5 };
+    const reading = stream.job.read([record]);
+    expect(reading.rejected).toHaveLength(1);
+    expect(reading.positions).toEqual([stream.position]);
+  });
+});
+
+describe('jobs of streams without a checksum', () => {
+  it('read every second twice', () => {
+    const maturities = rebuiltStreams.map(({ job }) => job.maturity);
+    expect(maturities.every((seconds) => seconds !== undefined && seconds >= 3600)).toBe(true);
+  });
+
+  it('stay away from the head where the source lags', () => {
+    const delays = [validatorEvents, validatorComplaints, nominatorPoolEvents].map(({ delay }) => delay);
+    expect(delays).toEqual([900, 900, 900]);
+    expect([jettonTransfers, jettonBurns, nftTransfers].map(({ delay }) => delay)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('are read for one pool at a time where the endpoint wants it', () => {
+    expect(nominatorPoolEvents.scopes).toEqual({ param: 'pool', from: 'pools' });
+  });
+});
+
+describe('jobs/jetton_transfers', () => {
+  it('keeps an unknown owner, which is empty, apart from none', () => {
+    const stream = rebuiltStreams.find(({ name }) => name === 'jetton_transfers')!;
+    expectUnchanged(stream, sampleJettonTransfer({ source: '', destination: '' }));
+  });
+
+  it.skipIf(!hasCorpus)(`rebuilds every recorded transfer${hasCorpus ? '' : ` (${NO_CORPUS})`}`, () => {
+    const stream = rebuiltStreams.find(({ name }) => name === 'jetton_transfers')!;
+    const records = recordedJettonTransfers();
+    expect(records).toHaveLength(1);
+    for (const record of records) {
+      expect(jettonTransfers.read([record]).accepted).toMatchObject([{ extra: {} }]);
+      expectUnchanged(stream, record);
+    }
+  });
+});
+
+describe('jobs/validator_complaints', () => {
+  const stream = rebuiltStreams.find(({ name }) => name === 'validator_complaints')!;
+
+  it('takes a share of votes as a whole number or a fraction', () => {
+    for (const approved_percent of [0, 100, 66.666_666_666_666_67, 0.1]) {
+      expectUnchanged(stream, sampleComplaint({ approved_percent }));
+    }
+  });
+
+  it('keeps votes in their order, and no votes apart from unknown ones', () => {
+    expectUnchanged(stream, sampleComplaint({ voted_validators: [] }));
+    const votes = [3, 1, 2].map((validator_index) => ({ validator_index }));
+    expectUnchanged(stream, sampleComplaint({ voted_validators: votes }));
+  });
+
+  it('accepts an accused validator whose network address is unknown', () => {
+    expectUnchanged(stream, sampleComplaint({ adnl_addr: null, stake_holder_address: null }));
+  });
+
+  it('is exchanged by the second', () => {
+    expect(validatorComplaints.exchange).toBe(true);
+    expect([validatorEvents.exchange, nominatorPoolEvents.exchange]).toEqual([false, false]);
+  });
+});
+
+describe('jobs of events', () => {
+  it('accept what the type of an event leaves out', () => {
+    const [events, pools] = ['validator_events', 'nominator_pool_events'].map((wanted) =>
+      rebuiltStreams.find(({ name }) => name === wanted)!,
+    );
+    const { validator_pubkey, adnl_addr, election_id, reason, ...recovered } = sampleValidatorEvent();
+    expect([validator_pubkey, adnl_addr, election_id, reason]).not.toContain(undefined);
+    expectUnchanged(events!, { ...recovered, type: 'stake_recovered' });
+    const { query_id, cycle_start, ...deposit } = samplePoolEvent();
+    expect([query_id, cycle_start]).not.toContain(undefined);
+    expectUnchanged(pools!, { ...deposit, type: 'deposit', balance_delta: '-1' });
+  });
+});
