@@ -5,14 +5,16 @@ import { join } from 'node:path';
 
 const PROBE_MS = 2_000;
 const IMAGE = 'postgres:18-alpine';
+const PASSWORD = 'test';
 
 /** A Postgres in a container, undefined where no Docker engine answers or it cannot get the image. */
 export async function startContainer(): Promise<{ url: string; close(): Promise<void> } | undefined> {
   if (!(await engineAnswers())) return undefined;
   try {
     // Loaded only here: it takes a second.
-    const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
-    const container = await new PostgreSqlContainer(IMAGE)
+    const { GenericContainer, Wait } = await import('testcontainers');
+    const container = await new GenericContainer(IMAGE)
+      .withEnvironment({ POSTGRES_PASSWORD: PASSWORD })
       .withCommand([
         'postgres',
         '-c',
@@ -22,9 +24,12 @@ export async function startContainer(): Promise<{ url: string; close(): Promise<
         '-c',
         'max_locks_per_transaction=1024',
       ])
+      .withExposedPorts(5432)
+      // Once while it makes its data directory, once when it is really there.
+      .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2))
       .start();
     return {
-      url: container.getConnectionUri(),
+      url: `postgres://postgres:${PASSWORD}@${container.getHost()}:${container.getMappedPort(5432)}/postgres`,
       close: async () => {
         await container.stop();
       },
