@@ -26,6 +26,9 @@ interface BackfillFlags {
 /** Leases read at once: enough to keep the budget busy while pages are on their way, few enough for two cores. */
 const WORKERS = 4;
 
+/** A longer timer would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** `backfill --from … --to …`: covers a range of time once, and says what is missing if it cannot. */
 export async function backfill(invocation: Invocation, flags: BackfillFlags): Promise<ExitCode> {
   const { config, logger, now } = invocation;
@@ -93,9 +96,14 @@ interface Run extends Errand {
   readonly again: boolean;
 }
 
+/** Timer and controller of our own: Node 20 may collect an `AbortSignal.timeout` that only a combined signal holds. */
 function withDeadline(stop: Stop, ms: number | undefined): Stop {
   if (ms === undefined) return stop;
-  return { ...stop, finishing: AbortSignal.any([stop.finishing, AbortSignal.timeout(ms)]) };
+  const finishing = new AbortController();
+  const finish = () => finishing.abort();
+  setTimeout(finish, Math.min(ms, LONGEST_TIMER_MS)).unref();
+  stop.finishing.addEventListener('abort', finish, { once: true });
+  return { ...stop, finishing: finishing.signal };
 }
 
 async function announce({ store, crawl, datasets, reach, wanted, baseUrl }: Run): Promise<void> {

@@ -38,6 +38,7 @@ export async function simulate({ now }: Invocation, flags: SimulateFlags): Promi
     console.log(`use it    TONCENTER_NETWORK=${simulator.url} npx toncenter-etl sync`);
     await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve));
     console.log(`stopped   after ${simulator.stats.total} requests`);
+    for (const [path, requests] of simulator.stats.byPath) console.log(`          ${path} ${requests}`);
     return EXIT.done;
   } finally {
     await simulator.close();

@@ -1,4 +1,4 @@
-import { EtlError, LeaseLostError } from '../errors.ts';
+import { EtlError, EXIT, IncompleteError, LeaseLostError } from '../errors.ts';
 import { recordFailure } from '../db/failures.ts';
 import { refuse } from '../db/refused.ts';
 import type { Stop } from '../stop.ts';
@@ -60,8 +60,10 @@ export async function carryOut(context: CrawlContext, assignment: Assignment, st
   } catch (error) {
     if (stop.finishing.aborted) return;
     if (!(error instanceof EtlError) || error instanceof LeaseLostError) throw error;
+    // The run's own cap is no fault of the range.
+    if (error instanceof IncompleteError) throw error;
     await recordFailure(context.database, lease.stream, error).catch(() => undefined);
-    if (error.retryable || error.exitCode === 2) throw error;
+    if (error.retryable || error.exitCode === EXIT.usage) throw error;
     context.logger.error(
       { dataset: dataset.name, code: error.code, reason: error.message },
       'range set aside',
