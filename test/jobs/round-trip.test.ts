@@ -1,89 +1,45 @@
-import pg from 'pg';
-import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import blocksJob from '../../jobs/blocks.ts';
 import transactionsJob from '../../jobs/transactions.ts';
-import { openDatabase, type Database } from '../../src/db/database.ts';
-import { insertRows } from '../../src/db/insert.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { createPartitions } from '../../src/db/partitions.ts';
 import { block_parents, blocks } from '../../src/db/schema/blocks.ts';
 import { messages } from '../../src/db/schema/messages.ts';
 import { transactions } from '../../src/db/schema/transactions.ts';
-import type { Job } from '../../src/job.ts';
-import { createDatabase, type TestDatabase } from '../support/postgres.ts';
+import { openPageStore, type PageStore } from '../support/page-store.ts';
 import { rebuildBlock, rebuildTransaction } from '../support/rebuild.ts';
 import { comparable, sameRecord } from '../support/same-record.ts';
 import { sampleBlock, sampleExternal, sampleMessage, sampleTransaction } from '../support/sample-records.ts';
 import { hasCorpus, NO_CORPUS, recordedBlocks, recordedTransactions } from '../support/shared-data.ts';
-import { textColumns, type TextRow } from '../support/text-row.ts';
+import type { TextRow } from '../support/text-row.ts';
 
 type Json = Record<string, unknown>;
 
-let target: TestDatabase;
-let database: Database;
-let client: pg.Client;
+let store: PageStore;
 
 beforeAll(async () => {
-  target = await createDatabase();
-  database = await openDatabase({ url: target.url, applicationName: 'round-trip' });
-  await migrate(database);
-  client = new pg.Client({ connectionString: target.url, options: '-c timezone=UTC' });
-  await client.connect();
+  store = await openPageStore();
 });
-
-afterAll(async () => {
-  await client.end();
-  await database.close();
-  await target.drop();
-});
-
-/** Writes what a page of these records becomes, all tables in one transaction; how many rows were new or changed. */
-async function write(job: Job, records: readonly unknown[]): Promise<number> {
-  const { accepted, rejected } = job.read(records);
-  expect(rejected).toEqual([]);
-  const partitions = createPartitions(database, 'month');
-  let changed = 0;
-  for (const [name, table] of Object.entries(job.tables)) {
-    const rows = accepted.flatMap(({ rows: all }) => all[name] ?? []);
-    await partitions.ensure(
-      [table],
-      rows.map((row) => (row as { utime: string }).utime),
-    );
-    changed += await database.transaction((session) => insertRows(session, table, rows));
-  }
-  return changed;
-}
-
-async function read(table: PgTable, where: string, values: readonly unknown[]): Promise<TextRow[]> {
-  const { name } = getTableConfig(table);
-  const { rows } = await client.query<TextRow>(
-    `select ${textColumns(table)} from ton.${name} where ${where}`,
-    [...values],
-  );
-  return rows;
-}
+afterAll(() => store.close());
 
 async function storedTransaction(hash: unknown): Promise<unknown> {
-  const [row] = await read(transactions, 'hash = $1', [hash]);
-  const [received] = await read(messages, 'hash = $1 and utime = $2', [
+  const [row] = await store.read(transactions, 'hash = $1', [hash]);
+  const [received] = await store.read(messages, 'hash = $1 and utime = $2', [
     row!['in_msg_hash'],
     row!['in_msg_utime'],
   ]);
-  const sent = await read(messages, 'out_msg_tx_hash = $1 and utime = $2', [hash, row!['utime']]);
+  const sent = await store.read(messages, 'out_msg_tx_hash = $1 and utime = $2', [hash, row!['utime']]);
   return rebuildTransaction(row!, received, sent);
 }
 
 /** Rebuilds any stored transaction, from all rows fetched at once. */
 async function rebuilder(): Promise<(hash: unknown) => unknown> {
-  const allMessages = await read(messages, 'true', []);
+  const allMessages = await store.read(messages, 'true', []);
   const byKey = new Map(allMessages.map((row) => [`${row['hash']} ${row['utime']}`, row]));
   const bySender = new Map<unknown, TextRow[]>();
   for (const row of allMessages) {
     const sender = row['out_msg_tx_hash'];
     bySender.set(sender, [...(bySender.get(sender) ?? []), row]);
   }
-  const byHash = new Map((await read(transactions, 'true', [])).map((row) => [row['hash'], row]));
+  const byHash = new Map((await store.read(transactions, 'true', [])).map((row) => [row['hash'], row]));
   return (hash) => {
     const row = byHash.get(String(hash))!;
     const received = byKey.get(`${row['in_msg_hash']} ${row['in_msg_utime']}`);
@@ -93,8 +49,8 @@ async function rebuilder(): Promise<(hash: unknown) => unknown> {
 
 async function storedBlock({ workchain, shard, seqno }: Json): Promise<unknown> {
   const where = 'workchain = $1 and shard = $2 and seqno = $3';
-  const [row] = await read(blocks, where, [workchain, shard, seqno]);
-  const parents = await read(block_parents, where, [workchain, shard, seqno]);
+  const [row] = await store.read(blocks, where, [workchain, shard, seqno]);
+  const parents = await store.read(block_parents, where, [workchain, shard, seqno]);
   return rebuildBlock(row!, parents);
 }
 
@@ -111,13 +67,13 @@ describe('rows in Postgres', () => {
       sampleTransaction({ now, out_msgs: [sampleMessage(out), sampleMessage(out)] }, flag),
     );
     records.push(sampleTransaction({ now, in_msg: sampleExternal(), out_msgs: [] }));
-    await write(transactionsJob, records);
+    await store.write(transactionsJob, records);
     for (const record of records) await expectStored(record);
   });
 
   it('rebuild a block with every documented member', async () => {
     const block = sampleBlock();
-    await write(blocksJob, [block]);
+    await store.write(blocksJob, [block]);
     expect(comparable('blocks', await storedBlock(block))).toEqual(comparable('blocks', block));
   });
 
@@ -131,14 +87,14 @@ describe('rows in Postgres', () => {
       in_msg: sampleMessage({ value: '-1', value_extra_currencies: {}, newborn: 'x' }),
       out_msgs: [],
     });
-    await write(transactionsJob, [record]);
+    await store.write(transactionsJob, [record]);
     await expectStored(record);
   });
 
   it('change nothing when a page is written again', async () => {
     const records = [sampleTransaction(), sampleTransaction()];
-    expect(await write(transactionsJob, records)).toBeGreaterThan(2);
-    expect(await write(transactionsJob, records)).toBe(0);
+    expect(await store.write(transactionsJob, records)).toBeGreaterThan(2);
+    expect(await store.write(transactionsJob, records)).toBe(0);
   });
 
   it('are one row for a message, whichever half comes first', async () => {
@@ -150,9 +106,9 @@ describe('rows in Postgres', () => {
     for (const [index, message] of halves.entries()) {
       const sender = sampleTransaction({ now: 1_760_000_500, out_msgs: [message], in_msg: null });
       const receiver = sampleTransaction({ now: 1_760_000_503, out_msgs: [], in_msg: message });
-      await write(transactionsJob, [index === 0 ? sender : receiver]);
-      await write(transactionsJob, [index === 0 ? receiver : sender]);
-      const rows = await read(messages, 'hash = $1', [(message as Json)['hash']]);
+      await store.write(transactionsJob, [index === 0 ? sender : receiver]);
+      await store.write(transactionsJob, [index === 0 ? receiver : sender]);
+      const rows = await store.read(messages, 'hash = $1', [(message as Json)['hash']]);
       expect(rows).toHaveLength(1);
       expect(rows[0]!['out_msg_tx_hash']).toBe(sender['hash']);
       await expectStored(sender);
@@ -170,14 +126,14 @@ describe('rows in Postgres', () => {
     };
     const shell = { hash: (whole['account_state_after'] as Json)['hash'] };
     const early = { ...whole, trace_id: null, in_msg: message, account_state_after: shell };
-    await write(transactionsJob, [early]);
-    await write(transactionsJob, [whole]);
+    await store.write(transactionsJob, [early]);
+    await store.write(transactionsJob, [whole]);
     // Code and data of a state have no column: they came too late for `extra`, which says something else already.
     const { hash, balance, extra_currencies, account_status, frozen_hash, data_hash, code_hash } = whole[
       'account_state_after'
     ] as Json;
     const after = { hash, balance, extra_currencies, account_status, frozen_hash, data_hash, code_hash };
-    await write(transactionsJob, [early]);
+    await store.write(transactionsJob, [early]);
     await expectStored({ ...whole, account_state_after: after });
   });
 });
@@ -185,7 +141,7 @@ describe('rows in Postgres', () => {
 describe.skipIf(!hasCorpus)(`recorded data in Postgres${hasCorpus ? '' : ` (${NO_CORPUS})`}`, () => {
   it('is rebuilt from the rows of all records together, member by member', async () => {
     const records = recordedTransactions();
-    await write(transactionsJob, records);
+    await store.write(transactionsJob, records);
     const rebuild = await rebuilder();
     const filled = records.filter((record) => {
       const stored = rebuild(record['hash']);
@@ -199,7 +155,7 @@ describe.skipIf(!hasCorpus)(`recorded data in Postgres${hasCorpus ? '' : ` (${NO
 
   it('holds every recorded block', async () => {
     const records = recordedBlocks();
-    await write(blocksJob, records);
+    await store.write(blocksJob, records);
     for (const block of records) {
       expect(comparable('blocks', await storedBlock(block))).toEqual(comparable('blocks', block));
     }

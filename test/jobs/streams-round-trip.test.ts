@@ -1,0 +1,199 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { PgTable } from 'drizzle-orm/pg-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import actionsJob from '../../jobs/actions.ts';
+import tracesJob from '../../jobs/traces.ts';
+import transactionsJob from '../../jobs/transactions.ts';
+import { parseJson } from '../../src/api/parse-json.ts';
+import { actions } from '../../src/db/schema/actions.ts';
+import { trace_edges, traces } from '../../src/db/schema/traces.ts';
+import { comparableTrace } from '../support/comparable-trace.ts';
+import { openPageStore, type PageStore } from '../support/page-store.ts';
+import {
+  actionRebuilder,
+  traceRebuilder,
+  traceTables,
+  type TraceStore,
+} from '../support/rebuild-from-rows.ts';
+import { rebuiltStreams } from '../support/rebuilt-streams.ts';
+import { comparable } from '../support/same-record.ts';
+import { detailsSchemas, sampleDetails } from '../support/sample-details.ts';
+import { sampleAction, sampleDocumentedTrace, sampleTrace } from '../support/sample-streams.ts';
+import {
+  hasCorpus,
+  hasOpenapi,
+  NO_CORPUS,
+  recordedJettonTransfers,
+  recordedTraces,
+} from '../support/shared-data.ts';
+import type { TextRow } from '../support/text-row.ts';
+
+type Json = Record<string, unknown>;
+
+let store: PageStore;
+
+beforeAll(async () => {
+  store = await openPageStore();
+});
+afterAll(() => store.close());
+
+/** Everything stored that traces are made of. */
+async function everything(): Promise<TraceStore> {
+  const held: [string, TextRow[]][] = [];
+  for (const [name, table] of Object.entries<PgTable>(traceTables)) {
+    held.push([name, await store.read(table, 'true', [])]);
+  }
+  return Object.fromEntries(held) as Record<keyof TraceStore, TextRow[]>;
+}
+
+async function expectTrace(record: Json): Promise<void> {
+  const rebuilt = traceRebuilder(await everything())(record['trace_id'], 'actions' in record);
+  expect(comparableTrace(rebuilt)).toEqual(comparableTrace(record));
+}
+
+async function expectAction(record: Json): Promise<void> {
+  const [rebuilt] = actionRebuilder(await everything())((row) => row['action_id'] === record['action_id']);
+  expect(comparable('actions', rebuilt)).toEqual(comparable('actions', record));
+}
+
+describe.each(rebuiltStreams)('rows of $name in Postgres', ({ job, tables, sample, rebuild, endpoint }) => {
+  it('rebuild a record with every documented member, and stay as they are when written again', async () => {
+    const records = [sample(), sample({ newborn: { big: [1, null] } }), sample()];
+    expect(await store.write(job, records)).toBeGreaterThanOrEqual(3);
+    expect(await store.write(job, records)).toBe(0);
+    const [own, parts] = Object.values(tables);
+    for (const record of records) {
+      const key =
+        'complaint_hash' in record ? 'complaint_hash' : 'tx_hash' in record ? 'tx_hash' : 'transaction_hash';
+      const [row] = await store.read(own!, `${key} = $1`, [record[key]]);
+      const others = parts === undefined ? [] : await store.read(parts, `${key} = $1`, [record[key]]);
+      expect(comparable(endpoint, rebuild(row!, others))).toEqual(comparable(endpoint, record));
+    }
+  });
+});
+
+describe('rows of traces in Postgres', () => {
+  it('rebuild a trace with every documented member, in both forms', async () => {
+    const sent = sampleTrace();
+    const { trace_id, end_utime: trace_end_utime } = sent;
+    const withActions = { ...sent, actions: [sampleAction({ trace_id, trace_end_utime })] };
+    const records = [sampleTrace(), withActions, sampleDocumentedTrace()];
+    expect(await store.write(tracesJob, records)).toBeGreaterThan(12);
+    expect(await store.write(tracesJob, records)).toBe(0);
+    for (const record of records) await expectTrace(record);
+  });
+
+  it('are replaced by those of the same trace when it went on', async () => {
+    const whole = sampleTrace();
+    const { children, ...root } = whole['trace'] as { children: Json[] };
+    const firstHashes = (whole['transactions_order'] as string[]).slice(0, 2);
+    const bodies = whole['transactions'] as Record<string, Json>;
+    const early = {
+      ...whole,
+      end_utime: Number(whole['end_utime']) - 2,
+      end_lt: '101',
+      trace: { ...root, children: [{ ...children[0], children: null }] },
+      transactions_order: firstHashes,
+      transactions: Object.fromEntries(firstHashes.map((hash) => [hash, bodies[hash]])),
+    };
+    await store.write(tracesJob, [early]);
+    await expectTrace(early);
+    await store.write(tracesJob, [whole]);
+    await expectTrace(whole);
+    await store.write(tracesJob, [early]);
+    await expectTrace(whole);
+    expect(await store.read(traces, 'trace_id = $1', [whole['trace_id']])).toHaveLength(1);
+    expect(await store.read(trace_edges, 'trace_id = $1', [whole['trace_id']])).toHaveLength(4);
+  });
+
+  it('are replaced when the trace went on within its last second', async () => {
+    const whole = sampleTrace();
+    const tree = whole['trace'] as { children: Json[] };
+    const early = {
+      ...whole,
+      end_lt: '102',
+      trace: { ...tree, children: [tree.children[1], { ...tree.children[0], children: null }].reverse() },
+    };
+    await store.write(tracesJob, [early]);
+    await store.write(tracesJob, [whole]);
+    await store.write(tracesJob, [early]);
+    await expectTrace(whole);
+  });
+
+  it('share transactions and messages with those of transactions', async () => {
+    const record = sampleTrace();
+    const alone = Object.values(record['transactions'] as Json);
+    expect(await store.write(transactionsJob, alone)).toBeGreaterThan(4);
+    // Its own row and its four edges: everything else is there.
+    expect(await store.write(tracesJob, [record])).toBe(5);
+    await expectTrace(record);
+  });
+});
+
+describe('rows of actions in Postgres', () => {
+  it('rebuild an action with every documented member', async () => {
+    const records = [sampleAction(), sampleAction({ success: false, accounts: [], transactions: null })];
+    expect(await store.write(actionsJob, records)).toBe(7);
+    expect(await store.write(actionsJob, records)).toBe(0);
+    for (const record of records) await expectAction(record);
+  });
+
+  it('follow the source where it changes its mind', async () => {
+    const first = sampleAction();
+    const second = { ...first, type: 'call_contract', details: { value: '7' }, success: null };
+    await store.write(actionsJob, [first]);
+    await store.write(actionsJob, [second]);
+    await expectAction(second);
+  });
+
+  it('keep numbers that no JavaScript number can hold', async () => {
+    const text = JSON.stringify(
+      sampleAction({ type: 'layerzero_send', details: { layerzero_send_data: { send_request_id: '@' } } }),
+    ).replace('"@"', '18446744073709551615');
+    const record = parseJson(text) as Json;
+    await store.write(actionsJob, [record]);
+    const [row] = await store.read(actions, 'action_id = $1', [record['action_id']]);
+    expect(row!['details']).toBe('{"layerzero_send_data": {"send_request_id": 18446744073709551615}}');
+  });
+
+  it.skipIf(!hasOpenapi)('keep the details of every type whole', async () => {
+    const records = detailsSchemas().map(([type, schema], index) =>
+      sampleAction({ type, details: sampleDetails(schema, index % 2 === 0) }),
+    );
+    await store.write(actionsJob, records);
+    const rebuild = actionRebuilder(await everything());
+    for (const record of records) {
+      const [rebuilt] = rebuild((row) => row['action_id'] === record['action_id']);
+      expect(comparable('actions', rebuilt)).toEqual(comparable('actions', record));
+    }
+  });
+});
+
+describe.skipIf(!hasCorpus)(`recorded streams in Postgres${hasCorpus ? '' : ` (${NO_CORPUS})`}`, () => {
+  it('load whole and are rebuilt from the rows of all traces together', async () => {
+    const records = recordedTraces();
+    await store.write(tracesJob, records);
+    const rebuild = traceRebuilder(await everything());
+    const filled = records.filter((record) => {
+      const rebuilt = comparableTrace(rebuild(record['trace_id']));
+      const sent = comparableTrace(record);
+      if (isDeepStrictEqual(rebuilt, sent)) return false;
+      // Nothing that was sent differs: another copy of a record said what this one left out.
+      expect(rebuilt).toMatchObject(sent as Json);
+      return true;
+    });
+    expect(filled.length).toBeLessThanOrEqual(3);
+  });
+
+  it('hold every recorded transfer', async () => {
+    const stream = rebuiltStreams.find(({ name }) => name === 'jetton_transfers')!;
+    const [record] = recordedJettonTransfers();
+    await store.write(stream.job, [record]);
+    const [row] = await store.read(stream.tables['jetton_transfers']!, 'transaction_hash = $1', [
+      record!['transaction_hash'],
+    ]);
+    expect(comparable(stream.endpoint, stream.rebuild(row!, []))).toEqual(
+      comparable(stream.endpoint, record),
+    );
+  });
+});
