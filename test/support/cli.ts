@@ -15,8 +15,8 @@ export interface CliResult {
 export interface RunningCli {
   readonly child: ChildProcess;
   readonly ended: Promise<CliResult>;
-  /** Resolves when stdout and stderr together have held the text. */
-  sees(part: string): Promise<void>;
+  /** The part of stdout and stderr together that fits, as soon as it is there. */
+  sees(pattern: RegExp): Promise<string>;
 }
 
 type Settings = Readonly<Record<string, string>>;
@@ -74,10 +74,12 @@ function follow(child: ReturnType<typeof spawn>, input: string): RunningCli {
   return {
     child,
     ended,
-    sees: async (part) => {
-      while (!seen.includes(part)) {
+    sees: async (pattern) => {
+      for (;;) {
+        const found = pattern.exec(seen);
+        if (found !== null) return found[1] ?? found[0];
         if (child.exitCode !== null || child.signalCode !== null)
-          throw new Error(`ended without "${part}":\n${seen}`);
+          throw new Error(`ended without ${String(pattern)}:\n${seen}`);
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     },

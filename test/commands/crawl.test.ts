@@ -1,0 +1,252 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { sql } from 'drizzle-orm';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/server.ts';
+import { openCli, type Cli, type CliResult } from '../support/cli.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+import { NO_CORPUS } from '../support/shared-data.ts';
+
+const START = Date.UTC(2026, 4, 1) / 1000;
+const CORPUS = join(import.meta.dirname, '../../../shared/corpus');
+const TRANSACTIONS = '/api/v3/transactions';
+
+let cli: Cli;
+let store: TestStore;
+let simulator: Simulator;
+let simulators: Simulator[] = [];
+
+beforeAll(async () => {
+  cli = await openCli();
+});
+afterAll(() => cli.close());
+beforeEach(async () => {
+  store = await openTestStore();
+});
+afterEach(async () => {
+  await Promise.all(simulators.map((each) => each.close()));
+  simulators = [];
+  await store.close();
+});
+
+/** Ten hours of May, of which the first are settled. */
+const MAY: SimulatorOptions = { start: START, duration: 10 * 3600 };
+
+async function serve(options: SimulatorOptions = MAY): Promise<Simulator> {
+  simulator = await startSimulator({ load: 4, accounts: 200, ...options });
+  simulators.push(simulator);
+  return simulator;
+}
+
+function settings(more: Record<string, string> = {}): Record<string, string> {
+  return { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '500', ...more };
+}
+
+/** A quarter of an hour of the network, of transactions alone where nothing else is said. */
+function backfill(...more: string[]): Promise<CliResult> {
+  const range = ['--from', '2026-05-01', '--to', '2026-05-01T00:15Z', '--only', 'transactions'];
+  return cli.run(['backfill', ...range, ...more], settings());
+}
+
+const Coverage = z.object({ dataset: z.string(), covered: z.string() });
+
+/** What is covered, as one text a dataset. */
+async function coverage(): Promise<z.infer<typeof Coverage>[]> {
+  return store.database.rows(
+    sql`select dataset, covered::text from etl.coverage where pass = 0 order by dataset`,
+    Coverage,
+  );
+}
+
+async function count(table: string): Promise<number> {
+  const [row] = await store.database.rows(
+    sql`select count(*)::int as rows from ton.${sql.identifier(table)}`,
+    z.object({ rows: z.number() }),
+  );
+  return row?.rows ?? 0;
+}
+
+describe('backfill', () => {
+  test('covers its range; a second one sends nothing to the endpoint', async () => {
+    await serve();
+    const first = await backfill();
+    expect(first.stderr).toBe('');
+    expect(first.stdout).toContain('complete: 2026-05-01T00:00:00Z .. 2026-05-01T00:15:00Z');
+    expect(first.code).toBe(0);
+    const truth = [...simulator.truth.transactions({ from: START, to: START + 900 })];
+    expect(await count('transactions')).toBe(truth.length);
+    simulator.stats.clear();
+    const second = await backfill();
+    expect(second).toMatchObject({ code: 0, stderr: '' });
+    expect(second.stdout).toMatch(/transactions +100% +nothing/);
+    expect(simulator.stats.byPath.get(TRANSACTIONS)).toBeUndefined();
+    expect(await count('transactions')).toBe(truth.length);
+  });
+
+  test('--dry-run says what would be read and reads nothing', async () => {
+    await serve();
+    const { code, stdout } = await backfill('--dry-run');
+    expect(stdout).toMatch(/^database {2}127\.0\.0\.1/);
+    expect(stdout).toContain(`network   network -777 at ${simulator.url}`);
+    expect(stdout).toContain(
+      'range     2026-05-01T00:00:00Z .. 2026-05-01T00:15:00Z (15m, UTC, end exclusive)',
+    );
+    expect(stdout).toMatch(/transactions +0% \(new\) +15m +1/);
+    expect(code).toBe(0);
+    expect(simulator.stats.byPath.get(TRANSACTIONS)).toBeUndefined();
+    expect(await coverage()).toEqual([]);
+  });
+
+  test('--max-requests stops it: exit 3, what was read is kept, and the next run reads only the rest', async () => {
+    await serve();
+    // One for the chain's state, two for pages.
+    const first = await backfill('--max-requests', '3');
+    expect(first.stderr).toContain('all 3 requests of --max-requests are spent');
+    expect(first.stdout).toContain('missing   transactions: ');
+    expect(first.code).toBe(3);
+    expect(simulator.stats.total).toBe(3);
+    const kept = await count('transactions');
+    expect(kept).toBeGreaterThan(1500);
+    const second = await backfill();
+    expect(second).toMatchObject({ code: 0, stderr: '' });
+    const truth = [...simulator.truth.transactions({ from: START, to: START + 900 })];
+    expect(await count('transactions')).toBe(truth.length);
+    const pages = simulator.stats.byPath.get(TRANSACTIONS) ?? 0;
+    expect(pages).toBeLessThanOrEqual(Math.ceil(truth.length / 1000) + 3);
+  });
+
+  test('--deadline stops it after the page in hand: exit 3, progress kept', async () => {
+    await serve({ ...MAY, latencyMs: [900, 900] });
+    const first = await backfill('--deadline', '2s');
+    expect(first.stdout).toContain('incomplete: ');
+    expect(first.code).toBe(3);
+    expect(simulator.stats.byPath.get(TRANSACTIONS)).toBeLessThan(6);
+  });
+
+  test('a range that the network has not reached is not claimed', async () => {
+    await serve();
+    const { code, stdout } = await cli.run(
+      ['backfill', '--from', '2027-01', '--to', '2027-02', '--only', 'transactions'],
+      settings(),
+    );
+    expect(stdout).toContain('nothing of it can be read now');
+    expect(code).toBe(3);
+    expect(await coverage()).toEqual([]);
+  });
+});
+
+describe('sync', () => {
+  test('is killed: status in another process shows what was covered, and the next start goes on', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    await serve({ start: now - 3600, live: {} });
+    const daemon = { ETL_SINCE: '-10m', ETL_DATASETS: 'blocks transactions', ETL_WATERMARK_DELAY: '5s' };
+    const killed = cli.start(['sync'], settings(daemon));
+    await until(async () => (await count('transactions')) > 900);
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    const covered = await coverage();
+    expect(covered.length).toBeGreaterThan(0);
+
+    // The API is not needed, and not there.
+    const { code, stdout } = await cli.run(
+      ['status', '--json'],
+      settings({ TONCENTER_NETWORK: 'http://127.0.0.1:1' }),
+    );
+    expect(code).toBe(0);
+    expect(rangesIn(stdout)).toEqual(covered);
+
+    // The dead daemon's lease ends after a minute.
+    await store.database.run(sql`update etl.leases set expires_at = now()`);
+    const again = cli.start(['sync'], settings({ ...daemon, LOG_LEVEL: 'info' }));
+    await until(async () => (await coverage()).every(({ covered: ranges }) => lengthOf(ranges) > 580));
+    again.child.kill('SIGTERM');
+    expect((await again.ended).code).toBe(0);
+    const [blocks] = await coverage();
+    expect(blocks?.covered).toMatch(/^\{\[\d+,\d+\)\}$/);
+  });
+});
+
+/** The covered ranges of `status --json`, as the database prints them. */
+function rangesIn(report: string): z.infer<typeof Coverage>[] {
+  const { datasets } = JSON.parse(report) as {
+    datasets: { dataset: string; covered: { from: number; to: number }[] }[];
+  };
+  return datasets.map(({ dataset, covered }) => ({
+    dataset,
+    covered: `{${covered.map(({ from, to }) => `[${from},${to})`).join(',')}}`,
+  }));
+}
+
+/** Seconds in all of the ranges. */
+function lengthOf(ranges: string): number {
+  return [...ranges.matchAll(/\[(\d+),(\d+)\)/g)].reduce(
+    (sum, [, from, to]) => sum + Number(to) - Number(from),
+    0,
+  );
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+describe('the demo network', () => {
+  const demo = () => ({ DATABASE_URL: store.url, TONCENTER_NETWORK: 'demo', ETL_DATASETS: 'transactions' });
+
+  test('backfill reads the fixed one', async () => {
+    const range = ['--from', '2026-01-01', '--to', '2026-01-01T00:03Z'];
+    const { code, stdout } = await cli.run(['backfill', ...range], demo());
+    expect(stdout).toContain('network -777');
+    expect(code).toBe(0);
+    expect(await count('transactions')).toBeGreaterThan(300);
+    const followed = await cli.run(['sync'], demo());
+    expect(followed.stderr).toContain('holds the fixed demo network, which has no live head to follow');
+    expect(followed.code).toBe(2);
+  });
+
+  test('sync follows a live one, the same at each start, until it is too old', async () => {
+    const daemon = cli.start(['sync'], { ...demo(), ETL_SINCE: '-5m' });
+    await until(async () => (await count('transactions')) > 300);
+    daemon.child.kill('SIGTERM');
+    expect((await daemon.ended).code).toBe(0);
+    const rows = await count('transactions');
+
+    // Another process makes the same chain: what was read is not missing, what is older fits beside it.
+    const range = ['--from', '-8m', '--to', '-4m'];
+    const { code, stdout } = await cli.run(['backfill', ...range], demo());
+    expect(stdout).toContain('network -778');
+    expect(code).toBe(0);
+    expect(await count('transactions')).toBeGreaterThan(rows);
+
+    await store.database.run(sql`
+      update etl.settings set value = jsonb_build_object('genesis', extract(epoch from now() - interval '13h')::int8)
+      where name = 'demo'`);
+    const old = await cli.run(['sync'], demo());
+    expect(old.stderr).toContain('is over: it lasts 12 hours');
+    expect(old.stderr).toContain('To begin anew set DATABASE_URL to an empty database');
+    expect(old.code).toBe(2);
+  });
+});
+
+describe.skipIf(!existsSync(CORPUS))(`recorded data (${NO_CORPUS} where they are absent)`, () => {
+  test.each([
+    ['mainnet', 617],
+    ['testnet', 98],
+  ])('all of %s: %i transactions in at most 5 requests', async (network, transactions) => {
+    const served = cli.start(['simulate', '--corpus', join(CORPUS, network)]);
+    const url = await served.sees(/TONCENTER_NETWORK=(\S+)/);
+    const range = ['--from', '2022-03-31', '--to', '2025-12-13', '--only', 'transactions'];
+    const { code, stdout } = await cli.run(['backfill', ...range], {
+      DATABASE_URL: store.url,
+      TONCENTER_NETWORK: url,
+      TONCENTER_RPS: '100',
+    });
+    expect(stdout).toContain(`network   ${network}`);
+    expect(code).toBe(0);
+    expect(await count('transactions')).toBe(transactions);
+    served.child.kill('SIGINT');
+    const { code: ended, stdout: told } = await served.ended;
+    expect(ended).toBe(0);
+    expect(Number(/transactions (\d+)/.exec(told)?.[1])).toBeLessThanOrEqual(5);
+  });
+});
