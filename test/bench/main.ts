@@ -1,0 +1,75 @@
+import { fork } from 'node:child_process';
+import { copyLimit } from './copy-limit.ts';
+import type { CrawlOrder, CrawlReport } from './crawl-child.ts';
+import { lookUp } from './look-up.ts';
+import { messageOf, serveNetwork, SPAN } from './network.ts';
+import { sizeOf } from './size.ts';
+import { countRows, startServer, type BenchServer } from './store.ts';
+import { writePath, type Written } from './write-path.ts';
+
+/*
+ * What the program costs, as JSON lines, each held against the limit of the same run: on a machine that others use,
+ * only ratios mean something. `--million` crawls a million transactions instead of 120 000.
+ */
+
+const PAGES = 100;
+const WORKERS = [1, 4];
+const million = process.argv.includes('--million');
+const network = million ? 1_000_000 : 120_000;
+
+function tell(measure: string, values: Readonly<Record<string, unknown>>): void {
+  const rounded = (_: string, value: unknown) =>
+    typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(3)) : value;
+  console.log(JSON.stringify({ measure, ...values }, rounded));
+}
+
+const rate = ({ rows, seconds }: Pick<Written, 'rows' | 'seconds'>) => Math.round(rows / seconds);
+
+/** The write path and its limit, which all others are held against: rows a second of the server's own COPY. */
+async function measureWriting(api: string, server: BenchServer): Promise<number> {
+  const store = await server.create('written', SPAN);
+  const target = await server.create('limit', SPAN);
+  const written = await writePath(api, store, PAGES);
+  const limit = await copyLimit(store, target);
+  tell('limit: COPY from a file', { rowsPerSecond: Math.round(limit), ratio: 1 });
+  const perSecond = rate(written);
+  tell('write path, one connection', { rowsPerSecond: perSecond, ratio: perSecond / limit, aim: 0.4 });
+  tell('client CPU of the write path', { microsecondsPerRow: (written.cpuSeconds / written.rows) * 1e6 });
+  tell('bytes in Postgres, with indexes', { ...(await sizeOf(store)) });
+  tell('look-up by hash, milliseconds', { ...(await lookUp(store)), aim: 10 });
+  await target.close();
+  await store.close();
+  return limit;
+}
+
+/** The program's own crawler, in a process of its own, whose memory and CPU are then its own too. */
+async function measureCrawl(api: string, server: BenchServer, workers: number, limit: number): Promise<void> {
+  const store = await server.create(`crawl${workers}`, SPAN);
+  const order: CrawlOrder = { database: store.url, api, workers };
+  const child = fork(new URL('./crawl-child.js', import.meta.url), [JSON.stringify(order)]);
+  const report = (await messageOf(child)) as CrawlReport;
+  const rows = await countRows(store);
+  const perSecond = rate({ rows, seconds: report.seconds });
+  tell(`crawl, end to end, ${workers} workers`, {
+    ...{ transactions: report.records, seconds: report.seconds, rowsPerSecond: perSecond },
+    ...{ ratio: perSecond / limit, aim: 0.55, pagesPerSecond: report.pages / report.seconds },
+    fullPages: report.records / (report.requests * 1000),
+    microsecondsPerRow: (report.cpuSeconds / rows) * 1e6,
+    jsonBytesPerTransaction: Math.round(report.bytes / report.records),
+  });
+  tell(`peak memory, ${workers} workers`, {
+    ...{ megabytes: report.peakRss / 1e6, ratio: report.peakRss / 3e8, aim: 300 },
+  });
+  await store.close();
+}
+
+const api = await serveNetwork(network);
+const server = await startServer();
+try {
+  const limit = await measureWriting(api.url, server);
+  for (const workers of million ? WORKERS.slice(1) : WORKERS)
+    await measureCrawl(api.url, server, workers, limit);
+} finally {
+  await server.stop();
+  await api.stop();
+}
