@@ -66,7 +66,7 @@ export async function why(invocation: Invocation, given: string, flags: { at?: s
 }
 
 function line(title: string, text: string): string {
-  return `${title.padEnd(10)}${text}`;
+  return `${title.padEnd(12)}${text}`;
 }
 
 async function tellStored({ store, datasets, places }: Search, hash: string): Promise<boolean> {

@@ -1,0 +1,303 @@
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { prompt } from '../../src/commands/sql-prompt.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
+import { openCli, type Cli, type CliResult } from '../support/cli.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+
+const START = Date.UTC(2026, 4, 1) / 1000;
+/** Read by the one backfill of this file. */
+const READ = { from: START, to: START + 300 };
+
+let cli: Cli;
+let store: TestStore;
+let simulator: Simulator;
+let all: TransactionJson[];
+/** In the range that was read, and served with a lt that is none. */
+let misfit: TransactionJson;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  simulator = await startSimulator({
+    ...{ start: START, duration: 8 * 3600, load: 1, accounts: 100 },
+    after: ({ path }, answer) => {
+      if (path !== '/api/v3/transactions') return answer;
+      const body = answer.body
+        .toString()
+        .replace(`"hash":"${misfit.hash}","lt":"`, `"hash":"${misfit.hash}","lt":"about `);
+      return { ...answer, body };
+    },
+  });
+  all = [...simulator.truth.transactions({ from: START, to: START + 600 })];
+  misfit = all[20] ?? never();
+  cli = await openCli();
+  const range = ['--from', String(READ.from), '--to', String(READ.to), '--only', 'transactions'];
+  const { code, stderr } = await cli.run(['backfill', ...range], settings());
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+});
+afterAll(async () => {
+  await cli.close();
+  await simulator.close();
+  await store.close();
+});
+
+function never(): never {
+  throw new Error('the network is smaller than this test expects');
+}
+
+function settings(more: Record<string, string> = {}): Record<string, string> {
+  return {
+    ...{ DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '100', ETL_ATTEMPTS: '1' },
+    ...more,
+  };
+}
+
+const ask = (...args: string[]): Promise<CliResult> => cli.run(args, settings());
+const at = (utime: number): string => new Date(utime * 1000).toISOString().replace('.000Z', 'Z');
+
+describe('sql', () => {
+  test.concurrent('prints aligned columns, null as empty, and the number of rows beside them', async () => {
+    const { code, stdout, stderr } = await ask(
+      'sql',
+      `select 'a' as word, 10 as n, null as nothing union all select 'bcd', 9, 'x'`,
+    );
+    expect(stdout).toBe('word   n  nothing\na     10\nbcd    9  x\n');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '(2 rows)\n' });
+  });
+
+  test.concurrent('finds the tables without their schema and tells times in UTC', async () => {
+    const { stdout } = await ask(
+      'sql',
+      'select min(utime) as first, count(*) as rows from transactions',
+      '--json',
+    );
+    const [row] = JSON.parse(stdout) as { first: string; rows: string }[];
+    expect(row?.first).toMatch(/^2026-05-01 00:00:\d\d\+00$/);
+    const read = all.filter(({ now }) => now < READ.to);
+    expect(row?.rows).toBe(String(read.length - 1));
+  });
+
+  test.concurrent('--csv quotes what needs it and tells null from the empty string', async () => {
+    const { stdout } = await ask('sql', `select 'a "b", c' as x, '' as y, null as z`, '--csv');
+    expect(stdout).toBe('x,y,z\r\n"a ""b"", c","",\n');
+  });
+
+  test.concurrent('--json loses no digit', async () => {
+    const { stdout } = await ask(
+      'sql',
+      `select 9223372036854775807 as big, 0.10 as dime, true as yes, null as no`,
+      '--json',
+    );
+    expect(stdout).toBe('[\n{"big":"9223372036854775807","dime":"0.10","yes":"t","no":null}\n]\n');
+  });
+
+  test.concurrent('runs the statements of a pipe one after the other', async () => {
+    const { stdout } = await cli.run(['sql', '--csv'], settings(), "select ';' as a; -- ;\nselect 2 as b");
+    expect(stdout).toBe('a\r\n;\nb\r\n2\n');
+  });
+
+  test.concurrent('refuses to write unless --write is said', async () => {
+    const name = 'about';
+    const { code, stdout, stderr } = await ask('sql', `insert into etl.settings values ('${name}', '{}')`);
+    expect(stderr).toContain('cannot execute INSERT in a read-only transaction');
+    expect(stderr).toMatch(/hint: .*add --write/);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    const written = await ask('sql', '--write', `insert into etl.settings values ('${name}', '{}')`);
+    expect(written).toEqual({ code: 0, stdout: '', stderr: 'INSERT 1\n' });
+  });
+
+  test.concurrent.each([
+    'commit; delete from ton.transactions',
+    'set transaction read write; delete from ton.transactions',
+    'commit and chain; set session characteristics as transaction read write; delete from ton.transactions',
+  ])('cannot be talked into writing: %s', async (statements) => {
+    const before = await ask('sql', 'select count(*) from transactions', '--csv');
+    const { code } = await ask('sql', statements);
+    expect(code).not.toBe(0);
+    expect(await ask('sql', 'select count(*) from transactions', '--csv')).toEqual(before);
+  });
+
+  test.concurrent('repeats what Postgres says of a mistake, exit 1', async () => {
+    const { code, stderr } = await ask('sql', 'select * from transaction');
+    expect(stderr).toContain('relation "transaction" does not exist');
+    expect(code).toBe(1);
+  });
+
+  test('the prompt runs statements over several lines and ends with \\q', async () => {
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const ran: string[] = [];
+    const ended = prompt({
+      input,
+      output,
+      run: (statement) => {
+        ran.push(statement);
+        return Promise.resolve();
+      },
+    });
+    input.end('select 1; select\n 2\n;\n\\q\nselect 3;\n');
+    await ended;
+    output.end();
+    expect(ran).toEqual(['select 1', 'select\n 2']);
+    expect(await text(output)).toContain('sql> ');
+  });
+});
+
+describe('why', () => {
+  const stored = () => all.find(({ now, hash }) => now < READ.to && hash !== misfit.hash) ?? never();
+
+  test.concurrent('says what is stored, by which request and when', async () => {
+    const { hash, account, now } = stored();
+    const { code, stdout } = await ask('why', `0x${Buffer.from(hash, 'base64').toString('hex')}`);
+    expect(stdout).toContain(`hash        ${hash}`);
+    expect(stdout).toContain(`stored      transactions.hash at ${at(now)}: `);
+    expect(stdout).toContain(`account ${account}`);
+    expect(stdout).toMatch(
+      /written by +page \d+ of transactions, committed 20\S+Z by \S+: GET \/api\/v3\/transactions\?\S*start_utime=/,
+    );
+    expect(stdout).toContain(`toncenter-etl sql "select * from transactions where hash = '${hash}'"`);
+    expect(code).toBe(0);
+  });
+
+  test.concurrent('knows messages too, also by base64url', async () => {
+    const { in_msg: message } = all.find(({ in_msg, now }) => in_msg !== null && now < READ.to) ?? never();
+    const hash = message?.hash ?? never();
+    const { code, stdout } = await ask('why', Buffer.from(hash, 'base64').toString('base64url'));
+    expect(stdout).toContain('stored      messages.hash at ');
+    expect(stdout).toContain('of transactions, committed');
+    expect(code).toBe(0);
+  });
+
+  test.concurrent('says what is in quarantine, why, and how to see it', async () => {
+    const { code, stdout } = await ask('why', misfit.hash);
+    expect(stdout).toMatch(new RegExp(`quarantine +record \\d+ of transactions at ${at(misfit.now)}: lt: `));
+    expect(stdout).toMatch(/since +20\S+Z, received 1 time/);
+    const [, show] = /see it +toncenter-etl sql "([^"]+)"/.exec(stdout) ?? [];
+    expect((await ask('sql', show ?? '', '--csv')).stdout).toContain('about ');
+    expect(code).toBe(3);
+  });
+
+  test.concurrent('says that a second was never read, with the time that is given', async () => {
+    const hash = Buffer.alloc(32, 7).toString('hex');
+    const before = simulator.stats.total;
+    const { code, stdout } = await ask('why', hash, '--at', '2026-05-02T10:00Z');
+    expect(stdout).toContain('absent      no row has it in messages.hash, ');
+    expect(stdout).toContain('not read    transactions has never covered 2026-05-02T10:00:00Z');
+    expect(stdout).toContain('toncenter-etl backfill --from 1777716000 --to 1777716001 --only transactions');
+    expect(code).toBe(3);
+    expect(simulator.stats.total - before).toBeLessThan(100);
+  });
+
+  test.concurrent.each([
+    ['transaction', (late: TransactionJson) => late.hash],
+    ['message', (late: TransactionJson) => late.in_msg?.hash ?? never()],
+  ])('asks the API when a %s was that it does not have', async (kind, hashOf) => {
+    const late =
+      all.find(({ now, in_msg }) => now > READ.to + 60 && in_msg !== null && in_msg.source === null) ??
+      never();
+    const { code, stdout } = await ask('why', hashOf(late));
+    expect(stdout).toContain('asked       GET /api/v3/transactions?hash=');
+    expect(stdout).toContain(`the API     knows it as a ${kind} of ${at(late.now)}`);
+    expect(stdout).toContain(`not read    transactions has never covered ${at(late.now)}`);
+    expect(code).toBe(3);
+  });
+
+  test('says that a row is missing where it should be, and the commands that it prints bring it back', async () => {
+    const { hash, now } = all.findLast((each) => each.now < READ.to - 30) ?? never();
+    await store.database.run(sql`delete from ton.transactions where hash = ${hash}`);
+    const { code, stdout } = await ask('why', hash);
+    expect(stdout).toContain(`a hole      transactions covers ${at(now)}`);
+    expect(code).toBe(3);
+    const [, uncover] = /toncenter-etl sql --write "([^"]+)"/.exec(stdout) ?? [];
+    const [, again] = /toncenter-etl (backfill .*)/.exec(stdout) ?? [];
+    expect((await ask('sql', '--write', uncover ?? '')).code).toBe(0);
+    expect((await ask(...(again ?? '').split(' '))).code).toBe(0);
+    expect((await ask('why', hash)).code).toBe(0);
+  });
+
+  test.concurrent('admits that neither the database nor the API knows it', async () => {
+    const { code, stdout } = await ask('why', Buffer.alloc(32, 9).toString('hex'));
+    expect(stdout).toContain('unknown     the API does not know it either');
+    expect(code).toBe(3);
+  });
+
+  test.concurrent('admits that the API could not be asked', async () => {
+    const hash = Buffer.alloc(32, 9).toString('hex');
+    const { code, stdout } = await cli.run(
+      ['why', hash],
+      settings({ TONCENTER_NETWORK: 'http://127.0.0.1:1' }),
+    );
+    expect(stdout).toContain('unknown     the API could not answer: GET /api/v3/transactions');
+    expect(stdout).toContain('--at TIME');
+    expect(code).toBe(3);
+  });
+});
+
+describe('datasets', () => {
+  test.concurrent('lists what can be crawled, without a database', async () => {
+    const { code, stdout } = await cli.run(['datasets'], { DATABASE_URL: 'postgres://127.0.0.1:1/x' });
+    expect(stdout).toMatch(/transactions +yes +transactions, messages +GET \/api\/v3\/transactions +\S/);
+    expect(code).toBe(0);
+  });
+
+  test.concurrent(
+    'tells of one: endpoint, parameters, page, cost, and every column with its meaning',
+    async () => {
+      const { stdout } = await cli.run(['datasets', 'transactions']);
+      expect(stdout).toContain('endpoint  GET /api/v3/transactions');
+      expect(stdout).toMatch(/params +x_no_address_book=true.* sort=asc limit=1000/);
+      expect(stdout).toContain('one request for each 1000 records');
+      expect(stdout).toMatch(/\nutime +timestamp with time zone not null +block time, UTC/);
+      expect(stdout).toContain('messages: Messages between accounts');
+    },
+  );
+
+  test.concurrent('--json is for programs', async () => {
+    const { stdout } = await cli.run(['datasets', 'blocks', '--json']);
+    const sheet = JSON.parse(stdout) as { name: string; pageSize: number; tables: { name: string }[] };
+    expect(sheet).toMatchObject({ name: 'blocks', pageSize: 1000 });
+    expect(sheet.tables.map(({ name }) => name)).toEqual(['blocks', 'block_parents']);
+  });
+});
+
+describe('simulate', () => {
+  test('serves what was asked for until it is told to stop', async () => {
+    const running = cli.start(
+      'simulate --seed 5 --from 2026-03-01 --hours 0.1 --tx-per-second 2 --build 1.2 --key mine --latency 0-5'
+        .split(' ')
+        .concat(['--rate-limit', 'fixed-window:50', '--fault', 'timeoutAboveLimit=500', 'stale=0']),
+    );
+    const url = await running.sees(/TONCENTER_NETWORK=(\S+)/);
+    const get = (path: string, key = 'mine') =>
+      fetch(`${url}/api/v3/${path}`, { headers: { 'x-api-key': key } });
+    const info = await get('masterchainInfo');
+    expect(info.headers.get('x-api-version')).toMatch(/^1\.2/);
+    expect(await info.json()).toMatchObject({ first: { gen_utime: '1772323200' } });
+    expect((await get('masterchainInfo', 'yours')).status).toBe(401);
+    expect((await get('transactions?limit=501')).status).toBe(500);
+    running.child.kill('SIGINT');
+    expect(await running.ended).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('says that its port is taken', async () => {
+    const { code, stderr } = await cli.run(['simulate', '--port', String(simulator.port), '--hours', '0.1']);
+    expect(stderr).toContain(`port ${simulator.port} is taken`);
+    expect(code).toBe(2);
+  });
+});
+
+test('--help of every command shows examples', async () => {
+  const { stdout } = await cli.run(['--help']);
+  const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)]
+    .map(([, name]) => name ?? '')
+    .filter((name) => name !== 'help');
+  expect(commands).toContain('backfill');
+  const helps = await Promise.all(commands.map((name) => cli.run([name, '--help'])));
+  for (const [index, help] of helps.entries()) {
+    expect(help.stdout).toContain(`Examples:\n`);
+    expect(help.stdout).toContain(`toncenter-etl ${commands[index] ?? ''}`);
+    expect(help.code).toBe(0);
+  }
+});
