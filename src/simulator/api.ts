@@ -5,6 +5,7 @@ import type { Ledger, View } from './ledger.ts';
 import { Query } from './query.ts';
 import { Random } from './random.ts';
 import type { RouteRequest, Routes } from './route.ts';
+import { actionRoutes } from './routes/actions.ts';
 import { blockRoutes } from './routes/blocks.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { tokenRoutes } from './routes/tokens.ts';
@@ -25,6 +26,7 @@ const ROUTES: Routes = {
   ...blockRoutes,
   ...transactionRoutes,
   ...messageRoutes,
+  ...actionRoutes,
   ...traceRoutes,
   ...tokenRoutes,
 };
@@ -82,6 +84,7 @@ export class Api {
     const breaks = BREAKING_OFF.has(request.path) && this.random.chance(this.faults.shortBlocks ?? 0);
     return {
       query,
+      header: request.header,
       view,
       build: this.build,
       ledger: this.ledger,

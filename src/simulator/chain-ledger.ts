@@ -1,8 +1,10 @@
 import { BocMaker } from './chain/boc.ts';
 import { NONE } from './chain/block-table.ts';
 import type { World } from './chain/world.ts';
+import { ChainActions } from './chain-actions.ts';
 import { chainTokens } from './chain-tokens.ts';
 import { chainTraces } from './chain-traces.ts';
+import type { Faults } from './faults.ts';
 import { addressBook, metadata } from './json/address-book-json.ts';
 import { blockId, blockJson } from './json/block-json.ts';
 import { bodyHash, messageRowJson, opcodeOf, opcodeText } from './json/message-json.ts';
@@ -29,19 +31,21 @@ export class ChainLedger implements Ledger {
   readonly blocks: BlockSource;
   readonly messages: MessageSource;
   readonly traces: TraceSource;
+  readonly actions: ChainActions;
   readonly jettonTransfers: TokenSource;
   readonly jettonBurns: TokenSource;
   readonly nftTransfers: TokenSource;
   transactions: TransactionSource;
   private prebuilt: Prebuilt | undefined;
 
-  constructor(world: World) {
+  constructor(world: World, faults: Faults) {
     this.world = world;
     this.bocs = new BocMaker(world.options.seed);
     this.blocks = chainBlocks(world);
     this.transactions = chainTransactions(world, this.bocs);
     this.messages = chainMessages(world, this.bocs);
     this.traces = chainTraces(world, this.bocs, this);
+    this.actions = new ChainActions(world, this.bocs, this.traces, faults);
     this.jettonTransfers = chainTokens(world, this.bocs, 'jetton_transfers', this.transactions);
     this.jettonBurns = chainTokens(world, this.bocs, 'jetton_burns', this.transactions);
     this.nftTransfers = chainTokens(world, this.bocs, 'nft_transfers', this.transactions);

@@ -18,6 +18,8 @@ export function chainTraces(
   ];
   const complete = (found: readonly number[]): Rows =>
     listed(found.filter((trace) => traces.underWay.get(trace) === 0));
+  const text = (trace: number, actions: readonly string[] | undefined): string =>
+    withActions(JSON.stringify(traceJson(world, bocs, trace)), actions);
   return {
     byLt: ({ from, to }) =>
       slice(
@@ -57,14 +59,13 @@ export function chainTraces(
       world.transactionsOfTrace(trace).every((row) => sources.transactions.visible(view, row)),
     endLt,
     endUtime,
-    texts: (rows, includeActions) =>
-      rows.map((trace) => traceText(world, bocs, trace, includeActions)).join(','),
+    texts: (rows, actions) => rows.map((trace) => text(trace, actions?.(trace))).join(','),
     addresses: (trace) =>
       world.transactionsOfTrace(trace).flatMap((row) => sources.transactions.addresses(row)),
   };
 }
 
-function traceText(world: World, bocs: BocMaker, trace: number, includeActions: boolean): string {
-  const body = traceJson(world, bocs, trace);
-  return JSON.stringify(includeActions ? { ...body, actions: [] } : body);
+/** A trace's text with the texts of its actions; undefined leaves the member out. */
+export function withActions(trace: string, actions: readonly string[] | undefined): string {
+  return actions === undefined ? trace : `${trace.slice(0, -1)},"actions":[${actions.join(',')}]}`;
 }

@@ -17,7 +17,7 @@ const PIECES = 10;
 export async function send(response: ServerResponse, answer: Answer, line: Line): Promise<boolean> {
   const { faults, random } = line;
   if (random.chance(faults.reset ?? 0)) return cut(response);
-  const body = Buffer.from(answer.body);
+  const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body;
   const whole = { ...answer.headers, 'content-length': String(body.length) };
   if (random.chance(faults.resetInBody ?? 0)) {
     response.writeHead(answer.status, whole);

@@ -32,6 +32,19 @@ export interface Faults {
   holes?: readonly { readonly from: number; readonly to: number }[];
   /** After each split, the right child's blocks of the first seconds become visible only when those are over. */
   lateSplit?: { readonly seconds: number };
+  /**
+   * The actions of a trace appear so many seconds of chain time after its last transaction, each trace after its own
+   * time between `least` (default 0) and `most`.
+   */
+  lateActions?: { readonly least?: number; readonly most: number };
+  /**
+   * So many traces (0 to 1) are classified twice: until `seconds` of chain time after their first actions appeared they
+   * show others (other ids, other types, fewer, or none), then the settled ones. For some nothing is settled: their
+   * actions vanish.
+   */
+  reclassify?: { readonly probability: number; readonly seconds: number };
+  /** The endpoints of validators and pools are answered by a copy whose head lies so many seconds back. */
+  staleEvents?: number;
   /** The limiter refuses at 60 % of the rate that it claims. */
   lieAboutLimit?: boolean;
 }

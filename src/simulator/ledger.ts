@@ -3,6 +3,8 @@ import type { BlockIdJson } from './json/block-json.ts';
 
 /** What is visible at one moment. */
 export interface View {
+  /** Chain time up to which the replica has data, unix seconds. */
+  readonly headTime: number;
   /** The greatest masterchain seqno that is visible; undefined where nothing is. */
   readonly head: number | undefined;
   /** True where a masterchain block, and all that it registered, is visible. */
@@ -103,8 +105,35 @@ export interface TraceSource {
   visible(view: View, row: number): boolean;
   endLt(row: number): number;
   endUtime(row: number): number;
-  texts(rows: readonly number[], includeActions: boolean): string;
+  /** JSON texts of rows, joined by commas. `actions`: the JSON texts of a trace's actions; undefined leaves them out. */
+  texts(rows: readonly number[], actions: ((row: number) => readonly string[]) | undefined): string;
   addresses(row: number): string[];
+}
+
+/** What filters and orders need to know of an action. */
+export interface ActionFacts {
+  /** The id in base64. */
+  readonly id: string;
+  /** As it is stored, which can be another than is printed. */
+  readonly type: string;
+  /** Types of the composite actions that it is a part of. */
+  readonly ancestors: readonly string[];
+  readonly startLt: number;
+  readonly endLt: number;
+  readonly endUtime: number;
+  /** Rows of the transaction source. */
+  readonly transactions: readonly number[];
+  readonly accounts: readonly string[];
+}
+
+/** Actions as the routes need them: each belongs to a trace of the trace source. */
+export interface ActionSource {
+  /** Rows of the actions that a trace shows in a view; unordered. */
+  ofTrace(view: View, trace: number): readonly number[];
+  /** Traces that have, or had, actions with these ids. */
+  tracesOf(ids: readonly string[]): readonly number[];
+  facts(row: number): ActionFacts;
+  text(row: number, include: { readonly accounts: boolean }): string;
 }
 
 /** Addresses that a transfer or burn names; empty where the row lacks them. */
@@ -136,6 +165,7 @@ export interface Ledger {
   readonly transactions: TransactionSource;
   readonly messages: MessageSource;
   readonly traces: TraceSource;
+  readonly actions: ActionSource;
   readonly jettonTransfers: TokenSource;
   readonly jettonBurns: TokenSource;
   readonly nftTransfers: TokenSource;

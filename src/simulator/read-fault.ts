@@ -20,8 +20,11 @@ const READERS: { readonly [Name in keyof Required<Faults>]: Reader<Required<Faul
   stale: probability,
   staleSeconds: count,
   lateBlocks: pair(probability, count, (chance, seconds) => ({ probability: chance, seconds })),
-  holes: list(hole),
+  holes: list(span),
   lateSplit: (text) => wrap(count(text), (seconds) => ({ seconds })),
+  lateActions: (text) => wrap(span(text), ({ from, to }) => ({ least: from, most: to })),
+  reclassify: pair(probability, count, (chance, seconds) => ({ probability: chance, seconds })),
+  staleEvents: count,
   lieAboutLimit: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
 };
 
@@ -34,6 +37,9 @@ const FORMS: Readonly<Record<string, string>> = {
   lateBlocks: 'PROBABILITYxSECONDS, such as 0.1x60',
   holes: 'ranges of masterchain seqnos, such as 100-120,300-301',
   lateSplit: 'seconds',
+  lateActions: 'the least and the most seconds, such as 1-10',
+  reclassify: 'PROBABILITYxSECONDS, such as 0.2x300',
+  staleEvents: 'seconds',
   lieAboutLimit: 'true or false',
 };
 
@@ -81,7 +87,7 @@ function count(text: string): number | undefined {
   return /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-function hole(text: string): { from: number; to: number } | undefined {
+function span(text: string): { from: number; to: number } | undefined {
   const [from, to] = splitOnce(text, '-').map(count);
   return from === undefined || to === undefined || from > to ? undefined : { from, to };
 }

@@ -6,6 +6,8 @@ import type { Random } from './random.ts';
 /** One request, as a route sees it. */
 export interface RouteRequest {
   readonly query: Query;
+  /** A header by its lower-case name. */
+  readonly header: (name: string) => string | undefined;
   readonly build: Build;
   readonly ledger: Ledger;
   readonly view: View;

@@ -54,7 +54,7 @@ export class ChainSource implements Source {
       options.live === undefined ? undefined : (options.live.head ?? Math.floor(clock.now() / 1000));
     this.chain = new Chain({ ...options, ...missingBounds(options, liveHead) });
     this.base = liveHead ?? options.headTime ?? this.chain.world.options.end;
-    this.ledger = new ChainLedger(this.chain.world);
+    this.ledger = new ChainLedger(this.chain.world, faults);
     this.visibility = new Visibility(this.chain.world, faults);
     this.chain.extendTo(this.base);
     if (options.prebuilt === true) this.ledger.prebuild();
@@ -102,7 +102,11 @@ export class CorpusSource implements Source {
 
   view(): View {
     const { firstSeqno, lastSeqno } = this.ledger;
-    return { head: lastSeqno, seesMasterchain: (seqno) => seqno >= firstSeqno && seqno <= lastSeqno };
+    return {
+      headTime: this.headTime,
+      head: lastSeqno,
+      seesMasterchain: (seqno) => seqno >= firstSeqno && seqno <= lastSeqno,
+    };
   }
 
   close(): void {

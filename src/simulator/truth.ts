@@ -1,8 +1,11 @@
-import { BocMaker } from './chain/boc.ts';
+import type { BocMaker } from './chain/boc.ts';
 import type { Chain } from './chain/chain.ts';
 import { NONE } from './chain/block-table.ts';
 import type { Family } from './chain/event-table.ts';
+import { supportedTypes } from './actions/action-types.ts';
+import { ChainLedger } from './chain-ledger.ts';
 import type { World } from './chain/world.ts';
+import type { ActionJson } from './json/action-json.ts';
 import { blockJson, type BlockJson } from './json/block-json.ts';
 import { messageRowJson, type MessageJson } from './json/message-json.ts';
 import { lastSeqno, traceJson, type TraceJson } from './json/trace-json.ts';
@@ -33,11 +36,13 @@ export class Truth {
   readonly world: World;
   private readonly chain: Chain;
   private readonly bocs: BocMaker;
+  private readonly ledger: ChainLedger;
 
   constructor(chain: Chain) {
     this.chain = chain;
     this.world = chain.world;
-    this.bocs = new BocMaker(chain.world.options.seed);
+    this.ledger = new ChainLedger(chain.world, {});
+    this.bocs = this.ledger.bocs;
   }
 
   /** Generates the network up to a second, so that it can be compared. */
@@ -68,17 +73,24 @@ export class Truth {
   }
 
   /** Complete traces by end_utime, ascending by (end_utime, trace_id). */
-  *traces({ from, to }: Span = ALWAYS): Generator<TraceJson> {
-    const { traces } = this.world;
-    for (
-      let at = traces.byTime.lowerBound(from, (trace) => traces.endUtime.get(trace));
-      at < traces.byTime.length;
-      at++
-    ) {
-      const trace = traces.byTime.get(at);
-      if (traces.endUtime.get(trace) >= to) return;
-      if (lastSeqno(this.world, trace) !== NONE) yield traceJson(this.world, this.bocs, trace);
-    }
+  *traces(span: Span = ALWAYS): Generator<TraceJson> {
+    for (const trace of this.traceRows(span)) yield traceJson(this.world, this.bocs, trace);
+  }
+
+  /**
+   * What complete traces did in the end, whenever the classifier is done with them, by the trace's end_utime. `types`:
+   * what is supported, as in the request; default everything that build 1.3 knows by itself. Ascending by
+   * (trace_end_utime, trace_id); numbers beyond 2^53 in details are bigints.
+   */
+  *actions(span: Span = ALWAYS, types: readonly string[] = []): Generator<ActionJson> {
+    const { actions } = this.ledger;
+    const supported = supportedTypes(types, '1.3');
+    for (const trace of this.traceRows(span))
+      for (const row of actions.settled(trace)) {
+        const { type, ancestors } = actions.facts(row);
+        if (supported.has(type) && !ancestors.some((ancestor) => supported.has(ancestor)))
+          yield actions.json(row);
+      }
   }
 
   /** Jetton transfers that succeeded, by time, ascending by (utime, lt, account of the jetton wallet). */
@@ -126,6 +138,16 @@ export class Truth {
       const row = transactions.byTime.get(at);
       if (this.world.utimeOf(row) >= to) return;
       if (this.world.tickOf(row) !== NONE) yield row;
+    }
+  }
+
+  private *traceRows({ from, to }: Span): Generator<number> {
+    const { traces } = this.world;
+    const first = traces.byTime.lowerBound(from, (trace) => traces.endUtime.get(trace));
+    for (let at = first; at < traces.byTime.length; at++) {
+      const trace = traces.byTime.get(at);
+      if (traces.endUtime.get(trace) >= to) return;
+      if (lastSeqno(this.world, trace) !== NONE) yield trace;
     }
   }
 

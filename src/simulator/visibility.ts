@@ -35,6 +35,7 @@ export class Visibility {
     let head = after - 1;
     while (head >= 0 && hidden(head)) head--;
     return {
+      headTime,
       head: head < 0 ? undefined : this.world.seqnoOfTick(head),
       seesMasterchain: (seqno) => sees(seqno - options.firstSeqno),
       seesBlock: this.seesBlock(headTime),

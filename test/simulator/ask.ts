@@ -1,3 +1,4 @@
+import type { ActionJson } from '../../src/simulator/json/action-json.ts';
 import type { BlockJson } from '../../src/simulator/json/block-json.ts';
 import type { MessageJson } from '../../src/simulator/json/message-json.ts';
 import type {
@@ -19,6 +20,7 @@ export interface Reply {
     readonly transactions?: TransactionJson[];
     readonly messages?: MessageJson[];
     readonly traces?: TraceJson[];
+    readonly actions?: ActionJson[];
     readonly jetton_transfers?: JettonTransferJson[];
     readonly jetton_burns?: JettonBurnJson[];
     readonly nft_transfers?: NftTransferJson[];

@@ -24,8 +24,7 @@ function withoutNullable(schema: Json): Json {
     : plain;
 }
 
-/** Errors of a body against the schema of a path and status, as text; undefined where it is valid. */
-export function makeValidator(): (path: string, status: number, body: unknown) => string | undefined {
+function makeAjv(): Ajv {
   const document = withoutNullable(JSON.parse(readFileSync(FILE, 'utf8')) as Json) as {
     paths: Json;
     components: Json;
@@ -34,10 +33,53 @@ export function makeValidator(): (path: string, status: number, body: unknown) =
   addFormats.default(ajv);
   ajv.addFormat('byte', /^[A-Za-z0-9+/]*={0,2}$/);
   ajv.addSchema({ $id: 'openapi', ...document });
+  return ajv;
+}
+
+/** Errors of a body against the schema of a path and status, as text; undefined where it is valid. */
+export function makeValidator(): (path: string, status: number, body: unknown) => string | undefined {
+  const ajv = makeAjv();
   return (path, status, body) => {
     const pointer = `openapi#/paths/${path.replaceAll('/', '~1')}/get/responses/${status}/content/application~1json/schema`;
     const validate = ajv.getSchema(pointer);
     if (validate === undefined) return `nothing is said of ${path} ${status}`;
     return validate(body) === true ? undefined : JSON.stringify(validate.errors);
+  };
+}
+
+/** Types whose details are described under another name. */
+const DESCRIBED_AS: Readonly<Record<string, string>> = {
+  nft_purchase: 'NftTransfer',
+  stake_withdrawal: 'WithdrawStake',
+  layerzero_send: 'LayerZeroSend',
+  layerzero_receive: 'LayerZeroReceive',
+};
+/** Types of whose details nothing is said. */
+const UNDESCRIBED = ['unknown', 'stake_withdrawal_request'];
+
+function describedName(type: string, details: object, camel: string): string {
+  if ('min_out_amount' in details) return 'ToncoJettonSwap';
+  if (type !== 'extra_currency_transfer') return DESCRIBED_AS[type] ?? camel;
+  return 'comment' in details ? 'TonTransfer' : 'CallContract';
+}
+
+interface Detailed {
+  readonly details: object;
+}
+
+/** Errors of an action's details against the schema of its type, members that the schema does not have among them. */
+export function makeDetailsValidator(): (type: string, action: Detailed) => string | undefined {
+  const ajv = makeAjv();
+  return (type, { details }) => {
+    if (UNDESCRIBED.includes(type)) return undefined;
+    const camel = type.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    const name = describedName(type, details, camel);
+    const pointer = `openapi#/components/schemas/ActionDetails${name}`;
+    const validate = ajv.getSchema(pointer);
+    if (validate === undefined) return `nothing is said of ${type}`;
+    if (validate(details) !== true) return JSON.stringify(validate.errors);
+    const { properties } = validate.schema as { properties: object };
+    const extra = Object.keys(details).filter((member) => !Object.hasOwn(properties, member));
+    return extra.length === 0 ? undefined : `nothing is said of ${extra.join(', ')}`;
   };
 }

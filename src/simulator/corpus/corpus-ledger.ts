@@ -2,6 +2,7 @@ import { friendlyAddress } from '../address.ts';
 import { ZERO_HASH } from '../chain/hash-space.ts';
 import { MASTERCHAIN_SHARD, type BlockIdJson, type BlockJson } from '../json/block-json.ts';
 import type {
+  ActionSource,
   BlockSource,
   Ledger,
   MessageSource,
@@ -10,6 +11,8 @@ import type {
   TransactionSource,
 } from '../ledger.ts';
 import { listed } from '../rows.ts';
+import { withActions } from '../chain-traces.ts';
+import { corpusActions } from './corpus-actions.ts';
 import { corpusTokens } from './corpus-tokens.ts';
 import { at, indexes, sortedWithin } from './recorded-rows.ts';
 import type { Recorded, RecordedMessage, RecordedTrace, RecordedTransaction } from './recorded.ts';
@@ -27,6 +30,7 @@ export class CorpusLedger implements Ledger {
   readonly transactions: TransactionSource;
   readonly messages: MessageSource;
   readonly traces: TraceSource;
+  readonly actions: ActionSource;
   readonly jettonTransfers: TokenSource;
   readonly jettonBurns: TokenSource;
   readonly nftTransfers: TokenSource;
@@ -49,7 +53,9 @@ export class CorpusLedger implements Ledger {
     this.blocks = this.edgeBlocks();
     this.transactions = corpusTransactions(rows, messages);
     this.messages = corpusMessages(rows, messages);
-    this.traces = corpusTraces(recorded.traces);
+    const traces = recorded.traces.toSorted((a, b) => order(a.trace_id, b.trace_id));
+    this.traces = corpusTraces(traces);
+    this.actions = corpusActions(traces, this.transactions);
     const { jettonTransfers, jettonBurns, nftTransfers } = recorded;
     const jetton = { from: 'source', to: 'destination', item: 'source_wallet', group: 'jetton_master' };
     this.jettonTransfers = corpusTokens(jettonTransfers, jetton);
@@ -250,8 +256,7 @@ function corpusMessages(
   };
 }
 
-function corpusTraces(recorded: readonly RecordedTrace[]): TraceSource {
-  const rows = recorded.toSorted((a, b) => order(a.trace_id, b.trace_id));
+function corpusTraces(rows: readonly RecordedTrace[]): TraceSource {
   const transactionsOf = (row: RecordedTrace): RecordedTransaction[] => Object.values(row.transactions);
   return {
     byLt: (range) => sortedWithin(rows, (row) => Number(row.end_lt), range),
@@ -273,12 +278,9 @@ function corpusTraces(recorded: readonly RecordedTrace[]): TraceSource {
     visible: () => true,
     endLt: (row) => Number(at(rows, row).end_lt),
     endUtime: (row) => at(rows, row).end_utime,
-    texts: (page, includeActions) =>
+    texts: (page, actions) =>
       page
-        .map((row) => {
-          const { actions, ...trace } = at(rows, row);
-          return JSON.stringify(includeActions ? { ...trace, actions: actions ?? [] } : trace);
-        })
+        .map((row) => withActions(JSON.stringify({ ...at(rows, row), actions: undefined }), actions?.(row)))
         .join(','),
     addresses: (row) => transactionsOf(at(rows, row)).map((transaction) => transaction.account),
   };

@@ -26,6 +26,17 @@ const transactionSchema = z.looseObject({
   out_msgs: z.array(messageSchema),
 });
 
+const actionSchema = z.looseObject({
+  trace_id: z.string().nullish(),
+  action_id: z.string(),
+  type: z.string(),
+  start_lt: z.string(),
+  end_lt: z.string(),
+  end_utime: z.number(),
+  transactions: z.array(z.string()).nullish(),
+  accounts: z.array(z.string()).nullish(),
+});
+
 const traceSchema = z.looseObject({
   trace_id: z.string(),
   start_utime: z.number(),
@@ -33,6 +44,10 @@ const traceSchema = z.looseObject({
   end_utime: z.number(),
   mc_seqno_end: z.string(),
   transactions: z.record(z.string(), transactionSchema),
+  actions: z
+    .array(actionSchema)
+    .nullish()
+    .transform((actions) => actions ?? []),
 });
 
 const tokenSchema = z.looseObject({
@@ -45,6 +60,7 @@ const many = z.array(z.unknown()).default([]);
 const responseSchema = z.looseObject({
   transactions: many,
   traces: many,
+  actions: many,
   jetton_transfers: many,
   jetton_burns: many,
   nft_transfers: many,
@@ -52,6 +68,7 @@ const responseSchema = z.looseObject({
 
 export type RecordedMessage = z.infer<typeof messageSchema>;
 export type RecordedTransaction = z.infer<typeof transactionSchema>;
+export type RecordedAction = z.infer<typeof actionSchema>;
 export type RecordedToken = z.infer<typeof tokenSchema>;
 export type RecordedTrace = z.infer<typeof traceSchema>;
 
@@ -74,6 +91,7 @@ export function readRecorded(directory: string): Recorded {
   const found: Found = {
     transactions: new Map(),
     traces: new Map(),
+    actions: new Map(),
     jettonTransfers: new Map(),
     jettonBurns: new Map(),
     nftTransfers: new Map(),
@@ -89,7 +107,7 @@ export function readRecorded(directory: string): Recorded {
     });
   return {
     transactions: [...found.transactions.values()],
-    traces: [...found.traces.values()],
+    traces: [...found.traces.values()].map((trace) => withActions(trace, found)),
     jettonTransfers: [...found.jettonTransfers.values()],
     jettonBurns: [...found.jettonBurns.values()],
     nftTransfers: [...found.nftTransfers.values()],
@@ -99,6 +117,8 @@ export function readRecorded(directory: string): Recorded {
 interface Found {
   readonly transactions: Map<string, RecordedTransaction>;
   readonly traces: Map<string, RecordedTrace>;
+  /** Those of /actions, by their traces. */
+  readonly actions: Map<string, RecordedAction[]>;
   readonly jettonTransfers: Map<string, RecordedToken>;
   readonly jettonBurns: Map<string, RecordedToken>;
   readonly nftTransfers: Map<string, RecordedToken>;
@@ -112,8 +132,9 @@ function readLines(found: Found, path: string): void {
 function readResponse(found: Found, path: string): void {
   const response = responseSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
   if (!response.success) return;
-  const { traces, transactions, jetton_transfers, jetton_burns, nft_transfers } = response.data;
+  const { traces, transactions, actions, jetton_transfers, jetton_burns, nft_transfers } = response.data;
   for (const trace of traces) takeTrace(found, trace);
+  for (const action of actions) takeAction(found, action);
   for (const transaction of transactions) takeTransaction(found, transaction);
   for (const transfer of jetton_transfers) takeToken(found.jettonTransfers, transfer);
   for (const burn of jetton_burns) takeToken(found.jettonBurns, burn);
@@ -135,4 +156,17 @@ function takeTransaction(found: Found, value: unknown): void {
 function takeToken(found: Map<string, RecordedToken>, value: unknown): void {
   const token = tokenSchema.safeParse(value);
   if (token.success) found.set(token.data.transaction_hash, token.data);
+}
+
+function takeAction(found: Found, value: unknown): void {
+  const { success, data } = actionSchema.safeParse(value);
+  if (!success || typeof data.trace_id !== 'string') return;
+  found.actions.set(data.trace_id, [...(found.actions.get(data.trace_id) ?? []), data]);
+}
+
+/** A trace with its own actions and those that were recorded apart from it. */
+function withActions(trace: RecordedTrace, found: Found): RecordedTrace {
+  const byId = new Map(trace.actions.map((action) => [action.action_id, action]));
+  for (const action of found.actions.get(trace.trace_id) ?? []) byId.set(action.action_id, action);
+  return { ...trace, actions: [...byId.values()] };
 }

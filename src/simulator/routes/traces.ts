@@ -12,6 +12,7 @@ import {
 } from '../route.ts';
 import { listed, walk, type Rows } from '../rows.ts';
 import { ServedError } from '../served-error.ts';
+import { actionsInside } from './actions.ts';
 
 /** Everything that answers with traces; /events is the old name. */
 export const traceRoutes: Routes = {
@@ -32,7 +33,7 @@ function traces(request: RouteRequest, member: string, includeActions: boolean):
   const page = cutPage(rows, paging);
   const addresses = (): string[] => page.flatMap((row) => source.addresses(row));
   const tail = `${addressBookMember(request, addresses)},${metadataMember(request, addresses)}`;
-  return `{"${member}":[${source.texts(page, includeActions)}],${tail}}`;
+  return `{"${member}":[${source.texts(page, includeActions ? actionsInside(request) : undefined)}],${tail}}`;
 }
 
 /** 1.2 orders by time wherever a second is given, 1.3 only where no lt is. */

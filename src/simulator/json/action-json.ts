@@ -1,0 +1,119 @@
+import type { Action } from '../actions/action.ts';
+import { NONE } from '../chain/block-table.ts';
+import type { World } from '../chain/world.ts';
+import { lastSeqno } from './trace-json.ts';
+
+/** An action as v3 prints it. Numbers beyond 2^53 among the details are bigints. */
+export interface ActionJson {
+  readonly trace_id: string;
+  readonly action_id: string;
+  readonly start_lt: string;
+  readonly end_lt: string;
+  readonly start_utime: number;
+  readonly end_utime: number;
+  readonly trace_end_lt: string;
+  readonly trace_end_utime: number;
+  readonly trace_mc_seqno_end: number;
+  readonly transactions: readonly string[];
+  readonly success: boolean | null;
+  readonly type: string;
+  readonly details: object;
+  readonly raw_action?: object;
+  readonly trace_external_hash?: string;
+  readonly trace_external_hash_norm?: string;
+  readonly accounts?: readonly string[];
+  readonly finality: string;
+}
+
+/** Addresses of the accounts whose transactions an action is made of, each once. */
+export function actionAccounts(world: World, action: Action): string[] {
+  const accounts = new Set(action.transactions.map((row) => world.transactions.account.get(row)));
+  return [...accounts].map((account) => world.accounts.address(account));
+}
+
+/** The lts and seconds between which an action took place. */
+export function actionTimes(
+  world: World,
+  { transactions }: Action,
+): {
+  readonly startLt: number;
+  readonly endLt: number;
+  readonly startUtime: number;
+  readonly endUtime: number;
+} {
+  const lts = transactions.map((row) => world.transactions.lt.get(row));
+  const utimes = transactions.map((row) => world.utimeOf(row));
+  return {
+    startLt: Math.min(...lts),
+    endLt: Math.max(...lts),
+    startUtime: Math.min(...utimes),
+    endUtime: Math.max(...utimes),
+  };
+}
+
+/** The JSON of one action of a complete trace. */
+export function actionJson(world: World, trace: number, action: Action, id: string): ActionJson {
+  const { traces, transactions, messages } = world;
+  const hashes = world.hashes('transaction');
+  const times = actionTimes(world, action);
+  const root = traces.root.get(trace);
+  const began = transactions.inMessage.get(root);
+  const external = began !== NONE && messages.isExternalIn(began);
+  const details = action.details();
+  return {
+    trace_id: hashes.text(root),
+    action_id: id,
+    start_lt: String(times.startLt),
+    end_lt: String(times.endLt),
+    start_utime: times.startUtime,
+    end_utime: times.endUtime,
+    trace_end_lt: String(transactions.lt.get(traces.last.get(trace))),
+    trace_end_utime: traces.endUtime.get(trace),
+    trace_mc_seqno_end: lastSeqno(world, trace),
+    transactions: action.transactions.map((row) => hashes.text(row)),
+    success: action.success,
+    type: printedType(action.type, details),
+    details,
+    ...(action.type === 'unknown' ? { raw_action: rawAction(action, id) } : {}),
+    ...(external
+      ? {
+          trace_external_hash: world.hashes('message').text(began),
+          trace_external_hash_norm: world.hashes('norm').text(began),
+        }
+      : {}),
+    finality: 'finalized',
+  };
+}
+
+/** Transfers and calls that carry another currency are printed under a type that nobody can ask for. */
+function printedType(type: string, details: object): string {
+  const carries = Object.entries(details).some(
+    ([name, value]: [string, unknown]) =>
+      name.endsWith('extra_currencies') &&
+      typeof value === 'object' &&
+      value !== null &&
+      Object.keys(value).length > 0,
+  );
+  return carries ? 'extra_currency_transfer' : type;
+}
+
+/** The stored row, which the server adds to what it has no shape for. */
+function rawAction({ type }: Action, id: string): object {
+  return { ActionId: id, Type: type, Source: null, Destination: null, Value: null };
+}
+
+const BIG = /"#big (\d+)"/g;
+
+/** JSON text in which bigints are numbers. */
+function textWithBigNumbers(value: object): string {
+  const marked = JSON.stringify(value, (_, member: unknown) =>
+    typeof member === 'bigint' ? `#big ${member}` : member,
+  );
+  return marked.replace(BIG, '$1');
+}
+
+/** The JSON text of an action. */
+export function actionText(action: ActionJson): string {
+  // Only these types have such numbers, and a plain text is made several times faster.
+  return action.type.startsWith('layerzero') ? textWithBigNumbers(action) : JSON.stringify(action);
+}
