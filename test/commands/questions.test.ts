@@ -183,7 +183,7 @@ describe('why', () => {
     const hash = Buffer.alloc(32, 7).toString('hex');
     const before = simulator.stats.total;
     const { code, stdout } = await ask('why', hash, '--at', '2026-05-02T10:00Z');
-    expect(stdout).toContain('absent      no row has it in messages.hash, ');
+    expect(stdout).toMatch(/absent +no row has it in .*messages\.hash/);
     expect(stdout).toContain('not read    transactions has never covered 2026-05-02T10:00:00Z');
     expect(stdout).toContain('toncenter-etl backfill --from 1777716000 --to 1777716001 --only transactions');
     expect(code).toBe(3);

@@ -1,0 +1,87 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { SETTING_NAMES } from '../src/config.ts';
+import { loadJobs } from '../src/crawl/load-jobs.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const pages = [
+  'README.md',
+  'CHANGELOG.md',
+  ...readdirSync(join(ROOT, 'docs')).map((name) => join('docs', name)),
+].filter((path) => path.endsWith('.md'));
+const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const all = pages.map(textOf).join('\n');
+
+/** Everything that is set as code: between backticks, or in a fenced block. */
+const code = [...all.matchAll(/```[\s\S]*?```|`[^`\n]+`/g)].map(([text]) => text);
+
+function isNamed(words: RegExp): boolean {
+  return code.some((text) => words.test(text));
+}
+
+describe('the documentation names', () => {
+  const cli = textOf('src/cli.ts');
+  const commands = [...cli.matchAll(/^(program|watch)\s+\.command\('(\w+)'\)/gm)].map(
+    ([, parent = '', name = '']) => (parent === 'program' ? name : `${parent} ${name}`),
+  );
+
+  test('commands are found at all', () => {
+    expect(commands).toEqual(expect.arrayContaining(['backfill', 'sql', 'sync']));
+  });
+
+  // At the beginning of a piece of code, or as an argument of the program.
+  test.each(commands)('the command %s', (name) => {
+    expect(isNamed(new RegExp(`(^\`|toncenter-etl )${name}\\b`))).toBe(true);
+  });
+
+  test.each(SETTING_NAMES)('the setting %s, in the README', (name) => {
+    expect(textOf('README.md')).toContain(`| \`${name}\` |`);
+  });
+
+  test('no setting that does not exist', () => {
+    const named = [...all.matchAll(/\b(?:ETL|TONCENTER|LOG)_[A-Z_]+\b/g)].map(([name]) => name);
+    expect([...new Set(named)].filter((name) => !SETTING_NAMES.includes(name))).toEqual([]);
+  });
+
+  test('every dataset, in the README, and none that does not exist', async () => {
+    const names = (await loadJobs()).map(({ name }) => name).sort();
+    const section = /## Datasets\n([\s\S]*?)\n## /.exec(textOf('README.md'))?.[1] ?? '';
+    const listed = [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, name = '']) => name).sort();
+    expect(listed).toEqual(names);
+  });
+});
+
+describe.each(pages)('%s', (page) => {
+  const links = [...textOf(page).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = '']) => target)
+    .filter((target) => !/^[a-z]+:/.test(target));
+
+  test('leads only to what exists', () => {
+    const broken = links.filter((target) => {
+      const [path = '', anchor] = target.split('#');
+      const file = path === '' ? page : normalize(join(dirname(page), path));
+      return (
+        !existsSync(join(ROOT, file)) || (anchor !== undefined && !anchorsOf(textOf(file)).includes(anchor))
+      );
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test('names only paths of the tree that exist', () => {
+    const paths = [...textOf(page).matchAll(/`((?:src|jobs|test|docs|migrations)\/[\w./-]*)`/g)].map(
+      ([, path = '']) => path,
+    );
+    expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+});
+
+/** How the headings of a page are addressed. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
