@@ -4,13 +4,14 @@ import { formatTime, type Range } from '../range.ts';
 import type { Extra } from '../record.ts';
 import { addCoverage, type Stream } from './coverage.ts';
 import type { Database, Session } from './database.ts';
-import { insertRows, targetOf, type Target } from './insert.ts';
+import { insertRows, targetOf } from './insert.ts';
 import { holdLease, shortenLease, type Lease } from './leases.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
 import { leaveReceipt, receiptColumns } from './receipts.ts';
 import { forgetRefusals, refuse } from './refused.ts';
 import { rangeParam } from './sql.ts';
+import { writingOrder } from './writing-order.ts';
 
 /** A second that cannot be read whole is done with too: the lease goes past it, coverage does not. */
 interface Done {
@@ -91,18 +92,13 @@ async function finish(session: Session, stream: Stream, { span, outcome, mature 
 }
 
 async function clearSeconds(session: Session, tables: Tables, { from, to }: Range): Promise<void> {
-  for (const target of Object.values(tables).map(targetOf).sort(byName)) {
+  for (const target of Object.values(tables).map(targetOf).sort(writingOrder)) {
     await session.run(sql`
       with gone as (
         delete from ${target.into} t where utime >= ${formatTime(from)} and utime < ${formatTime(to)}
         returning ${receiptColumns(target, sql`t`)})
       ${leaveReceipt(target, sql`gone`, 'removed')}`);
   }
-}
-
-/** One order for all processes, so that two commits wait for each other instead of deadlocking. */
-function byName(a: Target, b: Target): number {
-  return a.name < b.name ? -1 : 1;
 }
 
 async function writeOddities(session: Session, commit: PageCommit): Promise<void> {
@@ -128,7 +124,7 @@ function gather(tables: Tables, records: readonly Rows[]): [object, object[]][] 
   return Object.entries(tables)
     .map(([name, table]): [object, object[]] => [table, records.flatMap((rows) => rows[name] ?? [])])
     .filter(([, rows]) => rows.length > 0)
-    .sort(([a], [b]) => byName(targetOf(a), targetOf(b)));
+    .sort(([a], [b]) => writingOrder(targetOf(a), targetOf(b)));
 }
 
 function timesOf(rows: readonly object[]): Set<string> {

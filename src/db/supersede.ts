@@ -2,30 +2,42 @@ import { sql, type SQL } from 'drizzle-orm';
 import type { Session } from './database.ts';
 import type { Target } from './insert.ts';
 import { leaveReceipt, receiptColumns } from './receipts.ts';
+import { identifiers } from './sql.ts';
 
 /** The older copy lies at most this long before the newer one: it keeps the search within few partitions. */
 const WITHIN = '30 days';
 
-/** Deletes the stored rows that those on the stage replace under another key. */
+/** Deletes the stored rows that those on the stage replace under another key, and the parts of such rows. */
 export async function makeWay(session: Session, target: Target): Promise<void> {
-  const { facts, into, stage } = target;
-  if (facts.supersedes === undefined) return;
+  const { supersedes } = target.facts;
+  if (supersedes === undefined) return;
+  const { columns, of } = supersedes;
   await session.run(sql`
     with gone as (
-      delete from ${into} t using ${stage.name} n
-      where ${same(facts.supersedes)} and t.utime < n.utime and t.utime >= n.utime - ${WITHIN}::interval
+      delete from ${target.into} t
+      using ${wholes(of)} w, (select distinct utime, ${identifiers(columns)} from ${target.stage.name}) n
+      where ${same('w', 'n', columns)} and w.utime < n.utime and w.utime >= n.utime - ${WITHIN}::interval
+        and ${same('t', 'w', ['utime', ...columns])}
       returning ${receiptColumns(target, sql`t`)})
     ${leaveReceipt(target, sql`gone`, 'removed')}`);
 }
 
-/** True of a new row `n` that is not itself the older copy of a stored one. */
-export function isCurrent({ facts, into }: Pick<Target, 'facts' | 'into'>): SQL {
+/** True of a new row `n` that is not itself (a part of) the older copy of something stored. */
+export function isCurrent({ facts }: Pick<Target, 'facts'>): SQL {
   if (facts.supersedes === undefined) return sql`true`;
-  return sql`not exists (select 1 from ${into} t
-    where ${same(facts.supersedes)} and t.utime > n.utime and t.utime <= n.utime + ${WITHIN}::interval)`;
+  const { columns, of } = facts.supersedes;
+  return sql`not exists (select 1 from ${wholes(of)} w
+    where ${same('w', 'n', columns)} and w.utime > n.utime and w.utime <= n.utime + ${WITHIN}::interval)`;
 }
 
-function same(columns: readonly string[]): SQL {
-  const pairs = columns.map((name) => sql`t.${sql.identifier(name)} = n.${sql.identifier(name)}`);
+function wholes(table: string): SQL {
+  return sql`ton.${sql.identifier(table)}`;
+}
+
+function same(a: string, b: string, columns: readonly string[]): SQL {
+  const pairs = columns.map(
+    (name) =>
+      sql`${sql.identifier(a)}.${sql.identifier(name)} = ${sql.identifier(b)}.${sql.identifier(name)}`,
+  );
   return sql.join(pairs, sql` and `);
 }

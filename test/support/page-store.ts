@@ -1,8 +1,9 @@
 import pg from 'pg';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { expect } from 'vitest';
-import { insertRows } from '../../src/db/insert.ts';
+import { insertRows, targetOf } from '../../src/db/insert.ts';
 import { createPartitions } from '../../src/db/partitions.ts';
+import { writingOrder } from '../../src/db/writing-order.ts';
 import type { Job } from '../../src/job.ts';
 import { openTestStore } from './database.ts';
 import { textColumns, type TextRow } from './text-row.ts';
@@ -26,7 +27,10 @@ export async function openPageStore(): Promise<PageStore> {
       const { accepted, rejected } = job.read(records);
       expect(rejected).toEqual([]);
       let changed = 0;
-      for (const [name, table] of Object.entries(job.tables)) {
+      const tables = Object.entries(job.tables).sort(([, a], [, b]) =>
+        writingOrder(targetOf(a), targetOf(b)),
+      );
+      for (const [name, table] of tables) {
         const rows = accepted.flatMap(({ rows: all }) => all[name] ?? []);
         await partitions.ensure(
           [table],

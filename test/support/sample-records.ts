@@ -62,7 +62,7 @@ export function sampleMessage(changes: Json = {}): Json {
     ihr_fee: digits(),
     extra_flags: digits(),
     created_lt: digits(),
-    created_at: String(1_760_000_000 + int()),
+    created_at: String(1_700_000_000 + int()),
     opcode: `0x${int().toString(16).padStart(8, '0')}`,
     decoded_opcode: `0x${int().toString(16).padStart(8, '0')}`,
     ihr_disabled: true,

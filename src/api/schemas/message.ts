@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { freeForm } from './free-form.ts';
 import { digits, extraCurrencies, flag, int64, opcode, seconds, text } from './scalar.ts';
 
 /** A cell that a message carries: its body or its init state. `decoded` is whatever the server's decoder made of it. */
-export const messageContent = z.strictObject({ hash: text, body: text, decoded: z.unknown() });
+export const messageContent = z.strictObject({ hash: text, body: text, decoded: freeForm });
 
 /**
  * A message, as it stands in `in_msg` and `out_msgs` of a transaction and in `messages` of GET /api/v3/messages. An

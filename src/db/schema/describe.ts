@@ -11,6 +11,17 @@ type Conflict<Column extends string> =
   /** The row changes, and nothing in it tells which is newer: the one that was read last counts, where it differs. */
   | { readonly kind: 'replace' };
 
+/**
+ * A new row replaces older ones of the same thing though their keys differ, for block time is part of the key: a trace
+ * that ended anew, later.
+ */
+interface Supersedes<Column extends string> {
+  /** What names the thing. */
+  readonly columns: readonly Column[];
+  /** The table in which older copies are looked for: this one, or the one whose rows this one's are parts of. */
+  readonly of: string;
+}
+
 type ColumnsOf<T extends PgTable> = keyof T['$inferSelect'] & string;
 
 interface Facts<Column extends string> {
@@ -21,8 +32,7 @@ interface Facts<Column extends string> {
   /** Columns of the primary key, in its order. */
   readonly key: readonly Column[];
   readonly conflict: Conflict<Column>;
-  /** A new row replaces older ones with the same values here, though their keys differ: a trace that ended anew, later. */
-  readonly supersedes?: readonly Column[];
+  readonly supersedes?: Supersedes<Column>;
   /** True where the table is range-partitioned by `utime`. */
   readonly partitioned: boolean;
 }

@@ -70,7 +70,7 @@ describe(traces, {
   },
   key: ['utime', 'trace_id'],
   conflict: { kind: 'newer', by: 'end_lt' },
-  supersedes: ['trace_id'],
+  supersedes: { columns: ['trace_id'], of: 'traces' },
   partitioned: true,
 });
 
@@ -113,6 +113,6 @@ describe(trace_edges, {
   },
   key: ['utime', 'trace_id', 'tx_hash'],
   conflict: { kind: 'newer', by: 'end_lt' },
-  supersedes: ['trace_id'],
+  supersedes: { columns: ['trace_id'], of: 'traces' },
   partitioned: true,
 });
