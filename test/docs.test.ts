@@ -3,6 +3,8 @@ import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SETTING_NAMES } from '../src/config.ts';
 import { loadJobs } from '../src/crawl/load-jobs.ts';
+import { runSql } from '../src/db/free-sql.ts';
+import { openTestStore } from './support/database.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const pages = [
@@ -74,6 +76,15 @@ describe.each(pages)('%s', (page) => {
     );
     expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
+});
+
+test('every SQL example runs', async () => {
+  const examples = [...all.matchAll(/```sql\n([\s\S]*?);?\n```/g)].map(([, statement = '']) => statement);
+  const quoted = [...all.matchAll(/toncenter-etl sql "([^"]+)"/g)].map(([, statement = '']) => statement);
+  expect(examples.length).toBeGreaterThan(2);
+  const store = await openTestStore();
+  for (const statement of [...examples, ...quoted]) await runSql(store.database, statement, { write: false });
+  await store.close();
 });
 
 /** How the headings of a page are addressed. */

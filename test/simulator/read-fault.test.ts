@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'vitest';
+import { UsageError } from '../../src/errors.ts';
+import { readFault } from '../../src/simulator/read-fault.ts';
+
+describe('a fault on the command line', () => {
+  test.each([
+    ['badGateway=0.05', { badGateway: 0.05 }],
+    ['timeoutAboveLimit=500', { timeoutAboveLimit: 500 }],
+    ['storm=0.01x20', { storm: { probability: 0.01, length: 20 } }],
+    ['lateBlocks=0.1x60', { lateBlocks: { probability: 0.1, seconds: 60 } }],
+    [
+      'holes=100-120,300-301',
+      {
+        holes: [
+          { from: 100, to: 120 },
+          { from: 300, to: 301 },
+        ],
+      },
+    ],
+    ['lateSplit=40', { lateSplit: { seconds: 40 } }],
+    ['lieAboutLimit=true', { lieAboutLimit: true }],
+  ])('%s', (text, faults) => {
+    expect(readFault(text)).toEqual(faults);
+  });
+
+  test('adds to those before it', () => {
+    expect(readFault('stale=1', readFault('staleSeconds=5'))).toEqual({ stale: 1, staleSeconds: 5 });
+  });
+
+  test.each(['storm=0.1', 'storm=2x5', 'holes=5-3', 'holes=', 'lieAboutLimit=yes', 'stale', 'toString=1'])(
+    '%s is refused',
+    (text) => {
+      expect(() => readFault(text)).toThrow(UsageError);
+    },
+  );
+});
