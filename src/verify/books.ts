@@ -1,0 +1,56 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Session } from '../db/database.ts';
+import type { Range } from '../range.ts';
+import { countOf, during, findingsOf, secondAt, secondOf, type Finding } from './finding.ts';
+import { transactionsWithMessages } from './with-messages.ts';
+
+/** What the books of a stretch came to, by kind of transaction. */
+const Tally = z.object({ kind: z.string(), checked: z.coerce.number(), differing: z.coerce.number() });
+
+type Tally = z.infer<typeof Tally>;
+
+/**
+ * balance after = balance before + value received - fees - (value + forward fee + ihr fee) of all that was sent. A
+ * message that did not come by instant routing brings its ihr fee along, so either sum is right. Where messages are
+ * missing or the source gives no balances, there are no books.
+ */
+const books = (stretch: Range) => sql`
+  select *, after_balance - before_balance - coalesce(in_value, 0) + total_fees + out_value as difference
+  from (${transactionsWithMessages(stretch, sql`t.description_type, t.before_balance, t.after_balance, t.total_fees`)}) t
+  where before_balance is not null and after_balance is not null
+    and (in_msg_hash is null or received) and sent = out_msg_count`;
+
+const differs = sql`difference <> 0 and difference <> coalesce(in_ihr_fee, 0)`;
+
+/** A changed amount or fee shows in the books of the sender or the receiver; so both seconds are doubtful. */
+export async function checkBooks(
+  session: Session,
+  stretch: Range,
+): Promise<{ findings: Finding[]; rows: number }> {
+  const findings = await findingsOf(session, {
+    check: 'books',
+    dataset: 'transactions',
+    query: sql`
+      with b as (select * from (${books(stretch)}) b where ${differs})
+      select 'unbalanced_' || description_type as kind, 'doubt' as outcome,
+        hash || ' by ' || difference || ' nanotons' as id, span
+      from b cross join lateral (
+        values (${secondOf('b')}), (${secondAt(sql`coalesce(in_msg_utime, utime)`)})) s (span)`,
+  });
+  const rows = await countOf(
+    session,
+    sql`select count(*) as count from ton.transactions t
+        where ${during('t', stretch)} and before_balance is not null and after_balance is not null`,
+  );
+  return { findings, rows };
+}
+
+/** How many books there are of each kind of transaction, and how many of them do not balance. */
+export function tallyBooks(session: Session, stretch: Range): Promise<Tally[]> {
+  return session.rows(
+    sql`select description_type as kind, count(*) as checked, count(*) filter (where ${differs}) as differing
+        from (${books(stretch)}) b group by 1 order by 1`,
+    Tally,
+  );
+}

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import type { SQL } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
+import type { Session } from '../db/database.ts';
+import { parseRangeText, type Range } from '../range.ts';
+
+/** What a check found, all of one kind: which seconds of which dataset it makes doubtful. */
+export interface Finding {
+  readonly check: string;
+  /** The dataset whose rows are wanting, and that would have to be read again. */
+  readonly dataset: string;
+  /** Pool or account whose rows are wanting; empty where the dataset is read whole. */
+  readonly scope: string;
+  readonly kind: string;
+  /** Half-open ranges of unix seconds to be read again. */
+  readonly spans: readonly Range[];
+  readonly count: number;
+  /** One of them, named so that it can be looked up. */
+  readonly example: string;
+  /**
+   * What becomes of the seconds. `hole`: rows are missing, so they are not covered. `surplus`: rows are stored that the
+   * source does not know, so they are removed before the seconds are read again. `doubt`: rows do not agree, but none is
+   * known to be missing; where the source stands by them, they stay. `known`: what is missing lies in quarantine, so
+   * reading again would not help. `open`: nothing is wrong, but nothing proves it either.
+   */
+  readonly outcome: 'hole' | 'surplus' | 'doubt' | 'known' | 'open';
+  /** The table whose rows are surplus, or do not agree with their receipts. */
+  readonly table?: object;
+}
+
+/** What a check did. */
+export interface Checked {
+  readonly check: string;
+  readonly dataset: string;
+  readonly scope: string;
+  readonly span: Range;
+  readonly findings: readonly Finding[];
+  /** How many rows, or links between rows, were held against each other. */
+  readonly rows: number;
+  readonly requests: number;
+  readonly ms: number;
+}
+
+const Row = z.object({
+  kind: z.string(),
+  outcome: z.enum(['hole', 'surplus', 'doubt', 'known', 'open']),
+  count: z.coerce.number(),
+  spans: z.string().transform(parseRangeText),
+  example: z.string(),
+});
+
+interface Doubts {
+  readonly check: string;
+  readonly dataset: string;
+  readonly scope?: string;
+  readonly table?: object;
+  /** A query of one row a doubt and second: kind, outcome, id (text, names the thing), span (int8range). */
+  readonly query: SQL;
+}
+
+/** Runs a check's query and sums its rows up by kind. */
+export async function findingsOf(
+  session: Session,
+  { check, dataset, scope = '', table, query }: Doubts,
+): Promise<Finding[]> {
+  const rows = await session.rows(
+    sql`
+      select kind, outcome, count(distinct id) as count, range_agg(span)::text as spans, min(id) as example
+      from (${query}) doubts group by kind, outcome order by kind, outcome`,
+    Row,
+  );
+  const facts = { check, dataset, scope, ...(table !== undefined && { table }) };
+  return rows.map((row) => ({ ...facts, ...row }));
+}
+
+const Count = z.object({ count: z.coerce.number() });
+
+/** Rows that a query counts as `count`. */
+export async function countOf(session: Session, query: SQL): Promise<number> {
+  const [row] = await session.rows(query, Count);
+  return row?.count ?? 0;
+}
+
+/** A condition on `utime` of a table's alias: within the range. */
+export function during(alias: string, { from, to }: Range): SQL {
+  const column = sql`${sql.identifier(alias)}.utime`;
+  return sql`${column} >= to_timestamp(${from}::float8) and ${column} < to_timestamp(${to}::float8)`;
+}
+
+/** The second of a row as a range. */
+export function secondOf(alias: string): SQL {
+  return secondAt(sql`${sql.identifier(alias)}.utime`);
+}
+
+/** A time, rounded down to its second, as a range. */
+export function secondAt(time: SQL): SQL {
+  return sql`int8range(extract(epoch from ${time})::int8, extract(epoch from ${time})::int8 + 1)`;
+}

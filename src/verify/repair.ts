@@ -1,0 +1,201 @@
+import { carryOut } from '../crawl/crew.ts';
+import type { CrawlContext } from '../crawl/crawler.ts';
+import { splitAtArchive, type Assignment, type Planner } from '../crawl/planner.ts';
+import type { Dataset } from '../dataset.ts';
+import { readCoverage, subtractCoverage, type Stream } from '../db/coverage.ts';
+import { keepHole, readHoles, type HoleReason } from '../db/holes.ts';
+import type { Lease } from '../db/leases.ts';
+import { reopen, type Reopening } from '../db/reopen.ts';
+import { DatabaseConflictError } from '../errors.ts';
+import type { Range } from '../range.ts';
+import { common, union, without } from '../ranges.ts';
+import type { Stop } from '../stop.ts';
+import type { Finding } from './finding.ts';
+import { tellFinding, verifyRange, type Verified, type VerifyContext } from './verify.ts';
+
+/** A hole can lead to the next: blocks first, then what is in them. Nothing needs more rounds than this. */
+const MOST_ROUNDS = 8;
+/** So often a second is read again before what is wrong with it is taken for the source's own. */
+const MOST_READINGS = 2;
+const REOPEN_ATTEMPTS = 5;
+/** Seconds between two holes that are read along, where nobody knows yet how many a page holds. */
+const LEAST_GAP = 5;
+/** A lease is about so many pages long; longer than a month it was not learned. */
+const PAGES_PER_LEASE = 50;
+const UNKNOWN = 31 * 86_400;
+
+export interface RepairContext extends VerifyContext {
+  readonly crawl: CrawlContext;
+  readonly planner: Planner;
+  readonly stop: Stop;
+  /** How far the chain is known: windows do not cross the age at which servers answer from their archive. */
+  readonly watermark: number;
+  /** Name of this worker in leases. */
+  readonly owner: string;
+  /** Seconds between two attempts at a hole that cannot be filled, at least. */
+  readonly leastPause: number;
+  /** True: holes that were read again in vain before are tried at once, whatever their pause. */
+  readonly insist: boolean;
+}
+
+export interface Repaired {
+  readonly reports: readonly Verified[];
+  /** How often something was read again. */
+  readonly rounds: number;
+}
+
+/** Seconds of each stream that were read again, once and twice. */
+type Tries = Map<string, Range[][]>;
+
+/**
+ * Reads again what verification found wanting, and verifies again, until nothing is left that another reading could
+ * mend. What stays wrong is the source's own: rows that are not to be had are refused, with growing pauses; rows that
+ * do not agree stay, unverified.
+ */
+export async function repairRange(
+  context: RepairContext,
+  datasets: readonly Dataset[],
+  range: Range,
+  found: readonly Verified[],
+): Promise<Repaired> {
+  let reports = found;
+  const tries: Tries = new Map();
+  let round = 0;
+  for (; round < MOST_ROUNDS && !context.stop.finishing.aborted; round += 1) {
+    let begun = false;
+    for (const report of reports) begun = (await readAgain(context, report, tries)) || begun;
+    if (!begun) break;
+    reports = await verifyRange(context, datasets, range);
+  }
+  for (const report of reports) await settle(context, report);
+  return { reports, rounds: round };
+}
+
+/** Reads a stream's holes again; false where there are none left to try. */
+async function readAgain(context: RepairContext, report: Verified, tries: Tries): Promise<boolean> {
+  const { stream, dataset, findings } = report;
+  const doubtful = union(...findings.filter(isDoubtful).map(({ spans }) => spans));
+  const coverage = await readCoverage(context.database, stream);
+  const tried = tries.get(keyOf(stream)) ?? [];
+  const given = context.insist
+    ? []
+    : (await readHoles(context.database, stream)).filter(
+        ({ due, reason }) => !due || reason === 'source_gap',
+      );
+  const exhausted = union(
+    tried[MOST_READINGS - 1] ?? [],
+    given.map(({ span }) => span),
+  );
+  const holes = joinNear(context, dataset, without(common(doubtful, coverage), exhausted), coverage);
+  if (holes.length === 0) return false;
+  tries.set(keyOf(stream), countTries(tried, holes));
+  context.crawl.logger.warn(
+    { dataset: dataset.name, holes: holes.length, found: findings.filter(isDoubtful).map(tellFinding) },
+    'reading holes again',
+  );
+  await fill(context, dataset, reopeningOf(context, report, holes));
+  return true;
+}
+
+function isDoubtful({ outcome }: Finding): boolean {
+  return outcome === 'hole' || outcome === 'surplus' || outcome === 'doubt';
+}
+
+function keyOf({ dataset, scope }: Stream): string {
+  return `${dataset}/${scope}`;
+}
+
+/** Index n holds the seconds that were tried n + 1 times. */
+function countTries(tried: readonly Range[][], holes: readonly Range[]): Range[][] {
+  const counted = [union(tried[0] ?? [], holes)];
+  for (let n = 1; n < MOST_READINGS; n += 1)
+    counted.push(union(tried[n] ?? [], common(tried[n - 1] ?? [], holes)));
+  return counted;
+}
+
+/** Holes less than a page apart are read as one: two requests would bring the rows between them too. */
+function joinNear(
+  { crawl }: RepairContext,
+  dataset: Dataset,
+  holes: readonly Range[],
+  coverage: readonly Range[],
+): Range[] {
+  const lease = crawl.tuning(dataset).density.leaseSeconds();
+  const page = lease > UNKNOWN ? LEAST_GAP : Math.max(LEAST_GAP, Math.floor(lease / PAGES_PER_LEASE));
+  const wide = union(holes.map(({ from, to }) => ({ from, to: to + page })));
+  const joined = wide.map(({ from, to }) => ({ from, to: Math.max(from + 1, to - page) }));
+  return common(joined, coverage);
+}
+
+function reopeningOf(
+  { owner, watermark }: RepairContext,
+  { stream, dataset, findings }: Verified,
+  holes: readonly Range[],
+): Reopening {
+  const places = (chosen: readonly Finding[]) =>
+    chosen.flatMap(({ table, spans }) => {
+      const of = table ?? Object.values(dataset.job.tables)[0];
+      return of === undefined ? [] : common(spans, holes).map((span) => ({ table: of, span }));
+    });
+  return {
+    ...{ stream, owner },
+    holes: holes.flatMap((hole) => splitAtArchive(hole, watermark).filter((part) => part !== undefined)),
+    surplus: places(findings.filter(({ outcome }) => outcome === 'surplus')),
+    receipts: places(findings.filter(({ check, outcome }) => check === 'receipts' && outcome === 'hole')),
+  };
+}
+
+/** Reads the leases that were taken with the holes; where one was lost or cut, what is left of it is claimed anew. */
+async function fill(context: RepairContext, dataset: Dataset, reopening: Reopening): Promise<void> {
+  const { stream, holes } = reopening;
+  const want = { dataset, stream, zones: holes.map((hole) => [hole]), priority: 'repair' as const };
+  for (const lease of await reopenPatiently(context, reopening)) {
+    if (context.stop.finishing.aborted) return;
+    await carryOut(context.crawl, { ...want, lease }, context.stop);
+  }
+  for (;;) {
+    if (context.stop.finishing.aborted) return;
+    const rest: Assignment | undefined = await context.planner.take([want]);
+    if (rest === undefined) return;
+    await carryOut(context.crawl, rest, context.stop);
+  }
+}
+
+async function reopenPatiently({ database, clock }: RepairContext, reopening: Reopening): Promise<Lease[]> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await reopen(database, reopening);
+    } catch (error) {
+      if (!(error instanceof DatabaseConflictError) || attempt >= REOPEN_ATTEMPTS) throw error;
+      await clock.sleep(100 * attempt);
+    }
+  }
+}
+
+/** What is still wrong after it was read again: remembered with its cause, and left alone for a while. */
+async function settle(context: RepairContext, { stream, findings }: Verified): Promise<void> {
+  const { database } = context;
+  const coverage = await readCoverage(database, stream);
+  const standing = (await readHoles(database, stream)).filter(({ due }) => !due).map(({ span }) => span);
+  const spansOf = (chosen: readonly Finding[]) =>
+    common(union(...chosen.map(({ spans }) => spans)), coverage);
+  const lost = findings.filter(({ outcome }) => outcome === 'hole' || outcome === 'surplus');
+  const doubts = findings.filter(({ outcome }) => outcome === 'doubt');
+  const gaps = spansOf(lost);
+  const keep = async (spans: readonly Range[], reason: HoleReason, detail: string) => {
+    for (const span of spans)
+      await keepHole(database, stream, { span, reason, detail, leastPause: context.leastPause });
+  };
+  if (gaps.length > 0) {
+    await database.transaction(async (session) => {
+      await subtractCoverage(session, { ...stream, pass: 1 }, gaps);
+      await subtractCoverage(session, { ...stream, pass: 0 }, gaps);
+    });
+    await keep(gaps, 'source_gap', lost.map(tellFinding).join('; '));
+  }
+  await keep(
+    without(spansOf(doubts), [...gaps, ...standing]),
+    'disputed',
+    doubts.map(tellFinding).join('; '),
+  );
+}

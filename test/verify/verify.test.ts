@@ -1,0 +1,137 @@
+import { sql } from 'drizzle-orm';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Crawl } from '../../src/app.ts';
+import type { Dataset } from '../../src/dataset.ts';
+import type { Range } from '../../src/range.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import type { Verified } from '../../src/verify/verify.ts';
+import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+import { openProof, type Proof } from '../support/verify.ts';
+
+const START = Date.UTC(2026, 2, 1) / 1000;
+
+let store: TestStore;
+let simulator: Simulator;
+let crawl: Crawl;
+let proof: Proof;
+let datasets: Dataset[];
+let range: Range;
+
+beforeEach(async () => {
+  store = await openTestStore();
+  simulator = await startSimulator({ start: START, duration: 600, seed: 5, load: 2, reshardEvery: 15 });
+  crawl = await openTestCrawl(store, simulator.url);
+  proof = await openProof(store, crawl);
+  datasets = await datasetsNamed('blocks', 'transactions', 'traces');
+  range = await proof.cover(datasets);
+});
+afterEach(async () => {
+  await crawl.close();
+  await simulator.close();
+  await store.close();
+});
+
+function of(reports: readonly Verified[], name: string): Verified {
+  const report = reports.find(({ dataset }) => dataset.name === name);
+  if (report === undefined) throw new Error(`no report on ${name}`);
+  return report;
+}
+
+/** Findings as `kind` lists, for a readable comparison. */
+function kinds(report: Verified): string[] {
+  return [...new Set(report.findings.map(({ check, kind }) => `${check}: ${kind}`))].sort();
+}
+
+const run = (text: string) => store.database.run(sql.raw(text));
+
+describe('what was crawled without faults', () => {
+  test('is proved, with at most three requests', async () => {
+    const before = simulator.stats.total;
+    const reports = await proof.verify(datasets, range);
+    expect(reports.map(({ dataset, verified, findings }) => [dataset.name, verified, findings])).toEqual([
+      ['blocks', [range], []],
+      ['transactions', [range], []],
+      ['traces', [range], []],
+    ]);
+    expect(simulator.stats.total - before).toBeLessThanOrEqual(3);
+  });
+
+  test('is proved for a part in its middle', async () => {
+    const middle = { from: range.from + 120, to: range.to - 200 };
+    for (const { verified } of await proof.verify(datasets, middle)) expect(verified).toEqual([middle]);
+  });
+});
+
+/** What each tampering with stored rows must be found as, in which dataset. */
+const TAMPERINGS: readonly (readonly [string, string, string, readonly string[]])[] = [
+  [
+    'a transaction is gone',
+    'delete from ton.transactions where hash = (select hash from ton.transactions order by utime offset 300 limit 1)',
+    'transactions',
+    ['receipts: vanished_rows_of_transactions', 'transactions: missing_transactions'],
+  ],
+  [
+    'a block is gone',
+    'delete from ton.blocks where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.blocks where workchain = 0 order by utime offset 200 limit 1)',
+    'blocks',
+    ['blocks: missing_block', 'blocks: not_closed', 'receipts: vanished_rows_of_blocks'],
+  ],
+  [
+    'the links of a block are gone',
+    'delete from ton.block_parents where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.blocks where workchain = 0 order by utime offset 200 limit 1)',
+    'blocks',
+    ['blocks: missing_link', 'receipts: vanished_rows_of_block_parents'],
+  ],
+  [
+    'an out message is gone',
+    'delete from ton.messages where hash = (select m.hash from ton.messages m where destination is null order by utime offset 3 limit 1)',
+    'transactions',
+    ['messages: missing_out_messages', 'receipts: vanished_rows_of_messages'],
+  ],
+  [
+    'an amount was changed',
+    'update ton.messages set value = value + 1 where hash = (select hash from ton.messages where value > 0 and source is not null order by utime offset 100 limit 1)',
+    'transactions',
+    ['books: unbalanced_ord'],
+  ],
+  [
+    'a fee was changed',
+    'update ton.transactions set total_fees = total_fees + 1 where hash = (select hash from ton.transactions order by utime offset 300 limit 1)',
+    'transactions',
+    ['books: unbalanced_ord'],
+  ],
+  [
+    'a transaction was moved to another account',
+    "update ton.transactions set account = '0:00' where hash = (select t.hash from ton.transactions t where exists (select 1 from ton.transactions n where n.prev_trans_hash = t.hash) and exists (select 1 from ton.transactions p where p.hash = t.prev_trans_hash) order by utime offset 300 limit 1)",
+    'transactions',
+    ['receipts: vanished_rows_of_transactions', 'state-chain: missing_predecessor'],
+  ],
+  [
+    'a trace is gone',
+    'delete from ton.traces where trace_id = (select trace_id from ton.traces order by utime offset 100 limit 1)',
+    'traces',
+    ['receipts: vanished_rows_of_traces', 'traces: missing_trace'],
+  ],
+  [
+    'a node of a trace is gone',
+    'delete from ton.trace_edges where tx_hash = (select tx_hash from ton.trace_edges order by utime offset 100 limit 1)',
+    'traces',
+    ['receipts: vanished_rows_of_trace_edges', 'traces: missing_nodes'],
+  ],
+];
+
+describe('where rows were changed by hand', () => {
+  test.each(TAMPERINGS)('%s: it is found, and mended from the source', async (_, statement, name, expected) => {
+    await proof.verify(datasets, range);
+    expect(await run(statement)).toBe(1);
+    const found = await proof.verify(datasets, range);
+    expect(kinds(of(found, name))).toEqual(expected);
+    expect(of(found, name).verified).not.toEqual([range]);
+    const { reports } = await proof.repair(datasets, range, found);
+    for (const { verified, findings } of reports) {
+      expect(findings).toEqual([]);
+      expect(verified).toEqual([range]);
+    }
+  });
+});
