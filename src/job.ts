@@ -69,7 +69,8 @@ interface Accepted {
   readonly position: Position;
   readonly rows: Rows;
   readonly extra: Extra;
-  readonly raw: unknown;
+  /** Its place in the response. Not the record: all of them would stay in memory until the page is committed. */
+  readonly index: number;
 }
 
 /** A record that its schema refuses: kept whole, told by path and reason. */
@@ -134,8 +135,13 @@ function readAll<Cursor, Rec, T extends Tables>(
     const position = positions[index] ?? nowhere(raw, 0);
     const reading = readRecord(spec.record, raw);
     if (reading.ok) {
-      records.push(reading.record);
-      accepted.push({ position, rows: spec.rows(reading.record, reading.extra), extra: reading.extra, raw });
+      accepted.push({
+        position,
+        rows: spec.rows(reading.record, reading.extra),
+        extra: reading.extra,
+        index,
+      });
+      if (spec.joinedUntil !== undefined) records.push(reading.record);
     } else {
       rejected.push({ position, path: reading.path, reason: reading.reason, raw });
     }

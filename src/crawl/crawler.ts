@@ -121,7 +121,8 @@ async function fetchPage(
       priority,
       signal,
       parse: (body): Fetched => {
-        const reading = refuseLateRows(job.read(records(body)));
+        const raws = records(body);
+        const reading = refuseLateRows(job.read(raws), raws);
         return { reading, step: job.paginator.next(cursor, { ...reading, size: paging.limit }) };
       },
     });
