@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/server.ts';
@@ -9,6 +9,9 @@ const START = Date.UTC(2026, 4, 1) / 1000;
 const RANGE = ['--from', String(START), '--to', String(START + 300), '--only', 'transactions'];
 /** Nothing listens there. */
 const NOWHERE = '127.0.0.1:1';
+
+// Many processes, on machines that may have other work.
+vi.setConfig({ testTimeout: 90_000 });
 
 let cli: Cli;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/server.ts';
 import { openCli, type Cli, type CliResult } from '../support/cli.ts';
@@ -11,6 +11,9 @@ import { NO_CORPUS } from '../support/shared-data.ts';
 const START = Date.UTC(2026, 4, 1) / 1000;
 const CORPUS = join(import.meta.dirname, '../../../shared/corpus');
 const TRANSACTIONS = '/api/v3/transactions';
+
+// Many processes, on machines that may have other work.
+vi.setConfig({ testTimeout: 90_000 });
 
 let cli: Cli;
 let store: TestStore;

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { sql } from 'drizzle-orm';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { prompt } from '../../src/commands/sql-prompt.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
@@ -11,6 +11,9 @@ import { openTestStore, type TestStore } from '../support/database.ts';
 const START = Date.UTC(2026, 4, 1) / 1000;
 /** Read by the one backfill of this file. */
 const READ = { from: START, to: START + 300 };
+
+// Many processes, on machines that may have other work.
+vi.setConfig({ testTimeout: 90_000 });
 
 let cli: Cli;
 let store: TestStore;
