@@ -40,7 +40,7 @@ export async function demo({ config: given, logger }: Invocation): Promise<ExitC
     const datasets = chooseDatasets(['core'], await loadJobs());
     const requests = await crawlAll(config, store, datasets, simulator.url, stop, logger);
     if (stop.finishing.aborted) return EXIT.incomplete;
-    console.log(requests === 0 ? '\nNothing was missing: no data was asked for.' : '');
+    if (requests === 0) console.log('\nNothing was missing: no data was asked for.');
     await showWhatLanded(store, datasets);
     return EXIT.done;
   } finally {
@@ -98,7 +98,7 @@ async function showWhatLanded({ database, embedded }: Store, datasets: readonly 
   const counts = names
     .map((name) => `select '${name}' as "table", count(*) as rows from ton.${name}`)
     .join(' union all ');
-  await show(database, 'What landed', counts);
+  await show(database, 'What landed', `select * from (${counts}) counted where rows > 0 order by "table"`);
   await show(database, 'The busiest accounts between 01:00 and 02:00', HOUR);
   await show(database, 'The last blocks', LAST_BLOCKS);
   console.log(`

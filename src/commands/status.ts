@@ -60,7 +60,7 @@ async function readReport(database: Database, datasets: readonly Dataset[]): Pro
   const status = await readStatus(database);
   const network = await readNetwork(database);
   const mark = await readSavedWatermark(database);
-  const known = new Set(status.streams.map(({ dataset }) => dataset));
+  const known = new Set([...status.streams, ...status.refused, ...status.failures].map(({ dataset }) => dataset));
   const reports = [];
   for (const dataset of datasets.filter(({ name }) => known.has(name))) {
     reports.push(await reportOn(database, dataset, status, mark?.headUtime));
@@ -144,6 +144,7 @@ function detailLines({ dataset, holes, rows, refused, lastError }: DatasetReport
   return [
     ...rows
       .slice(1)
+      .filter(({ rows: count }) => count > 0)
       .map(
         ({ table, rows: count, exact }) =>
           `table     ${dataset}: ${table} has ${exact ? '' : 'about '}${count} rows`,

@@ -2,11 +2,11 @@ import type { SimulatorOptions } from './server.ts';
 
 const LIVELY = { seed: 2026, load: { base: 4, dayCycle: 0.3 }, accounts: 800 } as const;
 
-/** The network of `demo`: three hours that are always the same, so that a second run finds its own work done. */
+/** The network of `demo`: two hours that are always the same, so that a second run finds its own work done. */
 export const demoNetwork = {
   ...LIVELY,
   start: Date.UTC(2026, 0, 1) / 1000,
-  duration: 3 * 3600,
+  duration: 2 * 3600,
   globalId: -777,
 } satisfies SimulatorOptions;
 

@@ -88,7 +88,7 @@ async function start(opening: Opening, takenPorts: Set<number>): Promise<boolean
   if (result !== 'ready') return false;
   if (port !== credentials.port) await keepCredentials(place, { ...credentials, port });
   const ms = Math.round(clock.monotonic() - began);
-  logger?.info({ dataDir: place.dataDir, port, ms }, 'embedded Postgres started');
+  logger?.debug({ dataDir: place.dataDir, port, ms }, 'embedded Postgres started');
   return true;
 }
 
