@@ -38,18 +38,22 @@ export async function openCli(): Promise<Cli> {
   const program = await compile(jobs.map((name) => join('jobs', name)));
   // No .env lies here.
   const cwd = await mkdtemp(join(tmpdir(), 'toncenter-etl-cwd-'));
-  const start: Cli['start'] = (args, settings = {}, input = '') =>
-    follow(
-      spawn(process.execPath, [join(program, 'src', 'cli.js'), ...args], {
-        cwd,
-        env: { PATH: process.env['PATH'], HOME: cwd, LOG_FORMAT: 'json', LOG_LEVEL: 'warn', ...settings },
-      }),
-      input,
-    );
+  const children = new Set<ChildProcess>();
+  const start: Cli['start'] = (args, settings = {}, input = '') => {
+    const child = spawn(process.execPath, [join(program, 'src', 'cli.js'), ...args], {
+      cwd,
+      env: { PATH: process.env['PATH'], HOME: cwd, LOG_FORMAT: 'json', LOG_LEVEL: 'warn', ...settings },
+    });
+    children.add(child);
+    child.once('exit', () => children.delete(child));
+    return follow(child, input);
+  };
   return {
     start,
     run: (...given) => start(...given).ended,
     close: async () => {
+      // A test that failed half-way leaves its servers behind.
+      for (const child of children) child.kill('SIGKILL');
       await Promise.all([program, cwd].map((path) => rm(path, { recursive: true, force: true })));
     },
   };
