@@ -12,9 +12,9 @@ export interface Budget {
   take(priority: Priority, signal: AbortSignal): Promise<void>;
   /**
    * The server refused a request for its rate (429), or asked for a pause (`Retry-After`, in milliseconds from now):
-   * nobody sends until that is over, and slower afterwards.
+   * nobody sends until that is over, and slower afterwards. `elapsedMs` is how long ago `take` resolved for it.
    */
-  refused(retryAfterMs: number | undefined): void | Promise<void>;
+  refused(retryAfterMs: number | undefined, elapsedMs?: number): void | Promise<void>;
   /**
    * The server let a request through, whatever else it answered. `elapsedMs` is how long ago `take` resolved for it:
    * by now the request has certainly been counted.

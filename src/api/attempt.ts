@@ -58,7 +58,7 @@ export async function attempt<T>(
 async function tell<T>(chain: Chain, call: Call<T>, head: AnswerHead, elapsedMs: number): Promise<void> {
   if (head.status === 429) chain.recorder.add(call.priority, 'refused', 1);
   if (head.status === 429 || (head.status >= 500 && head.retryAfterMs !== undefined)) {
-    await chain.budget.refused(head.retryAfterMs);
+    await chain.budget.refused(head.retryAfterMs, elapsedMs);
   } else {
     await chain.budget.succeeded(elapsedMs);
   }

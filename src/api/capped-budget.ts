@@ -14,7 +14,7 @@ export function createCappedBudget(budget: Budget, most: number): Budget {
       left -= 1;
       await budget.take(priority, signal);
     },
-    refused: (retryAfterMs) => budget.refused(retryAfterMs),
+    refused: (retryAfterMs, elapsedMs) => budget.refused(retryAfterMs, elapsedMs),
     succeeded: (elapsedMs) => budget.succeeded(elapsedMs),
   };
 }

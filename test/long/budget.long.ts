@@ -1,0 +1,72 @@
+import { rm } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { compile } from '../support/compile.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+import { startCountingServer, type Arrival } from '../support/budget/counting-server.ts';
+import { SPENDER, startSpenders } from '../support/budget/spenders.ts';
+
+const SECONDS = Number(process.env['BUDGET_SECONDS'] ?? 60);
+
+let compiled: string;
+let store: TestStore;
+beforeAll(async () => {
+  [compiled, store] = await Promise.all([compile([SPENDER]), openTestStore()]);
+});
+afterAll(async () => {
+  await store.close();
+  await rm(compiled, { recursive: true, force: true });
+});
+
+const runs = [10, 25].flatMap((rps) => [1, 4, 8].map((processes) => ({ processes, rps })));
+
+test.each(runs)(
+  '$processes processes that start at once at $rps/s: 95 % used, 0.2 % refused',
+  async ({ processes, rps }) => {
+    const server = await startCountingServer({ kind: 'sliding-window', rps, graceMs: 100 }, 100);
+    const order = {
+      database: store.url,
+      api: server.url,
+      rps,
+      lanes: 4,
+      priority: 'backfill',
+      pauseMs: 0,
+    } as const;
+    const spenders = await startSpenders(
+      compiled,
+      Array.from({ length: processes }, () => order),
+    );
+    spenders.go();
+    await delay(1000 * (SECONDS + 1.5));
+    const reports = await spenders.stop();
+    await server.close();
+    const { used, refused, again } = measure(server.arrivals, rps);
+    const statements = reports.reduce((sum, report) => sum + report.statements, 0);
+    const requests = reports.map((report) => report.requests);
+    console.log(`${processes} processes at ${rps}/s`, {
+      ...{ used: percent(used), refused: percent(refused) },
+      statementsARequest: round(statements / server.arrivals.length),
+      statementMs: round(reports.reduce((sum, report) => sum + report.statementMs, 0) / processes),
+      shares: `${Math.min(...requests)} to ${Math.max(...requests)} requests a process`,
+    });
+    expect(used).toBeGreaterThanOrEqual(0.95);
+    expect(refused).toBeLessThanOrEqual(0.002);
+    expect(again).toBe(0);
+  },
+);
+
+/** What passed in the seconds since the first arrival, as part of what the plan allows. */
+function measure(arrivals: readonly Arrival[], rps: number) {
+  const start = arrivals[0]?.at ?? 0;
+  const within = arrivals.filter(({ at }) => at < start + SECONDS * 1000);
+  const refusals = within.filter(({ refused }) => refused);
+  const again = refusals.filter(({ at }, n) => at - (refusals[n - 1]?.at ?? -Infinity) < 5000);
+  return {
+    used: (within.length - refusals.length) / (rps * SECONDS),
+    refused: refusals.length / within.length,
+    again: again.length,
+  };
+}
+
+const round = (value: number) => Math.round(value * 100) / 100;
+const percent = (part: number) => `${(100 * part).toFixed(2)} %`;

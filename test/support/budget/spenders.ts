@@ -1,0 +1,46 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { SpendingOrder, SpendingReport } from './spender.ts';
+
+/** `compile` translates it for processes of their own. */
+export const SPENDER = 'test/support/budget/spender.ts';
+
+export interface Spenders {
+  /** All begin at the same instant. */
+  go(): void;
+  /** Ends all; what each of them did. */
+  stop(): Promise<SpendingReport[]>;
+  readonly processes: readonly ChildProcess[];
+}
+
+/** Starts a process for each order; resolves when all are connected to the database and wait for the word. */
+export async function startSpenders(compiled: string, orders: readonly SpendingOrder[]): Promise<Spenders> {
+  const processes = orders.map((order) =>
+    fork(join(compiled, SPENDER.replace(/ts$/, 'js')), [JSON.stringify(order)]),
+  );
+  await Promise.all(processes.map((process) => next(process)));
+  return {
+    processes,
+    go: () => {
+      for (const process of processes) process.send('go');
+    },
+    stop: () =>
+      Promise.all(
+        processes.map(async (process) => {
+          const report = next(process);
+          process.send('stop');
+          return (await report) as SpendingReport;
+        }),
+      ),
+  };
+}
+
+async function next(process: ChildProcess): Promise<unknown> {
+  const ended = once(process, 'exit').then(([code]) => {
+    throw new Error(`the process ended with ${String(code)}`);
+  });
+  const [message] = (await Promise.race([once(process, 'message'), ended])) as [unknown];
+  ended.catch(() => undefined);
+  return message;
+}
