@@ -7,6 +7,7 @@ import type { simulate } from './commands/simulate.ts';
 import type { sql } from './commands/sql.ts';
 import type { status } from './commands/status.ts';
 import type { sync } from './commands/sync.ts';
+import type { verify } from './commands/verify.ts';
 import type { watchAdd, watchList } from './commands/watch.ts';
 import type { why } from './commands/why.ts';
 import { EXIT } from './errors.ts';
@@ -98,6 +99,31 @@ program
   )
   .action((flags: Parameters<typeof status>[1]) =>
     runCommand(async (invocation) => (await import('./commands/status.ts')).status(invocation, flags)),
+  );
+
+program
+  .command('verify')
+  .description(
+    'prove a range from what is stored: every check that its datasets have (exit 3 where it is not proved)',
+  )
+  .requiredOption('--from <time>', 'first second of the range, UTC')
+  .requiredOption('--to <time>', 'end of the range, exclusive')
+  .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
+  .option('--deep <share>', 'also read such a share of the pages again and compare every value, e.g. 1%')
+  .option('--repair', 'read again what is wanting, and verify again')
+  .option('--json', 'for programs')
+  .addHelpText(
+    'after',
+    `
+Times: 2026-11-01, 2026-11, 2026-11-01T10:00Z, unix seconds, -6h, yesterday, now.
+${examples(
+  'toncenter-etl verify --from 2026-11-01 --to 2026-11-02',
+  'toncenter-etl verify --from 2026-11-01 --to 2026-11-02 --repair',
+  'toncenter-etl verify --from 2026-11 --to 2026-12 --only transactions --deep 1% --json',
+)}`,
+  )
+  .action((flags: Parameters<typeof verify>[1]) =>
+    runCommand(async (invocation) => (await import('./commands/verify.ts')).verify(invocation, flags)),
   );
 
 program

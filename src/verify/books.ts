@@ -16,10 +16,13 @@ type Tally = z.infer<typeof Tally>;
  * missing or the source gives no balances, there are no books.
  */
 const books = (stretch: Range) => sql`
-  select *, after_balance - before_balance - coalesce(in_value, 0) + total_fees + out_value as difference
-  from (${transactionsWithMessages(stretch, sql`t.description_type, t.before_balance, t.after_balance, t.total_fees`)}) t
-  where before_balance is not null and after_balance is not null
-    and (in_msg_hash is null or received) and sent = out_msg_count`;
+  select *, after - before - coalesce(in_value, 0) + total_fees + out_value as difference
+  from (${transactionsWithMessages(stretch, sql`t.description_type, ${BALANCE_BEFORE} as before, ${BALANCE_AFTER} as after, t.total_fees`)}) t
+  where before is not null and after is not null and (in_msg_hash is null or received) and sent = out_msg_count`;
+
+/** An account that does not exist has no state, and no money. */
+const BALANCE_BEFORE = sql`coalesce(t.before_balance, case when t.orig_status = 'nonexist' then 0 end)`;
+const BALANCE_AFTER = sql`coalesce(t.after_balance, case when t.end_status = 'nonexist' then 0 end)`;
 
 const differs = sql`difference <> 0 and difference <> coalesce(in_ihr_fee, 0)`;
 
@@ -41,7 +44,7 @@ export async function checkBooks(
   const rows = await countOf(
     session,
     sql`select count(*) as count from ton.transactions t
-        where ${during('t', stretch)} and before_balance is not null and after_balance is not null`,
+        where ${during('t', stretch)} and ${BALANCE_BEFORE} is not null and ${BALANCE_AFTER} is not null`,
   );
   return { findings, rows };
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import { streamsOf } from '../crawl/streams.ts';
 import type { Dataset } from '../dataset.ts';
 import { readCoverage, type Stream } from '../db/coverage.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Session } from '../db/database.ts';
 import { forgetHoles } from '../db/holes.ts';
 import { foldReceipts } from '../db/receipt-ledger.ts';
 import { logVerification, saveGrade, setVerified } from '../db/verifications.ts';
@@ -100,10 +100,15 @@ async function remember(
   const wrong = findings.filter(({ outcome }) => outcome !== 'open').map(({ spans }) => spans);
   await setVerified(database, stream, verified, union(...wrong));
   await forgetHoles(database, stream, verified);
-  for (const check of checks) await logVerification(database, toEntry(check));
+  await logChecks(database, checks);
   for (const table of Object.values(dataset.job.tables)) {
     for (const stretch of verified) await foldReceipts(database, table, stretch);
   }
+}
+
+/** One row of the log for each check. */
+export async function logChecks(session: Session, checks: readonly Checked[]): Promise<void> {
+  for (const check of checks) await logVerification(session, toEntry(check));
 }
 
 function toEntry({ check, dataset, scope, span, rows, requests, ms, findings }: Checked) {
