@@ -6,9 +6,11 @@ import type { Database } from '../db/database.ts';
 import { networkName, readNetwork } from '../db/network.ts';
 import { holesIn, readStatus, type Status } from '../db/status.ts';
 import { readSavedWatermark } from '../db/watermark.ts';
+import { readSpending, type Spending } from '../db/workers.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { formatDuration, formatRange, formatTime, lengthOf, type Range } from '../range.ts';
 import type { Invocation } from './command.ts';
+import { spendingLines } from './spending.ts';
 import { formatTable } from './table.ts';
 
 /** How many ranges of one kind are printed for a dataset before the rest is only counted. */
@@ -38,6 +40,7 @@ interface StatusReport {
   } | null;
   readonly datasets: readonly DatasetReport[];
   readonly leases: Status['leases'];
+  readonly spending: Spending;
 }
 
 /** `status`: where every dataset stands, from the database alone. */
@@ -60,7 +63,9 @@ async function readReport(database: Database, datasets: readonly Dataset[]): Pro
   const status = await readStatus(database);
   const network = await readNetwork(database);
   const mark = await readSavedWatermark(database);
-  const known = new Set([...status.streams, ...status.refused, ...status.failures].map(({ dataset }) => dataset));
+  const known = new Set(
+    [...status.streams, ...status.refused, ...status.failures].map(({ dataset }) => dataset),
+  );
   const reports = [];
   for (const dataset of datasets.filter(({ name }) => known.has(name))) {
     reports.push(await reportOn(database, dataset, status, mark?.headUtime));
@@ -74,6 +79,7 @@ async function readReport(database: Database, datasets: readonly Dataset[]): Pro
         : { seqno: mark.headSeqno, time: mark.headUtime, watermark: mark.utime, waitingFor: mark.waitingFor },
     datasets: reports,
     leases: status.leases,
+    spending: await readSpending(database),
   };
 }
 
@@ -114,6 +120,7 @@ function printReport(report: StatusReport, now: number): void {
   for (const { dataset, owner, span, priority } of report.leases) {
     console.log(`reading   ${dataset}: ${span.map(formatRange).join()} (${priority}, ${owner})`);
   }
+  for (const line of spendingLines(report.spending)) console.log(line);
 }
 
 function headLine(

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { Rejected, Rows, Tables } from '../job.ts';
-import { formatTime, type Range } from '../range.ts';
+import type { Range } from '../range.ts';
 import type { Extra } from '../record.ts';
 import { addCoverage, type Stream } from './coverage.ts';
 import type { Database, Session } from './database.ts';
@@ -8,7 +8,6 @@ import { insertRows, targetOf } from './insert.ts';
 import { holdLease, shortenLease, type Lease } from './leases.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
-import { leaveReceipt, receiptColumns } from './receipts.ts';
 import { forgetRefusals, refuse } from './refused.ts';
 import { rangeParam } from './sql.ts';
 import { writingOrder } from './writing-order.ts';
@@ -63,12 +62,12 @@ export async function commitPage(
   commit: PageCommit,
 ): Promise<void> {
   const byTable = gather(commit.tables, commit.rows);
+  const instead = commit.exchange && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
   for (const [table, rows] of byTable) await partitions.ensure([table], timesOf(rows));
   await database.transaction(async (session) => {
     await holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span));
-    if (commit.exchange && commit.done?.outcome === 'covered')
-      await clearSeconds(session, commit.tables, commit.done.span);
-    for (const [table, rows] of byTable) await insertRows(session, table, rows, commit);
+    for (const [table, rows] of byTable)
+      await insertRows(session, table, rows, { mend: commit.mend, instead });
     await writeOddities(session, commit);
     await shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from);
     for (const page of commit.pages) await logPage(session, commit, page);
@@ -89,16 +88,6 @@ async function finish(session: Session, stream: Stream, { span, outcome, mature 
   await forgetRefusals(session, stream, span);
   if (mature) await addCoverage(session, { ...stream, pass: 1 }, span);
   await addCoverage(session, stream, span);
-}
-
-async function clearSeconds(session: Session, tables: Tables, { from, to }: Range): Promise<void> {
-  for (const target of Object.values(tables).map(targetOf).sort(writingOrder)) {
-    await session.run(sql`
-      with gone as (
-        delete from ${target.into} t where utime >= ${formatTime(from)} and utime < ${formatTime(to)}
-        returning ${receiptColumns(target, sql`t`)})
-      ${leaveReceipt(target, sql`gone`, 'removed')}`);
-  }
 }
 
 async function writeOddities(session: Session, commit: PageCommit): Promise<void> {
@@ -123,7 +112,6 @@ async function logPage(session: Session, { lease, pages, done }: PageCommit, pag
 function gather(tables: Tables, records: readonly Rows[]): [object, object[]][] {
   return Object.entries(tables)
     .map(([name, table]): [object, object[]] => [table, records.flatMap((rows) => rows[name] ?? [])])
-    .filter(([, rows]) => rows.length > 0)
     .sort(([a], [b]) => writingOrder(targetOf(a), targetOf(b)));
 }
 

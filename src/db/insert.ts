@@ -1,12 +1,13 @@
 import { getTableColumns, is, sql, type SQL } from 'drizzle-orm';
 import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
+import type { Range } from '../range.ts';
 import type { Session } from './database.ts';
 import { leaveReceipt, receiptColumns } from './receipts.ts';
 import { factsOf, type TableFacts } from './schema/describe.ts';
 import { identifiers } from './sql.ts';
 import { fillStage, stageOf, type Stage } from './stage.ts';
-import { isCurrent, makeWay } from './supersede.ts';
+import { clearOthers, isCurrent, makeWay } from './supersede.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -26,26 +27,32 @@ const Written = z.object({ rows: z.coerce.number() });
 
 const targets = new WeakMap<object, Target>();
 
+interface InsertOptions {
+  /** Values of stored rows that cannot change are replaced too: something is wrong with those stored. */
+  readonly mend?: boolean;
+  /** The rows are all that there is of these seconds: stored ones that are not among them are deleted. */
+  readonly instead?: Range | undefined;
+}
+
 /**
  * Inserts rows of one table, whatever their number, by way of a temporary table (`stage.ts`). They are sorted by key, so
  * that two transactions with common rows wait for each other instead of deadlocking; of rows with the same key the
- * first counts, its gaps filled from the others. With `mend` values of stored rows that cannot change are replaced too:
- * the rows are read again because something is wrong with those stored. Rows that are new to a stream table leave a
- * receipt.
+ * first counts, its gaps filled from the others. Rows that are new to a stream table leave a receipt.
  * @returns the number of rows that were new or changed
  */
 export async function insertRows(
   session: Session,
   table: object,
   rows: readonly object[],
-  { mend = false }: { mend?: boolean } = {},
+  { mend = false, instead }: InsertOptions = {},
 ): Promise<number> {
-  if (rows.length === 0) return 0;
+  if (rows.length === 0 && instead === undefined) return 0;
   const target = targetOf(table);
   const unique = [...distinct(target.facts, rows)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
   const names = identifiers(target.columns);
   await fillStage(session, target.stage, unique);
   await makeWay(session, target);
+  if (instead !== undefined) await clearOthers(session, target, instead);
   const insert = sql`
     insert into ${target.into} as t (${names})
     select ${names} from ${target.stage.name} n

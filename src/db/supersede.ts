@@ -1,4 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
+import { formatTime, type Range } from '../range.ts';
 import type { Session } from './database.ts';
 import type { Target } from './insert.ts';
 import { leaveReceipt, receiptColumns } from './receipts.ts';
@@ -18,6 +19,17 @@ export async function makeWay(session: Session, target: Target): Promise<void> {
       using ${wholes(of)} w, (select distinct utime, ${identifiers(columns)} from ${target.stage.name}) n
       where ${same('w', 'n', columns)} and w.utime < n.utime and w.utime >= n.utime - ${WITHIN}::interval
         and ${same('t', 'w', ['utime', ...columns])}
+      returning ${receiptColumns(target, sql`t`)})
+    ${leaveReceipt(target, sql`gone`, 'removed')}`);
+}
+
+/** Deletes the stored rows of a range of time that are not on the stage: the source has them no longer. */
+export async function clearOthers(session: Session, target: Target, { from, to }: Range): Promise<void> {
+  await session.run(sql`
+    with gone as (
+      delete from ${target.into} t
+      where t.utime >= ${formatTime(from)} and t.utime < ${formatTime(to)}
+        and not exists (select 1 from ${target.stage.name} n where ${same('t', 'n', target.facts.key)})
       returning ${receiptColumns(target, sql`t`)})
     ${leaveReceipt(target, sql`gone`, 'removed')}`);
 }

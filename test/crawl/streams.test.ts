@@ -2,6 +2,11 @@ import { sql, type SQL } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { backfill, reachOf } from '../../src/crawl/backfill.ts';
+import { actionTypes } from '../../src/api/schemas/action-types.ts';
+import type { Crawl } from '../../src/app.ts';
+import { runCrew } from '../../src/crawl/crew.ts';
+import type { Want } from '../../src/crawl/planner.ts';
+import { streamOf } from '../../src/crawl/streams.ts';
 import type { Range } from '../../src/range.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/server.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
@@ -46,6 +51,17 @@ async function crawl(names: string[], options: SimulatorOptions): Promise<Range>
   }
 }
 
+/** Reads what one stream wants, to the end. */
+async function crawlWants(opened: Crawl, want: Want): Promise<void> {
+  await runCrew({
+    ...opened,
+    workers: 1,
+    stop: never,
+    endless: false,
+    take: () => opened.planner.take([want]),
+  });
+}
+
 async function ids(query: SQL): Promise<string[]> {
   const rows = await store.database.rows(query, z.object({ id: z.string() }));
   return rows.map(({ id }) => id).sort();
@@ -78,5 +94,54 @@ describe.each(['1.2', '1.3'] as const)('from build %s', (build) => {
       );
       expect(stored).toEqual(rows.map(({ transaction_hash }) => transaction_hash).sort());
     }
+  });
+});
+
+describe('actions', () => {
+  test.each(['1.2', '1.3'] as const)('from build %s are stored as they are settled', async (build) => {
+    const range = await crawl(['actions'], { build, duration: 600 });
+    const expected = [...simulator.truth.actions(range, actionTypes)].map(
+      ({ trace_id, action_id }) => `${trace_id} ${action_id}`,
+    );
+    expect(expected.length).toBeGreaterThan(500);
+    expect(
+      await ids(sql`select trace_id || ' ' || action_id as id from ton.actions where ${between(range)}`),
+    ).toEqual(expected.sort());
+  });
+
+  test('that were reclassified after the first reading are exchanged in the second, whole seconds at a time', async () => {
+    const options = { duration: 900, faults: { reclassify: { probability: 0.3, seconds: 200 } } };
+    simulator = await startSimulator({
+      start: START,
+      seed: 11,
+      load: 4,
+      accounts: 400,
+      ...options,
+      headTime: START + 620,
+    });
+    const [dataset] = await datasetsNamed('actions');
+    const opened = await openTestCrawl(store, simulator.url);
+    const range = { from: START, to: START + 500 };
+    const read = (pass: number) =>
+      crawlWants(opened, {
+        dataset: dataset!,
+        stream: { ...streamOf(dataset!), pass },
+        zones: [[range]],
+        priority: 'refresh',
+      });
+    await read(0);
+    const stored = () =>
+      ids(sql`select trace_id || ' ' || action_id as id from ton.actions where ${between(range)}`);
+    const settled = [...simulator.truth.actions(range, actionTypes)]
+      .map(({ trace_id, action_id }) => `${trace_id} ${action_id}`)
+      .sort();
+    expect(await stored()).not.toEqual(settled);
+    simulator.headTime = START + 900;
+    await read(1);
+    expect(await stored()).toEqual(settled);
+    const orphans = await ids(sql`select a.action_id as id from ton.action_accounts a
+      where not exists (select 1 from ton.actions b where (b.utime, b.trace_id, b.action_id) = (a.utime, a.trace_id, a.action_id))`);
+    expect(orphans).toEqual([]);
+    await opened.close();
   });
 });
