@@ -11,8 +11,10 @@ import { createPageSize } from './crawl/page-size.ts';
 import { createPlanner, type Planner } from './crawl/planner.ts';
 import type { Dataset } from './dataset.ts';
 import { createDiskGuard, noDiskGuard } from './disk-guard.ts';
+import { createSharedBudget } from './db/budget.ts';
 import { openDatabase, type Database } from './db/database.ts';
 import { openEmbedded } from './db/embedded.ts';
+import { startHeartbeat } from './db/heartbeat.ts';
 import { migrate } from './db/migrate.ts';
 import { claimNetwork } from './db/network.ts';
 import { createPartitions } from './db/partitions.ts';
@@ -88,6 +90,10 @@ interface ApiOptions {
   readonly logger: Logger;
   readonly stop: Stop;
   readonly baseUrl: string;
+  /** Where all processes share one budget; without it this one counts alone. */
+  readonly store?: Store;
+  /** Name of this process in leases, pages and `status`. */
+  readonly owner?: string;
   /** Wraps the budget, for a run with a cap on its requests. */
   readonly budget?: (budget: Budget) => Budget;
 }
@@ -98,9 +104,10 @@ interface CrawlOptions extends ApiOptions {
 }
 
 /** A client of the API at `baseUrl`, under the plan that the settings name. */
-export function openApi({ config, logger, stop, baseUrl, budget }: ApiOptions): ApiClient {
-  const plan = createLocalBudget({ rps: config.rps, clock: systemClock });
-  return createApiClient({
+export function openApi(options: ApiOptions): ApiClient {
+  const { config, logger, stop, baseUrl, budget } = options;
+  const plan = openBudget(options);
+  const client = createApiClient({
     baseUrl,
     apiKey: config.apiKey,
     budget: budget?.(plan) ?? plan,
@@ -109,16 +116,40 @@ export function openApi({ config, logger, stop, baseUrl, budget }: ApiOptions): 
     signal: stop.leaving,
     maxAttempts: config.attempts,
   });
+  const close = async () => {
+    await client.close();
+    await plan.close();
+  };
+  return { ...client, close };
+}
+
+function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }: ApiOptions): Budget & {
+  close(): Promise<void>;
+} {
+  const { rps } = config;
+  if (store === undefined) {
+    return { ...createLocalBudget({ rps, clock: systemClock }), close: () => Promise.resolve() };
+  }
+  const { database } = store;
+  const { host } = new URL(baseUrl);
+  const budget = createSharedBudget({ database, host, rps, clock: systemClock });
+  const worker = { name: owner, host };
+  const heartbeat = startHeartbeat({ database, worker, budget, clock: systemClock, logger });
+  return { ...budget, close: () => heartbeat.stop() };
+}
+
+function nameOfProcess(): string {
+  return `${hostname()}/${process.pid}/${randomBytes(3).toString('hex')}`;
 }
 
 /** Connects a store to an API: the budget, the client, and the check that both speak of the same network. */
 export async function openCrawl(options: CrawlOptions): Promise<Crawl> {
-  const { store, stop } = options;
-  const api = openApi(options);
+  const { store, stop, owner = nameOfProcess() } = options;
+  const api = openApi({ ...options, owner });
   try {
     const chain = await readChainInfo(api, stop.leaving);
     await claimNetwork(store.database, chain.globalId);
-    return { ...assemble(options, api), chain, close: () => api.close() };
+    return { ...assemble(options, api, owner), chain, close: () => api.close() };
   } catch (error) {
     await api.close();
     throw error;
@@ -128,10 +159,10 @@ export async function openCrawl(options: CrawlOptions): Promise<Crawl> {
 function assemble(
   { config, store, logger, onPage }: CrawlOptions,
   api: ApiClient,
+  owner: string,
 ): Pick<Crawl, 'context' | 'planner'> {
   const { database } = store;
   const tuning = rememberTuning();
-  const owner = `${hostname()}/${process.pid}/${randomBytes(3).toString('hex')}`;
   const leaseSeconds = (dataset: Dataset) => tuning(dataset).density.leaseSeconds();
   return {
     planner: createPlanner({ database, owner, leaseSeconds }),

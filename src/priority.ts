@@ -10,3 +10,14 @@ export type Priority = (typeof PRIORITIES)[number];
 export function rankOf(priority: Priority): number {
   return PRIORITIES.indexOf(priority);
 }
+
+/** How many of each priority; none where one is missing. */
+export type Counts = Partial<Readonly<Record<Priority, number>>>;
+
+export function addCounts(a: Counts, b: Counts): Counts {
+  return Object.fromEntries(
+    PRIORITIES.map((priority) => [priority, (a[priority] ?? 0) + (b[priority] ?? 0)] as const).filter(
+      ([, count]) => count > 0,
+    ),
+  );
+}

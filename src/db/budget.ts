@@ -1,7 +1,7 @@
 import type { Budget } from '../budget.ts';
 import type { Clock } from '../clock.ts';
 import { createNap } from '../nap.ts';
-import { PRIORITIES, type Priority } from '../priority.ts';
+import { addCounts, PRIORITIES, type Counts } from '../priority.ts';
 import { createWaiters, type Waiter } from '../waiters.ts';
 import { refuseSlots, takeSlots } from './budget-row.ts';
 import type { Session } from './database.ts';
@@ -15,9 +15,6 @@ interface SharedBudgetOptions {
   readonly rps: number;
   readonly clock: Clock;
 }
-
-/** How many of each priority; none where one is missing. */
-export type Counts = Partial<Record<Priority, number>>;
 
 /** A budget, and what there is to tell of its use in this process. */
 export interface SharedBudget extends Budget {
@@ -132,5 +129,5 @@ function createAsker({ database, host, rps, clock }: SharedBudgetOptions, slots:
 
 function add(counts: Counts, waiter: Waiter | undefined): Counts {
   const priority = waiter && PRIORITIES[waiter.rank];
-  return priority === undefined ? counts : { ...counts, [priority]: (counts[priority] ?? 0) + 1 };
+  return priority === undefined ? counts : addCounts(counts, { [priority]: 1 });
 }

@@ -1,4 +1,6 @@
+import { createLocalBudget } from '../../src/api/rate.ts';
 import { openCrawl, type Crawl } from '../../src/app.ts';
+import { systemClock } from '../../src/clock.ts';
 import { readConfig, type Config } from '../../src/config.ts';
 import { loadJobs } from '../../src/crawl/load-jobs.ts';
 import { chooseDatasets, type Dataset } from '../../src/dataset.ts';
@@ -15,7 +17,7 @@ export const testConfig = (changes: Partial<Config> = {}): Config => ({
   ...changes,
 });
 
-/** A crawl of a test's own, without a limit of its rate. */
+/** A crawl of a test's own, without a limit of its rate, and without the second that a new shared budget leaves free. */
 export function openTestCrawl(
   store: TestStore,
   baseUrl: string,
@@ -31,6 +33,7 @@ export function openTestCrawl(
     stop: changes.stop ?? never,
     baseUrl,
     onPage: () => undefined,
+    budget: () => createLocalBudget({ rps: 1000, clock: systemClock }),
   });
 }
 
