@@ -41,7 +41,17 @@ function generate(options: ChainOptions): Network {
 
 const idOf = (block: { workchain: number; shard: string; seqno: number }): string =>
   `${block.workchain}:${block.shard}:${block.seqno}`;
-const network = generate({});
+const network = generate({
+  ties: [
+    { second: START + 500, count: 150 },
+    { second: START + 600, count: 300, of: 'jetton_transfers', sameLt: true },
+    { second: START + 650, count: 300, of: 'jetton_burns' },
+    { second: START + 700, count: 150, of: 'nft_transfers', sameLt: true },
+    { second: START + 750, count: 900, of: 'nft_transfers' },
+    { second: START + 801, count: 60, of: 'validator_events' },
+    { second: START + 850, count: 200, of: 'pool_events' },
+  ],
+});
 
 describe('blocks of a generated network', () => {
   test('masterchain seqnos are contiguous from the first on', () => {

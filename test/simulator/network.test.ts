@@ -73,6 +73,82 @@ describe('seconds with ties', () => {
   });
 });
 
+describe('seconds full of one family', () => {
+  const families = [
+    'jetton_transfers',
+    'jetton_burns',
+    'nft_transfers',
+    'validator_events',
+    'pool_events',
+  ] as const;
+  const counts = [2, 999, 1000, 1001, 5000];
+  const ties = families.flatMap((of, family) =>
+    counts.map((count, at) => ({ of, count, second: START + 500 + family * 500 + at * 100 })),
+  );
+  const shared = families
+    .slice(0, 3)
+    .flatMap((of, family) =>
+      [900, 1200].map((count, at) => ({
+        of,
+        count,
+        sameLt: true,
+        second: START + 3000 + family * 200 + at * 100,
+      })),
+    );
+  let simulator: Simulator;
+
+  beforeAll(async () => {
+    const options = { start: START, duration: 3900, load: 10, accounts: 2600, ties: [...ties, ...shared] };
+    simulator = await startSimulator(options);
+  }, 30_000);
+  afterAll(() => simulator.close());
+
+  /** The transactions of a second that are of a family, by lt. */
+  function ltsOf(of: (typeof families)[number], second: number): Map<number, number> {
+    const { world } = simulator.truth;
+    const { byTime } = world.events[of];
+    const lts = new Map<number, number>();
+    for (let at = byTime.lowerBound(second, (row) => world.utimeOf(row)); at < byTime.length; at++) {
+      if (world.utimeOf(byTime.get(at)) > second) break;
+      const lt = world.transactions.lt.get(byTime.get(at));
+      lts.set(lt, (lts.get(lt) ?? 0) + 1);
+    }
+    return lts;
+  }
+
+  test.each(ties)(
+    'second $second holds exactly $count $of, few of them at one lt',
+    ({ of, count, second }) => {
+      const lts = [...ltsOf(of, second).values()];
+      expect(lts.reduce((sum, rows) => sum + rows, 0)).toBe(count);
+      expect(Math.max(...lts)).toBeLessThan(900);
+      expect(simulator.truth.counts({ from: second, to: second + 1 }).transactions).toBe(count);
+    },
+  );
+
+  test.each(shared)('second $second holds exactly $count $of at one lt', ({ of, count, second }) => {
+    expect([...ltsOf(of, second).values()]).toEqual([count]);
+  });
+
+  test('too many for the accounts are refused', async () => {
+    const tie = { second: START + 300, count: 900, of: 'nft_transfers', sameLt: true } as const;
+    await expect(startSimulator({ ...SIZE, ties: [tie] })).rejects.toThrow('need as many accounts');
+    const elector = { ...tie, of: 'validator_events' } as const;
+    await expect(startSimulator({ ...SIZE, ties: [elector] })).rejects.toThrow('cannot share one lt');
+  });
+});
+
+test('wallets wish what they are told to wish', async () => {
+  const simulator = await startSimulator({ ...SIZE, load: 60, mix: { burn: 6, nft: 6 } });
+  const burns = [...simulator.truth.jettonBurns()].length;
+  const items = [...simulator.truth.nftTransfers()].length;
+  const transfers = [...simulator.truth.jettonTransfers()].length;
+  expect(burns).toBeGreaterThan(1000);
+  expect(items).toBeGreaterThan(1000);
+  expect(transfers).toBeLessThan(burns);
+  await simulator.close();
+});
+
 test('prebuilt pages are the same bytes, faster', async () => {
   const plain = await startSimulator(SIZE);
   const prebuilt = await startSimulator({ ...SIZE, prebuilt: true });

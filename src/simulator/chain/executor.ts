@@ -84,10 +84,11 @@ export class Executor {
     return this.receive(round, block, message);
   }
 
-  /** The receiver of a message processes it. */
-  receive(round: Round, block: number, message: number): Draft {
+  /** The receiver of a message processes it, at an lt above `floor`. */
+  receive(round: Round, block: number, message: number, floor = 0): Draft {
     const { messages } = this.world;
-    const draft = this.draft(block, messages.destination.get(message), messages.trace.get(message), message);
+    const receiver = messages.destination.get(message);
+    const draft = this.draft(block, receiver, messages.trace.get(message), message, floor);
     const value = messages.value.get(message);
     draft.kind = this.outcome(draft, message, value);
     draft.balance += value;
@@ -132,19 +133,20 @@ export class Executor {
     const op = messages.opOf(message);
     if (draft.statusBefore !== 'active') return messages.has(message, MESSAGE.initState) ? 'ok' : 'no_state';
     if (value < LEAST_FOR_GAS) return 'no_state';
+    if (messages.has(message, MESSAGE.sure)) return 'ok';
     const wallet = accounts.role(draft.account) === 'wallet' && !accounts.isExchange(draft.account);
     if (wallet && (op === 'empty' || op === 'text_comment') && this.random.chance(0.0004)) return 'frozen';
     if (op === 'call' && this.random.chance(0.02)) return 'action_failed';
     return this.random.chance(FAILURES[op] ?? 0) ? 'failed' : 'ok';
   }
 
-  private draft(block: number, account: number, trace: number, inMessage: number): Draft {
+  private draft(block: number, account: number, trace: number, inMessage: number, floor = 0): Draft {
     const { world, states } = this;
     const created = inMessage === NONE ? 0 : world.messages.createdLt.get(inMessage);
     const status = states.statusOf(account);
     return {
       account,
-      lt: Math.max(world.blocks.startLt.get(block), states.endLt[account] ?? 0, created) + 1,
+      lt: Math.max(world.blocks.startLt.get(block), states.endLt[account] ?? 0, created, floor) + 1,
       utime: world.blocks.utime.get(block),
       block,
       trace,
@@ -181,7 +183,7 @@ export class Executor {
         op: out.op,
         source: draft.account,
         destination: out.to,
-        flags: (out.bounce ? MESSAGE.bounce : 0) | (this.needsInitState(out) ? MESSAGE.initState : 0),
+        flags: this.flagsOf(out),
         value,
         extra: out.extra ?? 0,
         createdLt: draft.lt + 1 + draft.outCount,
@@ -192,6 +194,11 @@ export class Executor {
       draft.balance -= value + (out.to === OUTSIDE ? 0 : FORWARD_FEE);
       draft.extra -= out.extra ?? 0;
     }
+  }
+
+  private flagsOf(out: Outgoing): number {
+    const initState = this.needsInitState(out) ? MESSAGE.initState : 0;
+    return (out.bounce ? MESSAGE.bounce : 0) | initState | (out.sure === true ? MESSAGE.sure : 0);
   }
 
   private costOf(out: Outgoing): number {

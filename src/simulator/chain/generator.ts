@@ -4,10 +4,11 @@ import { AccountStates } from './account-states.ts';
 import { CONFIG, ELECTOR } from './accounts.ts';
 import { BLOCK, NONE } from './block-table.ts';
 import { Executor } from './executor.ts';
-import { OUTSIDE } from './message-table.ts';
+import { Mailbox } from './mailbox.ts';
 import { Opener } from './opener.ts';
 import type { Tie } from './options.ts';
 import { finish } from './finish.ts';
+import { HeldTies } from './held-ties.ts';
 import { Round } from './round.ts';
 import { Shards, type Shard } from './shards.ts';
 import type { Draft } from './transaction-table.ts';
@@ -27,6 +28,12 @@ export class Generator {
   private readonly opener: Opener;
   private readonly shards: Shards;
   private readonly tieSeconds: ReadonlySet<number>;
+  /** Ties of the masterchain's own transactions, and those of the shards. */
+  private readonly electorTies: readonly Tie[];
+  private readonly shardTies: readonly Tie[];
+  private readonly held: HeldTies;
+  /** Drafts of the open round that its quota does not count. */
+  private uncounted = 0;
   private nextTie = 0;
   private nextLt: number;
   private lastRound: number;
@@ -35,10 +42,7 @@ export class Generator {
   private lastLoad: number;
   private credit = 0;
   private mcTop = NONE;
-  /** Messages that a receiver may process. */
-  private queue: number[] = [];
-  /** Messages of blocks that the masterchain does not know yet. */
-  private readonly outbox = new Map<number, number[]>();
+  private readonly mailbox: Mailbox;
 
   constructor(world: World) {
     this.world = world;
@@ -49,6 +53,11 @@ export class Generator {
     this.opener = new Opener(this.executor, this.random);
     this.shards = new Shards(world.blocks, this.random, options.maxShards, options.firstSeqno);
     this.tieSeconds = new Set(options.ties.map((tie) => tie.second));
+    this.electorTies = options.ties.filter((tie) => tie.of === 'validator_events');
+    this.shardTies = options.ties.filter((tie) => tie.of !== 'validator_events');
+    const families = this.shardTies.filter((tie) => tie.of !== undefined);
+    this.held = new HeldTies(this.executor, this.opener, families);
+    this.mailbox = new Mailbox(this.executor, this.random, this.held);
     this.nextLt = options.firstSeqno === 1 ? LT_STEP : (40_000_000 + options.firstSeqno) * LT_STEP;
     this.lastRound = options.start;
     this.precise = options.start;
@@ -57,6 +66,14 @@ export class Generator {
 
   /** The precise time of a tick's masterchain block, unix seconds with a fraction. */
   private timeOf(tick: number): number {
+    const time = this.plainTimeOf(tick);
+    if (this.electorTies.length === 0 || tick === 0) return time;
+    // A block of the masterchain must stand in the very second of such a tie.
+    const before = this.plainTimeOf(tick - 1);
+    return this.electorTies.find(({ second }) => before < second && second <= time)?.second ?? time;
+  }
+
+  private plainTimeOf(tick: number): number {
     const { start, masterchainInterval } = this.world.options;
     const jitter =
       tick === 0 ? 0 : (this.world.hashes('jitter').prefix(tick) / 2 ** 32) * masterchainInterval * 0.6;
@@ -93,7 +110,7 @@ export class Generator {
     for (let i = 1; i <= roundsPerTick; i++)
       rounds.push({ time: this.precise + ((end - this.precise) * i) / roundsPerTick, tie: undefined });
     for (;;) {
-      const tie = this.world.options.ties[this.nextTie];
+      const tie = this.shardTies[this.nextTie];
       if (tie === undefined || tie.second > Math.floor(end)) break;
       this.nextTie++;
       const at = rounds.findIndex((round) => Math.floor(round.time) >= tie.second && round.tie === undefined);
@@ -106,10 +123,15 @@ export class Generator {
     const utime = Math.max(Math.floor(planned.time), this.lastRound);
     const round = this.newRound(utime, this.quotaFor(planned, utime));
     for (const shard of this.shards.current) this.openShard(round, shard, planned.tie !== undefined, isLast);
-    if (planned.tie?.sameLt === true) this.fillWithOneLt(round);
-    else this.fillRound(round, planned.tie !== undefined);
-    if (planned.tie === undefined) this.credit -= round.drafts.length;
+    this.fill(round, planned.tie);
+    if (planned.tie === undefined) this.credit -= Math.max(0, round.drafts.length - this.uncounted);
     this.finishRound(round);
+  }
+
+  private fill(round: Round, tie: Tie | undefined): void {
+    if (tie?.of !== undefined) this.fillWithHeld(round, tie);
+    else if (tie?.sameLt === true) this.fillWithOneLt(round);
+    else this.fillRound(round, tie !== undefined);
   }
 
   private get isQuiet(): boolean {
@@ -119,6 +141,7 @@ export class Generator {
 
   private quotaFor(planned: PlannedRound, utime: number): number {
     const { load } = this.world.options;
+    this.uncounted = 0;
     const begin = this.credit;
     for (let second = Math.floor(this.lastLoad); second < planned.time; second++) {
       const share = Math.min(planned.time, second + 1) - Math.max(this.lastLoad, second);
@@ -130,13 +153,15 @@ export class Generator {
     if (this.isQuiet) return Infinity;
     // Work that nobody was there to do is not made up for later.
     this.credit = Math.min(this.credit, (this.credit - begin) * 3 + 20);
-    return Math.max(0, Math.floor(this.credit)) + this.prefund(utime);
+    // What a tie's thousands of messages set off is worked off beside the load.
+    this.uncounted = this.held.any ? this.mailbox.waiting >> 2 : 0;
+    return Math.max(0, Math.floor(this.credit)) + this.prefund(utime) + this.uncounted;
   }
 
   /** Room for the giver where a tie needs more wallets than the load would have made by then. */
   private prefund(utime: number): number {
-    const tie = this.world.options.ties.find(
-      (candidate) => candidate.sameLt === true && candidate.second > utime,
+    const tie = this.shardTies.find(
+      (candidate) => (candidate.sameLt === true || candidate.of !== undefined) && candidate.second > utime,
     );
     if (tie === undefined) return 0;
     const missing = Math.min(this.world.accounts.wallets, tie.count * 1.3 + 50) - this.opener.fundedWallets;
@@ -162,7 +187,7 @@ export class Generator {
     const utime = isTie ? round.utime : this.shardTime(round, shard);
     const flags = isLast ? this.shards.announcement(shard) : 0;
     const block = this.shards.makeBlock(shard, utime, round.baseLt, round.index, flags);
-    this.outbox.set(block, []);
+    this.mailbox.open(block);
     round.open(block, shard.code);
   }
 
@@ -178,13 +203,16 @@ export class Generator {
   }
 
   private fillRound(round: Round, exact: boolean): void {
-    this.deliver(round);
+    const ahead = exact ? [] : this.held.prepare(round);
+    this.uncounted += ahead.length;
+    for (const draft of ahead) this.mailbox.park(draft);
+    this.mailbox.deliver(round);
     if (this.isQuiet && !exact) return;
     let failures = 0;
     while (!round.isFull && failures < 12) {
       const draft = this.begin(round);
       if (draft === undefined) failures++;
-      else this.cascade(round, draft);
+      else this.mailbox.cascade(round, draft);
     }
     while (exact && !round.isFull) {
       const draft = this.opener.idle(round);
@@ -192,8 +220,13 @@ export class Generator {
         throw new UsageError(`The network cannot fill second ${round.utime}: it is too young.`, {
           hint: 'Begin the network earlier, or put the tie later.',
         });
-      this.park(draft);
+      this.mailbox.park(draft);
     }
+  }
+
+  private fillWithHeld(round: Round, tie: Tie): void {
+    this.mailbox.deliverHeld(round, tie);
+    if (!round.isFull) throw tooFew(round);
   }
 
   private begin(round: Round): Draft | undefined {
@@ -205,53 +238,9 @@ export class Generator {
     const { accounts } = this.world;
     for (let index = accounts.groups; index < accounts.wallets && !round.isFull; index++) {
       const draft = this.opener.transferBy(round, accounts.account('wallet', index));
-      if (draft !== undefined) this.park(draft);
+      if (draft !== undefined) this.mailbox.park(draft);
     }
-    if (!round.isFull)
-      throw new UsageError(
-        `Only ${round.drafts.length} of ${round.quota} wallets could act in second ${round.utime}.`,
-        {
-          hint: 'Give the network more accounts, or put the tie later.',
-        },
-      );
-  }
-
-  private deliver(round: Round): void {
-    const waiting: number[] = [];
-    for (const message of this.queue) {
-      const block = round.blockFor(this.prefixOfReceiver(message));
-      if (block === NONE || round.isFull) waiting.push(message);
-      else this.cascade(round, this.executor.receive(round, block, message));
-    }
-    this.queue = waiting;
-  }
-
-  private prefixOfReceiver(message: number): number {
-    return this.world.accounts.prefix(this.world.messages.destination.get(message));
-  }
-
-  /** Processes what a transaction sent within its own block, mostly at once, as a collator does. */
-  private cascade(round: Round, first: Draft): void {
-    const stack = [first];
-    for (let draft = stack.pop(); draft !== undefined; draft = stack.pop()) {
-      for (const message of this.sentBy(draft)) {
-        const here = round.blockFor(this.prefixOfReceiver(message)) === draft.block;
-        if (here && !round.isFull && this.random.chance(0.6))
-          stack.push(this.executor.receive(round, draft.block, message));
-        else this.outbox.get(draft.block)?.push(message);
-      }
-    }
-  }
-
-  private park(draft: Draft): void {
-    for (const message of this.sentBy(draft)) this.outbox.get(draft.block)?.push(message);
-  }
-
-  private sentBy(draft: Draft): number[] {
-    const sent: number[] = [];
-    for (let message = draft.firstOut; message < draft.firstOut + draft.outCount; message++)
-      if (this.world.messages.destination.get(message) !== OUTSIDE) sent.push(message);
-    return sent;
+    if (!round.isFull) throw tooFew(round);
   }
 
   private holdLagging(utime: number): void {
@@ -270,9 +259,11 @@ export class Generator {
     const row = { shard: 0, seqno, utime, startLt: round.baseLt, flags: seqno % 1000 === 0 ? BLOCK.key : 0 };
     const block = world.blocks.push({ ...row, round: round.index, parents: [this.mcTop, NONE] });
     this.mcTop = block;
-    this.outbox.set(block, []);
+    this.mailbox.open(block);
+    const tie = this.electorTies.find(({ second }) => second === utime);
+    for (let row = 0; row < (tie?.count ?? 0); row++) this.tickElector(round, block, row % 2 === 0);
     if (!this.tieSeconds.has(utime)) this.specialTransactions(round, block, tick);
-    this.credit -= round.drafts.length;
+    this.credit -= round.drafts.length - (tie?.count ?? 0);
     this.finishRound(round);
     this.register(tick, block, utime);
   }
@@ -283,14 +274,19 @@ export class Generator {
       traces.push({ purpose, actor: account, partner: account, slot: 0, amount: 0 });
     if (this.opener.giverIsPoor && tick % 8 === 0 && !this.isQuiet) {
       const trace = begin(ELECTOR, 'emission');
-      this.park(this.executor.emission(round, block, ELECTOR, trace, EMISSION, 1_000_000_000));
+      this.mailbox.park(this.executor.emission(round, block, ELECTOR, trace, EMISSION, 1_000_000_000));
       if (!this.states.isActive(CONFIG))
         this.executor.emission(round, block, CONFIG, begin(CONFIG, 'emission'), 10_000_000_000, 0);
     }
     if (options.tickTockEvery === 0 || tick % options.tickTockEvery !== 0) return;
-    this.executor.spontaneous(round, block, ELECTOR, begin(ELECTOR, 'tick_tock'), 'tick');
-    this.executor.spontaneous(round, block, ELECTOR, begin(ELECTOR, 'tick_tock'), 'tock');
+    this.tickElector(round, block, true);
+    this.tickElector(round, block, false);
     this.executor.spontaneous(round, block, CONFIG, begin(CONFIG, 'tick_tock'), 'tock');
+  }
+
+  private tickElector(round: Round, block: number, first: boolean): void {
+    const about = { purpose: 'tick_tock', actor: ELECTOR, partner: ELECTOR, slot: 0, amount: 0 } as const;
+    this.executor.spontaneous(round, block, ELECTOR, this.world.traces.push(about), first ? 'tick' : 'tock');
   }
 
   /** The masterchain block names every new block of every shard that is not held back. */
@@ -310,8 +306,7 @@ export class Generator {
     for (const row of registered) {
       blocks.tick.set(row, tick);
       ticks.registered.push(row);
-      this.queue.push(...(this.outbox.get(row) ?? []));
-      this.outbox.delete(row);
+      this.mailbox.register(row);
     }
     for (const top of [block, ...this.shards.current.map((shard) => shard.top)])
       if (top !== NONE) ticks.tops.push(top);
@@ -322,6 +317,13 @@ export class Generator {
     if (this.nextLt < maxEndLt(this.world, round))
       this.nextLt = Math.ceil(maxEndLt(this.world, round) / LT_STEP + 1) * LT_STEP;
   }
+}
+
+function tooFew(round: Round): UsageError {
+  return new UsageError(
+    `Only ${round.drafts.length} of ${round.quota} transactions could be made in second ${round.utime}.`,
+    { hint: 'Give the network more accounts, or put the tie later.' },
+  );
 }
 
 interface PlannedRound {

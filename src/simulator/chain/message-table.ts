@@ -26,8 +26,8 @@ export const OPS = [
 
 export type Op = (typeof OPS)[number];
 
-/** Bits of `flags`. */
-export const MESSAGE = { bounce: 1, initState: 2 } as const;
+/** Bits of `flags`. `sure`: its receiver does not fail. */
+export const MESSAGE = { bounce: 1, initState: 2, sure: 4 } as const;
 
 /** Who stands at an end that is no account of the network. */
 export const OUTSIDE = -1;

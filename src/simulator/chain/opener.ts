@@ -2,6 +2,7 @@ import type { Random } from '../random.ts';
 import type { Executor } from './executor.ts';
 import { NONE } from './block-table.ts';
 import type { Op } from './message-table.ts';
+import { WISHES, type Wish } from './options.ts';
 import type { Outgoing } from './reactions.ts';
 import type { Round } from './round.ts';
 import type { Draft } from './transaction-table.ts';
@@ -12,7 +13,8 @@ const GIVER_RESERVE = 2_000 * TON;
 /** Below this a wallet starts nothing that costs money. */
 const LEAST_TO_ACT = 1.5 * TON;
 
-interface Intent {
+/** What an actor wants, with the messages that say so. */
+export interface Intent {
   readonly purpose: Purpose;
   readonly actor: number;
   readonly partner?: number;
@@ -97,7 +99,8 @@ export class Opener {
     return { op: 'empty', to: wallet, value, bounce: false, extra };
   }
 
-  private run(round: Round, intent: Intent): Draft | undefined {
+  /** Begins a trace; undefined where the actor has no open block, or not the money. */
+  run(round: Round, intent: Intent): Draft | undefined {
     const { world, states } = this.executor;
     const { actor } = intent;
     const block = round.blockFor(world.accounts.prefix(actor));
@@ -152,16 +155,27 @@ export class Opener {
   }
 
   private wish(actor: number): Intent {
-    const dice = this.random.fraction();
-    if (dice < 0.26) return this.plainTransfer(actor);
-    if (dice < 0.6) return this.jettonTransfer(actor);
-    if (dice < 0.68) return this.swap(actor);
-    if (dice < 0.72) return this.burn(actor);
-    if (dice < 0.8) return this.nft(actor);
-    if (dice < 0.95) return this.call(actor);
-    if (dice < 0.98) return this.batch(actor);
-    return { purpose: 'deploy', actor, outs: [this.outgoing('deploy', this.pickContract(), TON / 10, true)] };
+    const { mix } = this.executor.world.options;
+    const all = WISHES.reduce((sum, wish) => sum + mix[wish], 0);
+    let dice = this.random.fraction() * all;
+    const wish = WISHES.find((candidate) => (dice -= mix[candidate]) < 0) ?? 'deploy';
+    return this.intents[wish](actor);
   }
+
+  private readonly intents: Readonly<Record<Wish, (actor: number) => Intent>> = {
+    transfer: (actor) => this.plainTransfer(actor),
+    jetton_transfer: (actor) => this.jettonTransfer(actor),
+    swap: (actor) => this.swap(actor),
+    burn: (actor) => this.burn(actor),
+    nft: (actor) => this.nft(actor),
+    call: (actor) => this.call(actor),
+    batch: (actor) => this.batch(actor),
+    deploy: (actor) => ({
+      purpose: 'deploy',
+      actor,
+      outs: [this.outgoing('deploy', this.pickContract(), TON / 10, true)],
+    }),
+  };
 
   private outgoing(op: Op, to: number, value: number, bounce: boolean): Outgoing {
     return { op, to, value, bounce };
@@ -260,7 +274,7 @@ export class Opener {
   }
 
   /** Another wallet that holds the same jettons. */
-  private sameGroup(actor: number): number {
+  sameGroup(actor: number): number {
     const index = this.accounts.indexInRole(actor);
     const { groups, wallets } = this.accounts;
     const steps = 1 + this.random.below(Math.max(1, Math.floor(wallets / groups) - 1));

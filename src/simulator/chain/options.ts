@@ -1,4 +1,6 @@
 import { UsageError } from '../../errors.ts';
+import { SLOTS } from './accounts.ts';
+import type { Family } from './event-table.ts';
 
 /** A second that holds an exact number of transactions. */
 export interface Tie {
@@ -8,7 +10,38 @@ export interface Tie {
   readonly count: number;
   /** True: all of them share one lt (on as many accounts); false or absent: they have the lts that blocks give them. */
   readonly sameLt?: boolean;
+  /**
+   * What each of these transactions is, so that an index lists as many rows of the family in that second. Default:
+   * anything; then each of them is a trace with one action too, unless they share one lt.
+   */
+  readonly of?: Family;
 }
+
+/** What wallets may wish to do. */
+export const WISHES = [
+  'transfer',
+  'jetton_transfer',
+  'swap',
+  'burn',
+  'nft',
+  'call',
+  'batch',
+  'deploy',
+] as const;
+
+export type Wish = (typeof WISHES)[number];
+
+/** How often wallets wish what, relative to each other. */
+const MIX: Readonly<Record<Wish, number>> = {
+  transfer: 0.26,
+  jetton_transfer: 0.34,
+  swap: 0.08,
+  burn: 0.04,
+  nft: 0.08,
+  call: 0.15,
+  batch: 0.03,
+  deploy: 0.02,
+};
 
 /** A stretch of chain time, half-open, in unix seconds. */
 export interface Stretch {
@@ -57,6 +90,11 @@ export interface ChainOptions {
   /** Masterchain blocks between those with tick-tock transactions, 0 for none; default 5. */
   readonly tickTockEvery?: number;
   readonly ties?: readonly Tie[];
+  /**
+   * How often wallets wish what, relative to each other; what is left out keeps its share: transfer 0.26, jetton_transfer
+   * 0.34, swap 0.08, burn 0.04, nft 0.08, call 0.15, batch 0.03, deploy 0.02. `{ burn: 2 }` makes most wishes burns.
+   */
+  readonly mix?: Readonly<Partial<Record<Wish, number>>>;
   /** Nominator pools, each with its own validator; default 3, at most 4. */
   readonly pools?: number;
   /** Stretches in which one shard's new blocks are registered by no masterchain block before the end. */
@@ -78,6 +116,7 @@ export interface ResolvedChainOptions {
   readonly reshardEvery: number;
   readonly tickTockEvery: number;
   readonly ties: readonly Tie[];
+  readonly mix: Readonly<Record<Wish, number>>;
   readonly pools: number;
   readonly lags: readonly Stretch[];
 }
@@ -98,6 +137,7 @@ export function resolveChainOptions(options: ChainOptions): ResolvedChainOptions
     load: loadFunction(options.load ?? 10),
     masterchainInterval,
     roundsPerTick: Math.max(1, Math.round(masterchainInterval / shardInterval)),
+    mix: { ...MIX, ...options.mix },
     ties: (options.ties ?? []).toSorted((a, b) => a.second - b.second),
   };
   refuse(resolved);
@@ -127,11 +167,20 @@ function refuse(options: ResolvedChainOptions): void {
       throw new UsageError(`A tie at second ${tie.second} is too early.`, {
         hint: `Accounts must be there first: choose a second from ${options.start + 60} on.`,
       });
-    if (tie.sameLt === true && tie.count > options.accounts / 2)
-      throw new UsageError(`${tie.count} transactions that share one lt need as many accounts.`, {
-        hint: `Give the network at least ${tie.count * 2} accounts.`,
-      });
+    refuseSameLt(tie, options.accounts);
   }
+}
+
+function refuseSameLt({ of, count, sameLt }: Tie, wallets: number): void {
+  if (sameLt !== true) return;
+  if (of === 'validator_events' || of === 'pool_events')
+    throw new UsageError(`Rows of ${of} cannot share one lt: they are transactions of one account.`);
+  const jettons = of === 'jetton_transfers' || of === 'jetton_burns';
+  const needed = jettons ? count / SLOTS : count;
+  if (needed > wallets / 2)
+    throw new UsageError(`${count} transactions that share one lt need as many accounts.`, {
+      hint: `Give the network at least ${Math.ceil(needed * 2)} accounts.`,
+    });
 }
 
 function loadFunction(load: Load): (second: number) => number {

@@ -13,6 +13,8 @@ export interface Outgoing {
   readonly value: number | 'rest';
   readonly bounce: boolean;
   readonly extra?: number;
+  /** True: the receiver's code does not throw. */
+  readonly sure?: boolean;
 }
 
 interface Stage {
