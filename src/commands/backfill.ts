@@ -140,7 +140,15 @@ async function carryOut(run: Run, range: Range, progress: Progress): Promise<Exi
   const { crawl, datasets, reach, stop, again } = run;
   let missing: ReadonlyMap<string, readonly Range[]>;
   try {
-    missing = await crawlRange({ ...crawl, datasets, reach, workers: WORKERS, stop, again });
+    missing = await crawlRange({
+      ...crawl,
+      datasets,
+      reach,
+      workers: WORKERS,
+      stop,
+      again,
+      attempts: run.invocation.config.attempts,
+    });
   } catch (error) {
     if (!(error instanceof IncompleteError)) throw error;
     tell(error);

@@ -2,6 +2,8 @@ import type { Dataset } from '../dataset.ts';
 import { ApiUnavailableError } from '../errors.ts';
 import { readMissing } from '../db/coverage.ts';
 import type { Range } from '../range.ts';
+import { isLeased } from '../db/leases.ts';
+import { patiently } from '../patience.ts';
 import type { Stop } from '../stop.ts';
 import type { ChainInfo } from './chain-info.ts';
 import { runCrew } from './crew.ts';
@@ -62,6 +64,8 @@ export interface BackfillOptions {
   readonly reach: Reach;
   readonly workers: number;
   readonly stop: Stop;
+  /** How often the work is taken up while the API or the database is away; default once. */
+  readonly attempts?: number;
   /** True: what has matured since its first reading is read a second time. */
   readonly again?: boolean;
 }
@@ -72,7 +76,12 @@ export async function backfill(options: BackfillOptions): Promise<ReadonlyMap<st
   if (range === undefined) return new Map();
   // Looked up for each lease, because the pools of one dataset are found in what another has brought.
   const take = async () => options.planner.take(await wantsOf(options, range));
-  await runCrew({ ...options, endless: false, take });
+  const names = options.datasets.map(({ name }) => name);
+  // Another worker's lease may end with its range unread: somebody has to be there then.
+  const isOver = async () => !(await isLeased(options.context.database, names, range));
+  const { clock, logger } = options.context;
+  const patience = { clock, logger, signal: options.stop.finishing, attempts: options.attempts ?? 1 };
+  await patiently(patience, 'the backfill', () => runCrew({ ...options, isOver, take }));
   return missingOf(options.context, options.datasets, range, watermark);
 }
 

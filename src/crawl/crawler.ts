@@ -1,4 +1,5 @@
 import type { ApiClient } from '../api/client.ts';
+import { echoOf } from '../api/v3-echo.ts';
 import { listOf } from '../api/v3-envelope.ts';
 import type { Clock } from '../clock.ts';
 import type { Dataset } from '../dataset.ts';
@@ -123,7 +124,10 @@ async function fetchPage(
       parse: (body): Fetched => {
         const raws = records(body);
         const reading = refuseLateRows(job.read(raws), raws);
-        return { reading, step: job.paginator.next(cursor, { ...reading, size: paging.limit }) };
+        return {
+          reading,
+          step: job.paginator.next(cursor, { ...reading, size: paging.limit, echo: echoOf(body) }),
+        };
       },
     });
     size.arrived();

@@ -14,8 +14,8 @@ interface CrewOptions {
   readonly stop: Stop;
   /** The next lease; undefined where nothing is free now. */
   readonly take: () => Promise<Assignment | undefined>;
-  /** True where the crew waits for new work for ever; else it ends when all is done. */
-  readonly endless: boolean;
+  /** Asked when nothing is free and nobody here is busy: false where work may still come. */
+  readonly isOver: () => Promise<boolean>;
 }
 
 /**
@@ -30,7 +30,7 @@ export async function runCrew(options: CrewOptions): Promise<void> {
 }
 
 async function work(options: CrewOptions, crew: { busy: number; failed: boolean }): Promise<void> {
-  const { context, stop, take, endless } = options;
+  const { context, stop, take, isOver } = options;
   while (!stop.finishing.aborted && !crew.failed) {
     crew.busy += 1;
     const assignment = await attempt(crew, take);
@@ -38,7 +38,7 @@ async function work(options: CrewOptions, crew: { busy: number; failed: boolean 
     crew.busy -= 1;
     if (assignment !== undefined) continue;
     // A lease in another worker's hands may be cut and leave work for this one.
-    if (!endless && crew.busy === 0) return;
+    if (crew.busy === 0 && (await attempt(crew, isOver))) return;
     await context.clock.sleep(IDLE, stop.finishing).catch(() => undefined);
   }
 }

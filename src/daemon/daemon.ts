@@ -10,7 +10,7 @@ import { keepWanted, readWanted } from '../db/wanted.ts';
 import { saveWatermark } from '../db/watermark.ts';
 import { formatTime, parseTime } from '../range.ts';
 import type { Stop } from '../stop.ts';
-import { patiently } from './patience.ts';
+import { patiently } from '../patience.ts';
 
 /** The tail takes at most this part of the budget, so that a backfill advances at any plan. */
 const TAIL_SHARE = 0.5;
@@ -129,7 +129,7 @@ async function fillHistory(options: DaemonOptions, position: Position): Promise<
     runCrew({
       ...options,
       workers: BACKFILL_WORKERS,
-      endless: true,
+      isOver: () => Promise.resolve(false),
       take: async () => planner.take(await wantsOf(options, position, 'backfill')),
     }),
   );
@@ -158,8 +158,8 @@ async function wantsOf(
   return wants;
 }
 
-/** Milliseconds between rounds: a third of the freshness wanted, longer where that would cost more than its share. */
+/** Milliseconds between rounds: well within the freshness wanted, longer where that would cost more than its share. */
 function periodOf({ config, datasets }: DaemonOptions): number {
   const round = (datasets.length + WATERMARK_REQUESTS) / (config.rps * TAIL_SHARE);
-  return 1000 * Math.max(config.freshness / 3, round);
+  return 1000 * Math.max(config.freshness / 5, round);
 }

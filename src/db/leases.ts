@@ -15,7 +15,7 @@ export interface Lease {
 }
 
 /** A lease that no commit prolongs is free again after this many seconds. */
-export const LEASE_SECONDS = 60;
+export const LEASE_SECONDS = 30;
 
 const Claimed = z.object({ id: z.coerce.number(), from: z.coerce.number(), to: z.coerce.number() });
 
@@ -118,4 +118,17 @@ export async function prolongLease(session: Session, lease: Lease): Promise<bool
 
 export async function releaseLease(session: Session, lease: Lease): Promise<void> {
   await session.run(sql`delete from etl.leases where id = ${lease.id} and owner = ${lease.owner}`);
+}
+
+/** True where anybody is reading part of a range for one of the datasets just now. */
+export async function isLeased(
+  session: Session,
+  datasets: readonly string[],
+  range: Range,
+): Promise<boolean> {
+  const held = await session.run(sql`
+    select 1 from etl.leases
+    where dataset in (select json_array_elements_text(${JSON.stringify(datasets)}::json))
+      and span && ${rangeParam(range)} and expires_at > clock_timestamp() limit 1`);
+  return held > 0;
 }

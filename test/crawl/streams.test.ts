@@ -57,7 +57,7 @@ async function crawlWants(opened: Crawl, want: Want): Promise<void> {
     ...opened,
     workers: 1,
     stop: never,
-    endless: false,
+    isOver: () => Promise.resolve(true),
     take: () => opened.planner.take([want]),
   });
 }

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
-import { EtlError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import type { Clock } from './clock.ts';
+import { EtlError } from './errors.ts';
+import type { Logger } from './logger.ts';
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -10,6 +10,8 @@ interface PatienceOptions {
   readonly logger: Logger;
   /** Ends the waiting; the task itself listens to its own signals. */
   readonly signal: AbortSignal;
+  /** Default: as long as it takes. */
+  readonly attempts?: number;
 }
 
 /**
@@ -22,14 +24,15 @@ export async function patiently<T>(
   what: string,
   task: () => Promise<T>,
 ): Promise<T | undefined> {
-  const { clock, logger, signal } = options;
+  const { clock, logger, signal, attempts = Infinity } = options;
   const stopped = () => signal.aborted;
-  for (let pause = FIRST_PAUSE_MS; !stopped(); pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+  for (let attempt = 1; !stopped(); attempt += 1) {
     try {
       return await task();
     } catch (error) {
       if (stopped()) return undefined;
-      if (!(error instanceof EtlError) || !error.retryable) throw error;
+      if (!(error instanceof EtlError) || !error.retryable || attempt >= attempts) throw error;
+      const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
       logger.warn(
         { what, code: error.code, reason: error.message, pauseMs: pause },
         'waiting before another attempt',
