@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import { createApiClient, type ApiClient } from './api/client.ts';
 import { createLocalBudget } from './api/rate.ts';
 import { systemClock } from './clock.ts';
@@ -15,6 +13,7 @@ import { createSharedBudget } from './db/budget.ts';
 import { openDatabase, type Database } from './db/database.ts';
 import { openEmbedded } from './db/embedded.ts';
 import { startHeartbeat } from './db/heartbeat.ts';
+import { releaseLeasesOf } from './db/leases.ts';
 import { migrate } from './db/migrate.ts';
 import { claimNetwork } from './db/network.ts';
 import { createPartitions } from './db/partitions.ts';
@@ -22,6 +21,7 @@ import { DatabaseUnavailableError } from './errors.ts';
 import type { Logger } from './logger.ts';
 import type { Budget } from './budget.ts';
 import type { Stop } from './stop.ts';
+import { hasEnded, nameOfProcess } from './worker-name.ts';
 
 /** Longer after each attempt, milliseconds. */
 const CONNECT_PAUSE_MS = 500;
@@ -138,10 +138,6 @@ function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }:
   return { ...budget, close: () => heartbeat.stop() };
 }
 
-function nameOfProcess(): string {
-  return `${hostname()}/${process.pid}/${randomBytes(3).toString('hex')}`;
-}
-
 /** Connects a store to an API: the budget, the client, and the check that both speak of the same network. */
 export async function openCrawl(options: CrawlOptions): Promise<Crawl> {
   const { store, stop, owner = nameOfProcess() } = options;
@@ -149,6 +145,7 @@ export async function openCrawl(options: CrawlOptions): Promise<Crawl> {
   try {
     const chain = await readChainInfo(api, stop.leaving);
     await claimNetwork(store.database, chain.globalId);
+    await releaseLeasesOf(store.database, hasEnded);
     return { ...assemble(options, api, owner), chain, close: () => api.close() };
   } catch (error) {
     await api.close();

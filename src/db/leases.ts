@@ -132,3 +132,14 @@ export async function isLeased(
       and span && ${rangeParam(range)} and expires_at > clock_timestamp() limit 1`);
   return held > 0;
 }
+
+/** Frees what is held by owners of whom it is known that they are gone, without waiting for their leases to expire. */
+export async function releaseLeasesOf(session: Session, isGone: (owner: string) => boolean): Promise<void> {
+  const owners = await session.rows(
+    sql`select distinct owner from etl.leases`,
+    z.object({ owner: z.string() }),
+  );
+  for (const { owner } of owners.filter((row) => isGone(row.owner))) {
+    await session.run(sql`delete from etl.leases where owner = ${owner}`);
+  }
+}

@@ -1,10 +1,26 @@
+import { spawnSync } from 'node:child_process';
+import { hostname } from 'node:os';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { addCoverage, readCoverage, readMissing, subtractCoverage, type Stream } from '../../src/db/coverage.ts';
-import { claimLease, cutLease, holdLease, releaseLease, shortenLease } from '../../src/db/leases.ts';
+import {
+  addCoverage,
+  readCoverage,
+  readMissing,
+  subtractCoverage,
+  type Stream,
+} from '../../src/db/coverage.ts';
+import {
+  claimLease,
+  cutLease,
+  holdLease,
+  releaseLease,
+  releaseLeasesOf,
+  shortenLease,
+} from '../../src/db/leases.ts';
 import { refuse } from '../../src/db/refused.ts';
 import { LeaseLostError } from '../../src/errors.ts';
+import { hasEnded } from '../../src/worker-name.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 
 let store: TestStore;
@@ -32,7 +48,9 @@ function claim(stream: Stream, changes: object = {}) {
 }
 
 async function expire(id: number) {
-  await store.database.run(sql`update etl.leases set expires_at = clock_timestamp() - interval '1 s' where id = ${id}`);
+  await store.database.run(
+    sql`update etl.leases set expires_at = clock_timestamp() - interval '1 s' where id = ${id}`,
+  );
 }
 
 describe('claiming', () => {
@@ -41,7 +59,8 @@ describe('claiming', () => {
     await addCoverage(store.database, stream, { from: 90, to: 100 });
     await refuse(store.database, stream, { from: 50, to: 60 }, 'saturated', 'test');
     const spans = [];
-    for (let lease = await claim(stream); lease !== undefined; lease = await claim(stream)) spans.push(lease.span);
+    for (let lease = await claim(stream); lease !== undefined; lease = await claim(stream))
+      spans.push(lease.span);
     expect(spans).toEqual([
       { from: 60, to: 90 },
       { from: 20, to: 50 },
@@ -76,7 +95,8 @@ describe('holding', () => {
   test('a lease that expired, was taken away or does not hold the part is lost', async () => {
     const stream = newStream();
     const lease = (await claim(stream, { length: 100 }))!;
-    const hold = (from: number, to: number) => store.database.transaction((session) => holdLease(session, lease, { from, to }));
+    const hold = (from: number, to: number) =>
+      store.database.transaction((session) => holdLease(session, lease, { from, to }));
     await expect(hold(0, 10)).resolves.toBeUndefined();
     await expect(hold(0, 101)).rejects.toThrow(LeaseLostError);
     await expire(lease.id);
@@ -115,7 +135,9 @@ describe('coverage', () => {
   test('loses nothing when many add to it at once', async () => {
     const stream = newStream();
     await Promise.all(
-      Array.from({ length: 100 }, (_, n) => addCoverage(store.database, stream, { from: n * 10, to: n * 10 + 9 })),
+      Array.from({ length: 100 }, (_, n) =>
+        addCoverage(store.database, stream, { from: n * 10, to: n * 10 + 9 }),
+      ),
     );
     expect(await readCoverage(store.database, stream)).toHaveLength(100);
   });
@@ -143,4 +165,17 @@ describe('coverage', () => {
     }
     expect(pauses).toEqual([60, 120, 240]);
   });
+});
+
+test('leases of processes of this host that have ended are freed at once, those of others are kept', async () => {
+  const stream = newStream();
+  const ended = spawnSync(process.execPath, ['-e', '']).pid;
+  const owners = [`${hostname()}/${ended}/abc`, `${hostname()}/${process.pid}/abc`, `elsewhere/${ended}/abc`];
+  for (const owner of owners) await claim(stream, { owner, length: 10 });
+  await releaseLeasesOf(store.database, hasEnded);
+  const left = await store.database.rows(
+    sql`select owner from etl.leases where dataset = ${stream.dataset} order by id`,
+    z.object({ owner: z.string() }),
+  );
+  expect(left.map(({ owner }) => owner)).toEqual(owners.slice(1));
 });
