@@ -33,7 +33,7 @@ export function openTestCrawl(
     stop: changes.stop ?? never,
     baseUrl,
     onPage: () => undefined,
-    budget: () => createLocalBudget({ rps: 1000, clock: systemClock }),
+    budget: () => createLocalBudget({ rps: config.rps, clock: systemClock }),
   });
 }
 
