@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { sql } from 'drizzle-orm';
 import type { Crawl } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
-import { backfill, reachOf } from '../../src/crawl/backfill.ts';
+import { backfill, reachOf, type Reach } from '../../src/crawl/backfill.ts';
 import { loadJobs } from '../../src/crawl/load-jobs.ts';
 import type { Dataset } from '../../src/dataset.ts';
 import type { Range } from '../../src/range.ts';
@@ -14,8 +15,11 @@ import type { TestStore } from './database.ts';
 /** A crawl of a simulated network that can be verified and repaired. */
 export interface Proof {
   readonly context: RepairContext;
-  /** Covers all of the network that is safe to read, or a part of it. */
-  cover(datasets: readonly Dataset[], wanted?: Range): Promise<Range>;
+  /** How far the network, or a part of it, is safe to read. */
+  reach(wanted?: Range): Promise<Reach>;
+  cover(datasets: readonly Dataset[], reach: Reach): Promise<Range>;
+  /** Reads what takes a second reading again, as if hours had passed. */
+  readAgain(datasets: readonly Dataset[], range: Range): Promise<void>;
   verify(datasets: readonly Dataset[], range: Range): Promise<Verified[]>;
   repair(datasets: readonly Dataset[], range: Range, found: readonly Verified[]): Promise<Repaired>;
 }
@@ -30,10 +34,16 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
   };
   return {
     context,
-    async cover(datasets, wanted = { from: 0, to: crawl.chain.last.utime }) {
-      const reach = await reachOf(crawl.context, crawl.chain, wanted, 0, never.leaving);
+    reach: (wanted = { from: 0, to: crawl.chain.last.utime }) =>
+      reachOf(crawl.context, crawl.chain, wanted, 0, never.leaving),
+    async cover(datasets, reach) {
       await backfill({ ...crawl, datasets, reach, workers: 2, stop: never });
       return reach.range!;
+    },
+    async readAgain(datasets, range) {
+      await store.database.run(sql`update etl.pages set committed_at = committed_at - interval '3 days'`);
+      const reach = { range, watermark: range.to + 200_000 };
+      await backfill({ ...crawl, datasets, reach, workers: 2, stop: never, again: true });
     },
     verify: (datasets, range) => verifyRange(context, datasets, range),
     repair: (datasets, range, found) => repairRange(context, datasets, range, found),

@@ -25,7 +25,7 @@ beforeAll(async () => {
   crawl = await openTestCrawl(store, simulator.url);
   proof = await openProof(store, crawl);
   datasets = await datasetsNamed('blocks', 'transactions', 'traces');
-  range = await proof.cover(datasets);
+  range = await proof.cover(datasets, await proof.reach());
 });
 afterAll(async () => {
   await crawl.close();
