@@ -23,11 +23,12 @@ export function openTestCrawl(
   baseUrl: string,
   changes: { stop?: Stop; config?: Partial<Config>; maxAttempts?: number } = {},
 ): Promise<Crawl> {
+  const config = testConfig({
+    ...changes.config,
+    ...(changes.maxAttempts !== undefined && { attempts: changes.maxAttempts }),
+  });
   return openCrawl({
-    config: testConfig({
-      ...changes.config,
-      ...(changes.maxAttempts !== undefined && { attempts: changes.maxAttempts }),
-    }),
+    config,
     store: { database: store.database, embedded: undefined, close: () => Promise.resolve() },
     logger: silent,
     stop: changes.stop ?? never,
