@@ -3,7 +3,7 @@ import type { SQL } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 import type { ZodType } from 'zod';
-import { WrongDatabaseError } from '../errors.ts';
+import { DatabaseUnavailableError, WrongDatabaseError } from '../errors.ts';
 import { copyIn } from './copy-in.ts';
 import { translate } from './translate.ts';
 
@@ -12,9 +12,10 @@ const OLDEST_SERVER = 140_000;
 
 /**
  * Said once a transaction, not once a session, so that PgBouncer in transaction mode changes nothing. A frozen process
- * must not hold a row that all others need, and nobody waits for ever for one that does.
+ * must not hold a row that all others need, and nobody waits for ever for one that does. The protocols of leases and
+ * commits see what others committed while they waited, whatever a role or database makes the default.
  */
-const BEGIN = `begin; set local idle_in_transaction_session_timeout = '5s'; set local lock_timeout = '10s'`;
+const BEGIN = `begin isolation level read committed; set local idle_in_transaction_session_timeout = '5s'; set local lock_timeout = '10s'`;
 
 const dialect = new PgDialect();
 
@@ -175,17 +176,24 @@ async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Pro
   const client = await pool.connect().catch((error: unknown) => {
     throw translate(error);
   });
+  // What the server said when it ended the session while nothing was asked of it: later errors only tell that it ended.
+  let last: Error | undefined;
   // Without a listener, a connection that breaks while the client waits would end the process.
-  client.on('error', ignore);
+  const onError = (error: Error) => {
+    last ??= error;
+  };
+  client.on('error', onError);
   let broken: boolean | Error = false;
   try {
     return await work(client);
   } catch (error) {
-    const translated = translate(error);
+    const outcome = translate(error);
+    const translated =
+      last !== undefined && outcome instanceof DatabaseUnavailableError ? translate(last) : outcome;
     broken = translated instanceof Error && 'code' in translated && translated.code !== 'database';
     throw translated;
   } finally {
-    client.off('error', ignore);
+    client.off('error', onError);
     client.release(broken);
   }
 }

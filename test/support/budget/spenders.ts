@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
+import { nextMessage } from '../messages.ts';
 import type { SpendingOrder, SpendingReport } from './spender.ts';
 
 /** `compile` translates it for processes of their own. */
@@ -19,7 +19,7 @@ export async function startSpenders(compiled: string, orders: readonly SpendingO
   const processes = orders.map((order) =>
     fork(join(compiled, SPENDER.replace(/ts$/, 'js')), [JSON.stringify(order)]),
   );
-  await Promise.all(processes.map((process) => next(process)));
+  await Promise.all(processes.map((process) => nextMessage(process)));
   return {
     processes,
     go: () => {
@@ -28,19 +28,10 @@ export async function startSpenders(compiled: string, orders: readonly SpendingO
     stop: () =>
       Promise.all(
         processes.map(async (process) => {
-          const report = next(process);
+          const report = nextMessage(process);
           process.send('stop');
           return (await report) as SpendingReport;
         }),
       ),
   };
-}
-
-async function next(process: ChildProcess): Promise<unknown> {
-  const ended = once(process, 'exit').then(([code]) => {
-    throw new Error(`the process ended with ${String(code)}`);
-  });
-  const [message] = (await Promise.race([once(process, 'message'), ended])) as [unknown];
-  ended.catch(() => undefined);
-  return message;
 }
