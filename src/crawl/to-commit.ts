@@ -23,7 +23,7 @@ export function toCommit(
   const step = pages.at(-1)?.value.step;
   const done = step?.completed ?? step?.saturated;
   const readings = pages.map(({ value }) =>
-    dataset.job.exchange ? within(value.reading, step?.completed) : value.reading,
+    within(value.reading, dataset.job.exchange ? step?.completed : lease.span),
   );
   const accepted = readings.flatMap((reading) => reading.accepted);
   return {
@@ -44,7 +44,10 @@ export function toCommit(
   };
 }
 
-/** What of a page lies in the seconds that are exchanged; the rest is read again with its own second. */
+/**
+ * What of a page lies in the seconds that are exchanged, or in the lease: a page that looks ahead for successors ends
+ * beyond it, anywhere, and what the tables hold must not depend on where pages end. The rest is read with its own second.
+ */
 function within(reading: Reading, span: Range | undefined): Reading {
   const inside = ({ position }: { readonly position: { readonly utime: number } }) =>
     span !== undefined && position.utime >= span.from && position.utime < span.to;
