@@ -1,0 +1,46 @@
+import { openCrawl, openStore } from '../../../src/app.ts';
+import { readConfig } from '../../../src/config.ts';
+import { backfill } from '../../../src/crawl/backfill.ts';
+import { loadJobs } from '../../../src/crawl/load-jobs.ts';
+import { chooseDatasets, type Dataset } from '../../../src/dataset.ts';
+import { createLogger } from '../../../src/logger.ts';
+import type { Range } from '../../../src/range.ts';
+
+/** What a crawling process is told by its first argument. */
+export interface Order {
+  readonly database: string;
+  readonly api: string;
+  readonly applicationName: string;
+  readonly datasets: readonly string[];
+  readonly range: Range;
+  readonly workers: number;
+  /** Rows a page: few, so that there is much to interrupt. */
+  readonly page: number;
+}
+
+/** The program's own crawl of a range, to be killed. Exit 0: all is there. */
+const order = JSON.parse(process.argv[2] ?? '') as Order;
+const config = readConfig(
+  { DATABASE_URL: order.database, TONCENTER_NETWORK: order.api, TONCENTER_RPS: '1000' },
+  '/nowhere',
+);
+const never = new AbortController().signal;
+const stop = { finishing: never, leaving: never };
+const logger = createLogger({ level: 'error', format: 'json' });
+const store = await openStore(config, logger, order.applicationName);
+const crawl = await openCrawl({
+  ...{ config, store, logger, stop, baseUrl: order.api },
+  onPage: () => undefined,
+});
+const missing = await backfill({
+  ...{ ...crawl, workers: order.workers, stop },
+  datasets: chooseDatasets(order.datasets, await loadJobs()).map(smaller),
+  reach: { range: order.range, watermark: order.range.to },
+});
+await crawl.close();
+await store.close();
+process.exitCode = missing.size === 0 ? 0 : 3;
+
+function smaller({ name, job }: Dataset): Dataset {
+  return { name, job: { ...job, paginator: { ...job.paginator, maxSize: order.page } } };
+}
