@@ -1,5 +1,4 @@
 import type { Dataset } from '../dataset.ts';
-import { ApiUnavailableError } from '../errors.ts';
 import { readMissing } from '../db/coverage.ts';
 import type { Range } from '../range.ts';
 import { isLeased } from '../db/leases.ts';
@@ -10,7 +9,7 @@ import { runCrew } from './crew.ts';
 import type { CrawlContext } from './crawler.ts';
 import type { Planner, Want } from './planner.ts';
 import { firstReadings, readable, secondReadings, streamsOf } from './streams.ts';
-import { createWatermarkReader } from './watermark.ts';
+import { createWatermarkReader, untold } from './watermark.ts';
 
 /** Beyond this age of its end, the index has held a range for so long that no block of it can still appear. */
 const SETTLED_AGE = 6 * 3600;
@@ -46,13 +45,9 @@ async function readWatermark(
 ): Promise<number> {
   const reader = createWatermarkReader(api, chain);
   for (let attempt = 1; ; attempt += 1) {
-    const { utime, waitingFor } = await reader.read(signal);
-    if (utime > 0) return utime;
-    if (attempt === WATERMARK_ATTEMPTS) {
-      throw new ApiUnavailableError(
-        `how far it is safe to read cannot be told yet: waiting for ${waitingFor ?? 'blocks'}`,
-      );
-    }
+    const watermark = await reader.read(signal);
+    if (watermark.utime > 0) return watermark.utime;
+    if (attempt === WATERMARK_ATTEMPTS) throw untold(watermark);
     await clock.sleep(2000, signal);
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ApiClient } from '../api/client.ts';
-import { NotFoundError } from '../errors.ts';
+import { ApiUnavailableError, NotFoundError } from '../errors.ts';
 import { blockKey, contiguousFrom, firstMissing, LinkedBlock, tiles } from './block-links.ts';
 import type { ChainInfo } from './chain-info.ts';
 
@@ -14,7 +14,7 @@ const Blocks = z.object({ blocks: z.array(LinkedBlock) });
 
 /** How far it is safe to read. */
 export interface Watermark {
-  /** No row with an earlier block time can still appear. Unix seconds. */
+  /** No row with an earlier block time can still appear. Unix seconds; 0 where that cannot be told yet. */
   readonly utime: number;
   /** The masterchain block up to which every earlier one is visible, and its time. */
   readonly head: { readonly seqno: number; readonly utime: number };
@@ -45,8 +45,10 @@ export function createWatermarkReader(api: ApiClient, info: ChainInfo): Watermar
     async read(signal) {
       for (const block of await blocksSince(api, nextLook(current, info), signal))
         known.set(blockKey(block), block);
-      const seqno = contiguousFrom(current?.head.seqno ?? firstSeqno(known), known.values());
-      if (seqno === (current?.head.seqno ?? 0)) return stay(`masterchain block ${seqno + 1}`);
+      // 0 while no look has succeeded yet.
+      const before = current?.head.seqno ?? 0;
+      const seqno = contiguousFrom(before === 0 ? firstSeqno(known) : before, known.values());
+      if (seqno === before) return stay(`masterchain block ${seqno + 1}`);
       const tops = await shardTops(api, seqno, signal);
       if (tops === undefined || !tiles(tops)) return stay(`the shard state of masterchain block ${seqno}`);
       for (const top of tops) known.set(blockKey(top), top);
@@ -62,6 +64,13 @@ export function createWatermarkReader(api: ApiClient, info: ChainInfo): Watermar
       return current;
     },
   };
+}
+
+/** What to throw where nothing can be done before there is a watermark. */
+export function untold({ waitingFor }: Watermark): ApiUnavailableError {
+  return new ApiUnavailableError(
+    `how far it is safe to read cannot be told yet: waiting for ${waitingFor ?? 'blocks'}`,
+  );
 }
 
 /** From the watermark on where a block is known to be missing, else only what is new since the last look. */

@@ -4,7 +4,7 @@ import { carryOut, runCrew } from '../crawl/crew.ts';
 import type { CrawlContext } from '../crawl/crawler.ts';
 import { splitAtArchive, type Planner, type Want } from '../crawl/planner.ts';
 import { firstReadings, secondReadings } from '../crawl/streams.ts';
-import { createWatermarkReader, type Watermark } from '../crawl/watermark.ts';
+import { createWatermarkReader, untold, type Watermark } from '../crawl/watermark.ts';
 import type { Dataset } from '../dataset.ts';
 import { keepWanted, readWanted } from '../db/wanted.ts';
 import { saveWatermark } from '../db/watermark.ts';
@@ -41,6 +41,8 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   const look = watermarkLook(options);
   const position = await waitFor(options, 'the watermark', async () => {
     const watermark = await look();
+    // "From the head on" would be from the first block on.
+    if (watermark.utime === 0) throw untold(watermark);
     return { watermark, since: await decideWanted(options, watermark) };
   });
   if (position === undefined) return;

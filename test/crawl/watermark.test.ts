@@ -117,6 +117,18 @@ describe('the watermark', () => {
     expectSound(looks);
   });
 
+  test('is found by a later look where the first one got answers that were cut short', async () => {
+    simulator = await startSimulator({ start: START, duration: 1800, load: 1, headTime: START + 400 });
+    const budget = createLocalBudget({ rps: 1000, clock: systemClock });
+    api = createApiClient({ baseUrl: simulator.url, budget, logger: silent, clock: systemClock });
+    const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
+    simulator.faults.shortBlocks = 1;
+    expect((await reader.read(never.leaving)).utime).toBe(0);
+    simulator.faults.shortBlocks = 0;
+    simulator.headTime += STEP;
+    expect(simulator.headTime - (await reader.read(never.leaving)).utime).toBeLessThan(15);
+  });
+
   test('costs two requests a look near the head', async () => {
     await watch({}, 400, 500);
     const before = simulator.stats.total;

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { streamOf } from '../../src/crawl/streams.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { readCoverage } from '../../src/db/coverage.ts';
+import { readWanted } from '../../src/db/wanted.ts';
 import { readSavedWatermark } from '../../src/db/watermark.ts';
 import { lengthOf, type Range } from '../../src/range.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/server.ts';
@@ -86,6 +87,17 @@ describe('the daemon', () => {
     for (const range of ranges) {
       expect(await storedTransactions(range)).toBe(simulator.truth.counts(range).transactions);
     }
+  });
+
+  test('begins at the head, also where its first look at it got answers that were cut short', async () => {
+    await serve({ faults: { shortBlocks: 1 } });
+    const mended = delay(1500).then(() => {
+      simulator.faults.shortBlocks = 0;
+    });
+    await runFor(20_000, 'head', async () => (await covered('transactions')).length > 0);
+    await mended;
+    const since = await readWanted(store.database);
+    expect(Date.now() / 1000 - since.get('transactions')!).toBeLessThan(60);
   });
 
   test('waits while the API fails, and goes on when it is back', async () => {
