@@ -54,6 +54,7 @@ begin
   elsif slot > moment + 5 and moment not between b.refused_at and b.resumed_at then
     slot := moment + 1;                   -- further ahead than anybody may take: the clock was set back
   end if;
+  b.free_at := slot;
 
   for rank in 1 .. p_rank loop
     if b.asked_at[rank] between moment - memory and moment then urgent := urgent + 1; end if;
