@@ -1,4 +1,5 @@
 import { errorAnswer, htmlAnswer, jsonAnswer, textAnswer, type Answer } from './answer.ts';
+import { asksArchive, type ArchiveOptions } from './archive.ts';
 import { API_VERSIONS, type Build } from './build.ts';
 import type { Faults } from './faults.ts';
 import type { Ledger, View } from './ledger.ts';
@@ -8,6 +9,7 @@ import type { RouteRequest, Routes } from './route.ts';
 import { actionRoutes } from './routes/actions.ts';
 import { blockRoutes } from './routes/blocks.ts';
 import { messageRoutes } from './routes/messages.ts';
+import { stakingRoutes } from './routes/staking.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { traceRoutes } from './routes/traces.ts';
 import { transactionRoutes } from './routes/transactions.ts';
@@ -21,7 +23,7 @@ export interface ApiRequest {
   readonly header: (name: string) => string | undefined;
 }
 
-/** Every path that is served: a family of endpoints each has a file under routes/. */
+/** Every path that both builds serve: a family of endpoints each has a file under routes/. */
 const ROUTES: Routes = {
   ...blockRoutes,
   ...transactionRoutes,
@@ -30,6 +32,11 @@ const ROUTES: Routes = {
   ...traceRoutes,
   ...tokenRoutes,
 };
+
+const ROUTES_OF: Readonly<Record<Build, Routes>> = { '1.2': ROUTES, '1.3': { ...ROUTES, ...stakingRoutes } };
+
+/** What a replica shows whose data are so many seconds older than those of the one that took the request. */
+type Views = (secondsBehind: number) => View;
 
 /** Endpoints whose truncated answers the real server does not notice. */
 const BREAKING_OFF = new Set([
@@ -43,41 +50,61 @@ const WITHOUT_LIMIT = new Set([
   '/api/v3/adjacentTransactions',
 ]);
 
+export interface ApiOptions {
+  /** Which of the real servers is imitated; default 1.3. */
+  readonly build?: Build;
+  /** Build 1.3 only: what is old is answered by an archive that lags. Absent: there is none. */
+  readonly archive?: ArchiveOptions;
+}
+
 /** The server itself: decodes, routes, and turns errors into its own kind of answer. */
 export class Api {
   private readonly ledger: Ledger;
   private readonly build: Build;
   private readonly faults: Faults;
   private readonly random: Random;
+  private readonly archive: ArchiveOptions | undefined;
 
-  constructor(ledger: Ledger, build: Build, faults: Faults, random: Random) {
+  constructor(ledger: Ledger, options: ApiOptions, faults: Faults, random: Random) {
     this.ledger = ledger;
-    this.build = build;
+    this.build = options.build ?? '1.3';
+    this.archive = options.archive;
     this.faults = faults;
     this.random = random;
   }
 
-  /** Answers a request from what `view` shows. */
-  answer(request: ApiRequest, view: View): Answer {
+  /** Answers a request from what a replica shows. */
+  answer(request: ApiRequest, views: Views): Answer {
     if (request.path === '/healthcheck') return textAnswer(200, 'OK');
     const headers = { 'x-api-version': API_VERSIONS[this.build] };
-    const answer = this.route(request, view);
+    const answer = this.route(request, views);
     return { ...answer, headers: { ...answer.headers, ...headers } };
   }
 
-  private route(request: ApiRequest, view: View): Answer {
-    const route = Object.hasOwn(ROUTES, request.path) ? ROUTES[request.path] : undefined;
+  private route(request: ApiRequest, views: Views): Answer {
+    const routes = ROUTES_OF[this.build];
+    const route = Object.hasOwn(routes, request.path) ? routes[request.path] : undefined;
     if (route === undefined) return htmlAnswer(404, 'Not Found');
     if (request.method !== 'GET') return errorAnswer(500, 'internal server error: Method Not Allowed');
     try {
       const query = new Query(request.search);
       const timeout = this.timeout(request.path, query);
       if (timeout !== undefined) return timeout;
+      const view = this.view(request.path, query, views);
       return jsonAnswer(200, route(this.routeRequest(request, query, view)));
     } catch (error) {
       if (error instanceof ServedError) return errorAnswer(error.status, error.message);
       throw error;
     }
+  }
+
+  /** Validators and pools are read from a copy, and so is what is old on 1.3. */
+  private view(path: string, query: Query, views: Views): View {
+    const { archive, build, faults } = this;
+    if (Object.hasOwn(stakingRoutes, path)) return views(faults.staleEvents ?? 0);
+    const newest = views(0);
+    if (archive === undefined || build === '1.2') return newest;
+    return asksArchive(path, query, newest.headTime, archive) ? views(archive.lagSeconds) : newest;
   }
 
   private routeRequest(request: ApiRequest, query: Query, view: View): RouteRequest {

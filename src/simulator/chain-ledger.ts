@@ -2,6 +2,7 @@ import { BocMaker } from './chain/boc.ts';
 import { NONE } from './chain/block-table.ts';
 import type { World } from './chain/world.ts';
 import { ChainActions } from './chain-actions.ts';
+import { ChainStaking } from './chain-staking.ts';
 import { chainTokens } from './chain-tokens.ts';
 import { chainTraces } from './chain-traces.ts';
 import type { Faults } from './faults.ts';
@@ -35,6 +36,7 @@ export class ChainLedger implements Ledger {
   readonly jettonTransfers: TokenSource;
   readonly jettonBurns: TokenSource;
   readonly nftTransfers: TokenSource;
+  readonly staking: ChainStaking;
   transactions: TransactionSource;
   private prebuilt: Prebuilt | undefined;
 
@@ -49,6 +51,7 @@ export class ChainLedger implements Ledger {
     this.jettonTransfers = chainTokens(world, this.bocs, 'jetton_transfers', this.transactions);
     this.jettonBurns = chainTokens(world, this.bocs, 'jetton_burns', this.transactions);
     this.nftTransfers = chainTokens(world, this.bocs, 'nft_transfers', this.transactions);
+    this.staking = new ChainStaking(world, this.bocs, this.transactions);
   }
 
   /** Writes the texts of all transactions that there are now to a file, and serves them from it. */

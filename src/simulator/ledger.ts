@@ -1,5 +1,9 @@
 import type { Rows } from './rows.ts';
 import type { BlockIdJson } from './json/block-json.ts';
+import type { ComplaintJson } from './staking/complaint.ts';
+import type { CycleJson, ElectionJson } from './staking/cycle-json.ts';
+import type { PoolEventJson } from './staking/pool-events.ts';
+import type { ValidatorEventJson } from './staking/validator-event.ts';
 
 /** What is visible at one moment. */
 export interface View {
@@ -159,6 +163,27 @@ export interface TokenSource {
   text(row: number): string;
 }
 
+/** Events of the elector or of pools; rows ascend by (utime, lt). */
+export interface EventSource<T> {
+  byTime(range: Range): Rows;
+  visible(view: View, row: number): boolean;
+  json(row: number): T;
+}
+
+/** Validators and pools as the routes need them. */
+export interface StakingSource {
+  readonly validatorEvents: EventSource<ValidatorEventJson>;
+  readonly poolEvents: EventSource<PoolEventJson>;
+  /** Complaints created in a range, as they stand at a second of chain time; ascending by (created_at, hash). */
+  complaints(range: Range, at: number): ComplaintJson[];
+  /** Elections that have begun at a second, ascending; `whole`: with their participants. */
+  elections(at: number, whole: boolean): ElectionJson[];
+  /** Cycles that have begun at a second, ascending; `whole`: with their validators. */
+  cycles(at: number, whole: boolean): CycleJson[];
+  /** The address of the validator of a pool; undefined where there is no such pool. */
+  validatorOf(pool: string): string | undefined;
+}
+
 /** Everything that is served: a generated network or recorded data. */
 export interface Ledger {
   readonly blocks: BlockSource;
@@ -169,6 +194,7 @@ export interface Ledger {
   readonly jettonTransfers: TokenSource;
   readonly jettonBurns: TokenSource;
   readonly nftTransfers: TokenSource;
+  readonly staking: StakingSource;
   readonly firstSeqno: number;
   /** JSON of the block objects of masterchainInfo. */
   masterchainBlock(seqno: number): string;

@@ -18,8 +18,8 @@ const DEFAULT_LIMIT = 100;
  * limit, offset and sort of a list endpoint. Below the least they are clamped; above the most they are refused, by
  * build 1.2 with a 500.
  */
-export function parsePaging(query: Query, build: Build): Paging {
-  const limit = query.int32('limit') ?? DEFAULT_LIMIT;
+export function parsePaging(query: Query, build: Build, defaultLimit = DEFAULT_LIMIT): Paging {
+  const limit = query.int32('limit') ?? defaultLimit;
   const offset = query.int32('offset') ?? 0;
   const status = build === '1.2' ? 500 : 422;
   if (limit > MOST) throw new ServedError(status, `limit is not allowed: ${limit} > ${MOST}`);

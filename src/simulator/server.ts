@@ -2,8 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { systemClock, type Clock } from '../clock.ts';
 import { isAbort } from '../errors.ts';
 import { errorAnswer, htmlAnswer, type Answer } from './answer.ts';
-import { Api, type ApiRequest } from './api.ts';
-import type { Build } from './build.ts';
+import { Api, type ApiOptions, type ApiRequest } from './api.ts';
 import { Chain } from './chain/chain.ts';
 import type { ChainOptions } from './chain/options.ts';
 import { send } from './delivery.ts';
@@ -14,9 +13,7 @@ import { ChainSource, CorpusSource, type HeadOptions, type Source } from './sour
 import { Stats, type RequestRecord } from './stats.ts';
 import { Truth } from './truth.ts';
 
-export interface SimulatorOptions extends ChainOptions, HeadOptions, GatewayOptions {
-  /** Which of the real servers is imitated; default 1.3. */
-  readonly build?: Build;
+export interface SimulatorOptions extends ChainOptions, HeadOptions, GatewayOptions, ApiOptions {
   /** Default 0: any free port. */
   readonly port?: number;
   /** Least and greatest delay of an answer, ms, after the limiter has counted its request. */
@@ -114,7 +111,7 @@ class Site {
     const seed = options.seed ?? 1;
     this.random = new Random(seed, 3);
     this.gateway = new Gateway(options, faults, new Random(seed, 4));
-    this.api = new Api(source.ledger, options.build ?? '1.3', faults, new Random(seed, 5));
+    this.api = new Api(source.ledger, options, faults, new Random(seed, 5));
   }
 
   stop(): void {
@@ -150,7 +147,7 @@ class Site {
     if (custom !== undefined) return custom;
     if (this.random.chance(this.faults.badGateway ?? 0)) return htmlAnswer(502, 'Bad Gateway');
     const stale = this.random.chance(this.faults.stale ?? 0) ? (this.faults.staleSeconds ?? 20) : 0;
-    const answer = this.api.answer(request, this.source.view(stale));
+    const answer = this.api.answer(request, (behind) => this.source.view(stale + behind));
     return this.options.after?.(request, answer) ?? answer;
   }
 

@@ -17,6 +17,9 @@ import {
   type JettonTransferJson,
   type NftTransferJson,
 } from './json/token-json.ts';
+import type { ComplaintJson } from './staking/complaint.ts';
+import type { PoolEventJson } from './staking/pool-events.ts';
+import type { ValidatorEventJson } from './staking/validator-event.ts';
 import { transactionJson, type TransactionJson } from './json/transaction-json.ts';
 
 /** A half-open range of unix seconds. */
@@ -108,6 +111,33 @@ export class Truth {
   *nftTransfers(span: Span = ALWAYS): Generator<NftTransferJson> {
     for (const row of this.eventRows('nft_transfers', span))
       yield nftTransferJson(this.world, this.bocs, row);
+  }
+
+  /** What the elector did with stakes, ascending by (utime, lt). */
+  *validatorEvents(span: Span = ALWAYS): Generator<ValidatorEventJson> {
+    for (const row of this.eventRows('validator_events', span))
+      yield this.ledger.staking.validatorEvents.json(row);
+  }
+
+  /**
+   * Complaints by created_at, ascending by (created_at, hash), as they stand at a second of chain time: default the
+   * newest masterchain block's.
+   */
+  validatorComplaints({ from, to }: Span = ALWAYS, at = Number(this.head().gen_utime)): ComplaintJson[] {
+    return this.ledger.staking.complaints({ from, to: to - 1 }, at);
+  }
+
+  /** Addresses of the nominator pools. */
+  get pools(): string[] {
+    return this.world.pools.map((pool) => this.world.accounts.address(pool));
+  }
+
+  /** Changes of the validator's money in a pool, ascending by (utime, lt). */
+  *poolEvents(pool: string, span: Span = ALWAYS): Generator<PoolEventJson> {
+    for (const row of this.eventRows('pool_events', span)) {
+      const event = this.ledger.staking.poolEvents.json(row);
+      if (event.pool_address === pool) yield event;
+    }
   }
 
   counts(span: Span = ALWAYS): {

@@ -1,8 +1,10 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/server.ts';
 import type { BlockJson } from '../../src/simulator/json/block-json.ts';
+import { ask } from './ask.ts';
 import { hasOpenApi, makeValidator } from './open-api.ts';
 
 const CORPUS = join(import.meta.dirname, '../../../shared/corpus');
@@ -47,10 +49,76 @@ describe.skipIf(!existsSync(CORPUS))('recorded data (skipped without ../shared/c
     await simulator.close();
   });
 
+  test('recorded transfers are served as they were recorded', async () => {
+    const simulator = await startSimulator({ corpus: join(CORPUS, 'responses') });
+    const get = async (path: string): Promise<Record<string, Record<string, unknown>[]>> =>
+      (await (await fetch(simulator.url + path)).json()) as Record<string, Record<string, unknown>[]>;
+    const { jetton_transfers: [transfer] = [] } = await get(
+      '/api/v3/jetton/transfers?sort=asc&start_utime=1',
+    );
+    expect(transfer?.['query_id']).toBe('1721068295');
+    const owned = await get(`/api/v3/jetton/transfers?owner_address=${String(transfer?.['destination'])}`);
+    expect(owned['jetton_transfers']).toEqual([transfer]);
+    expect((await get('/api/v3/jetton/burns'))['jetton_burns']).toEqual([]);
+    expect((await get('/api/v3/validators/events'))['events']).toEqual([]);
+    await simulator.close();
+  });
+
   test('a directory without recordings is refused', async () => {
     await expect(startSimulator({ corpus: join(CORPUS, 'errors') })).rejects.toThrow(
       'holds no recorded transactions',
     );
     await expect(startSimulator({ corpus: '/nowhere' })).rejects.toThrow('There is no directory');
   });
+});
+
+test('recorded actions are served, within their traces and apart from them', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'recorded-'));
+  const hash = (fill: number): string => Buffer.alloc(32, fill).toString('base64');
+  const transaction = {
+    account: `0:${'A'.repeat(64)}`,
+    hash: hash(1),
+    lt: '100',
+    now: 1_767_225_600,
+    mc_block_seqno: 5,
+    block_ref: { workchain: 0, shard: '8000000000000000', seqno: 7 },
+    in_msg: null,
+    out_msgs: [],
+  };
+  const ends = { trace_end_lt: '100', trace_end_utime: 1_767_225_600, end_utime: 1_767_225_600 };
+  const action = (id: number, type: string): object => ({
+    trace_id: hash(1),
+    action_id: hash(id),
+    type,
+    start_lt: '100',
+    end_lt: '100',
+    ...ends,
+    transactions: [hash(1)],
+    details: { anything: id },
+  });
+  const trace = {
+    trace_id: hash(1),
+    start_utime: 1_767_225_600,
+    end_lt: '100',
+    end_utime: 1_767_225_600,
+    mc_seqno_end: '5',
+    transactions: { [hash(1)]: transaction },
+    actions: [action(2, 'ton_transfer')],
+  };
+  writeFileSync(join(directory, 'traces.jsonl'), JSON.stringify(trace));
+  writeFileSync(join(directory, 'actions.json'), JSON.stringify({ actions: [action(3, 'call_contract')] }));
+  const simulator = await startSimulator({ corpus: directory });
+  const { body } = await ask(simulator, '/api/v3/actions?sort=asc&start_utime=1&include_accounts=true');
+  expect(body.actions?.map((found) => found.details)).toEqual([{ anything: 2 }, { anything: 3 }]);
+  const filtered = await ask(
+    simulator,
+    `/api/v3/actions?action_type=call_contract&account=${transaction.account}`,
+  );
+  expect(filtered.body.actions?.length).toBe(1);
+  const inside = (await ask(simulator, '/api/v3/traces?include_actions=true')).body.traces?.[0];
+  expect((inside as { actions?: unknown[] } | undefined)?.actions?.length).toBe(2);
+  const plain = (await ask(simulator, '/api/v3/traces')).body.traces?.[0];
+  expect(plain !== undefined && 'actions' in plain).toBe(false);
+  await simulator.close();
+  rmSync(directory, { recursive: true });
 });

@@ -85,16 +85,14 @@ describe('seconds full of one family', () => {
   const ties = families.flatMap((of, family) =>
     counts.map((count, at) => ({ of, count, second: START + 500 + family * 500 + at * 100 })),
   );
-  const shared = families
-    .slice(0, 3)
-    .flatMap((of, family) =>
-      [900, 1200].map((count, at) => ({
-        of,
-        count,
-        sameLt: true,
-        second: START + 3000 + family * 200 + at * 100,
-      })),
-    );
+  const shared = families.slice(0, 3).flatMap((of, family) =>
+    [900, 1200].map((count, at) => ({
+      of,
+      count,
+      sameLt: true,
+      second: START + 3000 + family * 200 + at * 100,
+    })),
+  );
   let simulator: Simulator;
 
   beforeAll(async () => {

@@ -95,7 +95,11 @@ export interface ChainOptions {
    * 0.34, swap 0.08, burn 0.04, nft 0.08, call 0.15, batch 0.03, deploy 0.02. `{ burn: 2 }` makes most wishes burns.
    */
   readonly mix?: Readonly<Partial<Record<Wish, number>>>;
-  /** Nominator pools, each with its own validator; default 3, at most 4. */
+  /** Seconds of a validators' cycle, for each of which there is an election; default 1800. */
+  readonly electionSeconds?: number;
+  /** Complaints about the validators of each cycle; default 6. */
+  readonly complaints?: number;
+  /** Nominator pools, the first contracts; default 3, at most 4. */
   readonly pools?: number;
   /** Stretches in which one shard's new blocks are registered by no masterchain block before the end. */
   readonly lags?: readonly Stretch[];
@@ -117,6 +121,8 @@ export interface ResolvedChainOptions {
   readonly tickTockEvery: number;
   readonly ties: readonly Tie[];
   readonly mix: Readonly<Record<Wish, number>>;
+  readonly electionSeconds: number;
+  readonly complaints: number;
   readonly pools: number;
   readonly lags: readonly Stretch[];
 }
@@ -152,6 +158,8 @@ const DEFAULTS = {
   maxShards: 4,
   reshardEvery: 40,
   tickTockEvery: 5,
+  electionSeconds: 1800,
+  complaints: 6,
   pools: 3,
   lags: [],
 } as const;
@@ -162,6 +170,8 @@ function refuse(options: ResolvedChainOptions): void {
     throw new UsageError('The masterchain interval must be above 0 seconds.');
   if (![1, 2, 4, 8].includes(options.maxShards))
     throw new UsageError('The shards can be at most 1, 2, 4 or 8.');
+  if (options.pools < 1 || options.pools > 4) throw new UsageError('There can be 1 to 4 nominator pools.');
+  if (options.electionSeconds < 60) throw new UsageError('An election lasts at least 60 seconds.');
   for (const tie of options.ties) {
     if (tie.second < options.start + 60)
       throw new UsageError(`A tie at second ${tie.second} is too early.`, {

@@ -6,6 +6,7 @@ import type {
   BlockSource,
   Ledger,
   MessageSource,
+  StakingSource,
   TokenSource,
   TraceSource,
   TransactionSource,
@@ -21,6 +22,21 @@ import type { Recorded, RecordedMessage, RecordedTrace, RecordedTransaction } fr
 const AFTERWARDS = 7200;
 const GLOBAL_IDS = { mainnet: -239, testnet: -3 } as const;
 
+const NO_EVENTS = {
+  byTime: () => listed([]),
+  visible: () => false,
+  json: (row: number): never => at([], row),
+};
+/** Nothing is recorded of validators and pools. */
+const NO_STAKING: StakingSource = {
+  validatorEvents: NO_EVENTS,
+  poolEvents: NO_EVENTS,
+  complaints: () => [],
+  elections: () => [],
+  cycles: () => [],
+  validatorOf: () => undefined,
+};
+
 /** Serves recorded transactions, messages and traces; of blocks only what masterchainInfo and shard states need. */
 export class CorpusLedger implements Ledger {
   readonly firstSeqno: number;
@@ -34,6 +50,7 @@ export class CorpusLedger implements Ledger {
   readonly jettonTransfers: TokenSource;
   readonly jettonBurns: TokenSource;
   readonly nftTransfers: TokenSource;
+  readonly staking: StakingSource = NO_STAKING;
   private readonly globalId: number;
   private readonly firstUtime: number;
 

@@ -30,10 +30,14 @@ export function addressBook(world: World, addresses: readonly string[]): Record<
     book[address] = {
       user_friendly: friendlyAddress(address, role !== 'wallet', world.options.globalId !== -239),
       domain: named ? `w${account}.ton` : null,
-      interfaces: role === undefined ? null : INTERFACES[role],
+      interfaces: account === undefined || role === undefined ? null : interfacesOf(world, account, role),
     };
   }
   return book;
+}
+
+function interfacesOf(world: World, account: number, role: Role): readonly string[] {
+  return world.isPool(account) ? ['nominator_pool'] : INTERFACES[role];
 }
 
 /** Token metadata of those addresses that are tokens. */

@@ -1,0 +1,229 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
+import type { ComplaintJson } from '../../src/simulator/staking/complaint.ts';
+import type { CycleJson, ElectionJson } from '../../src/simulator/staking/cycle-json.ts';
+import type { PoolEventJson } from '../../src/simulator/staking/pool-events.ts';
+import type { ValidatorEventJson } from '../../src/simulator/staking/validator-event.ts';
+import { hasOpenApi, makeValidator } from './open-api.ts';
+
+const START = 1_767_225_600;
+const LENGTH = 600;
+const SIZE = {
+  start: START,
+  duration: 3000,
+  load: 15,
+  accounts: 200,
+  electionSeconds: LENGTH,
+  ties: [
+    { second: START + 1205, count: 1100, of: 'validator_events' },
+    { second: START + 1310, count: 1001, of: 'pool_events' },
+  ],
+} as const;
+const EVENTS = '/api/v3/validators/events';
+const COMPLAINTS = '/api/v3/validators/complaints';
+const POOL_EVENTS = '/api/v3/staking/nominatorPools/validatorEvents';
+
+interface Body {
+  readonly error?: string;
+  readonly start_utime?: number;
+  readonly end_utime?: number;
+  readonly events?: unknown[];
+  readonly complaints?: ComplaintJson[];
+  readonly elections?: ElectionJson[];
+  readonly cycles?: CycleJson[];
+  readonly transactions?: TransactionJson[];
+}
+
+describe('validators and pools of build 1.3', () => {
+  let simulator: Simulator;
+
+  beforeAll(async () => {
+    simulator = await startSimulator(SIZE);
+  });
+  afterAll(() => simulator.close());
+
+  async function get(path: string): Promise<{ status: number; body: Body }> {
+    const response = await fetch(simulator.url + path);
+    return { status: response.status, body: (await response.json()) as Body };
+  }
+  const eventsOf = async (query: string): Promise<ValidatorEventJson[]> =>
+    (await get(`${EVENTS}?${query}`)).body.events as ValidatorEventJson[];
+  const poolEventsOf = async (query: string): Promise<PoolEventJson[]> =>
+    (await get(`${POOL_EVENTS}?${query}`)).body.events as PoolEventJson[];
+  const complaintsOf = async (query: string): Promise<ComplaintJson[]> =>
+    (await get(`${COMPLAINTS}?${query}`)).body.complaints ?? [];
+
+  test.skipIf(!hasOpenApi)('are as described (skipped without ../shared/openapi)', async () => {
+    const validate = makeValidator();
+    const [pool] = simulator.truth.pools;
+    for (const path of [
+      `${EVENTS}?limit=1000`,
+      `${EVENTS}?start_utime=${START}&end_utime=${START + 900}`,
+      `${COMPLAINTS}?limit=1000`,
+      `${POOL_EVENTS}?pool=${pool}&limit=1000`,
+      `/api/v3/staking/nominatorPools/pool?pool=${pool}`,
+      `/api/v3/validators/elections?limit=100&return_participants=true`,
+      `/api/v3/validators/cycles?limit=100&return_validators=true`,
+      `/api/v3/staking/nominatorPools/pool?pool=0:${'0'.repeat(64)}`,
+      POOL_EVENTS,
+      `${EVENTS}?limit=1001`,
+    ]) {
+      const { status, body } = await get(path);
+      expect(validate(path.split('?')[0]!, status, body), path).toBeUndefined();
+    }
+  });
+
+  test('are unknown to build 1.2', async () => {
+    const old = await startSimulator({ ...SIZE, ties: [], duration: 60, build: '1.2' });
+    for (const path of [EVENTS, COMPLAINTS, `${POOL_EVENTS}?pool=x`]) {
+      const response = await fetch(old.url + path);
+      expect([response.status, response.headers.get('content-type')]).toEqual([404, 'text/html']);
+    }
+    await old.close();
+  });
+
+  test('events are the elector’s transactions, newest first, ten at a time', async () => {
+    const truth = [...simulator.truth.validatorEvents()];
+    const elector = `-1:${'3'.repeat(64)}`;
+    const named = truth.slice(0, 100).map((event) => `hash=${encodeURIComponent(event.tx_hash)}`);
+    const { body } = await get(`/api/v3/transactions?${named.join('&')}&limit=1000`);
+    expect(body.transactions?.length).toBe(100);
+    expect(body.transactions?.every((transaction) => transaction.account === elector)).toBe(true);
+    expect(await eventsOf('')).toEqual(truth.slice(-10).reverse());
+    expect(await eventsOf('sort=asc&limit=1000&offset=50')).toEqual(truth.slice(50, 1050));
+    expect(new Set(truth.map((event) => event.type)).size).toBe(3);
+    const recovered = truth.find((event) => event.type === 'stake_recovered')!;
+    expect('validator_pubkey' in recovered || 'reason' in recovered).toBe(false);
+  });
+
+  test('events are filtered by holder, keys in every form, and type', async () => {
+    const truth = [...simulator.truth.validatorEvents()].reverse();
+    const some = truth.find((event) => event.type === 'stake_accepted')!;
+    const base64 = encodeURIComponent(Buffer.from(some.validator_pubkey!, 'hex').toString('base64'));
+    const expected: [string, (event: ValidatorEventJson) => boolean][] = [
+      [
+        `stake_holder_address=${some.stake_holder_address}`,
+        (event) => event.stake_holder_address === some.stake_holder_address,
+      ],
+      [`validator_pubkey=${base64}`, (event) => event.validator_pubkey === some.validator_pubkey],
+      [`adnl_address=${some.adnl_addr?.toLowerCase()}`, (event) => event.adnl_addr === some.adnl_addr],
+      ['type=stake_rejected', (event) => event.type === 'stake_rejected'],
+      ['type=whatever', () => false],
+    ];
+    for (const [query, passes] of expected)
+      expect(await eventsOf(`${query}&limit=1000`), query).toEqual(truth.filter(passes).slice(0, 1000));
+    const both = await get(
+      `${EVENTS}?stake_holder_address=${some.stake_holder_address}&adnl_address=${some.adnl_addr}`,
+    );
+    expect(both.status).toBe(422);
+  });
+
+  test('a window is echoed only as far as it was asked for', async () => {
+    const { body } = await get(`${EVENTS}?end_utime=${START + 900}`);
+    expect([body.start_utime, body.end_utime]).toEqual([undefined, START + 900]);
+    const wrong = await get(`${EVENTS}?start_utime=9&end_utime=8`);
+    expect([wrong.status, wrong.body.error]).toEqual([
+      422,
+      'start_utime must be less than or equal to end_utime',
+    ]);
+    expect((await get(`${COMPLAINTS}?start_utime=9&end_utime=8`)).status).toBe(422);
+  });
+
+  test('a second may hold more events than a page', async () => {
+    const second = START + 1205;
+    const truth = [...simulator.truth.validatorEvents({ from: second, to: second + 1 })];
+    expect(truth.length).toBe(1100);
+    expect((await eventsOf(`start_utime=${second}&end_utime=${second}&limit=1000`)).length).toBe(1000);
+    const [pool] = simulator.truth.pools;
+    const window = `start_utime=${START + 1310}&end_utime=${START + 1310}`;
+    expect((await poolEventsOf(`pool=${pool}&${window}&limit=1000`)).length).toBe(1000);
+    expect([...simulator.truth.poolEvents(pool!, { from: START + 1310, to: START + 1311 })].length).toBe(
+      1001,
+    );
+  });
+
+  test('pool events need a pool or a validator, and know no offset and no direction', async () => {
+    const missing = await get(POOL_EVENTS);
+    expect([missing.status, missing.body.error]).toEqual([422, 'validator or pool parameter is required']);
+    const [pool] = simulator.truth.pools;
+    const truth = [...simulator.truth.poolEvents(pool!)].reverse();
+    expect(await poolEventsOf(`pool=${pool}&limit=50&offset=20&sort=asc`)).toEqual(truth.slice(0, 50));
+    expect((await poolEventsOf(`pool=${pool}`)).length).toBe(100);
+    expect(new Set(truth.map((event) => event.type))).toEqual(
+      new Set(['reward', 'penalty', 'deposit', 'withdrawal']),
+    );
+    const ofValidator = await poolEventsOf(`validator=${truth[0]!.validator_address}&limit=1000`);
+    expect(new Set(ofValidator.map((event) => event.pool_address)).size).toBe(2);
+  });
+
+  test('a pool’s books go from one event to the next', () => {
+    expect(simulator.truth.pools.length).toBe(3);
+    for (const pool of simulator.truth.pools) {
+      const events = [...simulator.truth.poolEvents(pool)];
+      expect(events.length).toBeGreaterThan(50);
+      const broken = events.filter(
+        (event, at) =>
+          BigInt(event.balance_before) + BigInt(event.balance_delta) !== BigInt(event.balance_after) ||
+          (at > 0 && events[at - 1]!.balance_after !== event.balance_before),
+      );
+      expect(broken).toEqual([]);
+    }
+  });
+
+  test('complaints gather votes until they are passed, and some never are', async () => {
+    const about = START + LENGTH;
+    const at = async (utime: number): Promise<ComplaintJson[]> => {
+      simulator.headTime = utime;
+      return complaintsOf(`election_id=${about}&limit=1000&sort=asc`);
+    };
+    const unnamed = await at(about + LENGTH + LENGTH / 8);
+    const [early, late] = [await at(about + LENGTH + LENGTH / 4), await at(about + 2.5 * LENGTH)];
+    simulator.headTime = START + SIZE.duration;
+    expect(unnamed).toEqual([]);
+    expect(early.length).toBeGreaterThan(0);
+    expect(late.length).toBe(6);
+    const before = new Map(early.map((complaint) => [complaint.complaint_hash, complaint]));
+    expect(late.some((complaint) => complaint.is_passed)).toBe(true);
+    for (const complaint of late) {
+      const { voted_validators: then } = before.get(complaint.complaint_hash) ?? { voted_validators: [] };
+      expect(complaint.voted_validators.slice(0, then.length)).toEqual(then);
+      expect(complaint.is_passed).toBe(BigInt(complaint.weight_remaining) < 0n);
+    }
+    expect(early.every((complaint) => !complaint.is_passed)).toBe(true);
+  });
+
+  test('complaints are ordered by creation, then always by hash', async () => {
+    const truth = simulator.truth.validatorComplaints();
+    expect(await complaintsOf('limit=1000&sort=asc')).toEqual(truth);
+    const down = await complaintsOf('limit=1000');
+    const compare = (a: ComplaintJson, b: ComplaintJson): number =>
+      b.created_at - a.created_at || (a.complaint_hash < b.complaint_hash ? -1 : 1);
+    expect(down).toEqual(truth.toSorted(compare));
+    expect((await complaintsOf('')).length).toBe(10);
+    expect(down.some((complaint) => !Number.isInteger(complaint.approved_percent))).toBe(true);
+    expect(down.some((complaint) => complaint.adnl_addr === null)).toBe(true);
+    const some = truth[4]!;
+    const window = `start_utime=${some.created_at}&end_utime=${some.created_at}`;
+    expect(await complaintsOf(`${window}&validator_pubkey=${some.validator_pubkey}`)).toEqual([some]);
+  });
+
+  test('cycles name their election late, and both lists can be whole', async () => {
+    simulator.headTime = START + LENGTH + 10;
+    const { body } = await get('/api/v3/validators/cycles?sort=asc');
+    simulator.headTime = START + SIZE.duration;
+    expect(body.cycles?.map((cycle) => cycle.election_id)).toEqual([START - LENGTH, undefined, undefined]);
+    const whole = await get('/api/v3/validators/elections?return_participants=1&limit=101');
+    expect(whole.status).toBe(422);
+    const { body: finished } = await get('/api/v3/validators/elections?finished=true&limit=1');
+    expect(finished.elections?.[0]?.finished).toBe(true);
+  });
+
+  test('come from a copy that lags where that is asked for', async () => {
+    const [newest] = await eventsOf('limit=1');
+    simulator.faults.staleEvents = 300;
+    const [stale] = await eventsOf('limit=1');
+    delete simulator.faults.staleEvents;
+    expect(newest!.utime - stale!.utime).toBeGreaterThan(280);
+  });
+});
