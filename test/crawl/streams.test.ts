@@ -145,3 +145,32 @@ describe('actions', () => {
     await opened.close();
   });
 });
+
+describe.each(['1.2', '1.3'] as const)('ties of a shuffled list of build %s', (build) => {
+  const network = { build, load: 0.3, duration: 420, accounts: 2600 };
+  const stored = (range: Range) =>
+    ids(sql`select transaction_hash as id from ton.jetton_transfers where ${between(range)}`);
+  const expected = (range: Range) =>
+    [...simulator.truth.jettonTransfers(range)].map(({ transaction_hash }) => transaction_hash).sort();
+
+  test.each([2, 999, 1000, 1001, 5000])('%i transfers in one second are all read', async (count) => {
+    const ties = [{ second: START + 300, count, of: 'jetton_transfers' as const }];
+    const range = await crawl(['jetton_transfers'], { ...network, ties });
+    expect(expected({ from: START + 300, to: START + 301 }).length).toBe(count);
+    expect(await stored(range)).toEqual(expected(range));
+  });
+
+  test('900 transfers that share one logical time are all read', async () => {
+    const ties = [{ second: START + 300, count: 900, sameLt: true, of: 'jetton_transfers' as const }];
+    const range = await crawl(['jetton_transfers'], { ...network, ties });
+    expect(await stored(range)).toEqual(expected(range));
+  });
+
+  test('more than a page in one logical time are gathered, or told as saturated: never covered unread', async () => {
+    const ties = [{ second: START + 300, count: 1250, sameLt: true, of: 'jetton_transfers' as const }];
+    const range = await crawl(['jetton_transfers'], { ...network, ties });
+    const refused = await ids(sql`select reason as id from etl.refused`);
+    if (refused.length === 0) expect(await stored(range)).toEqual(expected(range));
+    else expect(refused).toEqual(['saturated']);
+  });
+});
