@@ -38,8 +38,11 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
   /** The tables that `rows` fills, by name, the dataset's own first. */
   readonly tables: T;
   readonly rows: (record: Rec, extra: Extra) => RowsOf<T>;
-  /** For endpoints that may cut a 200 short: see `Page.joinedUntil`. */
-  readonly joinedUntil?: (records: readonly Rec[]) => number;
+  /**
+   * For endpoints that may cut a 200 short: see `Page.joinedUntil`. Takes the records as they came, also those that go
+   * to quarantine, because a page is not whole for one that is not understood.
+   */
+  readonly joinedUntil?: (raws: readonly unknown[]) => number | undefined;
   /** Seconds to keep away from the watermark, where the dataset's source lags behind the chain's. */
   readonly delay?: number;
   /**
@@ -130,7 +133,6 @@ function readAll<Cursor, Rec, T extends Tables>(
   const positions = positionsOf(spec.position, raws);
   const accepted: Accepted[] = [];
   const rejected: Rejected[] = [];
-  const records: Rec[] = [];
   for (const [index, raw] of raws.entries()) {
     const position = positions[index] ?? nowhere(raw, 0);
     const reading = readRecord(spec.record, raw);
@@ -141,13 +143,11 @@ function readAll<Cursor, Rec, T extends Tables>(
         extra: reading.extra,
         index,
       });
-      if (spec.joinedUntil !== undefined) records.push(reading.record);
     } else {
       rejected.push({ position, path: reading.path, reason: reading.reason, raw });
     }
   }
-  // A rejected block would look like a missing one for ever; what is wrong with it is told by its quarantine.
-  const joined = rejected.length === 0 ? spec.joinedUntil?.(records) : undefined;
+  const joined = spec.joinedUntil?.(raws);
   return { positions, accepted, rejected, ...(joined !== undefined && { joinedUntil: joined }) };
 }
 

@@ -1,5 +1,16 @@
-import type { Block } from '../api/schemas/block.ts';
+import { z } from 'zod';
+import { requiredInt, requiredSeconds } from '../api/schemas/scalar.ts';
 import { blockKey } from './block-key.ts';
+
+const id = { workchain: requiredInt, shard: z.string(), seqno: requiredInt };
+
+/** What of a block tells where it stands in its chain, whatever else is in it. */
+const Linked = z.object({
+  ...id,
+  gen_utime: requiredSeconds,
+  before_split: z.boolean().nullish().catch(null),
+  prev_blocks: z.array(z.object(id)).nullish(),
+});
 
 /**
  * The second (exclusive) before which a page of blocks shows by itself that nothing is missing, for servers that may
@@ -8,9 +19,13 @@ import { blockKey } from './block-key.ts';
  *
  * A hole within the page shows itself in the same way: the last block of the chain before it has no successor. Of a
  * chain whose first blocks are missing nothing shows here, nor can it where a page is cut at its end; the closure of
- * verification sees it. An empty page proves nothing: 0.
+ * verification sees it. An empty page proves nothing: 0. Undefined
+ * where a block does not even tell its links: it would look like a missing one for ever.
  */
-export function joinedUntil(blocks: readonly Block[]): number {
+export function joinedUntil(raws: readonly unknown[]): number | undefined {
+  const read = Linked.array().safeParse(raws);
+  if (!read.success) return undefined;
+  const blocks = read.data;
   const children = new Map<string, Set<string>>();
   for (const block of blocks) {
     for (const parent of block.prev_blocks ?? []) {

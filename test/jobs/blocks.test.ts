@@ -119,6 +119,21 @@ describe('how far a page of blocks is joined', () => {
     ).toBe(9);
   });
 
+  it('is no further where a block of the page goes to quarantine', () => {
+    const page = [1, 2, 3].map((seqno) =>
+      sampleBlock({
+        ...{ workchain: 0, shard: '8', seqno, gen_utime: String(1_760_000_000 + seqno) },
+        prev_blocks: [{ workchain: 0, shard: '8', seqno: seqno - 1 }],
+      }),
+    );
+    const strange = page.map((record, index) => (index === 1 ? { ...record, tx_count: 'many' } : record));
+    const reading = job.read(strange);
+    expect(reading.rejected).toHaveLength(1);
+    expect(reading.joinedUntil).toBe(1_760_000_003);
+    const unlinked = page.map((record, index) => (index === 1 ? { ...record, prev_blocks: 'none' } : record));
+    expect(job.read(unlinked).joinedUntil).toBeUndefined();
+  });
+
   it('is up to the earliest of the last blocks of several chains', () => {
     const left = [1, 2, 3].map((seqno) => ({ seqno, time: seqno * 2, shard: '4' }));
     const right = [1, 2].map((seqno) => ({ seqno, time: seqno * 2 + 1, shard: 'C' }));

@@ -79,7 +79,7 @@ describe('joinedUntil', () => {
         const all = network(steps);
         const gone = new Set(indexes.map((index) => all[1 + (index % (all.length - 1))]!));
         const page = all.filter((one) => !gone.has(one));
-        const until = joinedUntil(page);
+        const until = joinedUntil(page)!;
         for (const one of gone) expect(one.gen_utime).toBeGreaterThanOrEqual(until);
       }),
       { seed: 42, numRuns: 500 },
