@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import pretty from 'pino-pretty';
 
@@ -24,7 +25,22 @@ const REDACTED = [
 export function createLogger({ level, format, destination }: LoggerOptions): Logger {
   const sink =
     format === 'pretty'
-      ? pretty({ destination: destination ?? 2, ignore: 'pid,hostname', sync: true })
+      ? pretty({
+          destination: destination ?? (process.stderr.isTTY ? terminal() : 2),
+          singleLine: true,
+          ignore: 'pid,hostname',
+          sync: true,
+        })
       : (destination ?? pino.destination(2));
   return pino({ level, redact: REDACTED, base: null, timestamp: pino.stdTimeFunctions.isoTime }, sink);
+}
+
+/** The terminal, a line at a time: a progress bar that stands in the line makes room and is drawn again below. */
+function terminal(): Writable {
+  return new Writable({
+    decodeStrings: false,
+    write(line: string, _encoding, done) {
+      process.stderr.write(`\r\u001B[K${line}`, () => done());
+    },
+  });
 }

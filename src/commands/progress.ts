@@ -1,4 +1,4 @@
-import { SingleBar } from 'cli-progress';
+import { MultiBar } from 'cli-progress';
 import type { PageEvent } from '../crawl/crawler.ts';
 import { formatDuration } from '../range.ts';
 
@@ -21,6 +21,9 @@ interface ProgressOptions {
 
 const LINE_EVERY_MS = 5000;
 
+/** Columns for the longest words beside the bar. */
+const WORDS = 68;
+
 export function createProgress(options: ProgressOptions): Progress {
   return options.terminal ? bar(options) : lines(options);
 }
@@ -29,9 +32,13 @@ function bar({ seconds, requests, now }: ProgressOptions): Progress {
   const started = now();
   let rows = 0;
   let done = 0;
-  const display = new SingleBar({
+  // Whatever ends this process, even SIGKILL, leaves a terminal with its cursor and its wrapping of lines. A single bar
+  // of this library also restores a cursor position at its end, on top of what was logged since.
+  const display = new MultiBar({
     format: '{bar} {percentage}%  {rows} rows  {rate} rows/s  {requests} requests  {left} left',
-    hideCursor: true,
+    barsize: barSize(process.stderr.columns),
+    linewrap: true,
+    gracefulExit: false,
     clearOnComplete: false,
     forceRedraw: true,
   });
@@ -40,18 +47,23 @@ function bar({ seconds, requests, now }: ProgressOptions): Progress {
     const left = done === 0 ? '?' : formatDuration((elapsed * (seconds - done)) / done);
     return { rows, rate: Math.round(rows / elapsed), requests: requests(), left };
   };
-  display.start(Math.max(1, seconds), 0, payload());
+  const line = display.create(Math.max(1, seconds), 0, payload());
   return {
     onPage(event) {
       rows += event.records;
       done += event.seconds;
-      display.update(done, payload());
+      line.update(done, payload());
     },
     end() {
-      display.update(done, payload());
+      line.update(done, payload());
       display.stop();
     },
   };
+}
+
+/** What the words beside the bar leave of a line of so many columns. */
+function barSize(columns = 80): number {
+  return Math.max(5, Math.min(40, columns - WORDS));
 }
 
 function lines({ seconds, requests, now, write }: ProgressOptions): Progress {

@@ -9,20 +9,28 @@ import { formatResult, summarize, type SqlFormat } from './sql-output.ts';
 import { prompt } from './sql-prompt.ts';
 
 interface SqlFlags {
+  readonly url?: boolean;
   readonly write?: boolean;
   readonly csv?: boolean;
   readonly json?: boolean;
 }
+
+const FROM_SETTING = 'This is DATABASE_URL as it is set, with its password if it holds one.';
+
+const FROM_EMBEDDED =
+  'It holds a password, and the embedded server behind it runs only while a command such as sync runs.';
 
 /**
  * `sql [STATEMENT]`: runs statements of the user's own, each in a transaction of its own that cannot write unless
  * `--write` says so. Results go to stdout, everything else to stderr.
  */
 export async function sql(
-  { config, logger }: Invocation,
+  invocation: Invocation,
   given: string | undefined,
   flags: SqlFlags,
 ): Promise<ExitCode> {
+  if (flags.url === true) return printUrl(invocation, given, flags);
+  const { config, logger } = invocation;
   const format = formatOf(flags);
   const interactive = given === undefined && process.stdin.isTTY;
   const statements = interactive ? [] : readStatements(given ?? (await textOf(process.stdin)));
@@ -35,6 +43,27 @@ export async function sql(
   } finally {
     await store.close();
   }
+}
+
+/** `sql --url`: the connection string alone on stdout, for `psql "$(…)"` and programs with a window. */
+async function printUrl(
+  { config, logger }: Invocation,
+  given: string | undefined,
+  { write, csv, json }: SqlFlags,
+): Promise<ExitCode> {
+  if (given !== undefined || write === true || csv === true || json === true) {
+    throw new UsageError('--url stands alone: it prints where the database is, and runs nothing');
+  }
+  if (config.databaseUrl !== undefined) {
+    console.log(config.databaseUrl);
+    console.error(FROM_SETTING);
+    return EXIT.done;
+  }
+  const store = await openStore(config, logger);
+  await store.close();
+  console.log(store.embedded?.url ?? '');
+  console.error(FROM_EMBEDDED);
+  return EXIT.done;
 }
 
 function formatOf({ csv, json }: SqlFlags): SqlFormat {

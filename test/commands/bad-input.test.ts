@@ -47,6 +47,13 @@ describe('a wrong command line is told in a sentence, exit 2, before anything is
       backfill('--only', 'blocks,transactoins'),
       'no dataset "transactoins": did you mean "transactions"?',
     ],
+    [
+      'messages, which are no dataset',
+      backfill('--only', 'messages'),
+      'they come with "transactions" and "traces" into the table messages',
+    ],
+    ['events, which are no dataset', backfill('--only', 'events'), 'the deprecated twin of "traces"'],
+    ['what is pending', backfill('--only', 'pending_traces'), 'so it is never stored'],
     ['no whole number of requests', backfill('--max-requests', '0'), 'must be a whole number above 0'],
     [
       'a malformed duration',
@@ -59,6 +66,7 @@ describe('a wrong command line is told in a sentence, exit 2, before anything is
     ['a group of datasets to tell of', ['datasets', 'core'], '"core" names a group of datasets'],
     ['no statement', ['sql', ' ; -- nothing'], 'there is no statement'],
     ['two forms at once', ['sql', 'select 1', '--csv', '--json'], '--csv and --json exclude each other'],
+    ['a statement beside --url', ['sql', '--url', 'select 1'], '--url stands alone'],
     [
       'a port that is none',
       ['simulate', '--port', '99999'],

@@ -129,6 +129,12 @@ describe('sql', () => {
     expect(code).toBe(1);
   });
 
+  test('prints where the database is, and nothing else, to stdout', async () => {
+    const { code, stdout, stderr } = await ask('sql', '--url');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${store.url}\n` });
+    expect(stderr).toContain('password');
+  });
+
   test('the prompt runs statements over several lines and ends with \\q', async () => {
     const [input, output] = [new PassThrough(), new PassThrough()];
     const ran: string[] = [];
