@@ -93,10 +93,14 @@ describe('seconds full of one family', () => {
       second: START + 3000 + family * 200 + at * 100,
     })),
   );
+  const wholes = counts.map(
+    (count, at) => ({ of: 'traces', count, second: START + 3800 + at * 20 }) as const,
+  );
   let simulator: Simulator;
 
   beforeAll(async () => {
-    const options = { start: START, duration: 3900, load: 10, accounts: 2600, ties: [...ties, ...shared] };
+    const all = [...ties, ...shared, ...wholes];
+    const options = { start: START, duration: 4200, load: 10, accounts: 2600, ties: all };
     simulator = await startSimulator(options);
   }, 30_000);
   afterAll(() => simulator.close());
@@ -127,6 +131,15 @@ describe('seconds full of one family', () => {
   test.each(shared)('second $second holds exactly $count $of at one lt', ({ of, count, second }) => {
     expect([...ltsOf(of, second).values()]).toEqual([count]);
   });
+
+  test.each(wholes)(
+    'second $second holds exactly $count traces, each with an action',
+    ({ count, second }) => {
+      const span = { from: second, to: second + 1 };
+      expect([...simulator.truth.actions(span)].length).toBe(count);
+      expect([...simulator.truth.traces(span)].length).toBe(count);
+    },
+  );
 
   test('too many for the accounts are refused', async () => {
     const tie = { second: START + 300, count: 900, of: 'nft_transfers', sameLt: true } as const;

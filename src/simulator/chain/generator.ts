@@ -55,7 +55,7 @@ export class Generator {
     this.tieSeconds = new Set(options.ties.map((tie) => tie.second));
     this.electorTies = options.ties.filter((tie) => tie.of === 'validator_events');
     this.shardTies = options.ties.filter((tie) => tie.of !== 'validator_events');
-    const families = this.shardTies.filter((tie) => tie.of !== undefined);
+    const families = this.shardTies.filter((tie) => tie.of !== undefined && tie.of !== 'traces');
     this.held = new HeldTies(this.executor, this.opener, families);
     this.mailbox = new Mailbox(this.executor, this.random, this.held);
     this.nextLt = options.firstSeqno === 1 ? LT_STEP : (40_000_000 + options.firstSeqno) * LT_STEP;
@@ -129,7 +129,8 @@ export class Generator {
   }
 
   private fill(round: Round, tie: Tie | undefined): void {
-    if (tie?.of !== undefined) this.fillWithHeld(round, tie);
+    if (tie?.of === 'traces') this.fillWithIdle(round);
+    else if (tie?.of !== undefined) this.fillWithHeld(round, tie);
     else if (tie?.sameLt === true) this.fillWithOneLt(round);
     else this.fillRound(round, tie !== undefined);
   }
@@ -161,7 +162,8 @@ export class Generator {
   /** Room for the giver where a tie needs more wallets than the load would have made by then. */
   private prefund(utime: number): number {
     const tie = this.shardTies.find(
-      (candidate) => (candidate.sameLt === true || candidate.of !== undefined) && candidate.second > utime,
+      ({ second, sameLt, of }) =>
+        second > utime && (sameLt === true || (of !== undefined && of !== 'traces')),
     );
     if (tie === undefined) return 0;
     const missing = Math.min(this.world.accounts.wallets, tie.count * 1.3 + 50) - this.opener.fundedWallets;
@@ -214,7 +216,12 @@ export class Generator {
       if (draft === undefined) failures++;
       else this.mailbox.cascade(round, draft);
     }
-    while (exact && !round.isFull) {
+    if (exact) this.fillWithIdle(round);
+  }
+
+  /** The giver begins and ends traces that are one transaction each. */
+  private fillWithIdle(round: Round): void {
+    while (!round.isFull) {
       const draft = this.opener.idle(round);
       if (draft === undefined)
         throw new UsageError(`The network cannot fill second ${round.utime}: it is too young.`, {

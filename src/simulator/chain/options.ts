@@ -11,10 +11,10 @@ export interface Tie {
   /** True: all of them share one lt (on as many accounts); false or absent: they have the lts that blocks give them. */
   readonly sameLt?: boolean;
   /**
-   * What each of these transactions is, so that an index lists as many rows of the family in that second. Default:
-   * anything; then each of them is a trace with one action too, unless they share one lt.
+   * What each of these transactions is, so that an index lists as many rows of the family in that second; `traces`: each
+   * is a trace of its own, with one action. Default: anything.
    */
-  readonly of?: Family;
+  readonly of?: Family | 'traces';
 }
 
 /** What wallets may wish to do. */
@@ -183,7 +183,7 @@ function refuse(options: ResolvedChainOptions): void {
 
 function refuseSameLt({ of, count, sameLt }: Tie, wallets: number): void {
   if (sameLt !== true) return;
-  if (of === 'validator_events' || of === 'pool_events')
+  if (of === 'validator_events' || of === 'pool_events' || of === 'traces')
     throw new UsageError(`Rows of ${of} cannot share one lt: they are transactions of one account.`);
   const jettons = of === 'jetton_transfers' || of === 'jetton_burns';
   const needed = jettons ? count / SLOTS : count;
