@@ -26,4 +26,4 @@ test(`${KILLS} kills at any moment: the same tables as undisturbed, and never co
   } finally {
     await proof.close();
   }
-});
+}, 1_200_000);
