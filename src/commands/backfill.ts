@@ -11,7 +11,7 @@ import { openSource } from '../source.ts';
 import type { Stop } from '../stop.ts';
 import { tell, type Invocation } from './command.ts';
 import { createProgress, type Progress } from './progress.ts';
-import { printSummary } from './summary.ts';
+import { missingLine, printSummary } from './summary.ts';
 
 interface BackfillFlags {
   readonly from: string;
@@ -162,9 +162,4 @@ async function carryOut(run: Run, range: Range, progress: Progress): Promise<Exi
     `${missing.size === 0 ? 'complete' : 'incomplete'}: ${formatRange(range)}, ${requests} requests`,
   );
   return missing.size === 0 ? EXIT.done : EXIT.incomplete;
-}
-
-function missingLine(dataset: string, ranges: readonly Range[]): string {
-  const shown = ranges.slice(0, 5).map(formatRange).join(', ');
-  return `missing   ${dataset}: ${shown}${ranges.length > 5 ? ` and ${ranges.length - 5} more` : ''}`;
 }

@@ -14,7 +14,7 @@ import { startSimulator } from '../simulator/server.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
 import { createProgress, type Progress } from './progress.ts';
-import { printSummary } from './summary.ts';
+import { missingLine, printSummary } from './summary.ts';
 import { formatTable } from './table.ts';
 
 /** The demo network's own limit: enough to be quick, and a limit all the same. */
@@ -85,8 +85,9 @@ async function crawlAll(
       now: () => systemClock.monotonic(),
       write: (text) => process.stdout.write(text),
     });
-    await backfill({ ...crawl, datasets, reach, workers: WORKERS, stop });
+    const left = await backfill({ ...crawl, datasets, reach, workers: WORKERS, stop });
     display.progress.end();
+    for (const [dataset, ranges] of left) console.log(missingLine(dataset, ranges));
     return context.api.stats.requests - before;
   } finally {
     await crawl.close();

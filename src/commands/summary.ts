@@ -43,3 +43,9 @@ async function coverageRow(database: Database, dataset: Dataset, wanted: Range):
     String(missing.length),
   ];
 }
+
+/** What a run leaves unread of a dataset, for its last lines. */
+export function missingLine(dataset: string, ranges: readonly Range[]): string {
+  const shown = ranges.slice(0, 5).map(formatRange).join(', ');
+  return `missing   ${dataset}: ${shown}${ranges.length > 5 ? ` and ${ranges.length - 5} more` : ''}`;
+}
