@@ -185,8 +185,8 @@ async function placeFirst(source: BlockSource, stretch: Range, rows: readonly Mi
     }
     lookUps += 1;
     const found = await source.named(row);
-    if (found === undefined || found.gen_utime >= stretch.from)
-      placed.push(found === undefined ? row : { ...row, lower: found.gen_utime });
+    // Nothing of its chain is stored below it: what comes before it in the stretch is missing as well.
+    if (found === undefined || found.gen_utime >= stretch.from) placed.push({ ...row, lower: stretch.from });
   }
   return placed;
 }

@@ -12,6 +12,17 @@ export interface Injection {
   /** What was chosen, for the log of a seed that fails. */
   readonly target: string;
   tamper(endpoint: Endpoint, records: Json[]): Json[];
+  /**
+   * Blocks that are to be lost: the crawl itself notices most that an answer lacks, so that what a page does not join is
+   * read again; taken out behind its back, without a trace in the receipts, only verification can miss them.
+   */
+  readonly lost?: (block: Block) => boolean;
+}
+
+interface Block {
+  readonly workchain: number;
+  readonly shard: string;
+  readonly seqno: number;
 }
 
 /** How to choose something of a network that goes wrong; undefined where it has nothing of the kind. */
@@ -43,7 +54,10 @@ export const KINDS: Readonly<Record<string, Choose>> = {
     const shards = [...simulator.truth.blocks(range)].filter(({ workchain }) => workchain === 0);
     const shard = pick(shards, random)?.shard;
     if (shard === undefined) return undefined;
-    return once(`shard ${shard}`, 'blocks', (block) => block['shard'] === shard && block['workchain'] === 0);
+    return {
+      ...once(`shard ${shard}`, 'blocks', (block) => block['shard'] === shard && block['workchain'] === 0),
+      lost: (block) => block.shard === shard && block.workchain === 0,
+    };
   },
   'swapped amount': (simulator, range, random) => {
     const paid = [...simulator.truth.transactions(range)].flatMap(({ in_msg }) =>
@@ -144,16 +158,15 @@ function isFirst(done: Set<string>, record: Json): boolean {
   return true;
 }
 
-function dropBlocks(
-  block: { workchain: number; shard: string; seqno: number } | undefined,
-): Injection | undefined {
+function dropBlocks(block: Block | undefined): Injection | undefined {
   if (block === undefined) return undefined;
   const { workchain, shard, seqno } = block;
-  return once(
-    `block ${workchain}:${shard}:${seqno}`,
-    'blocks',
-    (other) => other['workchain'] === workchain && other['shard'] === shard && other['seqno'] === seqno,
-  );
+  const same = (other: Json) =>
+    other['workchain'] === workchain && other['shard'] === shard && other['seqno'] === seqno;
+  return {
+    ...once(`block ${workchain}:${shard}:${seqno}`, 'blocks', same),
+    lost: (other) => same({ ...other }),
+  };
 }
 
 /** Transactions come in their own stream and with traces: they are left out of both. */
