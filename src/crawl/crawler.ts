@@ -133,8 +133,11 @@ async function fetchPage(
     size.arrived();
     return exchange;
   } catch (error) {
-    if (error instanceof ApiTimeoutError && size.timedOut(paging.limit)) return undefined;
-    throw error;
+    if (!(error instanceof ApiTimeoutError) || !size.timedOut(paging.limit)) throw error;
+    // What cannot be split is asked for whole: the same request again would be answered alike, for ever.
+    const smaller = job.paginator.request(cursor, size.current()).limit < paging.limit;
+    if (!smaller) throw error;
+    return undefined;
   }
 }
 
