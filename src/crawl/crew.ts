@@ -8,6 +8,15 @@ import type { Assignment } from './planner.ts';
 /** How long an idle worker waits before it looks for work again, in milliseconds. */
 const IDLE = 250;
 
+/** The API is there, but does not answer this as it should: another range or dataset may fare better. */
+const ANSWERED_WRONGLY: ReadonlySet<string> = new Set(['api_failed', 'api_timeout', 'bad_response']);
+
+/** What to do with a range that the API does not give while it is there. */
+export interface Temper {
+  /** True: it is set aside for a while, as what is refused for good is, and the rest is read. False: it is thrown. */
+  readonly setsAside: boolean;
+}
+
 interface CrewOptions {
   readonly context: CrawlContext;
   readonly workers: number;
@@ -16,6 +25,9 @@ interface CrewOptions {
   readonly take: () => Promise<Assignment | undefined>;
   /** Asked when nothing is free and nobody here is busy: false where work may still come. */
   readonly isOver: () => Promise<boolean>;
+  /** Milliseconds between two looks for work where there was none; default 250. */
+  readonly idle?: number;
+  readonly temper?: Temper;
 }
 
 /**
@@ -30,16 +42,16 @@ export async function runCrew(options: CrewOptions): Promise<void> {
 }
 
 async function work(options: CrewOptions, crew: { busy: number; failed: boolean }): Promise<void> {
-  const { context, stop, take, isOver } = options;
+  const { context, stop, take, isOver, idle = IDLE, temper } = options;
   while (!stop.finishing.aborted && !crew.failed) {
     crew.busy += 1;
     const assignment = await attempt(crew, take);
-    if (assignment !== undefined) await attempt(crew, () => carryOut(context, assignment, stop));
+    if (assignment !== undefined) await attempt(crew, () => carryOut(context, assignment, stop, temper));
     crew.busy -= 1;
     if (assignment !== undefined) continue;
     // A lease in another worker's hands may be cut and leave work for this one.
     if (crew.busy === 0 && (await attempt(crew, isOver))) return;
-    await context.clock.sleep(IDLE, stop.finishing).catch(() => undefined);
+    await context.clock.sleep(idle, stop.finishing).catch(() => undefined);
   }
 }
 
@@ -53,7 +65,12 @@ async function attempt<T>(crew: { busy: number; failed: boolean }, task: () => P
 }
 
 /** Reads a lease; what the API refuses for good is set aside and told, anything else is thrown. */
-export async function carryOut(context: CrawlContext, assignment: Assignment, stop: Stop): Promise<void> {
+export async function carryOut(
+  context: CrawlContext,
+  assignment: Assignment,
+  stop: Stop,
+  { setsAside }: Temper = { setsAside: false },
+): Promise<void> {
   const { dataset, lease } = assignment;
   try {
     await crawlLease(context, assignment, stop);
@@ -63,7 +80,8 @@ export async function carryOut(context: CrawlContext, assignment: Assignment, st
     // The run's own cap is no fault of the range.
     if (error instanceof IncompleteError) throw error;
     await recordFailure(context.database, lease.stream, error).catch(() => undefined);
-    if (error.retryable || error.exitCode === EXIT.usage) throw error;
+    const isPassing = error.retryable && !(setsAside && ANSWERED_WRONGLY.has(error.code));
+    if (isPassing || error.exitCode === EXIT.usage) throw error;
     context.logger.error(
       { dataset: dataset.name, code: error.code, reason: error.message },
       'range set aside',

@@ -17,6 +17,10 @@ const TAIL_SHARE = 0.5;
 /** Requests of a watermark, with which each round of the tail begins. */
 const WATERMARK_REQUESTS = 2;
 const BACKFILL_WORKERS = 3;
+/** Milliseconds between two looks for a new hole, or for what has matured. */
+const IDLE_MS = 2000;
+/** One bad range, or an endpoint that this server does not have, must not keep the rest from being read. */
+const temper = { setsAside: true };
 
 interface DaemonOptions {
   readonly context: CrawlContext;
@@ -46,7 +50,24 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     return { watermark, since: await decideWanted(options, watermark) };
   });
   if (position === undefined) return;
-  await Promise.all([followTail(options, position, look), fillHistory(options, position)]);
+  const halves = haltTogether(options);
+  const ends = await Promise.allSettled([
+    halves.run((own) => followTail(own, position, look)),
+    halves.run((own) => fillHistory(own, position)),
+  ]);
+  const failure = ends.find((end) => end.status === 'rejected');
+  if (failure !== undefined) throw failure.reason;
+}
+
+/** Where one half of the daemon fails, the other finishes its pages too: nothing works on while the process ends. */
+function haltTogether(options: DaemonOptions) {
+  const { finishing, leaving } = options.stop;
+  const halt = new AbortController();
+  const end = () => halt.abort();
+  if (finishing.aborted) end();
+  finishing.addEventListener('abort', end, { once: true });
+  const own = { ...options, stop: { finishing: halt.signal, leaving } };
+  return { run: (half: (own: DaemonOptions) => Promise<void>) => half(own).finally(end) };
 }
 
 function waitFor<T>(
@@ -121,7 +142,7 @@ async function readTail(options: DaemonOptions, dataset: Dataset, position: Posi
       await wantsOf({ ...options, datasets: [dataset] }, position, 'tail'),
     );
     if (assignment === undefined) return;
-    await carryOut(context, assignment, stop);
+    await carryOut(context, assignment, stop, temper);
   }
 }
 
@@ -131,6 +152,8 @@ async function fillHistory(options: DaemonOptions, position: Position): Promise<
     runCrew({
       ...options,
       workers: BACKFILL_WORKERS,
+      idle: IDLE_MS,
+      temper,
       isOver: () => Promise.resolve(false),
       take: async () => planner.take(await wantsOf(options, position, 'backfill')),
     }),

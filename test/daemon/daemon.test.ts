@@ -7,10 +7,11 @@ import { runDaemon } from '../../src/daemon/daemon.ts';
 import { readCoverage } from '../../src/db/coverage.ts';
 import { readWanted } from '../../src/db/wanted.ts';
 import { readSavedWatermark } from '../../src/db/watermark.ts';
+import { AuthError } from '../../src/errors.ts';
 import { lengthOf, type Range } from '../../src/range.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/server.ts';
 import type { Stop } from '../../src/stop.ts';
-import { datasetsNamed, openTestCrawl, testConfig } from '../support/crawl.ts';
+import { datasetsNamed, never, openTestCrawl, testConfig } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 
 const DELAY = 4;
@@ -98,6 +99,38 @@ describe('the daemon', () => {
     await mended;
     const since = await readWanted(store.database);
     expect(Date.now() / 1000 - since.get('transactions')!).toBeLessThan(60);
+  });
+
+  test('sets aside what is answered wrongly, and reads the rest', async () => {
+    const html = { status: 200, body: '<html>not the API</html>', headers: { 'content-type': 'text/html' } };
+    await serve({ before: ({ path }) => (path === '/api/v3/transactions' ? html : undefined) });
+    const setAside = () =>
+      store.database.rows(
+        sql`select distinct dataset from etl.refused where reason = 'failing'`,
+        z.object({ dataset: z.string() }),
+      );
+    const done = async () => (await setAside()).length > 0 && lengthOf(await covered('blocks')) > 7100;
+    await runFor(25_000, '-2h', done);
+    expect(await setAside()).toEqual([{ dataset: 'transactions' }]);
+    expect(lengthOf(await covered('blocks'))).toBeGreaterThan(7100);
+  });
+
+  test('ends as a whole where a half of it is refused for good', async () => {
+    const refusal = { status: 403, body: '{"error":"forbidden"}', headers: {} };
+    const isOld = (start: string | null) => Number(start) < Date.now() / 1000 - 3600;
+    await serve({
+      before: ({ path, search }) =>
+        path === '/api/v3/transactions' && isOld(search.get('start_utime')) ? refusal : undefined,
+    });
+    const config = { since: '-2h', watermarkDelay: DELAY, freshness: 1, rps: 200 };
+    const crawl = await openTestCrawl(store, simulator.url, { config });
+    const datasets = await datasetsNamed('blocks', 'transactions');
+    const daemon = runDaemon({ ...crawl, datasets, config: testConfig(config), stop: never });
+    await expect(daemon).rejects.toThrow(AuthError);
+    const { total } = simulator.stats;
+    await delay(1500);
+    expect(simulator.stats.total).toBe(total);
+    await crawl.close();
   });
 
   test('waits while the API fails, and goes on when it is back', async () => {
