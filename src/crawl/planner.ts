@@ -1,7 +1,7 @@
 import type { Dataset } from '../dataset.ts';
 import type { Stream } from '../db/coverage.ts';
 import type { Database } from '../db/database.ts';
-import { claimLease, type Lease } from '../db/leases.ts';
+import { claimLease, findFree, type Lease } from '../db/leases.ts';
 import type { Priority } from '../priority.ts';
 import { intersect, type Range } from '../range.ts';
 
@@ -37,10 +37,12 @@ export function createPlanner({ database, owner, leaseSeconds }: PlannerOptions)
   let turn = 0;
   return {
     async take(wants) {
+      const wishes = wants.map(({ stream, zones }) => ({ stream, wanted: zones.flat() }));
+      const free = new Set(await findFree(database, wishes));
       for (let step = 0; step < wants.length; step += 1) {
         turn = (turn + 1) % wants.length;
         const want = wants[turn];
-        const lease = want && (await claimFirst(want));
+        const lease = want && free.has(turn) ? await claimFirst(want) : undefined;
         if (want !== undefined && lease !== undefined) return { ...want, lease };
       }
       return undefined;

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { LeaseLostError } from '../errors.ts';
-import type { Range } from '../range.ts';
+import { toMultirangeText, type Range } from '../range.ts';
 import { coveredOf, refusedOf, type Stream } from './coverage.ts';
 import type { Database, Session } from './database.ts';
 import { multirangeParam, rangeParam } from './sql.ts';
@@ -66,6 +66,38 @@ export async function claimLease(database: Database, claim: Claim): Promise<Leas
       ? undefined
       : { id: row.id, stream, owner, span: { from: row.from, to: row.to } };
   });
+}
+
+const Free = z.object({ index: z.coerce.number() });
+
+/** What is wanted of a stream. */
+interface Wish {
+  readonly stream: Stream;
+  readonly wanted: readonly Range[];
+}
+
+/**
+ * Which of the wishes have something free, by their index: one statement for all, where claiming in vain takes a lock and
+ * a transaction each. What it says may be out of date at once; only a claim decides.
+ */
+export async function findFree(session: Session, wishes: readonly Wish[]): Promise<number[]> {
+  if (wishes.length === 0) return [];
+  const asked = wishes.map(({ stream, wanted }) => ({ ...stream, wanted: toMultirangeText(wanted) }));
+  const own = sql`dataset = w.dataset and scope = w.scope and pass = w.pass`;
+  const rows = await session.rows(
+    sql`
+      with w as (
+        select ordinality - 1 as index, j->>'dataset' as dataset, j->>'scope' as scope, (j->>'pass')::int as pass,
+          (j->>'wanted')::int8multirange as wanted
+        from json_array_elements(${JSON.stringify(asked)}::json) with ordinality as a (j, ordinality))
+      select index from w
+      where not isempty(wanted - coalesce((select covered from etl.coverage where ${own}), '{}')
+        - coalesce((select range_agg(span) from etl.refused where ${own} and retry_at > clock_timestamp()), '{}')
+        - coalesce((select range_agg(span) from etl.leases where ${own} and expires_at > clock_timestamp()), '{}'))
+      order by index`,
+    Free,
+  );
+  return rows.map(({ index }) => index);
 }
 
 const expiry = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`;

@@ -13,6 +13,7 @@ import {
 import {
   claimLease,
   cutLease,
+  findFree,
   holdLease,
   releaseLease,
   releaseLeasesOf,
@@ -89,6 +90,19 @@ describe('claiming', () => {
     await expire(lease!.id);
     expect((await claim(stream, { length: 100, owner: 'other' }))?.span).toEqual({ from: 0, to: 100 });
   });
+});
+
+test('what is free is found at once for many streams: neither covered, leased nor refused', async () => {
+  const streams = Array.from({ length: 6 }, newStream);
+  const [, covered, leased, refused, expired, partly] = streams;
+  await addCoverage(store.database, covered!, { from: 0, to: 100 });
+  await claim(leased!, { length: 100 });
+  await refuse(store.database, refused!, { from: 0, to: 100 }, 'failing', 'test');
+  await expire((await claim(expired!, { length: 100 }))!.id);
+  await addCoverage(store.database, partly!, { from: 0, to: 99 });
+  const wishes = streams.map((stream) => ({ stream, wanted: [{ from: 0, to: 100 }] }));
+  expect(await findFree(store.database, wishes)).toEqual([0, 4, 5]);
+  expect(await findFree(store.database, [])).toEqual([]);
 });
 
 describe('holding', () => {
