@@ -174,3 +174,42 @@ describe.each(['1.2', '1.3'] as const)('ties of a shuffled list of build %s', (b
     else expect(refused).toEqual(['saturated']);
   });
 });
+
+describe('from build 1.3', () => {
+  const network = { build: '1.3' as const, duration: 2 * 3600, load: 1 };
+  /** Far enough in the past of the head for sources that lag. */
+  const readable = ({ from, to }: Range): Range => ({ from, to: to - 900 });
+
+  test('every event of the elector is stored, and every complaint with its votes', async () => {
+    const range = readable(await crawl(['validator_events', 'validator_complaints'], network));
+    const events = [...simulator.truth.validatorEvents(range)].map(({ tx_hash }) => tx_hash);
+    expect(events.length).toBeGreaterThan(0);
+    expect(await ids(sql`select tx_hash as id from ton.validator_events where ${between(range)}`)).toEqual(
+      events.sort(),
+    );
+    const complaints = [...simulator.truth.validatorComplaints(range)];
+    expect(complaints.length).toBeGreaterThan(0);
+    expect(
+      await ids(sql`select complaint_hash as id from ton.validator_complaints where ${between(range)}`),
+    ).toEqual(complaints.map(({ complaint_hash }) => complaint_hash).sort());
+    const votes = complaints.flatMap(({ complaint_hash, voted_validators }) =>
+      voted_validators.map(() => complaint_hash),
+    );
+    expect(
+      await ids(sql`select complaint_hash as id from ton.complaint_votes where ${between(range)}`),
+    ).toEqual(votes.sort());
+  });
+
+  test('pools are found in what the elector did, and each is read by itself', async () => {
+    const range = readable(await crawl(['validator_events', 'nominator_pool_events'], network));
+    const expected = simulator.truth.pools.flatMap((pool) => [...simulator.truth.poolEvents(pool, range)]);
+    expect(expected.length).toBeGreaterThan(0);
+    expect(
+      await ids(sql`select tx_hash as id from ton.nominator_pool_events where ${between(range)}`),
+    ).toEqual(expected.map(({ tx_hash }) => tx_hash).sort());
+    const scopes = await ids(
+      sql`select scope as id from etl.coverage where dataset = 'nominator_pool_events'`,
+    );
+    expect(scopes).toEqual(expect.arrayContaining(simulator.truth.pools));
+  });
+});
