@@ -8,5 +8,7 @@ export default defineConfig({
     testTimeout: 600_000,
     hookTimeout: 60_000,
     maxConcurrency: 6,
+    // What one proof measures, another would disturb.
+    fileParallelism: false,
   },
 });

@@ -1,0 +1,65 @@
+import { openCrawl, openStore } from '../../../src/app.ts';
+import { readConfig } from '../../../src/config.ts';
+import { backfill } from '../../../src/crawl/backfill.ts';
+import { loadJobs } from '../../../src/crawl/load-jobs.ts';
+import { runDaemon } from '../../../src/daemon/daemon.ts';
+import { chooseDatasets, type Dataset } from '../../../src/dataset.ts';
+import { createLogger } from '../../../src/logger.ts';
+import type { Range } from '../../../src/range.ts';
+
+/** What a crawling process of its own shall do. */
+export interface WorkOrder {
+  readonly database: string;
+  readonly api: string;
+  readonly rps: number;
+  readonly datasets: readonly string[];
+  /** To be read once; absent: the daemon runs until SIGTERM. */
+  readonly range?: Range;
+  /** Leases at once. */
+  readonly workers?: number;
+  /** Rows a page. */
+  readonly page?: number;
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+const order = JSON.parse(process.argv[2] ?? '') as WorkOrder;
+const config = readConfig(
+  {
+    DATABASE_URL: order.database,
+    TONCENTER_NETWORK: order.api,
+    TONCENTER_RPS: String(order.rps),
+    ...order.settings,
+  },
+  '/nowhere',
+);
+const finishing = new AbortController();
+process.on('SIGTERM', () => finishing.abort());
+const stop = { finishing: finishing.signal, leaving: new AbortController().signal };
+const logger = createLogger({ level: process.env['TEST_LOG'] ?? 'error', format: 'json' });
+const store = await openStore(config, logger, 'worker');
+const crawl = await openCrawl({ config, store, logger, stop, baseUrl: order.api, onPage: () => undefined });
+const datasets = chooseDatasets(order.datasets, await loadJobs()).map(smaller);
+process.send?.('ready');
+await work();
+await crawl.close();
+await store.close();
+process.disconnect();
+
+async function work(): Promise<void> {
+  const { range, workers = 4 } = order;
+  if (range === undefined) {
+    await runDaemon({ ...crawl, datasets, config, stop });
+    return;
+  }
+  await new Promise((resolve) => process.once('message', resolve));
+  const missing = await backfill({
+    ...{ ...crawl, datasets, workers, stop, attempts: 100 },
+    reach: { range, watermark: Number.MAX_SAFE_INTEGER },
+  });
+  process.exitCode = missing.size === 0 ? 0 : 3;
+}
+
+function smaller({ name, job }: Dataset): Dataset {
+  const maxSize = order.page ?? job.paginator.maxSize;
+  return { name, job: { ...job, paginator: { ...job.paginator, maxSize } } };
+}

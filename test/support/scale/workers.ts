@@ -1,0 +1,49 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { compile } from '../compile.ts';
+import { nextMessage } from '../messages.ts';
+import type { WorkOrder } from './worker.ts';
+
+const WORKER = 'test/support/scale/worker.ts';
+
+export interface Workers {
+  /** Starts a process and resolves when it is connected to the database and the API. */
+  start(order: WorkOrder): Promise<ChildProcess>;
+  /** Kills all that still run. */
+  kill(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The program, to be run in as many processes as it takes. */
+export async function openWorkers(): Promise<Workers> {
+  const jobs = await readdir(join(import.meta.dirname, '../../../jobs'));
+  const compiled = await compile([...jobs.map((name) => join('jobs', name)), WORKER]);
+  const started: ChildProcess[] = [];
+  const kill = async () => {
+    const alive = started
+      .splice(0)
+      .filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
+    await Promise.all(
+      alive.map((process) => {
+        const end = once(process, 'exit');
+        process.kill('SIGKILL');
+        return end;
+      }),
+    );
+  };
+  return {
+    kill,
+    start: async (order) => {
+      const process = fork(join(compiled, WORKER.replace(/ts$/, 'js')), [JSON.stringify(order)]);
+      started.push(process);
+      await nextMessage(process);
+      return process;
+    },
+    close: async () => {
+      await kill();
+      await rm(compiled, { recursive: true, force: true });
+    },
+  };
+}
