@@ -144,3 +144,113 @@ end $$;
 
 comment on function etl.refuse_slots is
   'Tells the budget of a host that the server refused a request sent with a slot of this generation, and the pause in seconds that it asked for, if any.';
+
+-- Completeness for SQL.
+
+create or replace function etl.as_times(spans int8multirange) returns tstzmultirange
+language sql immutable parallel safe as $$
+  select coalesce(range_agg(tstzrange(to_timestamp(lower(span)), to_timestamp(upper(span)))), '{}') from unnest(spans) span
+$$;
+comment on function etl.as_times(int8multirange) is
+  'Ranges of unix seconds as ranges of time: etl.as_times(covered) of etl.coverage.';
+
+create or replace function etl.grade_rank(grade text) returns int
+language sql immutable parallel safe as $$ select array_position(array['covered', 'cross-checked', 'proved'], grade) $$;
+comment on function etl.grade_rank(text) is
+  'Order of the grades of completeness: covered (1), cross-checked (2), proved (3); null for any other word.';
+
+create or replace function etl.assert_complete(dataset text, "from" timestamptz, "to" timestamptz, grade text default 'covered')
+returns boolean language plpgsql stable as $$
+#variable_conflict use_column
+declare
+  wanted int8multirange;
+  missing int8multirange;
+  highest text := (select g.grade from etl.grades g where g.dataset = assert_complete.dataset);
+  proving boolean := etl.grade_rank(assert_complete.grade) > 1;
+  why text;
+  unfit bigint;
+begin
+  if etl.grade_rank(assert_complete.grade) is null then
+    raise exception '"%" is no grade', assert_complete.grade
+      using errcode = 'invalid_parameter_value', hint = 'Grades are covered, cross-checked and proved.';
+  end if;
+  if not assert_complete."from" < assert_complete."to" then
+    raise exception 'from (%) must lie before to (%), which is exclusive', assert_complete."from", assert_complete."to"
+      using errcode = 'invalid_parameter_value';
+  end if;
+  wanted := int8multirange(int8range(floor(extract(epoch from assert_complete."from"))::int8,
+    ceil(extract(epoch from assert_complete."to"))::int8));
+  if proving and etl.grade_rank(highest) < etl.grade_rank(assert_complete.grade) then
+    raise exception '% cannot be %, only %', assert_complete.dataset, assert_complete.grade, highest
+      using errcode = 'object_not_in_prerequisite_state', hint = 'The source gives no checksum for it: ask for grade ' || highest || '.';
+  end if;
+  select range_agg(gap) into missing from (
+    select unnest(wanted - case when proving then c.verified else c.covered end) gap
+    from (select 1) one left join etl.coverage c on c.dataset = assert_complete.dataset and c.pass = 0
+    where c.dataset is not null
+    union all
+    select unnest(wanted) where not exists (select from etl.coverage c where c.dataset = assert_complete.dataset and c.pass = 0)
+  ) gaps;
+  if missing is not null and not isempty(missing) then
+    select string_agg(reason, '; ') into why from (
+      select distinct r.reason || ': ' || r.detail as reason from etl.refused r
+      where r.dataset = assert_complete.dataset and r.span && missing
+      union select distinct h.reason || ': ' || h.detail from etl.holes h
+      where proving and h.dataset = assert_complete.dataset and h.span && missing
+      union select 'expired, or never wanted: kept from ' || to_timestamp(w.since) || ' on' from etl.wanted w
+      where w.dataset = assert_complete.dataset and lower(missing) < w.since and not proving
+      limit 10) reasons;
+    raise exception '% is not % in %', assert_complete.dataset, assert_complete.grade, etl.as_times(missing)
+      using errcode = 'object_not_in_prerequisite_state',
+        detail = coalesce(why, case when proving and missing <@ (select range_agg(part) from etl.coverage c, unnest(c.covered) part
+            where c.dataset = assert_complete.dataset and c.pass = 0)
+          then 'It is covered, but nobody has verified it with success yet.' else 'It has not been read yet.' end),
+        hint = format('Run: npx toncenter-etl %s --from %s --to %s --only %s', case when proving then 'verify' else 'backfill' end,
+          lower(missing), upper(missing), assert_complete.dataset)
+          || case when proving then ' --repair' else '' end;
+  end if;
+  select count(*) into unfit from etl.quarantine q where q.dataset = assert_complete.dataset
+    and q.utime >= assert_complete."from" and q.utime < assert_complete."to";
+  if unfit > 0 then
+    raise exception '% lacks % records from % to %: they are in quarantine', assert_complete.dataset, unfit,
+      assert_complete."from", assert_complete."to"
+      using errcode = 'object_not_in_prerequisite_state', hint = 'Run: npx toncenter-etl quarantine';
+  end if;
+  return true;
+end
+$$;
+comment on function etl.assert_complete(text, timestamptz, timestamptz, text) is
+  'True where a dataset is complete between two times (the second exclusive): every row of the source is stored. Else it raises an error with the missing ranges, the reason and the command that fills them. Grade covered: read whole; cross-checked: two readings agree; proved: held against the chain''s own checksums (etl.grades says what that means for each dataset).';
+
+create or replace view etl.coverage_report as
+select c.dataset, c.scope,
+  coalesce(g.grade, 'covered') as grade,
+  etl.as_times(c.covered) as covered,
+  etl.as_times(c.verified) as verified,
+  etl.as_times(case when isempty(c.covered) then '{}' else int8multirange(range_merge(c.covered)) - c.covered end) as holes,
+  etl.as_times(coalesce(again.covered, '{}')) as read_twice,
+  coalesce(r.refused, '{}') as refused,
+  nullif(concat_ws('; ', r.why, h.why, q.why), '') as why
+from etl.coverage c
+left join etl.grades g on g.dataset = c.dataset and not isempty(c.verified)
+left join etl.coverage again on again.dataset = c.dataset and again.scope = c.scope and again.pass = 1
+left join lateral (
+  select etl.as_times(range_agg(r.span)) as refused, string_agg(distinct r.reason || ': ' || r.detail, '; ') as why
+  from etl.refused r where r.dataset = c.dataset and r.scope = c.scope) r on true
+left join lateral (
+  select string_agg(distinct h.reason || ': ' || h.detail, '; ') as why
+  from etl.holes h where h.dataset = c.dataset and h.scope = c.scope and h.reason <> 'source_gap') h on true
+left join lateral (
+  select count(*) || ' records in quarantine' as why
+  from etl.quarantine q where q.dataset = c.dataset and q.scope = c.scope having count(*) > 0) q on true
+where c.pass = 0;
+comment on view etl.coverage_report is 'Where every dataset stands: which times are covered and verified, what is missing and why.';
+comment on column etl.coverage_report.dataset is 'Name of the reported dataset: its file in jobs/ without the ending.';
+comment on column etl.coverage_report.scope is 'Pool or account that the dataset is read for; empty where it is read whole.';
+comment on column etl.coverage_report.grade is 'What verified means here: proved or cross-checked; covered while nothing is verified.';
+comment on column etl.coverage_report.covered is 'Times whose rows are stored.';
+comment on column etl.coverage_report.verified is 'Times whose rows were checked afterwards and have the grade.';
+comment on column etl.coverage_report.holes is 'Times between the first and the last covered one that are not covered.';
+comment on column etl.coverage_report.read_twice is 'Times that were read a second time, for datasets whose rows mature or have no checksum.';
+comment on column etl.coverage_report.refused is 'Times that could not be had and are not asked for before a pause is over.';
+comment on column etl.coverage_report.why is 'Why times are refused or stay unverified, and how many records lie in quarantine; null where nothing is wrong.';

@@ -1,0 +1,116 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { openTestStore, type TestStore } from '../support/database.ts';
+
+let store: TestStore;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  await store.database.script(`
+    insert into etl.coverage (dataset, covered, verified) values
+      ('transactions', '{[1000,2000),[3000,4000)}', '{[1000,1500)}'), ('nft_transfers', '{[1000,2000)}', '{[1000,2000)}');
+    insert into etl.grades (dataset, grade, proves, blind_to) values
+      ('transactions', 'proved', 'x', 'y'), ('nft_transfers', 'cross-checked', 'x', 'y');
+    insert into etl.refused (dataset, span, reason, detail, retry_at) values
+      ('transactions', '[2000,2100)', 'source_gap', '3 missing_transactions', now());
+    insert into etl.wanted (dataset, since, chosen) values ('transactions', 500, 'x');
+    insert into etl.quarantine (dataset, record_id, utime, path, reason, raw, request) values
+      ('transactions', 'a', to_timestamp(3500), 'lt', 'is no number', '{}', '/x');`);
+});
+afterAll(() => store.close());
+
+async function assertComplete(dataset: string, from: number, to: number, grade?: string): Promise<unknown> {
+  const last = grade === undefined ? sql`` : sql`, ${grade}`;
+  try {
+    const [row] = await store.database.rows(
+      sql`select etl.assert_complete(${dataset}, to_timestamp(${from}), to_timestamp(${to})${last}) as complete`,
+      z.object({ complete: z.boolean() }),
+    );
+    return row?.complete;
+  } catch (error) {
+    const { message, detail, hint } = (
+      error as { cause: { message: string; detail?: string; hint?: string } }
+    ).cause;
+    return [message, detail, hint];
+  }
+}
+
+describe('etl.assert_complete', () => {
+  test('is true where all is covered, and where all is verified', async () => {
+    expect(await assertComplete('transactions', 1000, 2000)).toBe(true);
+    expect(await assertComplete('transactions', 1000, 1500, 'proved')).toBe(true);
+    expect(await assertComplete('nft_transfers', 1000, 2000, 'cross-checked')).toBe(true);
+  });
+
+  test('names the missing ranges, why they are missing, and the command', async () => {
+    expect(await assertComplete('transactions', 1500, 3200)).toEqual([
+      'transactions is not covered in {["1970-01-01 00:33:20+00","1970-01-01 00:50:00+00")}',
+      'source_gap: 3 missing_transactions',
+      'Run: npx toncenter-etl backfill --from 2000 --to 3000 --only transactions',
+    ]);
+    expect(await assertComplete('blocks', 1500, 3200)).toEqual([
+      'blocks is not covered in {["1970-01-01 00:25:00+00","1970-01-01 00:53:20+00")}',
+      'It has not been read yet.',
+      'Run: npx toncenter-etl backfill --from 1500 --to 3200 --only blocks',
+    ]);
+  });
+
+  test('tells what is covered from what is verified', async () => {
+    expect(await assertComplete('transactions', 1200, 1800, 'proved')).toEqual([
+      'transactions is not proved in {["1970-01-01 00:25:00+00","1970-01-01 00:30:00+00")}',
+      'It is covered, but nobody has verified it with success yet.',
+      'Run: npx toncenter-etl verify --from 1500 --to 1800 --only transactions --repair',
+    ]);
+  });
+
+  test('says expired below what is wanted', async () => {
+    expect(await assertComplete('transactions', 100, 1200)).toEqual([
+      expect.stringContaining('not covered'),
+      'expired, or never wanted: kept from 1970-01-01 00:08:20+00 on',
+      expect.stringContaining('backfill'),
+    ]);
+  });
+
+  test('raises where records lie in quarantine, whatever the grade', async () => {
+    expect(await assertComplete('transactions', 3000, 4000)).toEqual([
+      'transactions lacks 1 records from 1970-01-01 00:50:00+00 to 1970-01-01 01:06:40+00: they are in quarantine',
+      undefined,
+      'Run: npx toncenter-etl quarantine',
+    ]);
+  });
+
+  test('refuses a grade that the dataset cannot have, and words that are no grade', async () => {
+    expect(await assertComplete('nft_transfers', 1000, 2000, 'proved')).toEqual([
+      'nft_transfers cannot be proved, only cross-checked',
+      undefined,
+      'The source gives no checksum for it: ask for grade cross-checked.',
+    ]);
+    expect(await assertComplete('transactions', 1000, 2000, 'sure')).toEqual([
+      '"sure" is no grade',
+      undefined,
+      'Grades are covered, cross-checked and proved.',
+    ]);
+  });
+});
+
+describe('etl.coverage_report', () => {
+  test('shows what is covered, verified, missing, and why', async () => {
+    const rows = await store.database.rows(
+      sql`select dataset, grade, covered::text, verified::text, holes::text, refused::text, why
+          from etl.coverage_report order by dataset desc`,
+      z.record(z.string(), z.string().nullable()),
+    );
+    expect(rows[0]).toEqual({
+      dataset: 'transactions',
+      grade: 'proved',
+      covered:
+        '{["1970-01-01 00:16:40+00","1970-01-01 00:33:20+00"),["1970-01-01 00:50:00+00","1970-01-01 01:06:40+00")}',
+      verified: '{["1970-01-01 00:16:40+00","1970-01-01 00:25:00+00")}',
+      holes: '{["1970-01-01 00:33:20+00","1970-01-01 00:50:00+00")}',
+      refused: '{["1970-01-01 00:33:20+00","1970-01-01 00:35:00+00")}',
+      why: 'source_gap: 3 missing_transactions; 1 records in quarantine',
+    });
+    expect(rows).toHaveLength(2);
+  });
+});
