@@ -23,7 +23,8 @@ export async function addCoverage(session: Session, stream: Stream, range: Range
 
 /**
  * Takes ranges out of coverage, so that they are read again. The leases that overlap go first, which waits for commits
- * under way: no page asked for before can cover the hole again.
+ * under way: no page asked for before can cover the hole again. Those of earlier passes too: what had matured when it was
+ * read first is covered for both passes by one commit.
  */
 export async function subtractCoverage(
   session: Session,
@@ -33,7 +34,7 @@ export async function subtractCoverage(
   const spans = multirangeParam(holes);
   await session.run(sql`
     delete from etl.leases
-    where dataset = ${stream.dataset} and scope = ${stream.scope} and pass = ${stream.pass} and span && ${spans}`);
+    where dataset = ${stream.dataset} and scope = ${stream.scope} and pass <= ${stream.pass} and span && ${spans}`);
   await session.run(sql`
     update etl.coverage set covered = covered - ${spans}, verified = verified - ${spans}, updated_at = default
     where dataset = ${stream.dataset} and scope = ${stream.scope} and pass = ${stream.pass}`);
