@@ -75,7 +75,9 @@ export async function openDatabase({
     max: maxConnections,
     application_name: applicationName,
     connectionTimeoutMillis: 10_000,
+    // A server that went without a word is noticed within minutes; by the system's own default, after two hours.
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
   });
   // An idle connection that breaks is replaced by the pool; the query that needed it gets its own error.
   pool.on('error', () => undefined);

@@ -24,9 +24,8 @@ const HISTORY = { migrationsFolder: FOLDER, migrationsSchema: 'etl', migrationsT
 export async function migrate(database: Database): Promise<void> {
   const repeatable = await repeatableScript();
   const digest = createHash('sha256').update(repeatable).digest('hex');
-  await database.connection(async (session, orm) => {
-    await session.run(sql`select pg_advisory_lock(${LOCK})`);
-    try {
+  await alone(database, () =>
+    database.connection(async (session, orm) => {
       await refuseNewer(session);
       await applyPending(orm, HISTORY);
       if ((await appliedDigest(session)) === digest) return;
@@ -34,9 +33,21 @@ export async function migrate(database: Database): Promise<void> {
       await session.run(sql`
         insert into etl.settings (name, value) values ('repeatable', jsonb_build_object('sha256', ${digest}::text))
         on conflict (name) do update set value = excluded.value, updated_at = default`);
-    } finally {
-      await session.run(sql`select pg_advisory_unlock(${LOCK})`);
-    }
+    }),
+  );
+}
+
+/**
+ * Holds the lock in a transaction that does nothing else, however long the work takes. A lock of the session's would be
+ * taken on one connection and given back on another where PgBouncer hands them out by transaction: it would stay for
+ * ever, and so would whoever waits for it.
+ */
+function alone<T>(database: Database, work: () => Promise<T>): Promise<T> {
+  return database.transaction(async (session) => {
+    await session.run(sql`
+      select set_config('lock_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`);
+    await session.run(sql`select pg_advisory_xact_lock(${LOCK})`);
+    return work();
   });
 }
 
