@@ -4,6 +4,8 @@ import type { Logger } from './logger.ts';
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
+/** Longer than a task takes that only waits for an API that is away. */
+const GOOD_WHILE_MS = 15 * 60_000;
 
 interface PatienceOptions {
   readonly clock: Clock;
@@ -27,10 +29,13 @@ export async function patiently<T>(
   const { clock, logger, signal, attempts = Infinity } = options;
   const stopped = () => signal.aborted;
   for (let attempt = 1; !stopped(); attempt += 1) {
+    const began = clock.monotonic();
     try {
       return await task();
     } catch (error) {
       if (stopped()) return undefined;
+      // What has worked for a while met a new trouble, not the one before: a week of work has more than a few.
+      if (clock.monotonic() - began > GOOD_WHILE_MS) attempt = 1;
       if (!(error instanceof EtlError) || !error.retryable || attempt >= attempts) throw error;
       const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
       logger.warn(
