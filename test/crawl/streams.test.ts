@@ -7,6 +7,7 @@ import type { Crawl } from '../../src/app.ts';
 import { runCrew } from '../../src/crawl/crew.ts';
 import type { Want } from '../../src/crawl/planner.ts';
 import { streamOf } from '../../src/crawl/streams.ts';
+import { addWatch } from '../../src/db/watch.ts';
 import type { Range } from '../../src/range.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/server.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
@@ -76,7 +77,7 @@ describe.each(['1.2', '1.3'] as const)('from build %s', (build) => {
     expect(await ids(sql`select trace_id as id from ton.traces where ${between(range)}`)).toEqual(
       traces.map(({ trace_id }) => trace_id).sort(),
     );
-    const transactions = traces.flatMap(({ transactions_order }) => transactions_order ?? []);
+    const transactions = traces.flatMap(({ transactions_order }) => transactions_order);
     expect(await ids(sql`select hash as id from ton.transactions`)).toEqual(transactions.sort());
   });
 
@@ -200,7 +201,10 @@ describe('from build 1.3', () => {
     ).toEqual(votes.sort());
   });
 
-  test('pools are found in what the elector did, and each is read by itself', async () => {
+  test('pools of the watch list, and everybody who staked, are read one by one', async () => {
+    simulator = await startSimulator({ start: START, seed: 11, accounts: 400, ...network });
+    for (const pool of simulator.truth.pools) await addWatch(store.database, pool, 'a pool');
+    await simulator.close();
     const range = readable(await crawl(['validator_events', 'nominator_pool_events'], network));
     const expected = simulator.truth.pools.flatMap((pool) => [...simulator.truth.poolEvents(pool, range)]);
     expect(expected.length).toBeGreaterThan(0);
@@ -210,6 +214,7 @@ describe('from build 1.3', () => {
     const scopes = await ids(
       sql`select scope as id from etl.coverage where dataset = 'nominator_pool_events'`,
     );
-    expect(scopes).toEqual(expect.arrayContaining(simulator.truth.pools));
+    const stakers = await ids(sql`select distinct stake_holder_address as id from ton.validator_events`);
+    expect(scopes).toEqual([...new Set([...simulator.truth.pools, ...stakers])].sort());
   });
 });
