@@ -1,5 +1,5 @@
 import type { BocMaker } from './chain/boc.ts';
-import type { Family } from './chain/event-table.ts';
+import type { Family } from './chain/family.ts';
 import type { World } from './chain/world.ts';
 import { EVERYTHING } from './route.ts';
 import type { EventSource, Range, StakingSource, TransactionSource } from './ledger.ts';

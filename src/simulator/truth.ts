@@ -1,7 +1,7 @@
 import type { BocMaker } from './chain/boc.ts';
 import type { Chain } from './chain/chain.ts';
 import { NONE } from './chain/block-table.ts';
-import type { Family } from './chain/event-table.ts';
+import type { Family } from './chain/family.ts';
 import { supportedTypes } from './actions/action-types.ts';
 import { ChainLedger } from './chain-ledger.ts';
 import type { World } from './chain/world.ts';

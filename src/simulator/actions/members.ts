@@ -1,6 +1,5 @@
 import { SLOTS } from '../chain/accounts.ts';
 import { queryId } from '../json/comment.ts';
-import { jettonAmount } from '../json/payload.ts';
 import { mix32 } from '../random.ts';
 import type { Leg } from './action.ts';
 
@@ -64,8 +63,6 @@ export const amount: Member = (leg, place) => {
   return dice(leg, place + 1) % 5 === 0 ? `${text}${mix32(leg.message)}00000000007` : text;
 };
 
-/** Jettons of the trace, where it has any. */
-export const jettons: Member = ({ world, trace }) => jettonAmount(world, trace);
 export const query: Member = ({ trace }) => queryId(trace);
 export const boc: Member = ({ bocs, message }, place) =>
   bocs.make(message + place, 60 + (mix32(message) % 90));

@@ -106,12 +106,6 @@ export function shardDepth(code: number): number {
   return 31 - Math.clz32(Math.max(1, code));
 }
 
-/** True where an address prefix of 32 bits belongs to a shard of the basechain. */
-export function shardHolds(code: number, prefix: number): boolean {
-  const depth = shardDepth(code);
-  return depth === 0 || prefix >>> (32 - depth) === code - 2 ** depth;
-}
-
 /** Orders shards by (-workchain, signed shard). */
 function shardRank(code: number): number {
   return RANKS[code] ?? 0;

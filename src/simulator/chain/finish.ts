@@ -1,6 +1,6 @@
 import type { AccountStates } from './account-states.ts';
 import { NONE } from './block-table.ts';
-import { listEvents } from './event-table.ts';
+import { listEvents } from './list-events.ts';
 import type { Round } from './round.ts';
 import type { Draft } from './transaction-table.ts';
 import type { World } from './world.ts';

@@ -1,6 +1,6 @@
 import { UsageError } from '../../errors.ts';
 import { SLOTS } from './accounts.ts';
-import type { Family } from './event-table.ts';
+import type { Family } from './family.ts';
 
 /** A second that holds an exact number of transactions. */
 export interface Tie {

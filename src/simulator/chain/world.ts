@@ -1,7 +1,8 @@
 import { Column } from '../column.ts';
 import { Accounts } from './accounts.ts';
 import { BlockTable } from './block-table.ts';
-import { EventTable, type Family } from './event-table.ts';
+import { EventTable } from './event-table.ts';
+import type { Family } from './family.ts';
 import { HashSpace } from './hash-space.ts';
 import { MessageTable } from './message-table.ts';
 import type { ResolvedChainOptions } from './options.ts';

@@ -1,7 +1,12 @@
 import type { BocMaker } from '../chain/boc.ts';
-import type { Range } from '../ledger.ts';
 import { mix32 } from '../random.ts';
 import { VALIDATORS, type Elections, type Validator } from './elections.ts';
+
+/** Seconds, both inclusive. */
+interface Window {
+  readonly from: number;
+  readonly to: number;
+}
 
 /** One validator's complaint about another, as v3 prints it at some moment. */
 export interface ComplaintJson {
@@ -41,7 +46,7 @@ interface Votes {
  * Complaints created within a range, as they stand at a moment of chain time, ascending by (created_at, hash). Those
  * about a cycle whose row does not yet name its election are not among them.
  */
-export function complaints(elections: Elections, bocs: BocMaker, range: Range, at: number): ComplaintJson[] {
+export function complaints(elections: Elections, bocs: BocMaker, range: Window, at: number): ComplaintJson[] {
   const { start, complaints: perCycle } = elections.world.options;
   const first = Math.max(0, elections.cycleAt(Math.max(range.from, start)));
   const last = elections.cycleAt(Math.min(range.to, at));
