@@ -49,7 +49,7 @@ function workerLine(
   const hour = sum(spent.map(({ lastHour }) => lastHour));
   const minute = sum(spent.map(({ lastMinute }) => lastMinute));
   const kinds = spent.map(({ priority, lastHour }) => `${priority} ${lastHour}`).join(', ');
-  const share = total === 0 ? '' : ` (${Math.round((100 * hour) / total)} %: ${kinds})`;
+  const share = hour === 0 ? '' : ` (${Math.round((100 * hour) / total)} %: ${kinds})`;
   const parts = [
     signOfLife(state),
     `${minute} requests in the last minute, ${hour} in the last hour${share}`,
