@@ -4,8 +4,8 @@ import { systemClock } from '../clock.ts';
 import { backfill as crawlRange, missingOf, reachOf, type Reach } from '../crawl/backfill.ts';
 import { loadJobs } from '../crawl/load-jobs.ts';
 import { chooseDatasets, type Dataset } from '../dataset.ts';
-import { stopOnSignals } from '../daemon/shutdown.ts';
-import { EXIT, IncompleteError, type ExitCode } from '../errors.ts';
+import { PATIENCE_MS, stopOnSignals } from '../daemon/shutdown.ts';
+import { EXIT, IncompleteError, isAbort, type ExitCode } from '../errors.ts';
 import { formatRange, formatTime, lengthOf, parseDuration, parseRange, type Range } from '../range.ts';
 import { openSource } from '../source.ts';
 import type { Stop } from '../stop.ts';
@@ -42,6 +42,11 @@ export async function backfill(invocation: Invocation, flags: BackfillFlags): Pr
     const source = await openSource(config, store, 'still');
     try {
       return await runOn({ invocation, store, baseUrl: source.baseUrl, datasets, wanted, stop }, flags);
+    } catch (error) {
+      if (!isAbort(error) || !stop.leaving.aborted) throw error;
+      throw new IncompleteError('told to stop before it had begun', {
+        hint: 'Nothing was read. Run it again, with a later --deadline where there was one.',
+      });
     } finally {
       await source.close();
     }
@@ -96,14 +101,22 @@ interface Run extends Errand {
   readonly again: boolean;
 }
 
-/** Timer and controller of our own: Node 20 may collect an `AbortSignal.timeout` that only a combined signal holds. */
+/** At the deadline the page in hand may be finished, as at a first Ctrl-C; an API that is away would hold it for long. */
 function withDeadline(stop: Stop, ms: number | undefined): Stop {
   if (ms === undefined) return stop;
-  const finishing = new AbortController();
-  const finish = () => finishing.abort();
-  setTimeout(finish, Math.min(ms, LONGEST_TIMER_MS)).unref();
-  stop.finishing.addEventListener('abort', finish, { once: true });
-  return { ...stop, finishing: finishing.signal };
+  return {
+    finishing: endedAfter(stop.finishing, ms),
+    leaving: endedAfter(stop.leaving, ms + PATIENCE_MS),
+  };
+}
+
+/** Timer and controller of our own: Node 20 may collect an `AbortSignal.timeout` that only a combined signal holds. */
+function endedAfter(signal: AbortSignal, ms: number): AbortSignal {
+  const controller = new AbortController();
+  const end = () => controller.abort();
+  setTimeout(end, Math.min(ms, LONGEST_TIMER_MS)).unref();
+  signal.addEventListener('abort', end, { once: true });
+  return controller.signal;
 }
 
 async function announce({ store, crawl, datasets, reach, wanted, baseUrl }: Run): Promise<void> {

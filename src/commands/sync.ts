@@ -4,7 +4,7 @@ import { runDaemon } from '../daemon/daemon.ts';
 import { stopOnSignals } from '../daemon/shutdown.ts';
 import { chooseDatasets, type Dataset } from '../dataset.ts';
 import { networkName } from '../db/network.ts';
-import { EXIT, type ExitCode } from '../errors.ts';
+import { EXIT, isAbort, type ExitCode } from '../errors.ts';
 import { openSource } from '../source.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
@@ -19,6 +19,9 @@ export async function sync(invocation: Invocation, flags: { only?: readonly stri
     const source = await openSource(config, store, 'live');
     try {
       await follow(invocation, { store, datasets, stop, baseUrl: source.baseUrl });
+    } catch (error) {
+      // Told to leave while it waited for the API to begin with.
+      if (!isAbort(error) || !stop.leaving.aborted) throw error;
     } finally {
       await source.close();
     }

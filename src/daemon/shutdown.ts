@@ -2,7 +2,7 @@ import type { Logger } from '../logger.ts';
 import type { Stop } from '../stop.ts';
 
 /** A page that takes longer than this to finish is dropped; systemd and Docker kill soon after. */
-const PATIENCE_MS = 10_000;
+export const PATIENCE_MS = 10_000;
 
 /** `Stop` from the process' signals: the first finishes the page, the second leaves at once. */
 export function stopOnSignals(logger: Logger): Stop & { dispose(): void } {

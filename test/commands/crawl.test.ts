@@ -124,7 +124,26 @@ describe('backfill', () => {
     const first = await backfill('--deadline', '2s');
     expect(first.stdout).toContain('incomplete: ');
     expect(first.code).toBe(3);
-    expect(simulator.stats.byPath.get(TRANSACTIONS)).toBeLessThan(6);
+    expect(simulator.stats.byPath.get(TRANSACTIONS) ?? 0).toBeLessThan(6);
+  });
+
+  test('--deadline holds also where the API asks to come back in an hour', async () => {
+    const later = { status: 429, body: '{}', headers: { 'retry-after': '3600' } };
+    await serve({ ...MAY, before: ({ path }) => (path === TRANSACTIONS ? later : undefined) });
+    const began = Date.now();
+    const { code, stdout } = await backfill('--deadline', '1s');
+    expect(Date.now() - began).toBeLessThan(40_000);
+    expect(stdout).toContain('incomplete: ');
+    expect(code).toBe(3);
+  });
+
+  test('--deadline passes before anything could be asked: exit 3, and one sentence', async () => {
+    const later = { status: 429, body: '{}', headers: { 'retry-after': '3600' } };
+    await serve({ ...MAY, before: () => later });
+    const { code, stderr } = await backfill('--deadline', '1s');
+    expect(stderr).toContain('error: told to stop before it had begun');
+    expect(stderr).not.toContain('AbortError');
+    expect(code).toBe(3);
   });
 
   test('a range that the network has not reached is not claimed', async () => {
