@@ -11,6 +11,7 @@ import { saveWatermark } from '../db/watermark.ts';
 import { formatTime, parseTime } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { patiently } from '../patience.ts';
+import { createGuard } from './guard.ts';
 
 /** The tail takes at most this part of the budget, so that a backfill advances at any plan. */
 const TAIL_SHARE = 0.5;
@@ -54,6 +55,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   const ends = await Promise.allSettled([
     halves.run((own) => followTail(own, position, look)),
     halves.run((own) => fillHistory(own, position)),
+    halves.run((own) => verifyBehind(own, position)),
   ]);
   const failure = ends.find((end) => end.status === 'rejected');
   if (failure !== undefined) throw failure.reason;
@@ -158,6 +160,17 @@ async function fillHistory(options: DaemonOptions, position: Position): Promise<
       take: async () => planner.take(await wantsOf(options, position, 'backfill')),
     }),
   );
+}
+
+/** Proves what was read, stretch by stretch, and repairs what it finds before history goes on. */
+async function verifyBehind(options: DaemonOptions, position: Position): Promise<void> {
+  const { context, stop } = options;
+  const guard = await createGuard({ ...options, watermark: () => position.watermark.utime });
+  const stopped = () => stop.finishing.aborted;
+  while (!stopped()) {
+    await context.clock.sleep(guard.periodMs, stop.finishing).catch(() => undefined);
+    if (!stopped()) await waitFor(options, 'verification', () => guard.round());
+  }
 }
 
 /** The tail is what the servers answer from live data, history what they answer from their archive. */

@@ -23,6 +23,8 @@ const LEAST_GAP = 5;
 /** A lease is about so many pages long; longer than a month it was not learned. */
 const PAGES_PER_LEASE = 50;
 const UNKNOWN = 31 * 86_400;
+/** A hole that the source cannot even be asked for keeps the others from nothing. */
+const temper = { setsAside: true };
 
 export interface RepairContext extends VerifyContext {
   readonly crawl: CrawlContext;
@@ -151,13 +153,13 @@ async function fill(context: RepairContext, dataset: Dataset, reopening: Reopeni
   const want = { dataset, stream, zones: holes.map((hole) => [hole]), priority: 'repair' as const };
   for (const lease of await reopenPatiently(context, reopening)) {
     if (context.stop.finishing.aborted) return;
-    await carryOut(context.crawl, { ...want, lease }, context.stop);
+    await carryOut(context.crawl, { ...want, lease }, context.stop, temper);
   }
   for (;;) {
     if (context.stop.finishing.aborted) return;
     const rest: Assignment | undefined = await context.planner.take([want]);
     if (rest === undefined) return;
-    await carryOut(context.crawl, rest, context.stop);
+    await carryOut(context.crawl, rest, context.stop, temper);
   }
 }
 
