@@ -54,9 +54,9 @@ async function closeAt(
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const around = await surroundingsOf(session, source, place);
     if (around === undefined) continue;
-    const missing = await missingParents(session, source, place, around, before);
-    const beyond = missing.some(({ child_at }) => child_at >= Math.max(place.stretch.to, around.storedUntil));
-    if (!beyond) return toFindings(place, around, missing);
+    const broken = await missingParents(session, source, place, around, before);
+    const missing = await placeLast(source, Math.max(place.stretch.to, around.storedUntil), broken);
+    if (missing !== undefined) return toFindings(place, around, missing);
   }
   const within = await surroundingsWithin(session, source, place.stretch);
   if (within === undefined) return [open(place.stretch)];
@@ -187,6 +187,28 @@ async function placeFirst(source: BlockSource, stretch: Range, rows: readonly Mi
     const found = await source.named(row);
     // Nothing of its chain is stored below it: what comes before it in the stretch is missing as well.
     if (found === undefined || found.gen_utime >= stretch.from) placed.push({ ...row, lower: stretch.from });
+  }
+  return placed;
+}
+
+/**
+ * A link that is broken behind the stretch leads to a block that may lie in it, which the source knows; undefined where
+ * it lies behind the stretch too, so that what is known of it is not whole.
+ */
+async function placeLast(
+  source: BlockSource,
+  end: number,
+  rows: readonly Missing[],
+): Promise<Missing[] | undefined> {
+  const placed: Missing[] = [];
+  for (const [index, row] of rows.entries()) {
+    if (row.child_at < end) {
+      placed.push(row);
+      continue;
+    }
+    const found = index < MOST_LOOK_UPS ? await source.named(row) : undefined;
+    if (found === undefined || found.gen_utime >= end) return undefined;
+    placed.push({ ...row, child_at: found.gen_utime });
   }
   return placed;
 }

@@ -3,12 +3,12 @@ import type { Crawl } from '../../src/app.ts';
 import { targetOf } from '../../src/db/insert.ts';
 import { resetReceipts } from '../../src/db/receipt-ledger.ts';
 import { block_parents, blocks } from '../../src/db/schema/blocks.ts';
-import type { Range } from '../../src/range.ts';
+import { formatRange, type Range } from '../../src/range.ts';
 import type { Answer } from '../../src/simulator/answer.ts';
 import type { ApiRequest } from '../../src/simulator/api.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
-import type { Verified } from '../../src/verify/verify.ts';
+import { tellFinding, type Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
 import type { TestStore } from '../support/database.ts';
 import { openProof, type Proof } from '../support/verify.ts';
@@ -26,6 +26,8 @@ export interface Outcome {
   readonly healed: boolean;
   /** Seconds that were verified although they differ from the truth: there must be none. */
   readonly falselyVerified: number;
+  /** What is still wrong in the end, in the words of the checks. */
+  readonly left: readonly string[];
   /** Requests of the crawl, of the first verification, and of the repair. */
   readonly requests: readonly [crawl: number, verify: number, repair: number];
 }
@@ -108,6 +110,10 @@ async function prove(run: Run): Promise<Outcome> {
     healed:
       last.every((report) => isProved(report, range)) && [...after.values()].every(({ size }) => size === 0),
     falselyVerified: falsely + falselyVerified(reports, after) + falselyVerified(last, after),
+    left: last.flatMap(({ findings, missing }) => [
+      ...findings.map(tellFinding),
+      ...missing.map(formatRange),
+    ]),
     requests: [requests[0] ?? 0, requests[1] ?? 0, requests[2] ?? 0],
   };
 }
@@ -132,6 +138,7 @@ function nothing(kind: string, seed: number): Outcome {
     found: true,
     healed: true,
     falselyVerified: 0,
+    left: [],
     requests: [0, 0, 0],
   };
 }
