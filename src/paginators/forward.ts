@@ -121,7 +121,12 @@ function goOnBehind(
   const rows = positions.filter(({ utime }) => utime === last.utime).length;
   const before = last.utime === cursor.at ? Math.max(0, cursor.skip - 1) : 0;
   const restarts = last.utime === cursor.at ? cursor.restarts : 0;
-  const next = { ...begin(last.utime, cursor.to, cursor.ahead), skip: before + rows, anchor: last.id, restarts };
+  const next = {
+    ...begin(last.utime, cursor.to, cursor.ahead),
+    skip: before + rows,
+    anchor: last.id,
+    restarts,
+  };
   return { completed: range(cursor.at, last.utime), cursor: next };
 }
 

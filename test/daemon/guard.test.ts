@@ -77,7 +77,7 @@ test('a hole that a re-read does not fill is a gap of the source: refused for a 
   expect(await refusals()).toEqual([
     {
       ...{ reason: 'source_gap', attempts: 1, from: gone.now, to: gone.now + 1, later: true },
-      detail: expect.stringContaining('missing_transactions'),
+      detail: expect.stringContaining('missing_transactions') as unknown,
     },
   ]);
   const without = [

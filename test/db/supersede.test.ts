@@ -24,7 +24,7 @@ async function stored(): Promise<{ ends: unknown[]; edges: number }> {
 
 test('a trace that ended anew replaces its older copy with all its edges, and the older copy never comes back', async () => {
   const [trace] = [...simulator.truth.traces()].filter(
-    ({ transactions_order }) => (transactions_order?.length ?? 0) > 3,
+    ({ transactions_order }) => transactions_order.length > 3,
   );
   const older = { ...trace!, end_utime: START + 500 };
   const newer = { ...older, end_utime: START + 560, end_lt: String(BigInt(older.end_lt) + 5n) };

@@ -33,5 +33,5 @@ export const message = z.strictObject({
   hash_norm: text,
 });
 
-export type MessageContent = z.output<typeof messageContent>;
+type MessageContent = z.output<typeof messageContent>;
 export type Message = z.output<typeof message>;
