@@ -33,5 +33,4 @@ export const message = z.strictObject({
   hash_norm: text,
 });
 
-type MessageContent = z.output<typeof messageContent>;
 export type Message = z.output<typeof message>;
