@@ -34,18 +34,24 @@ const LAST_BLOCKS = `
 export async function demo({ config: given, logger }: Invocation): Promise<ExitCode> {
   const config: Config = { ...given, network: 'demo', dataDir: join(given.dataDir, 'demo'), rps: RPS };
   const stop = stopOnSignals(logger);
-  const simulator = await startSimulator({ ...demoNetwork, rateLimit: { kind: 'sliding-window', rps: RPS } });
   const store = await openStore(config, logger);
   try {
-    const datasets = chooseDatasets(['core'], await loadJobs());
-    const requests = await crawlAll(config, store, datasets, simulator.url, stop, logger);
-    if (stop.finishing.aborted) return EXIT.incomplete;
-    if (requests === 0) console.log('\nNothing was missing: no data was asked for.');
-    await showWhatLanded(store, datasets);
-    return EXIT.done;
+    const simulator = await startSimulator({
+      ...demoNetwork,
+      rateLimit: { kind: 'sliding-window', rps: RPS },
+    });
+    try {
+      const datasets = chooseDatasets(['core'], await loadJobs());
+      const requests = await crawlAll(config, store, datasets, simulator.url, stop, logger);
+      if (stop.finishing.aborted) return EXIT.incomplete;
+      if (requests === 0) console.log('\nNothing was missing: no data was asked for.');
+      await showWhatLanded(store, datasets);
+      return EXIT.done;
+    } finally {
+      await simulator.close();
+    }
   } finally {
     await store.close();
-    await simulator.close();
     stop.dispose();
   }
 }
