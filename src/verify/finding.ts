@@ -42,6 +42,7 @@ export interface Checked {
 }
 
 const Row = z.object({
+  check: z.string(),
   kind: z.string(),
   outcome: z.enum(['hole', 'surplus', 'doubt', 'known', 'open']),
   count: z.coerce.number(),
@@ -54,7 +55,10 @@ interface Doubts {
   readonly dataset: string;
   readonly scope?: string;
   readonly table?: object;
-  /** A query of one row a doubt and second: kind, outcome, id (text, names the thing), span (int8range). */
+  /**
+   * A query of one row a doubt and second: kind, outcome, id (text, names the thing), span (int8range), and check where
+   * the query makes several checks at once.
+   */
   readonly query: SQL;
 }
 
@@ -65,11 +69,12 @@ export async function findingsOf(
 ): Promise<Finding[]> {
   const rows = await session.rows(
     sql`
-      select kind, outcome, count(distinct id) as count, range_agg(span)::text as spans, min(id) as example
-      from (${query}) doubts group by kind, outcome order by kind, outcome`,
+      select coalesce(to_jsonb(doubts) ->> 'check', ${check}) as "check", kind, outcome, count(distinct id) as count,
+        range_agg(span)::text as spans, min(id) as example
+      from (${query}) doubts group by 1, kind, outcome order by 1, kind, outcome`,
     Row,
   );
-  const facts = { check, dataset, scope, ...(table !== undefined && { table }) };
+  const facts = { dataset, scope, ...(table !== undefined && { table }) };
   return rows.map((row) => ({ ...facts, ...row }));
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { Session } from '../db/database.ts';
 import type { Range } from '../range.ts';
+import { bookDoubts, bookSieve } from './books.ts';
 import { countOf, during, findingsOf, secondOf, type Finding } from './finding.ts';
 import { transactionsWithMessages } from './with-messages.ts';
 
@@ -14,7 +15,22 @@ const CREATED = sql`
     + case when bounce_type = 'ok' then 1 else 0 end`;
 
 /** Each transaction's in message is stored, as many out messages as it lists, and it lists as many as it created. */
-export async function checkMessages(
+const messageDoubts = sql`
+  select 'messages' as "check", 'missing_in_message' as kind, 'hole' as outcome, hash as id, ${secondOf('x')} as span
+  from x where in_msg_hash is not null and not received
+  union all
+  select 'messages', case when sent < out_msg_count then 'missing_out_messages' else 'surplus_out_messages' end,
+    case when sent < out_msg_count then 'hole' else 'doubt' end, hash, ${secondOf('x')}
+  from x where sent <> out_msg_count
+  union all
+  select 'messages', 'unlisted_out_messages', 'doubt', hash, ${secondOf('x')} from x where (${CREATED}) <> out_msg_count`;
+
+/** Nearly all transactions are in order: only the others are kept to be looked at one way after the other. */
+const sieve = sql`
+  (in_msg_hash is not null and not received) or sent <> out_msg_count or (${CREATED}) <> out_msg_count or ${bookSieve}`;
+
+/** Messages are counted and books are balanced in one go: both need every transaction with all its messages. */
+export async function checkMessagesAndBooks(
   session: Session,
   stretch: Range,
 ): Promise<{ findings: Finding[]; rows: number }> {
@@ -22,15 +38,8 @@ export async function checkMessages(
     check: 'messages',
     dataset: 'transactions',
     query: sql`
-      with x as (${transactionsWithMessages(stretch, sql`${CREATED} as created`)})
-      select 'missing_in_message' as kind, 'hole' as outcome, hash as id, ${secondOf('x')} as span
-      from x where in_msg_hash is not null and not received
-      union all
-      select case when sent < out_msg_count then 'missing_out_messages' else 'surplus_out_messages' end,
-        case when sent < out_msg_count then 'hole' else 'doubt' end, hash, ${secondOf('x')}
-      from x where sent <> out_msg_count
-      union all
-      select 'unlisted_out_messages', 'doubt', hash, ${secondOf('x')} from x where created <> out_msg_count`,
+      with x as materialized (select * from (${transactionsWithMessages(stretch)}) every where ${sieve})
+      ${messageDoubts} union all ${bookDoubts}`,
   });
   const rows = await countOf(
     session,

@@ -21,7 +21,7 @@ export async function checkStateChain(
           before_account_status, lag(lt) over w as last_lt, lag(hash) over w as last_hash, lag(utime) over w as last_utime,
           lag(after_hash) over w as last_after, lag(after_balance) over w as last_balance,
           lag(after_account_status) over w as last_status
-        from ton.transactions t where ${during('t', stretch)} window w as (partition by account order by lt)),
+        from ton.transactions t where ${during('t', stretch)} window w as (partition by account collate "C" order by lt)),
       broken as (
         select *, case
           when prev_trans_lt > last_lt then 'missing_predecessor'
