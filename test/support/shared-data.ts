@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../src/package.ts';
 
 /** Recorded data and descriptions of the API, which lie beside a checkout where they are present at all. */
-const root = fileURLToPath(new URL('../../../shared/', import.meta.url));
+const root = join(packageRoot, '..', 'shared');
 
 export const hasCorpus = existsSync(join(root, 'corpus'));
 export const hasOpenapi = existsSync(join(root, 'openapi', 'v3.json'));
