@@ -125,8 +125,9 @@ begin
     if relapse or b.factor < 1 then
       b.refused_factor := b.factor;
       b.factor := greatest(0.05, b.factor * case when relapse then 0.75 else 0.92 end);
+    else
+      b.slack := least(0.1, 2 * b.slack);
     end if;
-    b.slack := least(0.1, 2 * b.slack);
     b.relapses := case when relapse then b.relapses + 1 else 0 end;
     b.generation := b.generation + 1;
     b.refusals := b.refusals + 1;

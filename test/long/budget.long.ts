@@ -55,6 +55,48 @@ test.each(runs)(
   },
 );
 
+/** Seconds of truth, of the lie, and of truth again. */
+const [BEFORE, LIE, AFTER] = [20, 180, 180];
+const PART = 0.6;
+
+test('a server that refuses at 60 % of its plan: settled within a minute, few refusals, and back when it stops', async () => {
+  const rps = 10;
+  const server = await startCountingServer({ kind: 'sliding-window', rps }, 20);
+  const order = {
+    database: store.url,
+    api: server.url,
+    rps,
+    lanes: 4,
+    priority: 'backfill',
+    pauseMs: 0,
+  } as const;
+  const spenders = await startSpenders(compiled, [order, order, order, order]);
+  spenders.go();
+  await delay(1000 * BEFORE);
+  const lie = performance.now();
+  server.grants = PART;
+  await delay(1000 * LIE);
+  server.grants = 1;
+  await delay(1000 * AFTER);
+  await spenders.stop();
+  await server.close();
+  const between = (from: number, to: number, part: number) => {
+    const within = server.arrivals.filter(({ at }) => at >= lie + 1000 * from && at < lie + 1000 * to);
+    const refused = within.filter((arrival) => arrival.refused).length;
+    return { used: (within.length - refused) / (rps * part * (to - from)), refused, requests: within.length };
+  };
+  const settling = between(0, 60, PART);
+  const settled = between(60, LIE, PART);
+  const recovered = between(LIE + AFTER - 60, LIE + AFTER, 1);
+  console.log('a server that lies', { settling, settled, recovered });
+  for (let second = 0; second < LIE + AFTER; second += 20)
+    console.log(second, between(second, second + 20, 1));
+  expect(settling.refused).toBeLessThanOrEqual(0.05 * settling.requests);
+  expect(settled.used).toBeGreaterThanOrEqual(0.85);
+  expect(settled.refused).toBeLessThanOrEqual(0.02 * settled.requests);
+  expect(recovered.used).toBeGreaterThanOrEqual(0.85);
+});
+
 /** What passed in the seconds since the first arrival, as part of what the plan allows. */
 function measure(arrivals: readonly Arrival[], rps: number) {
   const start = arrivals[0]?.at ?? 0;

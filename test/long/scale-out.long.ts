@@ -84,8 +84,8 @@ test('eight processes, one killed every few seconds and one frozen past its leas
     process.send('go');
     return process;
   };
-  const processes = await Promise.all(Array.from({ length: 8 }, start));
-  const [frozen] = processes;
+  const starting = Array.from({ length: 8 }, start);
+  const [frozen] = await Promise.all(starting);
   frozen!.kill('SIGSTOP');
   const frozenAt = performance.now();
   let [kills, thaws] = [0, 0];
@@ -96,11 +96,12 @@ test('eight processes, one killed every few seconds and one frozen past its leas
       thaws += 1;
     }
     const victim = 1 + Math.floor(Math.random() * 7);
-    processes[victim]!.kill('SIGKILL');
+    (await starting[victim])!.kill('SIGKILL');
     kills += 1;
-    processes[victim] = await start();
+    starting[victim] = start();
   }
   expect(thaws).toBe(1);
+  const processes = await Promise.all(starting);
   const codes = await Promise.all(
     processes.map(async (process) => process.exitCode ?? ((await once(process, 'exit'))[0] as unknown)),
   );
