@@ -57,7 +57,7 @@ async function storeRecorded(database: Database): Promise<void> {
     const rows = accepted.flatMap(({ rows: byTable }) => byTable[name] ?? []);
     const times = new Set(rows.map((row) => String((row as { utime: string }).utime)));
     await createPartitions(database, 'month').ensure([table], times);
-    await insertRows(database, table, rows);
+    await database.transaction((session) => insertRows(session, table, rows));
   }
 }
 
