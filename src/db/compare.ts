@@ -42,7 +42,7 @@ export async function compareRows(
       compared as (
         select n.utime, ${keyText(target, 'n')} as key, t.utime is null as missing, ${differingColumns(target)} as columns
         from n left join ${target.into} t on ${sameKey(target)})
-      select case when missing then 'missing' else 'differing' end as kind,
+      select distinct case when missing then 'missing' else 'differing' end as kind,
         key || case when missing then '' else ' in ' || array_to_string(columns, ', ') end as row, ${secondOf('c')} as second
       from compared c where missing or cardinality(columns) > 0
       ${whole === undefined ? sql`` : sql`union all ${beyond(target, whole)}`}
