@@ -79,6 +79,8 @@ async function connect(url: string, applicationName: string, attempts: number): 
 
 /** Everything that a crawl works with. */
 export interface Crawl {
+  /** Name of this process in leases, pages and `status`. */
+  readonly owner: string;
   readonly context: CrawlContext;
   readonly planner: Planner;
   readonly chain: ChainInfo;
@@ -146,7 +148,7 @@ export async function openCrawl(options: CrawlOptions): Promise<Crawl> {
     const chain = await readChainInfo(api, stop.leaving);
     await claimNetwork(store.database, chain.globalId);
     await releaseLeasesOf(store.database, hasEnded);
-    return { ...assemble(options, api, owner), chain, close: () => api.close() };
+    return { ...assemble(options, api, owner), owner, chain, close: () => api.close() };
   } catch (error) {
     await api.close();
     throw error;

@@ -4,14 +4,14 @@ import { carryOut, runCrew } from '../crawl/crew.ts';
 import type { CrawlContext } from '../crawl/crawler.ts';
 import { splitAtArchive, type Planner, type Want } from '../crawl/planner.ts';
 import { firstReadings, secondReadings } from '../crawl/streams.ts';
-import { createWatermarkReader, untold, type Watermark } from '../crawl/watermark.ts';
+import { untold, type Watermark } from '../crawl/watermark.ts';
 import type { Dataset } from '../dataset.ts';
 import { keepWanted, readWanted } from '../db/wanted.ts';
-import { saveWatermark } from '../db/watermark.ts';
-import { formatTime, parseTime } from '../range.ts';
+import { parseTime } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { patiently } from '../patience.ts';
 import { createGuard } from './guard.ts';
+import { createLookout } from './lookout.ts';
 
 /** The tail takes at most this part of the budget, so that a backfill advances at any plan. */
 const TAIL_SHARE = 0.5;
@@ -24,6 +24,8 @@ const IDLE_MS = 2000;
 const temper = { setsAside: true };
 
 interface DaemonOptions {
+  /** Name of this process. */
+  readonly owner: string;
   readonly context: CrawlContext;
   readonly planner: Planner;
   readonly chain: ChainInfo;
@@ -80,17 +82,10 @@ function waitFor<T>(
   return patiently({ ...context, signal: stop.finishing }, what, task);
 }
 
-function watermarkLook({ context, chain, stop }: DaemonOptions): () => Promise<Watermark> {
-  const reader = createWatermarkReader(context.api, chain);
-  return async () => {
-    const watermark = await reader.read(stop.leaving);
-    const { utime, head, waitingFor } = watermark;
-    await saveWatermark(context.database, {
-      ...{ utime, headSeqno: head.seqno, headUtime: head.utime, waitingFor: waitingFor ?? null },
-    });
-    context.logger.debug({ watermark: formatTime(utime), head: head.seqno, waitingFor }, 'watermark');
-    return watermark;
-  };
+function watermarkLook(options: DaemonOptions): () => Promise<Watermark> {
+  const { stop } = options;
+  const lookout = createLookout({ ...options, patience: (2.5 * periodOf(options)) / 1000 });
+  return () => lookout(stop.leaving);
 }
 
 async function decideWanted({ context, chain, datasets, config }: DaemonOptions, watermark: Watermark) {

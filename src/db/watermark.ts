@@ -26,3 +26,16 @@ export async function readSavedWatermark(session: Session): Promise<StoredWaterm
   );
   return row?.value;
 }
+
+/**
+ * Makes a process the one that asks the API for the watermark, for so many seconds from now; true where it is. It stays
+ * the one as long as it comes back in time.
+ */
+export async function takeLookout(session: Session, owner: string, seconds: number): Promise<boolean> {
+  const taken = await session.run(sql`
+    insert into etl.settings as s (name, value)
+    values ('lookout', jsonb_build_object('owner', ${owner}::text, 'until', clock_timestamp() + make_interval(secs => ${seconds})))
+    on conflict (name) do update set value = excluded.value, updated_at = default
+    where s.value->>'owner' = ${owner} or (s.value->>'until')::timestamptz < clock_timestamp()`);
+  return taken > 0;
+}

@@ -90,7 +90,7 @@ describe(settings, {
   conflict: { kind: 'keep' },
   partitioned: false,
   columns: {
-    name: 'Name of the fact: network or watermark.',
+    name: 'Name of the fact: network, watermark, lookout (the daemon that asks for it), …',
     value: 'The fact itself, an object whose members depend on its name.',
     updated_at: 'When the fact was last written, on the clock of the database.',
   },
