@@ -55,7 +55,7 @@ async function storeRecorded(database: Database): Promise<void> {
   const { accepted } = job.read([...found.values()]);
   for (const [name, table] of Object.entries(job.tables)) {
     const rows = accepted.flatMap(({ rows: byTable }) => byTable[name] ?? []);
-    const times = new Set(rows.map((row) => String((row as { utime: string }).utime)));
+    const times = new Set(rows.map((row) => (row as { utime: string }).utime));
     await createPartitions(database, 'month').ensure([table], times);
     await database.transaction((session) => insertRows(session, table, rows));
   }

@@ -18,4 +18,4 @@ test.each(Object.keys(KINDS))('%s: found and healed, and nothing wrong is verifi
       await store.close();
     }
   }
-});
+}, 120_000);

@@ -1,0 +1,120 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Crawl } from '../../src/app.ts';
+import { loadJobs } from '../../src/crawl/load-jobs.ts';
+import type { Dataset } from '../../src/dataset.ts';
+import { targetOf } from '../../src/db/insert.ts';
+import type { Range } from '../../src/range.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import type { Verified } from '../../src/verify/verify.ts';
+import { openTestCrawl } from '../support/crawl.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+import { openProof, type Proof } from '../support/verify.ts';
+
+const START = Date.UTC(2026, 6, 1) / 1000;
+const STREAMS = [
+  'blocks',
+  'transactions',
+  'traces',
+  'actions',
+  'jetton_transfers',
+  'jetton_burns',
+  'nft_transfers',
+];
+
+let store: TestStore;
+let simulator: Simulator;
+let crawl: Crawl;
+let proof: Proof;
+let datasets: Dataset[];
+let range: Range;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  // Long enough for several pages with ties at their borders; actions are classified anew in between.
+  simulator = await startSimulator({ start: START, duration: 900, seed: 21, load: 8 });
+  crawl = await openTestCrawl(store, simulator.url);
+  proof = await openProof(store, crawl);
+  datasets = (await loadJobs()).filter(({ name }) => STREAMS.includes(name));
+  range = await proof.cover(datasets, await proof.reach());
+  await proof.readAgain(datasets, range);
+});
+afterAll(async () => {
+  await crawl.close();
+  await simulator.close();
+  await store.close();
+});
+
+async function count(table: string): Promise<number> {
+  const [row] = await store.database.rows(
+    sql`select count(*) as rows from ${sql.raw(`ton.${table}`)}
+        where utime >= to_timestamp(${range.from}) and utime < to_timestamp(${range.to})`,
+    z.object({ rows: z.coerce.number() }),
+  );
+  return row?.rows ?? 0;
+}
+
+const receiptsIn = (reports: readonly Verified[]) =>
+  reports.flatMap(({ findings }) =>
+    findings.filter(({ check }) => check === 'receipts').map(({ kind }) => kind),
+  );
+
+test('receipts agree with the tables, however often rows are read, and by whom', async () => {
+  const [receipts] = await store.database.rows(
+    sql`select count(*) as written from etl.receipts`,
+    z.object({ written: z.coerce.number() }),
+  );
+  const reports = await proof.verify(datasets, range);
+  expect(receiptsIn(reports)).toEqual([]);
+  for (const { dataset, verified } of reports)
+    expect([dataset.name, verified]).toEqual([dataset.name, [range]]);
+  const [folded] = await store.database.rows(
+    sql`select count(*) as written, count(distinct (table_name, minute)) as minutes from etl.receipts`,
+    z.object({ written: z.coerce.number(), minutes: z.coerce.number() }),
+  );
+  expect(folded?.written).toBeLessThan(receipts!.written);
+});
+
+describe('a row that was deleted by hand', () => {
+  test.each([
+    'blocks',
+    'block_parents',
+    'transactions',
+    'messages',
+    'traces',
+    'trace_edges',
+    'actions',
+    'action_accounts',
+    'action_transactions',
+    'jetton_transfers',
+    'jetton_burns',
+    'nft_transfers',
+  ])('from %s is found and comes back', async (table) => {
+    const before = await count(table);
+    expect(before).toBeGreaterThan(0);
+    const name = sql.raw(`ton.${table}`);
+    await store.database.run(sql`
+      delete from ${name} where (tableoid, ctid) in (select tableoid, ctid from ${name}
+        where utime >= to_timestamp(${range.from + 300}) and utime < to_timestamp(${range.to - 60}) limit 1)`);
+    expect(await count(table)).toBe(before - 1);
+    const owners = datasets.filter(({ job }) =>
+      Object.values(job.tables).some((own) => targetOf(own).name === table),
+    );
+    const found = await proof.verify(owners, range);
+    expect(receiptsIn(found)).toEqual([`vanished_rows_of_${table}`]);
+    await proof.repair(owners, range, found);
+    expect(await count(table)).toBe(before);
+    expect(receiptsIn(await proof.verify(owners, range))).toEqual([]);
+  });
+});
+
+test('a row that somebody else wrote is found too', async () => {
+  await store.database.run(sql`
+    insert into ton.jetton_transfers (utime, transaction_lt, transaction_hash) values (to_timestamp(${range.from + 200}), 1, 'x')`);
+  const found = await proof.verify(
+    datasets.filter(({ name }) => name === 'jetton_transfers'),
+    range,
+  );
+  expect(receiptsIn(found)).toEqual(['unknown_rows_of_jetton_transfers']);
+});
