@@ -35,7 +35,9 @@ function budgetLine(
   const parts = [`${host} allows ${plan} requests a second, ${rate.toFixed(1)} are used`];
   if (paused > 0) parts.push(`paused for ${formatDuration(Math.ceil(paused))}`);
   if (lastRefusal !== null) {
-    parts.push(`${refusals} refusals, the last ${formatDuration(Math.round(lastRefusal))} ago`);
+    parts.push(
+      `${refusals} ${refusals === 1 ? 'refusal' : 'refusals'}, the last ${formatDuration(Math.round(lastRefusal))} ago`,
+    );
   }
   return `budget    ${parts.join('; ')}`;
 }

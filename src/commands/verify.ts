@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import { openCrawl, openStore, type Crawl, type Store } from '../app.ts';
 import { systemClock } from '../clock.ts';
 import { loadJobs } from '../crawl/load-jobs.ts';
@@ -85,12 +83,11 @@ async function runOn(errand: Errand, flags: VerifyFlags): Promise<ExitCode> {
 }
 
 function contextOf({ store, jobs, stop }: Errand, crawl: Crawl): RepairContext {
-  const { context, planner, chain } = crawl;
+  const { context, planner, chain, owner } = crawl;
   return {
-    ...{ database: store.database, jobs, stop, planner, crawl: context, clock: systemClock },
+    ...{ database: store.database, jobs, stop, planner, owner, crawl: context, clock: systemClock },
     source: createBlockSource(context.api, chain, stop.leaving),
     watermark: chain.last.utime,
-    owner: `${hostname()}/${process.pid}/${randomBytes(3).toString('hex')}`,
     leastPause: 0,
     insist: true,
   };

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import type { Config } from '../config.ts';
 import type { ChainInfo } from '../crawl/chain-info.ts';
 import type { CrawlContext } from '../crawl/crawler.ts';
@@ -9,7 +7,7 @@ import { streamsOf } from '../crawl/streams.ts';
 import type { Dataset } from '../dataset.ts';
 import { readCoverage } from '../db/coverage.ts';
 import { countHoles } from '../db/holes.ts';
-import { readVerified } from '../db/verifications.ts';
+import { readVerified, takeGuard } from '../db/verifications.ts';
 import { EtlError, EXIT } from '../errors.ts';
 import { formatRange, lengthOf, type Range } from '../range.ts';
 import { common, union, without } from '../ranges.ts';
@@ -22,6 +20,8 @@ import { verifyRange, type Verified } from '../verify/verify.ts';
 const REQUESTS_OF_A_ROUND = 4;
 const SHARE = 0.01;
 const SHORTEST_PERIOD_MS = 60_000;
+/** A daemon that has not come back for so many periods is dead, or repairs much: another one verifies. */
+const PERIODS = 10;
 /** Seconds of chain time that one round verifies at most: a few seconds of work for Postgres. */
 const CHUNK = 3 * 3600;
 /** The newest covered seconds wait: with blocks stored behind it a range is closed with a single request. */
@@ -31,6 +31,8 @@ const FIRST_PAUSE_MS = 10 * 60_000;
 const LONGEST_PAUSE_MS = 24 * 3_600_000;
 
 interface GuardOptions {
+  /** Name of this process. */
+  readonly owner: string;
   readonly context: CrawlContext;
   readonly planner: Planner;
   readonly chain: ChainInfo;
@@ -41,9 +43,9 @@ interface GuardOptions {
   readonly watermark: () => number;
 }
 
-/** Verifies what the daemon has covered, behind its back. */
+/** Verifies what the daemon has covered, behind its back; of several daemons one does. */
 export interface Guard {
-  /** Verifies the newest stretch that is not verified yet and repairs it; false where there is none now. */
+  /** Verifies the newest stretch that is not verified yet and repairs it; false where there is none, or another daemon sees to it. */
   round(): Promise<boolean>;
   /** Milliseconds between two rounds, so that they cost a hundredth of the budget. */
   readonly periodMs: number;
@@ -56,13 +58,14 @@ interface Doubt {
 }
 
 export async function createGuard(options: GuardOptions): Promise<Guard> {
-  const { context, chain, planner, stop, config } = options;
+  const { context, chain, planner, stop, config, owner } = options;
   const jobs = await loadJobs();
-  const owner = `${hostname()}/${process.pid}/${randomBytes(3).toString('hex')}`;
+  const periodMs = Math.max(SHORTEST_PERIOD_MS, (1000 * REQUESTS_OF_A_ROUND) / SHARE / config.rps);
   let doubts: readonly Doubt[] = [];
   return {
-    periodMs: Math.max(SHORTEST_PERIOD_MS, (1000 * REQUESTS_OF_A_ROUND) / SHARE / config.rps),
+    periodMs,
     async round() {
+      if (!(await takeGuard(context.database, owner, (PERIODS * periodMs) / 1000))) return false;
       const now = context.clock.monotonic();
       const waiting = doubts.filter(({ until }) => until > now).map(({ span }) => span);
       const range = await nextRange(options, waiting);

@@ -65,3 +65,16 @@ export async function saveGrade(
       updated_at = default
     where (g.grade, g.proves, g.blind_to) is distinct from (excluded.grade, excluded.proves, excluded.blind_to)`);
 }
+
+/**
+ * Makes a process the one that verifies, for so many seconds from now; true where it is. Of several daemons that share a
+ * database one does, as long as it comes back in time.
+ */
+export async function takeGuard(session: Session, owner: string, seconds: number): Promise<boolean> {
+  const taken = await session.run(sql`
+    insert into etl.settings as s (name, value)
+    values ('guard', jsonb_build_object('owner', ${owner}::text, 'until', clock_timestamp() + make_interval(secs => ${seconds})))
+    on conflict (name) do update set value = excluded.value, updated_at = default
+    where s.value->>'owner' = ${owner} or (s.value->>'until')::timestamptz < clock_timestamp()`);
+  return taken > 0;
+}

@@ -59,6 +59,14 @@ test('the daemon verifies what it has covered, but for its newest end, with one 
   expect(await guard.round()).toBe(false);
 });
 
+test('of two daemons one verifies', async () => {
+  const options = { ...crawl, datasets, config: testConfig(), stop: never, watermark: () => range.to };
+  const other = await createGuard({ ...options, owner: 'another' });
+  await store.database.run(sql`update etl.coverage set verified = '{}'`);
+  expect(await other.round()).toBe(false);
+  expect(await guard.round()).toBe(true);
+});
+
 test('a hole that a re-read does not fill is a gap of the source: refused for a growing while, never verified', async () => {
   const gone = [...simulator.truth.transactions({ from: START + 300, to: START + 500 })][0]!;
   hidden = gone.hash;
