@@ -11,8 +11,11 @@ import type { verify } from './commands/verify.ts';
 import type { watchAdd, watchList } from './commands/watch.ts';
 import type { why } from './commands/why.ts';
 import { EXIT } from './errors.ts';
+import { collectSooner } from './heap.ts';
 import { version } from './package.ts';
 import { FAULT_NAMES } from './simulator/read-fault.ts';
+
+collectSooner();
 
 // A command is loaded when it is asked for: each brings packages that the others do without.
 const program = new Command('toncenter-etl')

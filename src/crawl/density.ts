@@ -2,8 +2,8 @@ import type { Range } from '../range.ts';
 
 /** A lease should be about so many pages long: few short pages at its end, and enough leases to share. */
 const PAGES_PER_LEASE = 48;
-/** Weight of a new page in the running mean. */
-const WEIGHT = 0.2;
+/** How much of what was learned before a page still counts after it. */
+const MEMORY = 0.8;
 /** Longer than any range: until a page has come, nobody knows how much time one holds. */
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
 
@@ -15,16 +15,17 @@ export interface Density {
   learn(rows: number, span: Range): void;
 }
 
+/** Sums, not a mean of ratios: one empty page would outweigh fifty full ones, and one worker would do all the work. */
 export function createDensity(pageSize: number): Density {
-  let secondsPerRow: number | undefined;
+  const seen = { rows: 0, seconds: 0 };
   return {
     leaseSeconds: () =>
-      secondsPerRow === undefined
+      seen.seconds === 0
         ? UNKNOWN
-        : Math.max(1, Math.ceil(secondsPerRow * pageSize * PAGES_PER_LEASE)),
+        : Math.max(1, Math.ceil((seen.seconds / Math.max(1, seen.rows)) * pageSize * PAGES_PER_LEASE)),
     learn(rows, { from, to }) {
-      const seen = (to - from) / Math.max(1, rows);
-      secondsPerRow = secondsPerRow === undefined ? seen : secondsPerRow * (1 - WEIGHT) + seen * WEIGHT;
+      seen.rows = seen.rows * MEMORY + rows;
+      seen.seconds = seen.seconds * MEMORY + (to - from);
     },
   };
 }

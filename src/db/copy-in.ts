@@ -4,29 +4,34 @@ import pg from 'pg';
 interface CopyTarget {
   sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;
+  sendCopyFail(reason: string): void;
 }
 
 /** A query of the driver that answers the server's readiness for a COPY with its data. */
 class CopyIn extends pg.Query {
-  private readonly data: Buffer;
+  private readonly pieces: Iterable<string>;
 
-  constructor(text: string, data: Buffer, done: (error: Error | null | undefined) => void) {
+  constructor(text: string, pieces: Iterable<string>, done: (error: Error | null | undefined) => void) {
     super(text, undefined, done);
-    this.data = data;
+    this.pieces = pieces;
   }
 
   /** Called by the driver; its own queries refuse. */
   handleCopyInResponse(connection: CopyTarget): void {
-    connection.sendCopyFromChunk(this.data);
-    connection.endCopyFrom();
+    try {
+      for (const piece of this.pieces) connection.sendCopyFromChunk(Buffer.from(piece));
+      connection.endCopyFrom();
+    } catch (error) {
+      connection.sendCopyFail(String(error));
+    }
   }
 }
 
-/** Runs statements without parameters, of which one is a `copy … from stdin` that takes the data. */
-export function copyIn(client: pg.ClientBase, statements: string, data: Buffer): Promise<void> {
+/** Runs statements without parameters, of which one is a `copy … from stdin` that takes the pieces, one after another. */
+export function copyIn(client: pg.ClientBase, statements: string, pieces: Iterable<string>): Promise<void> {
   return new Promise((resolve, reject) => {
     client.query(
-      new CopyIn(statements, data, (error) => {
+      new CopyIn(statements, pieces, (error) => {
         if (error == null) resolve();
         else reject(error);
       }),

@@ -11,21 +11,36 @@ const SPECIAL = /[\\\t\n\r]/;
 const EACH_SPECIAL = /[\\\t\n\r]/g;
 const ESCAPES: Readonly<Record<string, string>> = { '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
+/** Characters of a piece: large enough to be sent at once, small enough that no page ever stands in memory as text. */
+const PIECE = 65_536;
+
 /**
- * Rows in the text format of Postgres' COPY: a line for each, its values between tabs. A value that is absent or null
- * is null, also in a column of JSON. Numbers that a double cannot hold (BigInt, LosslessNumber) keep all their digits.
+ * Rows in the text format of Postgres' COPY, in pieces of whole lines: a line for each, its values between tabs. A value
+ * that is absent or null is null, also in a column of JSON. Numbers that a double cannot hold (BigInt, LosslessNumber)
+ * keep all their digits.
  */
-export function toCopyText(
+export function* toCopyText(
   columns: readonly CopyColumn[],
   rows: readonly Readonly<Record<string, unknown>>[],
-): string {
-  const line = (row: Readonly<Record<string, unknown>>) =>
-    columns.map(({ name, kind }) => field(kind, row[name])).join('\t');
-  return rows.map((row) => `${line(row)}\n`).join('');
+): Generator<string, void> {
+  let piece = '';
+  for (const row of rows) {
+    let separator = '';
+    for (const { name, kind } of columns) {
+      piece += separator + field(kind, row[name]);
+      separator = '\t';
+    }
+    piece += '\n';
+    if (piece.length < PIECE) continue;
+    yield piece;
+    piece = '';
+  }
+  if (piece !== '') yield piece;
 }
 
 function field(kind: CopyColumn['kind'], value: unknown): string {
   if (value === null || value === undefined) return NULL;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   const text = kind === 'text' && typeof value === 'string' ? value : toJson(value);
   return SPECIAL.test(text) ? text.replace(EACH_SPECIAL, (found) => ESCAPES[found] ?? `\\${found}`) : text;
 }

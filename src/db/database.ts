@@ -26,7 +26,7 @@ export interface Session {
   /** Runs a statement; the number of rows that it touched. */
   run(query: SQL): Promise<number>;
   /** Runs statements without parameters, of which one is a `copy … from stdin` that takes the data. */
-  copyIn(statements: SQL, data: string): Promise<void>;
+  copyIn(statements: SQL, pieces: Iterable<string>): Promise<void>;
 }
 
 export interface Database extends Session {
@@ -139,9 +139,9 @@ function sessionOn(
   return {
     rows: async (query, row) => (await execute(query)).rows.map((raw) => row.parse(raw)),
     run: async (query) => (await execute(query)).rowCount ?? 0,
-    copyIn: (statements, data) =>
+    copyIn: (statements, pieces) =>
       withOne((client) =>
-        copyIn(client, dialect.sqlToQuery(statements).sql, Buffer.from(data)).catch((error: unknown) => {
+        copyIn(client, dialect.sqlToQuery(statements).sql, pieces).catch((error: unknown) => {
           throw translate(error);
         }),
       ),

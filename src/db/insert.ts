@@ -73,7 +73,7 @@ export async function insertRows(
 /** Rows by the text of their key; of equal keys the first, with its `fill` columns filled from later ones. */
 function distinct(facts: TableFacts, rows: readonly object[]): Map<string, Row> {
   const byKey = new Map<string, Row>();
-  for (const row of rows.map(toRow)) {
+  for (const row of rows.filter(isRow)) {
     const key = facts.key.map((column) => String(row[column])).join('|');
     const first = byKey.get(key);
     byKey.set(key, first === undefined ? row : merge(facts, first, row));
@@ -81,8 +81,8 @@ function distinct(facts: TableFacts, rows: readonly object[]): Map<string, Row> 
   return byKey;
 }
 
-function toRow(row: object): Row {
-  return { ...row };
+function isRow(row: object): row is Row {
+  return !Array.isArray(row);
 }
 
 function merge({ conflict }: TableFacts, first: Row, later: Row): Row {

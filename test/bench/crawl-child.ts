@@ -4,6 +4,7 @@ import { readConfig } from '../../src/config.ts';
 import { backfill } from '../../src/crawl/backfill.ts';
 import { loadJobs } from '../../src/crawl/load-jobs.ts';
 import { chooseDatasets } from '../../src/dataset.ts';
+import { collectSooner } from '../../src/heap.ts';
 import { createLogger } from '../../src/logger.ts';
 import { SPAN } from './network.ts';
 
@@ -29,6 +30,8 @@ const unlimited: Budget = {
   refused: () => undefined,
   succeeded: () => undefined,
 };
+
+collectSooner();
 
 /** Crawls all transactions of a served network with the program's own crawler, and tells the parent what it took. */
 const order = JSON.parse(process.argv[2] ?? '') as CrawlOrder;

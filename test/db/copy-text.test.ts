@@ -1,6 +1,8 @@
 import { LosslessNumber } from 'lossless-json';
 import { expect, test } from 'vitest';
-import { toCopyText } from '../../src/db/copy-text.ts';
+import { toCopyText as toPieces } from '../../src/db/copy-text.ts';
+
+const toCopyText = (...args: Parameters<typeof toPieces>) => [...toPieces(...args)].join('');
 
 const columns = [
   { name: 'a', kind: 'text' },
@@ -40,4 +42,12 @@ test('numbers that a double cannot hold keep all their digits, also inside JSON'
   expect(toCopyText(columns, [{ a: exact, b: { n: exact, u: undefined } }])).toBe(
     '0.12345678901234567890123\t{"n":0.12345678901234567890123}\n',
   );
+});
+
+test('many rows come in pieces of whole lines', () => {
+  const rows = Array.from({ length: 10_000 }, (_, index) => ({ a: 'x'.repeat(50), b: index }));
+  const pieces = [...toPieces(columns, rows)];
+  expect(pieces.length).toBeGreaterThan(5);
+  expect(pieces.every((piece) => piece.endsWith('\n') && piece.length < 70_000)).toBe(true);
+  expect(pieces.join('').split('\n')).toHaveLength(10_001);
 });
