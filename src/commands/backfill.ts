@@ -1,7 +1,13 @@
 import { createCappedBudget } from '../api/capped-budget.ts';
 import { openCrawl, openStore, type Crawl, type Store } from '../app.ts';
 import { systemClock } from '../clock.ts';
-import { backfill as crawlRange, missingOf, reachOf, type Reach } from '../crawl/backfill.ts';
+import {
+  backfill as crawlRange,
+  missingOf,
+  reachOf,
+  type BackfillOptions,
+  type Reach,
+} from '../crawl/backfill.ts';
 import { loadJobs } from '../crawl/load-jobs.ts';
 import { chooseDatasets, type Dataset } from '../dataset.ts';
 import { PATIENCE_MS, stopOnSignals } from '../daemon/shutdown.ts';
@@ -9,6 +15,8 @@ import { EXIT, IncompleteError, isAbort, type ExitCode } from '../errors.ts';
 import { formatRange, formatTime, lengthOf, parseDuration, parseRange, type Range } from '../range.ts';
 import { openSource } from '../source.ts';
 import type { Stop } from '../stop.ts';
+import { createBlockSource } from '../verify/block-source.ts';
+import { deriveTransactions } from '../verify/derive.ts';
 import { tell, type Invocation } from './command.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { missingLine, printSummary } from './summary.ts';
@@ -161,6 +169,7 @@ async function carryOut(run: Run, range: Range, progress: Progress): Promise<Exi
       stop,
       again,
       attempts: run.invocation.config.attempts,
+      derived: await derivationOf(run),
     });
   } catch (error) {
     if (!(error instanceof IncompleteError)) throw error;
@@ -175,4 +184,13 @@ async function carryOut(run: Run, range: Range, progress: Progress): Promise<Exi
     `${missing.size === 0 ? 'complete' : 'incomplete'}: ${formatRange(range)}, ${requests} requests`,
   );
   return missing.size === 0 ? EXIT.done : EXIT.incomplete;
+}
+
+/** What trace pages have brought of transactions is not asked for again. */
+async function derivationOf({ store, crawl, stop }: Run): Promise<NonNullable<BackfillOptions['derived']>> {
+  const context = {
+    ...{ database: store.database, jobs: await loadJobs(), clock: systemClock, owner: crawl.owner, stop },
+    source: createBlockSource(crawl.context.api, crawl.chain, stop.leaving),
+  };
+  return { dataset: 'transactions', derive: (range) => deriveTransactions(context, range) };
 }

@@ -63,21 +63,36 @@ export interface BackfillOptions {
   readonly attempts?: number;
   /** True: what has matured since its first reading is read a second time. */
   readonly again?: boolean;
+  /** Covers what other datasets have brought of this one; so it is read last, and only what is left of it. */
+  readonly derived?: { readonly dataset: string; readonly derive: (range: Range) => Promise<unknown> };
 }
 
 /** Covers a range once; the ranges that are still missing afterwards, by dataset. */
 export async function backfill(options: BackfillOptions): Promise<ReadonlyMap<string, readonly Range[]>> {
-  const { range, watermark } = options.reach;
+  const { context, datasets, derived, reach, stop } = options;
+  const { range, watermark } = reach;
   if (range === undefined) return new Map();
+  const { clock, logger } = context;
+  const patience = { clock, logger, signal: stop.finishing, attempts: options.attempts ?? 1 };
+  await patiently(patience, 'the backfill', async () => {
+    const others = datasets.filter(({ name }) => name !== derived?.dataset);
+    if (others.length < datasets.length) {
+      await coverOnce({ ...options, datasets: others }, range);
+      if (!stop.finishing.aborted) await derived?.derive(range);
+    }
+    await coverOnce(options, range);
+  });
+  return missingOf(context, datasets, range, watermark);
+}
+
+async function coverOnce(options: BackfillOptions, range: Range): Promise<void> {
+  if (options.datasets.length === 0) return;
   // Looked up for each lease, because the pools of one dataset are found in what another has brought.
   const take = async () => options.planner.take(await wantsOf(options, range));
   const names = options.datasets.map(({ name }) => name);
   // Another worker's lease may end with its range unread: somebody has to be there then.
   const isOver = async () => !(await isLeased(options.context.database, names, range));
-  const { clock, logger } = options.context;
-  const patience = { clock, logger, signal: options.stop.finishing, attempts: options.attempts ?? 1 };
-  await patiently(patience, 'the backfill', () => runCrew({ ...options, isOver, take }));
-  return missingOf(options.context, options.datasets, range, watermark);
+  await runCrew({ ...options, isOver, take });
 }
 
 async function wantsOf({ context, datasets, reach, again }: BackfillOptions, range: Range): Promise<Want[]> {

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { copyLimit } from './copy-limit.ts';
 import type { CrawlOrder, CrawlReport } from './crawl-child.ts';
+import { crawlCore } from './derived.ts';
 import { lookUp } from './look-up.ts';
 import { messageOf, serveNetwork, SPAN } from './network.ts';
 import { sizeOf } from './size.ts';
@@ -63,12 +64,24 @@ async function measureCrawl(api: string, server: BenchServer, workers: number, l
   await store.close();
 }
 
+/** Requests that need not be made because trace pages carry whole transactions. */
+async function measureDerived(server: BenchServer): Promise<void> {
+  const before = await crawlCore(server, false);
+  const after = await crawlCore(server, true);
+  const perThousand = ({ requests, transactions }: typeof before) => (requests / transactions) * 1000;
+  tell('requests a thousand transactions, core datasets', {
+    ...{ transactions: after.transactions, before: perThousand(before), after: perThousand(after) },
+    ...{ toTransactionsBefore: before.toTransactions, toTransactionsAfter: after.toTransactions },
+  });
+}
+
 const api = await serveNetwork(network);
 const server = await startServer();
 try {
   const limit = await measureWriting(api.url, server);
   for (const workers of million ? WORKERS.slice(1) : WORKERS)
     await measureCrawl(api.url, server, workers, limit);
+  await measureDerived(server);
 } finally {
   await server.stop();
   await api.stop();

@@ -1,0 +1,110 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import { streamOf } from '../crawl/streams.ts';
+import type { Dataset } from '../dataset.ts';
+import { addCoverage, readCoverage, readMissing } from '../db/coverage.ts';
+import type { Session } from '../db/database.ts';
+import { claimLease, holdLease, releaseLease, type Lease } from '../db/leases.ts';
+import { LeaseLostError } from '../errors.ts';
+import { lengthOf, type Range } from '../range.ts';
+import { common, union, without } from '../ranges.ts';
+import type { Stop } from '../stop.ts';
+import { worthKeeping } from './derivable.ts';
+import { countOf, during } from './finding.ts';
+import { checkTransactions } from './transactions.ts';
+import { verifyRange, type VerifyContext } from './verify.ts';
+
+/** Seconds are looked at together by about so many pages, as one lease holds them. */
+const PAGES = 48;
+const LONGEST = 86_400;
+
+export interface DeriveContext extends VerifyContext {
+  /** Name of this process in leases. */
+  readonly owner: string;
+  readonly stop: Stop;
+}
+
+/**
+ * Counts as covered what trace pages have brought of `transactions`, without asking for it: seconds of which every
+ * block is proved to be stored, each with as many transactions as it says. It rests on the blocks alone; what the
+ * coverage of traces says only tells whether looking is worth it. What is left is read as ever.
+ * @returns the seconds that are covered now without a request
+ */
+export async function deriveTransactions(context: DeriveContext, range: Range): Promise<number> {
+  const { database, jobs } = context;
+  const [blocks, traces, transactions] = ['blocks', 'traces', 'transactions'].map((name) =>
+    jobs.find((job) => job.name === name),
+  );
+  if (blocks === undefined || traces === undefined || transactions === undefined) return 0;
+  const missing = await readMissing(database, streamOf(transactions), [range]);
+  const brought = common(missing, await readCoverage(database, streamOf(traces)));
+  if (common(brought, await readCoverage(database, streamOf(blocks))).length === 0) return 0;
+  let wanted = common(missing, await provedBlocks(context, blocks, range));
+  const size = transactions.job.paginator.maxSize;
+  let derived = 0;
+  while (wanted.length > 0 && !context.stop.finishing.aborted) {
+    const length = await lengthOfPages(database, wanted, size);
+    const claim = { stream: streamOf(transactions), wanted, length, owner: context.owner };
+    const lease = await claimLease(database, { ...claim, priority: 'backfill' });
+    if (lease === undefined) break;
+    derived += await settle(context, lease, size);
+    wanted = without(wanted, [lease.span]);
+  }
+  return derived;
+}
+
+async function provedBlocks(
+  context: DeriveContext,
+  blocks: Dataset,
+  range: Range,
+): Promise<readonly Range[]> {
+  const reports = await verifyRange(context, [blocks], range);
+  return reports.find(({ dataset }) => dataset === blocks)?.verified ?? [];
+}
+
+/** Seconds that about a lease's pages of stored transactions take. */
+async function lengthOfPages(session: Session, wanted: readonly Range[], size: number): Promise<number> {
+  const [from, to] = [wanted[0]?.from ?? 0, wanted.at(-1)?.to ?? 0];
+  const count = await countOf(
+    session,
+    sql`select count(*) as count from ton.transactions t where ${during('t', { from, to })}`,
+  );
+  return Math.min(LONGEST, Math.ceil(((to - from) * PAGES * size) / Math.max(1, count)));
+}
+
+/** A lease whose rows are there already: covers what can be, under the same lock and check as a page's commit. */
+async function settle({ database }: DeriveContext, lease: Lease, size: number): Promise<number> {
+  try {
+    return await database.transaction(async (session) => {
+      await holdLease(session, lease, lease.span);
+      const { findings } = await checkTransactions(session, lease.span);
+      const holes = common(union(...findings.map(({ spans }) => spans)), [lease.span]);
+      const met = without([lease.span], holes);
+      const rows = await countsOf(session, met);
+      const kept = worthKeeping(
+        lease.span,
+        met.map((span, index) => ({ span, rows: rows[index] ?? 0 })),
+        size,
+      );
+      for (const span of kept) await addCoverage(session, lease.stream, span);
+      return lengthOf(kept);
+    });
+  } catch (error) {
+    if (!(error instanceof LeaseLostError)) throw error;
+    return 0;
+  } finally {
+    await releaseLease(database, lease).catch(() => undefined);
+  }
+}
+
+/** Stored transactions of each range, in its order. */
+async function countsOf(session: Session, spans: readonly Range[]): Promise<number[]> {
+  const rows = await session.rows(
+    sql`
+      select (select count(*) from ton.transactions t
+        where t.utime >= to_timestamp((s->>'from')::float8) and t.utime < to_timestamp((s->>'to')::float8)) as count
+      from json_array_elements(${JSON.stringify(spans)}::json) with ordinality as e (s, place) order by place`,
+    z.object({ count: z.coerce.number() }),
+  );
+  return rows.map(({ count }) => count);
+}

@@ -1,0 +1,96 @@
+import { sql } from 'drizzle-orm';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Crawl } from '../../src/app.ts';
+import { backfill } from '../../src/crawl/backfill.ts';
+import type { Dataset } from '../../src/dataset.ts';
+import { readCoverage } from '../../src/db/coverage.ts';
+import type { Range } from '../../src/range.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { deriveTransactions } from '../../src/verify/derive.ts';
+import { differences } from '../proof/differences.ts';
+import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+import { openProof, type Proof } from '../support/verify.ts';
+
+const START = Date.UTC(2026, 2, 1) / 1000;
+const NAMES = ['blocks', 'transactions', 'traces'];
+const TRANSACTIONS = { dataset: 'transactions', scope: '', pass: 0 };
+
+let store: TestStore;
+let simulator: Simulator;
+let crawl: Crawl;
+let proof: Proof;
+let range: Range;
+
+beforeEach(async () => {
+  store = await openTestStore();
+  simulator = await startSimulator({ start: START, duration: 900, seed: 5, load: 4, reshardEvery: 60 });
+  crawl = await openTestCrawl(store, simulator.url);
+  proof = await openProof(store, crawl);
+  range = await proof.cover(await datasetsNamed('blocks', 'traces'), await proof.reach());
+});
+afterEach(async () => {
+  await crawl.close();
+  await simulator.close();
+  await store.close();
+});
+
+const derive = (wanted: Range) => deriveTransactions({ ...proof.context, stop: never }, wanted);
+const asked = () => simulator.stats.requests.filter(({ path }) => path === '/api/v3/transactions').length;
+
+async function cover(datasets: readonly Dataset[]): Promise<void> {
+  const reach = { range, watermark: range.to };
+  const derived = { dataset: 'transactions', derive };
+  const missing = await backfill({ ...crawl, datasets, reach, derived, workers: 2, stop: never });
+  expect(missing).toEqual(new Map());
+}
+
+test('what traces have brought is not asked for again, and all of it is there', async () => {
+  const rows = [...simulator.truth.transactions(range)].length;
+  await cover(await datasetsNamed(...NAMES));
+  expect(rows).toBeGreaterThan(3000);
+  // The last traces of the range have not ended in it: their transactions are asked for.
+  expect(asked()).toBeLessThanOrEqual(2);
+  const found = await differences(store.url, simulator, range, NAMES);
+  expect([...found].map(([name, seconds]) => [name, [...seconds]])).toEqual([
+    ['blocks', []],
+    ['transactions', []],
+    ['traces', []],
+  ]);
+});
+
+test('a second that lacks a transaction is left to be read', async () => {
+  const lacking = START + 400;
+  const taken = await store.database.run(
+    sql`delete from ton.transactions where utime = to_timestamp(${lacking})`,
+  );
+  expect(taken).toBeGreaterThan(0);
+  expect(await derive(range)).toBeGreaterThan(500);
+  const covered = await readCoverage(store.database, TRANSACTIONS);
+  expect(covered.some(({ from, to }) => from <= lacking && lacking < to)).toBe(false);
+  expect(covered.some(({ from, to }) => from <= START + 100 && START + 100 < to)).toBe(true);
+});
+
+test('a second that lacks a block is left to be read, whatever traces brought', async () => {
+  const lacking = START + 400;
+  await store.database.run(sql`
+    delete from ton.blocks where utime = to_timestamp(${lacking}) and workchain = 0`);
+  await derive(range);
+  const covered = await readCoverage(store.database, TRANSACTIONS);
+  expect(covered.some(({ from, to }) => from <= lacking && lacking < to)).toBe(false);
+});
+
+test('nothing is derived where blocks are not covered, and nothing is asked', async () => {
+  await store.database.run(sql`update etl.coverage set covered = '{}' where dataset = 'blocks'`);
+  const before = simulator.stats.total;
+  expect(await derive(range)).toBe(0);
+  expect(simulator.stats.total).toBe(before);
+});
+
+test('a range that somebody else reads is left to them', async () => {
+  await store.database.run(sql`
+    insert into etl.leases (dataset, scope, pass, span, owner, priority, expires_at)
+    values ('transactions', '', 0, int8range(${range.from}::int8, ${range.to}::int8), 'other', 'backfill',
+      clock_timestamp() + interval '1 min')`);
+  expect(await derive(range)).toBe(0);
+});
