@@ -6,6 +6,7 @@ import type { Session } from './database.ts';
 const NAMES: ReadonlyMap<number, string> = new Map([
   [-239, 'mainnet'],
   [-3, 'testnet'],
+  [-777, 'the simulated network'],
 ]);
 
 const Row = z.object({ id: z.coerce.number() });

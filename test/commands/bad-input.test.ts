@@ -209,7 +209,7 @@ describe('a crawl refuses', () => {
   test('a database that holds another network: exit 2', async () => {
     const { code, stderr } = await backfill({ globalId: -239 });
     expect(stderr).toContain(
-      'the database holds network -777, the API serves mainnet: one database holds one network',
+      'the database holds the simulated network, the API serves mainnet: one database holds one network',
     );
     expect(stderr).toMatch(/hint: Set DATABASE_URL .*TONCENTER_NETWORK/);
     expect(code).toBe(2);

@@ -91,7 +91,7 @@ describe('backfill', () => {
     await serve();
     const { code, stdout } = await backfill('--dry-run');
     expect(stdout).toMatch(/^database {2}127\.0\.0\.1/);
-    expect(stdout).toContain(`network   network -777 at ${simulator.url}`);
+    expect(stdout).toContain(`network   the simulated network at ${simulator.url}`);
     expect(stdout).toContain(
       'range     2026-05-01T00:00:00Z .. 2026-05-01T00:15:00Z (15m, UTC, end exclusive)',
     );
@@ -218,7 +218,7 @@ describe('the demo network', () => {
   test('backfill reads the fixed one', async () => {
     const range = ['--from', '2026-01-01', '--to', '2026-01-01T00:03Z'];
     const { code, stdout } = await cli.run(['backfill', ...range], demo());
-    expect(stdout).toContain('network -777');
+    expect(stdout).toContain('the simulated network');
     expect(code).toBe(0);
     expect(await count('transactions')).toBeGreaterThan(300);
     const followed = await cli.run(['sync'], demo());
