@@ -1,5 +1,4 @@
 import { openCrawl, openStore } from '../../src/app.ts';
-import type { Budget } from '../../src/budget.ts';
 import { readConfig } from '../../src/config.ts';
 import { backfill } from '../../src/crawl/backfill.ts';
 import { loadJobs } from '../../src/crawl/load-jobs.ts';
@@ -7,6 +6,7 @@ import { chooseDatasets } from '../../src/dataset.ts';
 import { collectSooner } from '../../src/heap.ts';
 import { createLogger } from '../../src/logger.ts';
 import { SPAN } from './network.ts';
+import { unlimited } from './unlimited.ts';
 
 export interface CrawlOrder {
   readonly database: string;
@@ -23,13 +23,6 @@ export interface CrawlReport {
   readonly cpuSeconds: number;
   readonly peakRss: number;
 }
-
-/** Neither the plan's rate nor anybody else's is measured here. */
-const unlimited: Budget = {
-  take: () => Promise.resolve(),
-  refused: () => undefined,
-  succeeded: () => undefined,
-};
 
 collectSooner();
 

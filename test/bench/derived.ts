@@ -1,5 +1,4 @@
 import { openCrawl, openStore } from '../../src/app.ts';
-import type { Budget } from '../../src/budget.ts';
 import { systemClock } from '../../src/clock.ts';
 import { readConfig } from '../../src/config.ts';
 import { backfill, reachOf } from '../../src/crawl/backfill.ts';
@@ -10,16 +9,11 @@ import { startSimulator } from '../../src/simulator/server.ts';
 import { createBlockSource } from '../../src/verify/block-source.ts';
 import { deriveTransactions } from '../../src/verify/derive.ts';
 import type { BenchServer } from './store.ts';
+import { unlimited } from './unlimited.ts';
 
 const START = Date.UTC(2026, 0, 1) / 1000;
 /** An hour of a chain as busy as mainnet is. */
 const NETWORK = { start: START, duration: 3600, load: 20, accounts: 2000, seed: 9 };
-
-const unlimited: Budget = {
-  take: () => Promise.resolve(),
-  refused: () => undefined,
-  succeeded: () => undefined,
-};
 
 export interface Spent {
   readonly transactions: number;

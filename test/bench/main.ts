@@ -6,6 +6,7 @@ import { lookUp } from './look-up.ts';
 import { messageOf, serveNetwork, SPAN } from './network.ts';
 import { sizeOf } from './size.ts';
 import { countRows, startServer, type BenchServer } from './store.ts';
+import { verifyAll } from './verification.ts';
 import { writePath, type Written } from './write-path.ts';
 
 /*
@@ -61,6 +62,14 @@ async function measureCrawl(api: string, server: BenchServer, workers: number, l
   tell(`peak memory, ${workers} workers`, {
     ...{ megabytes: report.peakRss / 1e6, ratio: report.peakRss / 3e8, aim: 300 },
   });
+  if (workers === WORKERS.at(-1)) {
+    const verified = await verifyAll(api, store);
+    tell('verify', {
+      transactions: report.records,
+      ...verified,
+      moreRequests: verified.requests / report.requests,
+    });
+  }
   await store.close();
 }
 
