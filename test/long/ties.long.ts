@@ -14,6 +14,8 @@ import { openTestStore } from '../support/database.ts';
  */
 
 const START = Date.UTC(2026, 2, 1) / 1000;
+/** Late enough that 5000 items have owners. */
+const SECOND = START + 1200;
 const COUNTS = [2, 999, 1000, 1001, 5000];
 
 interface Family {
@@ -76,15 +78,16 @@ test.each(CASES)(
   'build $build, $family.name: $count rows in a second, one lt: $sameLt',
   async ({ build, family, count, sameLt }) => {
     const tie = {
-      second: START + 600,
+      second: SECOND,
       count,
       ...(sameLt && { sameLt }),
-      ...(family.of !== undefined && { of: family.of }),
+      // Traces that share a logical time are not to be had: what ends them are transactions of one account.
+      ...(family.of !== undefined && !(sameLt && family.of === 'traces') && { of: family.of }),
     };
     const simulator = await startSimulator({
       build,
       start: START,
-      duration: 720,
+      duration: 1320,
       load: 3,
       accounts: 2600,
       ties: [tie],
