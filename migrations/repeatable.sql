@@ -161,7 +161,8 @@ comment on function etl.grade_rank(text) is
   'Order of the grades of completeness: covered (1), cross-checked (2), proved (3); null for any other word.';
 
 create or replace function etl.assert_complete(dataset text, "from" timestamptz, "to" timestamptz, grade text default 'covered')
-returns boolean language plpgsql stable as $$
+-- Whoever may read the data may ask, though not read the quarantine.
+returns boolean language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   wanted int8multirange;

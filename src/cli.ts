@@ -3,6 +3,8 @@ import { Command, InvalidArgumentError } from 'commander';
 import type { backfill } from './commands/backfill.ts';
 import { runCommand } from './commands/command.ts';
 import type { datasets } from './commands/datasets.ts';
+import type { exportRows } from './commands/export.ts';
+import type { reader } from './commands/reader.ts';
 import type { simulate } from './commands/simulate.ts';
 import type { sql } from './commands/sql.ts';
 import type { status } from './commands/status.ts';
@@ -225,6 +227,43 @@ program
   )
   .action((statement: string | undefined, flags: Parameters<typeof sql>[2]) =>
     runCommand(async (invocation) => (await import('./commands/sql.ts')).sql(invocation, statement, flags)),
+  );
+
+program
+  .command('export')
+  .description(
+    'write tables to files, one a partition, with a manifest; a re-run writes only what has changed',
+  )
+  .requiredOption('--from <time>', 'first second of the range, UTC')
+  .requiredOption('--to <time>', 'end of the range, exclusive')
+  .requiredOption('--out <dir>', 'directory of the files; made where absent')
+  .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
+  .option('--format <parquet|csv>', 'default parquet', 'parquet')
+  .addHelpText(
+    'after',
+    examples(
+      'toncenter-etl export --from 2026-11 --to 2026-12 --out ./november',
+      'toncenter-etl export --only transactions --from -7d --to now --format csv --out ./week',
+    ),
+  )
+  .action((flags: Parameters<typeof exportRows>[1]) =>
+    runCommand(async (invocation) => (await import('./commands/export.ts')).exportRows(invocation, flags)),
+  );
+
+program
+  .command('reader')
+  .description('make a role that reads the data and does no more, and print its connection string')
+  .option('--name <role>', 'the role', 'toncenter_reader')
+  .option('--timeout <duration>', 'after which its statements are ended', '60s')
+  .addHelpText(
+    'after',
+    examples(
+      'psql "$(toncenter-etl reader)"',
+      'toncenter-etl reader --name metabase --timeout 5m    # run again: a new password',
+    ),
+  )
+  .action((flags: Parameters<typeof reader>[1]) =>
+    runCommand(async (invocation) => (await import('./commands/reader.ts')).reader(invocation, flags)),
   );
 
 program

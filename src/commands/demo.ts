@@ -41,7 +41,7 @@ export async function demo({ config: given, logger }: Invocation): Promise<ExitC
       rateLimit: { kind: 'sliding-window', rps: RPS },
     });
     try {
-      const datasets = chooseDatasets(['core'], await loadJobs());
+      const datasets = chooseDatasets(['all'], await loadJobs());
       const requests = await crawlAll(config, store, datasets, simulator.url, stop, logger);
       if (stop.finishing.aborted) return EXIT.incomplete;
       if (requests === 0) console.log('\nNothing was missing: no data was asked for.');
