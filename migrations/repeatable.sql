@@ -201,6 +201,9 @@ begin
       where proving and h.dataset = assert_complete.dataset and h.span && missing
       union select 'expired, or never wanted: kept from ' || to_timestamp(w.since) || ' on' from etl.wanted w
       where w.dataset = assert_complete.dataset and lower(missing) < w.since and not proving
+      union select 'expired: kept from ' || to_timestamp((s.value->'datasets'->>assert_complete.dataset)::float8) || ' on'
+      from etl.settings s where s.name = 'floors'
+        and lower(missing) < (s.value->'datasets'->>assert_complete.dataset)::float8
       limit 10) reasons;
     raise exception '% is not % in %', assert_complete.dataset, assert_complete.grade, etl.as_times(missing)
       using errcode = 'object_not_in_prerequisite_state',
