@@ -154,7 +154,8 @@ function bars({ tasks, allowed }: ProgressOptions, course: Course): Progress {
   // The library writes into the object that it is given: each bar has its own.
   const empty = { name: '', percent: '0.0', words: '' };
   const own = tasks.map(
-    ({ dataset }) => [dataset, display.create(Math.max(1, course.of(dataset).total), 0, { ...empty })] as const,
+    ({ dataset }) =>
+      [dataset, display.create(Math.max(1, course.of(dataset).total), 0, { ...empty })] as const,
   );
   const sum = display.create(100, 0, { ...empty });
   draw();
