@@ -248,9 +248,12 @@ lateral (
     count(*) as messages, avg(extract(epoch from r.utime - m.utime)) as mean_seconds,
     percentile_disc(0.5) within group (order by extract(epoch from r.utime - m.utime)) as median_seconds,
     max(extract(epoch from r.utime - m.utime)) as longest_seconds
-  from ton.transactions r
-  join ton.messages m on m.utime = r.in_msg_utime and m.hash = r.in_msg_hash
-  join ton.transactions s on s.utime = m.utime and s.hash = m.out_msg_tx_hash
+  from ton.transactions r,
+  -- Looked up one by one, each in its partition: `offset 0` keeps the planner from reading all messages ever sent instead.
+  lateral (
+    select x.utime, x.out_msg_tx_hash from ton.messages x where x.utime = r.in_msg_utime and x.hash = r.in_msg_hash offset 0) m,
+  lateral (
+    select x.block_workchain, x.block_shard from ton.transactions x where x.utime = m.utime and x.hash = m.out_msg_tx_hash offset 0) s
   where r.utime >= d.starts and r.utime < d.ends
   group by 1, 2, 3, 4) x;
 comment on view ton.message_delays is 'How long messages were under way from shard to shard, by the day, UTC, on which they arrived. Block times are whole seconds, so 0 means within one second; messages from outside the chain are left out.';

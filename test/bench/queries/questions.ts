@@ -92,8 +92,9 @@ export const QUESTIONS: readonly Question[] = [
   {
     name: 'actions of an account, a page',
     aim: POINT,
-    sql: `select a.utime, a.type, a.success from action_accounts p join actions a using (utime, trace_id, action_id)
-      where p.account = ton_address(:account) order by p.utime desc limit 50`,
+    sql: `select a.utime, a.type, a.success from (
+        select * from action_accounts where account = ton_address(:account) order by utime desc limit 50) p
+      join actions a using (utime, trace_id, action_id)`,
   },
   {
     name: "a day's message delays",
