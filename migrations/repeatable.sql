@@ -259,3 +259,102 @@ comment on column etl.coverage_report.holes is 'Times between the first and the 
 comment on column etl.coverage_report.read_twice is 'Times that were read a second time, for datasets whose rows mature or have no checksum.';
 comment on column etl.coverage_report.refused is 'Times that could not be had and are not asked for before a pause is over.';
 comment on column etl.coverage_report.why is 'Why times are refused or stay unverified, and how many records lie in quarantine; null where nothing is wrong.';
+
+create or replace view etl.seen_multisigs as
+select a.details->>'destination' as address, a.start_lt as lt, a.utime
+from ton.actions a where a.type in ('multisig_create_order', 'multisig_execute') and a.details->>'destination' is not null;
+comment on view etl.seen_multisigs is 'Multisig wallets that indexed actions name: whom multisig_wallets looks up.';
+comment on column etl.seen_multisigs.address is 'Account of the multisig wallet, raw form, out of an action''s details.';
+comment on column etl.seen_multisigs.lt is 'Logical time at which the action that names the wallet began.';
+comment on column etl.seen_multisigs.utime is 'block time, UTC, of the action that names the wallet.';
+
+create or replace view etl.seen_multisig_orders as
+select case a.type when 'multisig_create_order' then a.details->>'destination_order' else a.details->>'destination' end as address,
+  a.start_lt as lt, a.utime
+from ton.actions a where a.type in ('multisig_create_order', 'multisig_approve');
+comment on view etl.seen_multisig_orders is 'Orders of multisig wallets that indexed actions name: whom multisig_orders looks up.';
+comment on column etl.seen_multisig_orders.address is 'Account of the order, raw form, out of an action''s details; null where they lack it.';
+comment on column etl.seen_multisig_orders.lt is 'Logical time at which the action that names the order began.';
+comment on column etl.seen_multisig_orders.utime is 'block time, UTC, of the action that names the order.';
+
+create or replace view etl.seen_vestings as
+select a.details->>'vesting' as address, a.start_lt as lt, a.utime
+from ton.actions a where a.type in ('vesting_send_message', 'vesting_add_whitelist');
+comment on view etl.seen_vestings is 'Vesting contracts that indexed actions name: whom vesting_contracts looks up.';
+comment on column etl.seen_vestings.address is 'Account of the vesting contract, raw form, out of an action''s details; null where they lack it.';
+comment on column etl.seen_vestings.lt is 'Logical time at which the action that names the contract began.';
+comment on column etl.seen_vestings.utime is 'block time, UTC, of the action that names the contract.';
+
+create or replace view ton.accounts as
+select address, b.user_friendly, b.domain, coalesce(b.interfaces, s.interfaces) as interfaces,
+  t.type as token_type, t.name as token_name, t.symbol as token_symbol, t.decimals as token_decimals, t.is_scam,
+  s.status, s.balance, s.last_transaction_lt, w.note,
+  coalesce(nullif(w.note, ''), b.domain, t.name, b.user_friendly) as label
+from ton.address_book b
+full join ton.token_metadata t using (address)
+full join ton.account_states s using (address)
+full join etl.watch w using (address);
+comment on view ton.accounts is 'The one place to join labels: everything that is known of an account by name, from the address book, the metadata of tokens, the states that were looked up and the watch list.';
+comment on column ton.accounts.address is 'Account, raw form: join it to any address of another table.';
+comment on column ton.accounts.user_friendly is 'The form in which wallets show the account; null where nobody told it.';
+comment on column ton.accounts.domain is 'A domain that leads to the account; null where none is known.';
+comment on column ton.accounts.interfaces is 'What kinds of contract the indexer takes the account for; null where it is not known.';
+comment on column ton.accounts.token_type is 'What kind of token the account is: jetton_masters, nft_items, …; null where it is none or not known.';
+comment on column ton.accounts.token_name is 'Name of the token that the account is; null where it is none.';
+comment on column ton.accounts.token_symbol is 'Ticker of the jetton that the account is; null where it is none.';
+comment on column ton.accounts.token_decimals is 'Decimal places of amounts of the jetton that the account is; null where they are not known.';
+comment on column ton.accounts.is_scam is 'True where somebody holds the token for fraud; null where nobody says.';
+comment on column ton.accounts.status is 'active, uninit, frozen or nonexist when it was looked up last; null where it never was.';
+comment on column ton.accounts.balance is 'Nanotons when it was looked up last; null where it never was.';
+comment on column ton.accounts.last_transaction_lt is 'Logical time up to which the looked-up state goes; null where it never was looked up.';
+comment on column ton.accounts.note is 'Why the account is watched; null where it is not.';
+comment on column ton.accounts.label is 'What to call the account: the note of the watch list, else its domain, its token''s name, its friendly form.';
+
+create or replace view etl.watched_moves as
+select distinct t.account || '@' || t.mc_block_seqno as key, t.account as address, t.mc_block_seqno as seqno, t.utime
+from etl.watch w join ton.transactions t on t.account = w.address where t.mc_block_seqno is not null;
+comment on view etl.watched_moves is 'Masterchain blocks in which watched accounts moved, as far as their transactions are stored: which states extended_account_states asks for.';
+comment on column etl.watched_moves.key is 'Account and block as one text: what is asked for.';
+comment on column etl.watched_moves.address is 'Watched account that moved, raw form.';
+comment on column etl.watched_moves.seqno is 'Masterchain block that registered the move.';
+comment on column etl.watched_moves.utime is 'block time, UTC, of the transaction by which the account moved.';
+
+create or replace view etl.unlocated_messages as
+select m.hash, m.source, m.destination, m.created_lt, m.utime
+from ton.messages m
+where m.source is not null and m.destination is not null and m.created_lt is not null
+  and not exists (select from ton.transactions t where t.in_msg_hash = m.hash and t.in_msg_utime = m.utime);
+comment on view etl.unlocated_messages is 'Messages between accounts whose receiving transaction is not stored: what message_locations asks for.';
+comment on column etl.unlocated_messages.hash is 'Hash of the message that nobody is known to have received, base64.';
+comment on column etl.unlocated_messages.source is 'Account that sent the message, raw form.';
+comment on column etl.unlocated_messages.destination is 'Account that is to receive the message, raw form.';
+comment on column etl.unlocated_messages.created_lt is 'Logical time at which the message was sent.';
+comment on column etl.unlocated_messages.utime is 'block time, UTC, at which the message was sent.';
+
+create or replace view etl.stored_shard_blocks as
+select b.workchain || ':' || b.shard || ':' || b.seqno as key, b.workchain,
+  ('x' || lpad(b.shard, 16, '0'))::bit(64)::int8 as shard, b.seqno, b.utime
+from ton.blocks b where b.workchain >= 0;
+comment on view etl.stored_shard_blocks is 'Stored blocks of the shards, named as v2 wants it: what shard_block_proofs asks for.';
+comment on column etl.stored_shard_blocks.key is 'Workchain, shard in hex and seqno as one text: what is asked for.';
+comment on column etl.stored_shard_blocks.workchain is 'Workchain of the stored block.';
+comment on column etl.stored_shard_blocks.shard is 'Shard of the stored block as a signed number, as v2 takes it.';
+comment on column etl.stored_shard_blocks.seqno is 'Number of the stored block in its shard.';
+comment on column etl.stored_shard_blocks.utime is 'block time, UTC, of the stored block.';
+
+create or replace view ton.masterchain_lag as
+select n.taken_at, n.seqno as node_seqno, i.seqno as index_seqno, n.seqno - i.seqno as blocks_behind, i.head_utime,
+  i.taken_at - i.head_utime as index_age
+from ton.masterchain_heads n
+cross join lateral (
+  select * from ton.masterchain_heads i
+  where i.source = 'index' and i.taken_at >= n.taken_at and i.taken_at < n.taken_at + interval '30 seconds'
+  order by i.taken_at limit 1) i
+where n.source = 'node';
+comment on view ton.masterchain_lag is 'How far the index lags behind the nodes, sample by sample: each of the nodes with the one of the index that was taken next.';
+comment on column ton.masterchain_lag.taken_at is 'When the nodes were asked, wall time, UTC.';
+comment on column ton.masterchain_lag.node_seqno is 'Newest masterchain block of the nodes.';
+comment on column ton.masterchain_lag.index_seqno is 'Newest masterchain block of the index, asked right after.';
+comment on column ton.masterchain_lag.blocks_behind is 'Masterchain blocks by which the index lags; below zero where it was asked later than the nodes.';
+comment on column ton.masterchain_lag.head_utime is 'block time, UTC, of the newest block of the index.';
+comment on column ton.masterchain_lag.index_age is 'How old the newest block of the index was when it was asked.';

@@ -13,6 +13,7 @@ import { createSharedBudget } from './db/budget.ts';
 import { openDatabase, type Database } from './db/database.ts';
 import { openEmbedded } from './db/embedded.ts';
 import { startHeartbeat } from './db/heartbeat.ts';
+import { releaseClaimsOf } from './db/cursors.ts';
 import { releaseLeasesOf } from './db/leases.ts';
 import { migrate } from './db/migrate.ts';
 import { claimNetwork } from './db/network.ts';
@@ -117,6 +118,7 @@ export function openApi(options: ApiOptions): ApiClient {
     clock: systemClock,
     signal: stop.leaving,
     maxAttempts: config.attempts,
+    v2Transport: config.v2Transport,
   });
   const close = async () => {
     await client.close();
@@ -148,6 +150,7 @@ export async function openCrawl(options: CrawlOptions): Promise<Crawl> {
     const chain = await readChainInfo(api, stop.leaving);
     await claimNetwork(store.database, chain.globalId);
     await releaseLeasesOf(store.database, hasEnded);
+    await releaseClaimsOf(store.database, hasEnded);
     return { ...assemble(options, api, owner), owner, chain, close: () => api.close() };
   } catch (error) {
     await api.close();

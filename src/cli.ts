@@ -50,8 +50,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 program
   .command('backfill')
   .description('cover a range of time once: exact, resumable, no request where it is covered already')
-  .requiredOption('--from <time>', 'first second of the range, UTC')
-  .requiredOption('--to <time>', 'end of the range, exclusive')
+  .option('--from <time>', 'first second of the range, UTC')
+  .option('--to <time>', 'end of the range, exclusive')
   .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
   .option('--max-requests <n>', 'stop after so many requests (exit 3, progress kept)', wholeNumber)
   .option('--deadline <duration>', 'stop after so long, e.g. 2h (exit 3, progress kept)')

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
+import type { Choices } from './collection.ts';
 import { UsageError } from './errors.ts';
 import { parseDuration, parseTime } from './range.ts';
 import { parseSchedules, type Schedule } from './schedule.ts';
@@ -43,6 +44,9 @@ const Environment = z.object({
     .min(1, { error: 'is below 1' })
     .max(100)
     .default(6),
+  TONCENTER_V2: z.enum(['rest', 'jsonrpc'], { error: 'is not rest or jsonrpc' }).default('rest'),
+  ETL_ACCOUNTS: z.enum(['watched', 'seen'], { error: 'is not watched or seen' }).default('watched'),
+  ETL_ACCOUNT_BOCS: z.enum(['no', 'yes'], { error: 'is not yes or no' }).default('no'),
   ETL_DATASETS: words.default(['core']),
   ETL_SINCE: z
     .string()
@@ -90,6 +94,10 @@ export interface Config {
   readonly rps: number;
   /** Attempts at a request, or at the database, before it counts as away. */
   readonly attempts: number;
+  /** How v2 methods are called: over GET, or through POST /api/v2/jsonRPC. */
+  readonly v2Transport: 'rest' | 'jsonRpc';
+  /** Whose states are looked up, and whether with code and data. */
+  readonly choices: Choices;
   readonly datasets: readonly string[];
   /** `head`, `first` or a time, as given. */
   readonly since: string;
@@ -141,6 +149,8 @@ function toConfig(env: z.infer<typeof Environment>): Config {
     apiKey: env.TONCENTER_API_KEY,
     rps: env.TONCENTER_RPS ?? defaultRps(network, env.TONCENTER_API_KEY),
     attempts: env.ETL_ATTEMPTS,
+    v2Transport: env.TONCENTER_V2 === 'jsonrpc' ? 'jsonRpc' : 'rest',
+    choices: { accounts: env.ETL_ACCOUNTS, bocs: env.ETL_ACCOUNT_BOCS === 'yes' },
     datasets: env.ETL_DATASETS,
     since: env.ETL_SINCE,
     freshness: env.ETL_FRESHNESS,

@@ -1,18 +1,45 @@
 import { distance } from 'fastest-levenshtein';
 import { UsageError } from './errors.ts';
+import type { CollectionJob } from './collection.ts';
 import type { Job } from './job.ts';
 
-/** A job and its name: the name of its file in `jobs/`. */
-export interface Dataset {
+/** A job and its name: the name of its file in `jobs/`. Without more words a stream of time. */
+export interface Dataset<J extends AnyJob = Job> {
   readonly name: string;
-  readonly job: Job;
+  readonly job: J;
+}
+
+/** Every kind of job: a stream of time, or a collection with its walks. */
+export type AnyJob = Job | CollectionJob;
+
+export type Collection = Dataset<CollectionJob>;
+
+/** True where a collection cannot be read without a range of time. */
+export function needsRange({ job }: Collection): boolean {
+  return job.walks.every(
+    (walk) => walk.kind === 'per_block' || (walk.kind === 'lookup' && walk.subjects.ofRange === true),
+  );
+}
+
+/** The two kinds apart, each in its order. */
+export function splitKinds(datasets: readonly Dataset<AnyJob>[]): {
+  readonly streams: Dataset[];
+  readonly collections: Collection[];
+} {
+  return {
+    streams: datasets.flatMap(({ name, job }) => (job.kind === 'stream' ? [{ name, job }] : [])),
+    collections: datasets.flatMap(({ name, job }) => (job.kind === 'collection' ? [{ name, job }] : [])),
+  };
 }
 
 /**
  * The datasets that words such as `blocks`, `core` or `all` choose, each once, in the order of `available`.
  * @throws UsageError for a name that does not exist, with the nearest one that does
  */
-export function chooseDatasets(words: readonly string[], available: readonly Dataset[]): Dataset[] {
+export function chooseDatasets<J extends AnyJob>(
+  words: readonly string[],
+  available: readonly Dataset<J>[],
+): Dataset<J>[] {
   const chosen = new Set<string>();
   for (const word of words) {
     const datasets = byWord(word, available);
@@ -22,8 +49,8 @@ export function chooseDatasets(words: readonly string[], available: readonly Dat
   return available.filter(({ name }) => chosen.has(name));
 }
 
-function byWord(word: string, available: readonly Dataset[]): readonly Dataset[] {
-  if (word === 'all') return available;
+function byWord<J extends AnyJob>(word: string, available: readonly Dataset<J>[]): readonly Dataset<J>[] {
+  if (word === 'all') return available.filter(({ job }) => job.kind === 'stream' || !job.onRequest);
   if (word === 'core') return available.filter(({ job }) => job.core);
   return available.filter(({ name }) => name === word);
 }
@@ -42,7 +69,7 @@ const NOT_DATASETS: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-function unknown(word: string, available: readonly Dataset[]): UsageError {
+function unknown(word: string, available: readonly Dataset<AnyJob>[]): UsageError {
   const reason = NOT_DATASETS.get(/^pending/i.test(word) ? 'pending' : word.toLowerCase());
   if (reason !== undefined) {
     return new UsageError(`"${word}" is no dataset of its own: ${reason}`, {

@@ -71,6 +71,11 @@ export class ApiTimeoutError extends ApiUnavailableError {
   override readonly code: string = 'api_timeout';
 }
 
+/** The request itself was too long for a gateway: the same one never passes, one with less may. */
+export class RequestTooLargeError extends ApiTimeoutError {
+  override readonly code: string = 'request_too_large';
+}
+
 /** 404: not there, or not there yet; what it means is the caller's knowledge. */
 export class NotFoundError extends EtlError {
   readonly code = 'not_found';

@@ -93,8 +93,9 @@ export interface Reading {
   readonly joinedUntil?: number;
 }
 
-/** A dataset: facts and pure functions. Its name is its file's name in `jobs/`. */
+/** A dataset that is a stream of time: facts and pure functions. Its name is its file's name in `jobs/`. */
 export interface Job {
+  readonly kind: 'stream';
   readonly title: string;
   readonly core: boolean;
   readonly path: string;
@@ -111,6 +112,7 @@ export interface Job {
 
 export function defineJob<Cursor, Rec, T extends Tables>(spec: JobSpec<Cursor, Rec, T>): Job {
   return {
+    kind: 'stream',
     title: spec.title,
     core: spec.core ?? false,
     path: spec.path,

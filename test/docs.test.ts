@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SETTING_NAMES } from '../src/config.ts';
-import { loadJobs } from '../src/crawl/load-jobs.ts';
+import { loadDatasets } from '../src/crawl/load-jobs.ts';
 import { runSql } from '../src/db/free-sql.ts';
 import { openTestStore } from './support/database.ts';
 
@@ -47,7 +47,7 @@ describe('the documentation names', () => {
   });
 
   test('every dataset, in the README, and none that does not exist', async () => {
-    const names = (await loadJobs()).map(({ name }) => name).sort();
+    const names = (await loadDatasets()).map(({ name }) => name).sort();
     const section = /## Datasets\n([\s\S]*?)\n## /.exec(textOf('README.md'))?.[1] ?? '';
     const listed = [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, name = '']) => name).sort();
     expect(listed).toEqual(names);

@@ -1,4 +1,10 @@
-import { ApiTimeoutError, ApiUnavailableError, BadResponseError, RateLimitedError } from '../errors.ts';
+import {
+  ApiTimeoutError,
+  ApiUnavailableError,
+  BadResponseError,
+  RateLimitedError,
+  RequestTooLargeError,
+} from '../errors.ts';
 import { ApiFailedError } from './api-failed-error.ts';
 
 const BASE_MS = 1000;
@@ -29,6 +35,7 @@ export interface Trial {
  */
 export function retryDelay({ error, attempt, timeouts, maxAttempts, random }: Trial): number | undefined {
   if (!(error instanceof ApiUnavailableError) || attempt >= maxAttempts) return undefined;
+  if (error instanceof RequestTooLargeError) return undefined;
   if (error instanceof ApiTimeoutError && timeouts > 1) return undefined;
   if (isWrongAnswer(error) && attempt >= MAX_WRONG_ANSWERS) return undefined;
   const backoff = random * Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1));

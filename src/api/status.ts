@@ -6,6 +6,7 @@ import {
   NotFoundError,
   RateLimitedError,
   RequestRefusedError,
+  RequestTooLargeError,
   type EtlError,
 } from '../errors.ts';
 import { ApiFailedError } from './api-failed-error.ts';
@@ -77,7 +78,7 @@ function clientError(refusal: Refusal, message: string, reason: Reason): EtlErro
   if (status === 422 && TIMEOUT_AS_422.test(path) && TIMEOUT.test(reason.text)) {
     return new ApiTimeoutError(message, { hint: TIMEOUT_HINT });
   }
-  if (TOO_LARGE.has(status)) return new ApiTimeoutError(message, { hint: 'Ask for less at once.' });
+  if (TOO_LARGE.has(status)) return new RequestTooLargeError(message, { hint: 'Ask for less at once.' });
   if (COMES_BACK.has(status)) return new ApiUnavailableError(message, { hint: AWAY_HINT });
   return new RequestRefusedError(message);
 }

@@ -8,16 +8,18 @@ import {
   type BackfillOptions,
   type Reach,
 } from '../crawl/backfill.ts';
-import { loadJobs } from '../crawl/load-jobs.ts';
-import { chooseDatasets, type Dataset } from '../dataset.ts';
+import { carriedBy } from '../crawl/collections.ts';
+import { loadDatasets, loadJobs } from '../crawl/load-jobs.ts';
+import { chooseDatasets, needsRange, splitKinds, type Collection, type Dataset } from '../dataset.ts';
 import { PATIENCE_MS, stopOnSignals } from '../daemon/shutdown.ts';
 import { settleEstimates, type Settled } from '../db/estimates.ts';
-import { EXIT, IncompleteError, isAbort, type ExitCode } from '../errors.ts';
+import { EXIT, IncompleteError, isAbort, UsageError, type ExitCode } from '../errors.ts';
 import { formatRange, formatTime, parseDuration, parseRange, type Range } from '../range.ts';
 import { openSource } from '../source.ts';
 import type { Stop } from '../stop.ts';
 import { createBlockSource } from '../verify/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
+import { readBehind } from './backfill-collections.ts';
 import { tell, type Invocation } from './command.ts';
 import { formatNumber } from './format-number.ts';
 import { openProgress, progressStyle } from './open-progress.ts';
@@ -25,8 +27,8 @@ import type { Progress } from './progress.ts';
 import { missingLine, printSummary } from './summary.ts';
 
 interface BackfillFlags {
-  readonly from: string;
-  readonly to: string;
+  readonly from?: string;
+  readonly to?: string;
   readonly only?: readonly string[];
   readonly maxRequests?: number;
   readonly deadline?: string;
@@ -41,19 +43,32 @@ const WORKERS = 4;
 /** A longer timer would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** `backfill --from … --to …`: covers a range of time once, and says what is missing if it cannot. */
+/**
+ * `backfill --from … --to …`: covers a range of time once, and says what is missing if it cannot. Collections are read
+ * behind the streams, which name what is looked up in them.
+ */
 export async function backfill(invocation: Invocation, flags: BackfillFlags): Promise<ExitCode> {
   const { config, logger, now } = invocation;
-  const wanted = parseRange(flags.from, flags.to, now);
   const deadlineMs = flags.deadline === undefined ? undefined : parseDuration(flags.deadline) * 1000;
-  const datasets = chooseDatasets(flags.only ?? config.datasets, await loadJobs());
+  const all = await loadDatasets();
+  const { streams, collections } = splitKinds(chooseDatasets(flags.only ?? config.datasets, all));
+  const wanted = rangeOf(flags, [...streams, ...collections.filter(needsRange)], now);
   const signals = stopOnSignals(logger);
   const stop = withDeadline(signals, deadlineMs);
   const store = await openStore(config, logger);
   try {
     const source = await openSource(config, store, 'still');
     try {
-      return await runOn({ invocation, store, baseUrl: source.baseUrl, datasets, wanted, stop }, flags);
+      const errand = {
+        invocation,
+        store,
+        baseUrl: source.baseUrl,
+        datasets: streams,
+        collections,
+        wanted,
+        stop,
+      };
+      return await runOn({ ...errand, carried: carriedBy(splitKinds(all).collections) }, flags);
     } catch (error) {
       if (!isAbort(error) || !stop.leaving.aborted) throw error;
       throw new IncompleteError('told to stop before it had begun', {
@@ -74,8 +89,26 @@ interface Errand {
   readonly store: Store;
   readonly baseUrl: string;
   readonly datasets: readonly Dataset[];
-  readonly wanted: Range;
+  readonly collections: readonly Collection[];
+  /** Collections whose records come with the answers of others. */
+  readonly carried: readonly Collection[];
+  /** Undefined where only collections are read that are of no time. */
+  readonly wanted: Range | undefined;
   readonly stop: Stop;
+}
+
+/** @throws UsageError where a range is needed and none, or half of one, was given */
+function rangeOf(
+  { from, to }: BackfillFlags,
+  needing: readonly { readonly name: string }[],
+  now: number,
+): Range | undefined {
+  if (from !== undefined && to !== undefined) return parseRange(from, to, now);
+  if (from === undefined && to === undefined && needing.length === 0) return undefined;
+  const names = needing.map(({ name }) => name).join(', ');
+  throw new UsageError(`--from and --to are needed together${names === '' ? '' : `: for ${names}`}`, {
+    hint: 'Write times like 2026-11-01, -6h or now. Lists and look-ups alone need none.',
+  });
 }
 
 async function runOn(errand: Errand, flags: BackfillFlags): Promise<ExitCode> {
@@ -88,14 +121,13 @@ async function runOn(errand: Errand, flags: BackfillFlags): Promise<ExitCode> {
     budget: (plan) => (flags.maxRequests === undefined ? plan : createCappedBudget(plan, flags.maxRequests)),
   });
   try {
-    const reach = await reachOf(
-      crawl.context,
-      crawl.chain,
-      errand.wanted,
-      config.watermarkDelay,
-      stop.leaving,
-    );
-    const run = { ...errand, crawl, reach, again: flags.again ?? false };
+    const { wanted } = errand;
+    if (wanted === undefined) {
+      const timeless = { ...errand, crawl, range: undefined };
+      return flags.dryRun === true ? EXIT.done : await readBehind(timeless, EXIT.done);
+    }
+    const reach = await reachOf(crawl.context, crawl.chain, wanted, config.watermarkDelay, stop.leaving);
+    const run = { ...errand, wanted, crawl, reach, again: flags.again ?? false };
     await announce(run);
     if (flags.dryRun === true) return EXIT.done;
     if (reach.range === undefined) return EXIT.incomplete;
@@ -104,13 +136,15 @@ async function runOn(errand: Errand, flags: BackfillFlags): Promise<ExitCode> {
     display.progress = await openProgress({
       ...{ ...run, style, allowed, range: reach.range, rps: config.rps, workers: WORKERS },
     });
-    return await carryOut(run, reach.range, display.progress);
+    const exit = run.datasets.length === 0 ? EXIT.done : await carryOut(run, reach.range, display.progress);
+    return await readBehind({ ...run, range: reach.range }, exit);
   } finally {
     await crawl.close();
   }
 }
 
 interface Run extends Errand {
+  readonly wanted: Range;
   readonly crawl: Crawl;
   readonly reach: Reach;
   /** True: a second reading of what has matured. */

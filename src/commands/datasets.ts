@@ -1,9 +1,10 @@
-import { loadJobs } from '../crawl/load-jobs.ts';
-import { chooseDatasets, type Dataset } from '../dataset.ts';
+import { loadDatasets } from '../crawl/load-jobs.ts';
+import { chooseDatasets, type AnyJob, type Dataset } from '../dataset.ts';
 import { describeTable, type TableDescription } from '../db/table-description.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import type { Params } from '../paginator.ts';
 import { formatDuration, type Range } from '../range.ts';
+import { collectionFacts, collectionSheet, type CollectionSheet } from './collection-sheet.ts';
 import type { Invocation } from './command.ts';
 import { formatTable } from './table.ts';
 
@@ -30,10 +31,10 @@ export async function datasets(
   name: string | undefined,
   flags: { json?: boolean },
 ): Promise<ExitCode> {
-  const all = await loadJobs();
+  const all = await loadDatasets();
   const chosen = name === undefined ? all : [findDataset(name, all)];
   const hour = { from: now - 2 * 3600, to: now - 3600 };
-  const sheets = chosen.map((dataset) => sheetOf(dataset, hour));
+  const sheets = chosen.map((dataset) => anySheetOf(dataset, hour));
   const [only] = sheets;
   if (flags.json === true) {
     console.log(JSON.stringify(name === undefined ? sheets : only, null, 2));
@@ -46,12 +47,16 @@ export async function datasets(
 }
 
 /** The words `core` and `all` name groups: a sheet is of one dataset. */
-function findDataset(name: string, all: readonly Dataset[]): Dataset {
+function findDataset(name: string, all: readonly Dataset<AnyJob>[]): Dataset<AnyJob> {
   const [dataset, more] = chooseDatasets([name], all);
   if (dataset !== undefined && more === undefined && dataset.name === name) return dataset;
   throw new UsageError(`"${name}" names a group of datasets`, {
     hint: `Ask for one of ${all.map((each) => each.name).join(', ')}.`,
   });
+}
+
+function anySheetOf({ name, job }: Dataset<AnyJob>, hour: Range): DatasetSheet | CollectionSheet {
+  return job.kind === 'stream' ? sheetOf({ name, job }, hour) : collectionSheet({ name, job });
 }
 
 function sheetOf({ name, job }: Dataset, hour: Range): DatasetSheet {
@@ -70,7 +75,7 @@ function sheetOf({ name, job }: Dataset, hour: Range): DatasetSheet {
   };
 }
 
-function formatOverview(sheets: readonly DatasetSheet[]): string {
+function formatOverview(sheets: readonly (DatasetSheet | CollectionSheet)[]): string {
   const rows = sheets.map(({ name, core, tables, endpoint, title }) => [
     name,
     core ? 'yes' : '',
@@ -83,8 +88,15 @@ function formatOverview(sheets: readonly DatasetSheet[]): string {
 More on one of them: toncenter-etl datasets ${sheets[0]?.name ?? 'NAME'}`;
 }
 
-function formatSheet(sheet: DatasetSheet): string {
-  const facts = [
+function formatSheet(sheet: DatasetSheet | CollectionSheet): string {
+  const facts = 'walks' in sheet ? collectionFacts(sheet) : streamFacts(sheet);
+  return [facts.map(([title = '', text = '']) => `${title.padEnd(10)}${text}`).join('\n')]
+    .concat(sheet.tables.map(formatTableSheet))
+    .join('\n\n');
+}
+
+function streamFacts(sheet: DatasetSheet): string[][] {
+  return [
     ['dataset', `${sheet.name}${sheet.core ? ' (core)' : ''}`],
     ['what', sheet.title],
     ['endpoint', sheet.endpoint],
@@ -97,9 +109,6 @@ function formatSheet(sheet: DatasetSheet): string {
       : [['delay', `${formatDuration(sheet.delay)} behind the head, because its source lags`]]),
     ['tables', sheet.tables.map(({ name }) => name).join(', ')],
   ];
-  return [facts.map(([title = '', text = '']) => `${title.padEnd(10)}${text}`).join('\n')]
-    .concat(sheet.tables.map(formatTableSheet))
-    .join('\n\n');
 }
 
 /** The window's times depend on the moment; everything else is what each request says. */

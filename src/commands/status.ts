@@ -1,11 +1,13 @@
 import { openStore } from '../app.ts';
-import { loadJobs } from '../crawl/load-jobs.ts';
+import { loadDatasets } from '../crawl/load-jobs.ts';
 import { readReport, type DatasetReport, type Report } from '../crawl/report.ts';
 import { datasetReasons } from '../daemon/readiness.ts';
-import { chooseDatasets } from '../dataset.ts';
+import { chooseDatasets, splitKinds } from '../dataset.ts';
+import { readStatus } from '../db/status.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { formatDuration, formatRange, formatTime, lengthOf, parseDuration } from '../range.ts';
 import type { Invocation } from './command.ts';
+import { collectionLines, reportCollections, type CollectionReport } from './collection-report.ts';
 import { spendingLines } from './spending.ts';
 import { formatTable } from './table.ts';
 
@@ -25,12 +27,16 @@ export async function status(
     throw new UsageError('--max-lag says what --check shall bear: give both');
   const store = await openStore(config, logger, 'toncenter-etl status');
   try {
-    const jobs = await loadJobs();
-    const report = await readReport(store.database, jobs, { rows: 'exact' });
+    const all = await loadDatasets();
+    const { streams, collections } = splitKinds(all);
+    const report = {
+      ...(await readReport(store.database, streams, { rows: 'exact' })),
+      collections: await reportCollections(store.database, collections, await readStatus(store.database)),
+    };
     if (flags.json === true) console.log(JSON.stringify(report, null, 2));
     else printReport(report, now);
     if (flags.check !== true) return EXIT.done;
-    const chosen = chooseDatasets(config.datasets, jobs);
+    const chosen = splitKinds(chooseDatasets(config.datasets, all)).streams;
     const reasons = chosen.flatMap((dataset) => datasetReasons(dataset.name, report, maxLag, now));
     for (const reason of reasons) console.error(`check     ${reason}`);
     return reasons.length === 0 ? EXIT.done : EXIT.incomplete;
@@ -39,10 +45,15 @@ export async function status(
   }
 }
 
-function printReport(report: Report, now: number): void {
+interface StatusReport extends Report {
+  readonly collections: readonly CollectionReport[];
+}
+
+function printReport(report: StatusReport, now: number): void {
   console.log(`database  ${report.database}`);
   console.log(`network   ${report.network ?? 'none yet: nothing was crawled'}`);
   if (report.head !== null) console.log(headLine(report.head, now));
+  for (const line of collectionLines(report.collections, now)) console.log(line);
   if (report.datasets.length === 0) return;
   console.log();
   const header = ['dataset', 'rows', 'covered from', 'to (UTC)', 'covered', 'holes', 'lag', 'quarantined'];

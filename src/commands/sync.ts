@@ -1,5 +1,6 @@
 import { openCrawl, openStore, type Crawl, type Store } from '../app.ts';
-import { loadJobs } from '../crawl/load-jobs.ts';
+import { carriedBy } from '../crawl/collections.ts';
+import { loadDatasets } from '../crawl/load-jobs.ts';
 import type { PageEvent } from '../crawl/crawler.ts';
 import { runDaemon } from '../daemon/daemon.ts';
 import { createMetrics } from '../daemon/metrics.ts';
@@ -7,7 +8,7 @@ import { scheduledDatasets } from '../daemon/schedules.ts';
 import { startStatusServer, type StatusServer } from '../daemon/server.ts';
 import { createSnapshots } from '../daemon/snapshot.ts';
 import { stopOnSignals } from '../daemon/shutdown.ts';
-import { chooseDatasets, type Dataset } from '../dataset.ts';
+import { chooseDatasets, splitKinds, type Collection, type Dataset } from '../dataset.ts';
 import { networkName } from '../db/network.ts';
 import { EXIT, isAbort, UsageError, type ExitCode } from '../errors.ts';
 import { openSource } from '../source.ts';
@@ -17,14 +18,17 @@ import type { Invocation } from './command.ts';
 /** `sync`: the daemon. Ends with exit 0 when told to stop. */
 export async function sync(invocation: Invocation, flags: { only?: readonly string[] }): Promise<ExitCode> {
   const { config, logger } = invocation;
-  const jobs = await loadJobs();
-  const datasets = chooseDatasets(flags.only ?? config.datasets, jobs);
+  const all = await loadDatasets();
+  const { streams, collections } = splitKinds(chooseDatasets(flags.only ?? config.datasets, all));
+  const known = splitKinds(all);
+  const carried = carriedBy(known.collections);
   const stop = stopOnSignals(logger);
   const store = await openStore(config, logger);
   try {
     const source = await openSource(config, store, 'live');
     try {
-      await follow(invocation, { store, jobs, datasets, stop, baseUrl: source.baseUrl });
+      const chosen = { datasets: streams, collections, carried };
+      await follow(invocation, { store, jobs: known.streams, ...chosen, stop, baseUrl: source.baseUrl });
     } catch (error) {
       // Told to leave while it waited for the API to begin with.
       if (!isAbort(error) || !stop.leaving.aborted) throw error;
@@ -42,13 +46,15 @@ interface Errand {
   readonly store: Store;
   readonly jobs: readonly Dataset[];
   readonly datasets: readonly Dataset[];
+  readonly collections: readonly Collection[];
+  readonly carried: readonly Collection[];
   readonly stop: Stop;
   readonly baseUrl: string;
 }
 
 async function follow(invocation: Invocation, errand: Errand): Promise<void> {
   const { config, logger } = invocation;
-  const { store, datasets, stop } = errand;
+  const { store, datasets, collections, carried, stop } = errand;
   const told: { onPage?: (event: PageEvent) => void } = {};
   const crawl = await openCrawl({ config, logger, ...errand, onPage: (event) => told.onPage?.(event) });
   try {
@@ -60,14 +66,14 @@ async function follow(invocation: Invocation, errand: Errand): Promise<void> {
         {
           database: store.database.label,
           network: networkName(crawl.chain.globalId),
-          datasets: datasets.map(({ name }) => name),
+          datasets: [...datasets, ...collections].map(({ name }) => name),
           since: config.since,
           rps: config.rps,
           status: server?.url,
         },
         'daemon started',
       );
-      await runDaemon({ ...crawl, datasets, config, stop });
+      await runDaemon({ ...crawl, datasets, collections, carried, config, stop });
       logger.info('daemon stopped');
     } finally {
       await server?.close();

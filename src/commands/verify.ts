@@ -1,7 +1,7 @@
 import { openCrawl, openStore, type Crawl, type Store } from '../app.ts';
 import { systemClock } from '../clock.ts';
-import { loadJobs } from '../crawl/load-jobs.ts';
-import { chooseDatasets, type Dataset } from '../dataset.ts';
+import { loadDatasets } from '../crawl/load-jobs.ts';
+import { chooseDatasets, splitKinds, type Dataset } from '../dataset.ts';
 import { stopOnSignals } from '../daemon/shutdown.ts';
 import { readStatus } from '../db/status.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
@@ -35,8 +35,10 @@ export async function verify(invocation: Invocation, flags: VerifyFlags): Promis
   const { config, logger, now } = invocation;
   const range = parseRange(flags.from, flags.to, now);
   const share = flags.deep === undefined ? 0 : parseShare(flags.deep);
-  const jobs = await loadJobs();
-  const datasets = chooseDatasets(flags.only ?? config.datasets, jobs);
+  const all = await loadDatasets();
+  const jobs = splitKinds(all).streams;
+  // A collection is of no time: of a range of it nothing can be proved.
+  const datasets = splitKinds(chooseDatasets(flags.only ?? config.datasets, all)).streams;
   const stop = stopOnSignals(logger);
   const store = await openStore(config, logger, 'toncenter-etl verify');
   try {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { overlaps } from '../shard.ts';
 
 const BlockId = z.object({ workchain: z.number(), shard: z.string(), seqno: z.number() });
 
@@ -12,7 +13,6 @@ export type LinkedBlock = z.infer<typeof LinkedBlock>;
 type BlockId = z.infer<typeof BlockId>;
 
 const MASTERCHAIN = -1;
-const SHARD_BITS = 64n;
 
 /** One text for one block. */
 export function blockKey({ workchain, shard, seqno }: BlockId): string {
@@ -26,28 +26,6 @@ export function contiguousFrom(start: number, blocks: Iterable<LinkedBlock>): nu
   let last = start;
   while (seqnos.has(last + 1)) last += 1;
   return last;
-}
-
-/**
- * True where the tops are a whole state: in each workchain the shards' prefixes fill the address space once (the sum
- * of 2^-length is 1), and the masterchain is there. A 200 that was cut short does not tile.
- */
-export function tiles(tops: readonly LinkedBlock[]): boolean {
-  const filled = new Map<number, bigint>();
-  for (const { workchain, shard } of tops) {
-    filled.set(workchain, (filled.get(workchain) ?? 0n) + shareOf(shard));
-  }
-  return (
-    filled.has(MASTERCHAIN) &&
-    filled.size > 1 &&
-    [...filled.values()].every((sum) => sum === 1n << SHARD_BITS)
-  );
-}
-
-/** The part of the address space that a shard holds, of 2^64. */
-function shareOf(shard: string): bigint {
-  const { from, to } = span(shard);
-  return to - from;
 }
 
 /**
@@ -78,17 +56,4 @@ function hasOlder(id: BlockId, known: ReadonlyMap<string, LinkedBlock>): boolean
       return true;
   }
   return false;
-}
-
-/** True where one shard is the other, or lies within it. */
-function overlaps(a: string, b: string): boolean {
-  const [x, y] = [span(a), span(b)];
-  return x.from < y.to && y.from < x.to;
-}
-
-/** The addresses of a shard: the lowest set bit of its id marks where the prefix ends. */
-function span(shard: string): { from: bigint; to: bigint } {
-  const id = BigInt(`0x${shard}`);
-  const half = id & -id;
-  return { from: id - half, to: id + half };
 }

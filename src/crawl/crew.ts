@@ -9,7 +9,12 @@ import type { Assignment } from './planner.ts';
 const IDLE = 250;
 
 /** The API is there, but does not answer this as it should: another range or dataset may fare better. */
-const ANSWERED_WRONGLY: ReadonlySet<string> = new Set(['api_failed', 'api_timeout', 'bad_response']);
+export const ANSWERED_WRONGLY: ReadonlySet<string> = new Set([
+  'api_failed',
+  'api_timeout',
+  'request_too_large',
+  'bad_response',
+]);
 
 /** What to do with a range that the API does not give while it is there. */
 export interface Temper {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { ApiClient } from '../api/client.ts';
 import { ApiUnavailableError, NotFoundError } from '../errors.ts';
-import { blockKey, contiguousFrom, firstMissing, LinkedBlock, tiles } from './block-links.ts';
+import { tiles } from '../shard.ts';
+import { blockKey, contiguousFrom, firstMissing, LinkedBlock } from './block-links.ts';
 import type { ChainInfo } from './chain-info.ts';
 
 /** Where the first look at a chain begins, in seconds before its newest visible block. */

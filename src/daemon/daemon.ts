@@ -7,13 +7,14 @@ import { loadJobs } from '../crawl/load-jobs.ts';
 import { floorsOf, prune } from '../crawl/retention.ts';
 import { firstReadings, secondReadings } from '../crawl/streams.ts';
 import { untold, type Watermark } from '../crawl/watermark.ts';
-import type { Dataset } from '../dataset.ts';
+import type { Collection, Dataset } from '../dataset.ts';
 import { keepWanted, readWanted } from '../db/wanted.ts';
 import { parseTime } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { patiently } from '../patience.ts';
 import { createGuard } from './guard.ts';
 import { createLookout } from './lookout.ts';
+import { refresh } from './refresh.ts';
 import { runSchedules, scheduledDatasets } from './schedules.ts';
 import { createSentry } from './sentry.ts';
 
@@ -38,6 +39,10 @@ interface DaemonOptions {
   readonly planner: Planner;
   readonly chain: ChainInfo;
   readonly datasets: readonly Dataset[];
+  /** Datasets that are no streams of time, read beside them with what they leave of the budget. */
+  readonly collections?: readonly Collection[];
+  /** Collections whose records come with the answers of others, chosen or not. */
+  readonly carried?: readonly Collection[];
   readonly config: Config;
   readonly stop: Stop;
 }
@@ -71,6 +76,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
     halves.run((own) => verifyBehind(own, position)),
     halves.run(watchDeletions),
     halves.run((own) => keepRetention(own, position)),
+    halves.run((own) => refreshBehind(own, position)),
   ]);
   const failure = ends.find((end) => end.status === 'rejected');
   if (failure !== undefined) throw failure.reason;
@@ -101,14 +107,18 @@ function watermarkLook(options: DaemonOptions): () => Promise<Watermark> {
   return () => lookout(stop.leaving);
 }
 
-async function decideWanted({ context, chain, datasets, config }: DaemonOptions, watermark: Watermark) {
+async function decideWanted(
+  { context, chain, datasets, collections = [], config }: DaemonOptions,
+  watermark: Watermark,
+) {
   const now = Math.floor(context.clock.now() / 1000);
   const words: Readonly<Record<string, number>> = {
     head: watermark.utime - config.watermarkDelay,
     first: chain.first.utime,
   };
   const since = Math.max(chain.first.utime, words[config.since] ?? parseTime(config.since, now));
-  for (const { name } of datasets) await keepWanted(context.database, name, since, config.since);
+  for (const { name } of [...datasets, ...collections])
+    await keepWanted(context.database, name, since, config.since);
   return readWanted(context.database);
 }
 
@@ -226,6 +236,18 @@ async function watchDeletions(options: DaemonOptions): Promise<void> {
     await waitFor(options, 'the watch for deletions', () => sentry.look());
     await context.clock.sleep(DELETIONS_MS, stop.finishing).catch(() => undefined);
   }
+}
+
+/** Reads what is no stream of time: lists, look-ups, histories of accounts. */
+function refreshBehind(options: DaemonOptions, position: Position): Promise<void> {
+  const rangeOf = (name: string) => {
+    const to = position.watermark.utime - options.config.watermarkDelay;
+    const from = position.since.get(name) ?? to;
+    return from < to ? { from, to } : undefined;
+  };
+  const wait = (what: string, task: () => Promise<void>) => waitFor(options, what, task);
+  const { collections = [], carried = [] } = options;
+  return refresh({ ...options, collections, carried, rangeOf, wait });
 }
 
 /** The tail is what the servers answer from live data, history what they answer from their archive. */

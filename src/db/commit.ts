@@ -121,13 +121,14 @@ async function logPage(session: Session, { lease, pages, done }: PageCommit, pag
 }
 
 /** Rows of all records by table, tables in the order of their names. */
-function gather(tables: Tables, records: readonly Rows[]): [object, object[]][] {
+export function gather(tables: Tables, records: readonly Rows[]): [object, object[]][] {
   return Object.entries(tables)
     .map(([name, table]): [object, object[]] => [table, records.flatMap((rows) => rows[name] ?? [])])
     .sort(([a], [b]) => writingOrder(targetOf(a), targetOf(b)));
 }
 
-function timesOf(rows: readonly object[]): Set<string> {
+/** Block times of the rows, for their partitions. */
+export function timesOf(rows: readonly object[]): Set<string> {
   const times = new Set<string>();
   for (const row of rows) if ('utime' in row && typeof row.utime === 'string') times.add(row.utime);
   return times;

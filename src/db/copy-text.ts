@@ -1,9 +1,9 @@
 import { stringify } from 'lossless-json';
 
-/** A column that is written; in one of JSON a string is JSON too, and stands in quotes. */
+/** A column that is written; in one of JSON a string is JSON too, and stands in quotes; `array` holds texts. */
 export interface CopyColumn {
   readonly name: string;
-  readonly kind: 'text' | 'json';
+  readonly kind: 'text' | 'json' | 'array';
 }
 
 const NULL = '\\N';
@@ -41,8 +41,18 @@ export function* toCopyText(
 function field(kind: CopyColumn['kind'], value: unknown): string {
   if (value === null || value === undefined) return NULL;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  const text = kind === 'text' && typeof value === 'string' ? value : toJson(value);
+  const text = textOf(kind, value);
   return SPECIAL.test(text) ? text.replace(EACH_SPECIAL, (found) => ESCAPES[found] ?? `\\${found}`) : text;
+}
+
+function textOf(kind: CopyColumn['kind'], value: unknown): string {
+  if (kind === 'array' && Array.isArray(value)) return toArray(value);
+  return kind === 'text' && typeof value === 'string' ? value : toJson(value);
+}
+
+/** An array as Postgres writes it: each element in quotes. */
+function toArray(values: readonly unknown[]): string {
+  return `{${values.map((value) => `"${String(value).replaceAll(/[\\"]/g, String.raw`\$&`)}"`).join(',')}}`;
 }
 
 /** JSON.stringify throws at a BigInt and takes a LosslessNumber apart; both are rare, and take the slower way. */

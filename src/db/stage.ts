@@ -27,7 +27,7 @@ export function stageOf(table: { name: string; into: SQL; columns: readonly PgCo
   return {
     columns: columns.map(({ name: column, type }) => ({
       name: column,
-      kind: type === 'jsonb' ? 'json' : 'text',
+      kind: type === 'jsonb' ? 'json' : type.endsWith('[]') ? 'array' : 'text',
     })),
     name,
     // Emptied by each commit, and here for a table that is written twice in one transaction.

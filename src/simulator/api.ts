@@ -8,18 +8,22 @@ import { Random } from './random.ts';
 import type { RouteRequest, Routes } from './route.ts';
 import { actionRoutes } from './routes/actions.ts';
 import { blockRoutes } from './routes/blocks.ts';
+import { entityRoutes } from './routes/entities.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { stakingRoutes } from './routes/staking.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { traceRoutes } from './routes/traces.ts';
 import { transactionRoutes } from './routes/transactions.ts';
 import { ServedError } from './served-error.ts';
+import { answerV2, isV2 } from './v2/v2-api.ts';
 
 /** A request as it reaches the server behind the gateway. */
 export interface ApiRequest {
   readonly method: string;
   readonly path: string;
   readonly search: URLSearchParams;
+  /** Of a POST, else empty. */
+  readonly body: string;
   readonly header: (name: string) => string | undefined;
 }
 
@@ -31,6 +35,7 @@ const ROUTES: Routes = {
   ...actionRoutes,
   ...traceRoutes,
   ...tokenRoutes,
+  ...entityRoutes,
 };
 
 const ROUTES_OF: Readonly<Record<Build, Routes>> = { '1.2': ROUTES, '1.3': { ...ROUTES, ...stakingRoutes } };
@@ -48,7 +53,13 @@ const WITHOUT_LIMIT = new Set([
   '/api/v3/masterchainInfo',
   '/api/v3/masterchainBlockShardState',
   '/api/v3/adjacentTransactions',
+  '/api/v3/nft/sales',
+  '/api/v3/accountStates',
+  '/api/v3/addressBook',
+  '/api/v3/metadata',
 ]);
+/** These wrap every failure as a 422. */
+const FAILING_AS_422 = new Set(['/api/v3/accountStates', '/api/v3/dns/records']);
 
 export interface ApiOptions {
   /** Which of the real servers is imitated; default 1.3. */
@@ -82,6 +93,7 @@ export class Api {
   }
 
   private route(request: ApiRequest, views: Views): Answer {
+    if (isV2(request.path)) return answerV2(request, this.ledger.node, views(0));
     const routes = ROUTES_OF[this.build];
     const route = Object.hasOwn(routes, request.path) ? routes[request.path] : undefined;
     if (route === undefined) return htmlAnswer(404, 'Not Found');
@@ -132,7 +144,7 @@ export class Api {
       path === '/api/v3/blocks'
         ? 'internal server error: query timeout 3s'
         : 'timeout: context deadline exceeded';
-    return errorAnswer(500, text);
+    return errorAnswer(FAILING_AS_422.has(path) ? 422 : 500, text);
   }
 }
 

@@ -5,6 +5,7 @@ import { ChainActions } from './chain-actions.ts';
 import { ChainStaking } from './chain-staking.ts';
 import { chainTokens } from './chain-tokens.ts';
 import { chainTraces } from './chain-traces.ts';
+import { ChainEntities } from './entities/entities.ts';
 import type { Faults } from './faults.ts';
 import { addressBook, metadata } from './json/address-book-json.ts';
 import { blockId, blockJson } from './json/block-json.ts';
@@ -23,6 +24,7 @@ import type {
 } from './ledger.ts';
 import { Prebuilt, prebuiltSource } from './prebuilt.ts';
 import { listed, slice, type Rows } from './rows.ts';
+import type { NodeSource } from './v2/v2-api.ts';
 import type { ChainView } from './visibility.ts';
 
 /** Serves a generated network. */
@@ -37,6 +39,8 @@ export class ChainLedger implements Ledger {
   readonly jettonBurns: TokenSource;
   readonly nftTransfers: TokenSource;
   readonly staking: ChainStaking;
+  readonly entities: ChainEntities;
+  readonly node: NodeSource;
   transactions: TransactionSource;
   private prebuilt: Prebuilt | undefined;
 
@@ -52,6 +56,9 @@ export class ChainLedger implements Ledger {
     this.jettonBurns = chainTokens(world, this.bocs, 'jetton_burns', this.transactions);
     this.nftTransfers = chainTokens(world, this.bocs, 'nft_transfers', this.transactions);
     this.staking = new ChainStaking(world, this.bocs, this.transactions);
+    const { transactions } = this;
+    this.node = chainNode(world, this.bocs, transactions);
+    this.entities = new ChainEntities(world, this.bocs, (view, row) => transactions.visible(view, row));
   }
 
   /** Writes the texts of all transactions that there are now to a file, and serves them from it. */
@@ -82,6 +89,18 @@ export class ChainLedger implements Ledger {
   metadata(addresses: readonly string[]): Readonly<Record<string, object>> {
     return metadata(this.world, addresses);
   }
+}
+
+function chainNode(world: World, bocs: BocMaker, transactions: TransactionSource): NodeSource {
+  const tickOf = (seqno: number): number => seqno - world.options.firstSeqno;
+  const known = (seqno: number): boolean => tickOf(seqno) >= 0 && tickOf(seqno) < world.tickCount;
+  return {
+    ...{ world, bocs },
+    registeredIn: (seqno) => (known(seqno) ? world.registeredIn(tickOf(seqno)) : []),
+    topsOf: (seqno) => (known(seqno) ? world.topsOf(tickOf(seqno)) : []),
+    ofAccount: (address) => rowsOfAccounts(world, [address]),
+    sees: (view, row) => transactions.visible(view, row),
+  };
 }
 
 function seesBlock(view: View, world: World, block: number): boolean {

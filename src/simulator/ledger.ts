@@ -1,8 +1,10 @@
+import type { Entities } from './entities/entities.ts';
 import type { Rows } from './rows.ts';
 import type { BlockIdJson } from './json/block-json.ts';
 import type { ComplaintJson } from './staking/complaint.ts';
 import type { CycleJson, ElectionJson } from './staking/cycle-json.ts';
 import type { PoolEventJson } from './staking/pool-events.ts';
+import type { NodeSource } from './v2/v2-api.ts';
 import type { ValidatorEventJson } from './staking/validator-event.ts';
 
 /** What is visible at one moment. */
@@ -195,6 +197,10 @@ export interface Ledger {
   readonly jettonBurns: TokenSource;
   readonly nftTransfers: TokenSource;
   readonly staking: StakingSource;
+  /** Contracts as they are in a view. */
+  readonly entities: { at(view: View): Entities };
+  /** What v2 is answered from; undefined where nothing is known of it. */
+  readonly node: NodeSource | undefined;
   readonly firstSeqno: number;
   /** JSON of the block objects of masterchainInfo. */
   masterchainBlock(seqno: number): string;

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { systemClock, type Clock } from '../clock.ts';
 import { isAbort } from '../errors.ts';
@@ -50,7 +51,10 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const source =
     corpus === undefined ? new ChainSource(options, faults, clock) : new CorpusSource(corpus, clock);
   const site = new Site(options, source, faults, clock);
-  const server = createServer((request, response) => void site.handle(request, response));
+  const server = createServer(
+    { maxHeaderSize: LONGEST_HEAD },
+    (request, response) => void site.handle(request, response),
+  );
   server.keepAliveTimeout = 60_000;
   const port = await listen(server, options.port ?? 0);
   return {
@@ -71,6 +75,9 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     },
   };
 }
+
+/** Bytes of a request's line and headers that the real server takes. */
+const LONGEST_HEAD = 1_048_576;
 
 function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -122,7 +129,7 @@ class Site {
     const url = new URL(incoming.url ?? '/', 'http://localhost');
     const record = this.stats.arrived(url.pathname, url.searchParams, this.clock.monotonic());
     try {
-      const answer = this.answer(requestOf(incoming, url));
+      const answer = this.answer({ ...requestOf(incoming, url), body: await bodyOf(incoming) });
       await this.delay();
       await this.deliver(response, answer, record);
     } catch (error) {
@@ -168,7 +175,11 @@ class Site {
   }
 }
 
-function requestOf(incoming: IncomingMessage, url: URL): ApiRequest {
+function bodyOf(incoming: IncomingMessage): Promise<string> {
+  return incoming.method === 'POST' ? text(incoming) : Promise.resolve('');
+}
+
+function requestOf(incoming: IncomingMessage, url: URL): Omit<ApiRequest, 'body'> {
   return {
     method: incoming.method ?? 'GET',
     path: url.pathname,

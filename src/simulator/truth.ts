@@ -5,6 +5,7 @@ import type { Family } from './chain/family.ts';
 import { supportedTypes } from './actions/action-types.ts';
 import { ChainLedger } from './chain-ledger.ts';
 import type { World } from './chain/world.ts';
+import type { Entities } from './entities/entities.ts';
 import type { ActionJson } from './json/action-json.ts';
 import { blockJson, type BlockJson } from './json/block-json.ts';
 import { messageRowJson, type MessageJson } from './json/message-json.ts';
@@ -21,6 +22,7 @@ import type { ComplaintJson } from './staking/complaint.ts';
 import type { PoolEventJson } from './staking/pool-events.ts';
 import type { ValidatorEventJson } from './staking/validator-event.ts';
 import { transactionJson, type TransactionJson } from './json/transaction-json.ts';
+import { v2Transaction, type V2TransactionJson } from './v2/v2-json.ts';
 
 /** A half-open range of unix seconds. */
 export interface Span {
@@ -94,6 +96,21 @@ export class Truth {
         if (supported.has(type) && !ancestors.some((ancestor) => supported.has(ancestor)))
           yield actions.json(row);
       }
+  }
+
+  /** The contracts of the network as they are once all of it is visible. */
+  entities(): Entities {
+    return this.ledger.entities.at({ headTime: Infinity, head: undefined, seesMasterchain: () => true });
+  }
+
+  /** An account's transactions as v2 prints them, newest first; the account in raw form. */
+  accountTransactions(address: string): V2TransactionJson[] {
+    const { node } = this.ledger;
+    return node
+      .ofAccount(address)
+      .toReversed()
+      .filter((row) => this.world.tickOf(row) !== NONE)
+      .map((row) => v2Transaction(this.world, this.bocs, row));
   }
 
   /** Jetton transfers that succeeded, by time, ascending by (utime, lt, account of the jetton wallet). */

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { tiles, type LinkedBlock } from '../crawl/block-links.ts';
+import type { LinkedBlock } from '../crawl/block-links.ts';
+import { tiles } from '../shard.ts';
 import type { Session } from '../db/database.ts';
 import type { Range } from '../range.ts';
 import { during } from './finding.ts';

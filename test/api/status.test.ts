@@ -10,6 +10,7 @@ import {
   NotFoundError,
   RateLimitedError,
   RequestRefusedError,
+  RequestTooLargeError,
   type EtlError,
 } from '../../src/errors.ts';
 
@@ -39,8 +40,8 @@ describe('a v3 answer', () => {
     [403, v3('Network not allowed'), AuthError],
     [409, v3('not a wallet'), RequestRefusedError],
     [405, '', RequestRefusedError],
-    [413, html('413 Request Entity Too Large'), ApiTimeoutError],
-    [414, html('414 Request-URI Too Large'), ApiTimeoutError],
+    [413, html('413 Request Entity Too Large'), RequestTooLargeError],
+    [414, html('414 Request-URI Too Large'), RequestTooLargeError],
     [408, '', ApiUnavailableError],
     [429, '{"ok":false,"result":"Ratelimit exceed","code":429}', RateLimitedError],
     [429, '{"ok":false,"code":429,"error":"Ratelimit exceeded"}', RateLimitedError],

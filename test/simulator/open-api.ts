@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 
-const FILE = join(import.meta.dirname, '../../../shared/openapi/v3.json');
+const FOLDER = join(import.meta.dirname, '../../../shared/openapi');
 
 /** Where the description of the real server is not there, tests that need it say so and skip. */
-export const hasOpenApi = existsSync(FILE);
+export const hasOpenApi = existsSync(FOLDER);
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -24,8 +24,10 @@ function withoutNullable(schema: Json): Json {
     : plain;
 }
 
-function makeAjv(): Ajv {
-  const document = withoutNullable(JSON.parse(readFileSync(FILE, 'utf8')) as Json) as {
+function makeAjv(version: 'v2' | 'v3' = 'v3'): Ajv {
+  const document = withoutNullable(
+    JSON.parse(readFileSync(join(FOLDER, `${version}.json`), 'utf8')) as Json,
+  ) as {
     paths: Json;
     components: Json;
   };
@@ -37,8 +39,10 @@ function makeAjv(): Ajv {
 }
 
 /** Errors of a body against the schema of a path and status, as text; undefined where it is valid. */
-export function makeValidator(): (path: string, status: number, body: unknown) => string | undefined {
-  const ajv = makeAjv();
+export function makeValidator(
+  version: 'v2' | 'v3' = 'v3',
+): (path: string, status: number, body: unknown) => string | undefined {
+  const ajv = makeAjv(version);
   return (path, status, body) => {
     const pointer = `openapi#/paths/${path.replaceAll('/', '~1')}/get/responses/${status}/content/application~1json/schema`;
     const validate = ajv.getSchema(pointer);

@@ -16,8 +16,8 @@ const document = z.looseObject({
 });
 
 /** The schemas of the API's OpenAPI document, by name. */
-export function openapiSchemas(): Readonly<Record<string, Described | undefined>> {
-  return document.parse(readOpenapi()).components.schemas;
+export function openapiSchemas(version: 'v2' | 'v3' = 'v3'): Readonly<Record<string, Described | undefined>> {
+  return document.parse(readOpenapi(version)).components.schemas;
 }
 
 /** The name of the schema that another one refers to, if it does. */

@@ -11,8 +11,8 @@ export const hasOpenapi = existsSync(join(root, 'openapi', 'v3.json'));
 /** Why a test that needs recorded data did not run. */
 export const NO_CORPUS = 'skipped: no recorded data beside this checkout';
 
-export function readOpenapi(): unknown {
-  return JSON.parse(readFileSync(join(root, 'openapi', 'v3.json'), 'utf8'));
+export function readOpenapi(version: 'v2' | 'v3' = 'v3'): unknown {
+  return JSON.parse(readFileSync(join(root, 'openapi', `${version}.json`), 'utf8'));
 }
 
 /** Every JSON document below a folder or in a file of the corpus; a `.jsonl` file holds one a line. */

@@ -18,6 +18,13 @@ const BY_HASH =
 const ECHO =
   'repeats the request: it is held against what was asked for, and the request is kept in etl.pages';
 
+const OWN_ORDERS = 'are rows of multisig_orders, which are looked up with what they do';
+const TAKEN = 'goes, entry by entry, into address_book or token_metadata, which look-ups spare';
+const TAG = 'names the type that the place of the member says already; of states and texts it is a column';
+const SESSION = 'names the session of the server, which is over';
+const SAME = 'is account in its friendly form';
+const MASTER = 'workchain and shard of a masterchain block are always -1 and 8000000000000000';
+
 /**
  * Everything documented that is neither a column, nor derived from one, nor kept in `extra`. With these exceptions, and
  * except that a member left out means the same as one that is null, the API's JSON can be rebuilt from the tables.
@@ -46,4 +53,28 @@ export const omissions: readonly Omission[] = [
   { endpoint: 'staking/nominatorPools/validatorEvents', member: 'address_book', reason: NAMES },
   { endpoint: 'staking/nominatorPools/validatorEvents', member: 'start_utime', reason: ECHO },
   { endpoint: 'staking/nominatorPools/validatorEvents', member: 'end_utime', reason: ECHO },
+  { endpoint: 'multisig/wallets', member: 'orders', reason: OWN_ORDERS },
+  { endpoint: 'multisig/wallets', member: 'address_book', reason: TAKEN },
+  { endpoint: 'multisig/orders', member: 'address_book', reason: TAKEN },
+  { endpoint: 'vesting', member: 'address_book', reason: TAKEN },
+  { endpoint: 'dns/records', member: 'address_book', reason: TAKEN },
+  { endpoint: 'jetton/masters', member: 'address_book', reason: TAKEN },
+  { endpoint: 'jetton/masters', member: 'metadata', reason: TAKEN },
+  { endpoint: 'jetton/wallets', member: 'address_book', reason: TAKEN },
+  { endpoint: 'jetton/wallets', member: 'metadata', reason: TAKEN },
+  { endpoint: 'nft/collections', member: 'address_book', reason: TAKEN },
+  { endpoint: 'nft/collections', member: 'metadata', reason: TAKEN },
+  { endpoint: 'nft/items', member: 'address_book', reason: TAKEN },
+  { endpoint: 'nft/items', member: 'metadata', reason: TAKEN },
+  { endpoint: 'nft/sales', member: 'address_book', reason: TAKEN },
+  { endpoint: 'nft/sales', member: 'metadata', reason: TAKEN },
+  { endpoint: 'accountStates', member: 'address_book', reason: TAKEN },
+  { endpoint: 'accountStates', member: 'metadata', reason: TAKEN },
+  { endpoint: 'v2', member: '@type', reason: TAG },
+  { endpoint: 'v2', member: '@extra', reason: SESSION },
+  { endpoint: 'v2/getTransactions', member: 'address', reason: SAME },
+  { endpoint: 'v2/getShardBlockProof', member: 'from.workchain', reason: MASTER },
+  { endpoint: 'v2/getShardBlockProof', member: 'mc_id.workchain', reason: MASTER },
+  { endpoint: 'v2/getMasterchainInfo', member: 'last.workchain', reason: MASTER },
+  { endpoint: 'v2/getExtendedAddressInformation', member: 'block_id.workchain', reason: MASTER },
 ];

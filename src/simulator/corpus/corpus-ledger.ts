@@ -11,6 +11,7 @@ import type {
   TraceSource,
   TransactionSource,
 } from '../ledger.ts';
+import { NO_ENTITIES } from '../entities/entities.ts';
 import { listed } from '../rows.ts';
 import { withActions } from '../chain-traces.ts';
 import { corpusActions } from './corpus-actions.ts';
@@ -51,6 +52,8 @@ export class CorpusLedger implements Ledger {
   readonly jettonBurns: TokenSource;
   readonly nftTransfers: TokenSource;
   readonly staking: StakingSource = NO_STAKING;
+  readonly node = undefined;
+  readonly entities = { at: () => NO_ENTITIES };
   private readonly globalId: number;
   private readonly firstUtime: number;
 

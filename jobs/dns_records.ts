@@ -1,0 +1,41 @@
+import { dnsRecord } from '../src/api/schemas/multisig.ts';
+import { defineCollection, lookup } from '../src/collection.ts';
+import { dns_records } from '../src/db/schema/multisig.ts';
+import { oneByOne } from '../src/paginators/lookup.ts';
+import { dnsRow } from '../src/rows/multisig.ts';
+
+const records = {
+  endpoint: { path: '/api/v3/dns/records' },
+  params: { limit: 1000 },
+  shape: { member: 'records' },
+  record: dnsRecord,
+  id: ['nft_item_address'],
+  refresh: 86_400,
+  unknownFor: 86_400,
+} as const;
+
+export default defineCollection({
+  title: 'Domains and what they lead to: of watched wallets, and of every domain that an address book named',
+  blind: 'domains of wallets that nobody watches or named, and where a domain led before',
+  tables: { dns_records },
+  walks: [
+    lookup({
+      ...records,
+      paginator: oneByOne({ param: 'wallet' }),
+      rows: (record, extra) => ({ dns_records: [dnsRow(record, extra)] }),
+      answers: { key: 'dns_wallet' },
+      subjects: { watched: true, seenIn: [] },
+    }),
+    lookup({
+      ...records,
+      name: 'of_domains',
+      paginator: oneByOne({ param: 'domain' }),
+      rows: (record, extra) => ({ dns_records: [dnsRow(record, extra)] }),
+      answers: { key: 'domain' },
+      subjects: {
+        watched: false,
+        seenIn: [{ relation: 'ton.address_book', key: 'domain', time: 'loaded_at' }],
+      },
+    }),
+  ],
+});

@@ -1,0 +1,32 @@
+import { nodeHead } from '../src/api/schemas/v2.ts';
+import { defineCollection, sample } from '../src/collection.ts';
+import { block_parents, blocks } from '../src/db/schema/blocks.ts';
+import { masterchain_heads } from '../src/db/schema/node-states.ts';
+import { indexHead, indexHeadRows } from '../src/rows/index-head.ts';
+import { nodeHeadRow } from '../src/rows/v2.ts';
+
+export default defineCollection({
+  title: 'The newest masterchain block as the nodes and as the index have it, sampled',
+  blind: 'heads between two samples; which of several servers answered',
+  tables: { masterchain_heads, blocks, block_parents },
+  walks: [
+    sample({
+      name: 'node',
+      endpoint: { method: 'getMasterchainInfo' },
+      shape: 'one',
+      every: 60,
+      record: nodeHead,
+      id: ['last.root_hash'],
+      rows: (record, extra, { at }) => ({ masterchain_heads: [nodeHeadRow(record, extra, at)] }),
+    }),
+    sample({
+      name: 'index',
+      endpoint: { path: '/api/v3/masterchainInfo' },
+      shape: 'one',
+      every: 60,
+      record: indexHead,
+      id: ['last.root_hash'],
+      rows: (record, extra, { at }) => ({ ...indexHeadRows(record, extra, at) }),
+    }),
+  ],
+});

@@ -1,0 +1,35 @@
+import { shardBlockProof } from '../src/api/schemas/v2.ts';
+import { defineCollection, lookup } from '../src/collection.ts';
+import { shard_block_proofs } from '../src/db/schema/node-states.ts';
+import { oneByOne } from '../src/paginators/lookup.ts';
+import { proofRow } from '../src/rows/v2.ts';
+
+export default defineCollection({
+  title: 'Merkle proofs that link stored shard blocks of a range to the masterchain',
+  blind: 'blocks that are not stored in the range that was asked for',
+  onRequest: true,
+  tables: { shard_block_proofs },
+  walks: [
+    lookup({
+      endpoint: { method: 'getShardBlockProof' },
+      shape: 'one',
+      paginator: oneByOne(),
+      record: shardBlockProof,
+      id: ['mc_id.root_hash'],
+      rows: (record, extra, { key }) => ({ shard_block_proofs: [proofRow(record, extra, key)] }),
+      answers: { key: 'mc_id.root_hash' },
+      subjects: {
+        watched: false,
+        ofRange: true,
+        seenIn: [
+          {
+            relation: 'etl.stored_shard_blocks',
+            key: 'key',
+            fields: ['workchain', 'shard', 'seqno'],
+            time: 'utime',
+          },
+        ],
+      },
+    }),
+  ],
+});

@@ -1,0 +1,179 @@
+import { boolean, integer, jsonb, text } from 'drizzle-orm/pg-core';
+import { address, amount, count8, hash, int8, loadedAt } from './columns.ts';
+import { describe } from './describe.ts';
+import { ton } from './schemas.ts';
+
+export const multisig_wallets = ton.table('multisig_wallets', {
+  address: address().primaryKey(),
+  next_order_seqno: amount(),
+  threshold: integer(),
+  signers: text().array(),
+  proposers: text().array(),
+  last_transaction_lt: int8().notNull(),
+  code_hash: hash(),
+  data_hash: hash(),
+  extra: jsonb(),
+  loaded_at: loadedAt(),
+});
+
+describe(multisig_wallets, {
+  comment: 'Wallets that several people sign for: one row each, as it was when it was looked up last.',
+  columns: {
+    address: 'Account of the multisig wallet, raw form: the key. From multisigs[].address.',
+    next_order_seqno:
+      'Number that the next order gets, up to 256 bits; null where the server does not tell. From multisigs[].next_order_seqno.',
+    threshold:
+      'Signatures that an order needs; null where the server does not tell. From multisigs[].threshold.',
+    signers:
+      'Accounts that may sign, raw form, in their order; null where the server does not tell. From multisigs[].signers.',
+    proposers:
+      'Accounts that may propose orders without signing, raw form; null where the server does not tell. From multisigs[].proposers.',
+    last_transaction_lt:
+      "Logical time of the wallet's transaction that left this state. From multisigs[].last_transaction_lt.",
+    code_hash:
+      "Hash of the multisig wallet's code, base64; null only if not sent. From multisigs[].code_hash.",
+    data_hash:
+      "Hash of the multisig wallet's data, base64; null only if not sent. From multisigs[].data_hash.",
+    extra:
+      'Members of multisigs[] that this version of the program has no column for, by dotted path; null when there are none.',
+    loaded_at: 'When this row of multisig_wallets was last written by the program, wall time, UTC.',
+  },
+  key: ['address'],
+  conflict: { kind: 'newer', by: 'last_transaction_lt' },
+  partitioned: false,
+});
+
+export const multisig_orders = ton.table('multisig_orders', {
+  address: address().primaryKey(),
+  multisig_address: address().notNull(),
+  order_seqno: amount(),
+  threshold: integer(),
+  sent_for_execution: boolean(),
+  approvals_mask: amount(),
+  approvals_num: integer(),
+  expiration_date: amount(),
+  order_boc: text(),
+  signers: text().array(),
+  actions: jsonb(),
+  last_transaction_lt: int8().notNull(),
+  code_hash: hash(),
+  data_hash: hash(),
+  extra: jsonb(),
+  loaded_at: loadedAt(),
+});
+
+describe(multisig_orders, {
+  comment:
+    'Orders of multisig wallets: one row each, with what it does, as it was when it was looked up last.',
+  columns: {
+    address: "Account of the order's contract, raw form: the key. From orders[].address.",
+    multisig_address: 'Multisig wallet that the order is for, raw form. From orders[].multisig_address.',
+    order_seqno:
+      'Number of the order in its wallet, up to 256 bits; null where the server does not tell. From orders[].order_seqno.',
+    threshold:
+      'Signatures that the order needs; null where the server does not tell. From orders[].threshold.',
+    sent_for_execution:
+      'True where the order has been carried out; null where the server does not tell. From orders[].sent_for_execution.',
+    approvals_mask:
+      'Who has signed, a bit for each signer, up to 256 bits; null where the server does not tell. From orders[].approvals_mask.',
+    approvals_num: 'How many have signed; null where the server does not tell. From orders[].approvals_num.',
+    expiration_date:
+      'Until when it can be signed, unix seconds of up to 64 bits; null where the server does not tell. From orders[].expiration_date.',
+    order_boc:
+      'The order itself as a bag of cells, base64; null where the server does not tell. From orders[].order_boc.',
+    signers:
+      'Accounts that may sign this order, raw form; null where the server does not tell. From orders[].signers.',
+    actions:
+      'What the order does, an array of objects (destination, value, body, mode); null where only its wallet was looked up. From orders[].actions.',
+    last_transaction_lt:
+      "Logical time of the order's transaction that left this state. From orders[].last_transaction_lt.",
+    code_hash: "Hash of the order's code, base64; null only if not sent. From orders[].code_hash.",
+    data_hash: "Hash of the order's data, base64; null only if not sent. From orders[].data_hash.",
+    extra:
+      'Members of orders[] that this version of the program has no column for, by dotted path; null when there are none.',
+    loaded_at: 'When this row of multisig_orders was last written by the program, wall time, UTC.',
+  },
+  key: ['address'],
+  conflict: { kind: 'newer', by: 'last_transaction_lt' },
+  partitioned: false,
+});
+
+export const vesting_contracts = ton.table('vesting_contracts', {
+  address: address().primaryKey(),
+  start_time: count8(),
+  total_duration: count8(),
+  unlock_period: count8(),
+  cliff_duration: count8(),
+  sender_address: address(),
+  owner_address: address(),
+  total_amount: amount(),
+  whitelist: text().array(),
+  extra: jsonb(),
+  loaded_at: loadedAt(),
+});
+
+describe(vesting_contracts, {
+  comment: 'Contracts that pay a sum out over time: one row each, as it was when it was looked up last.',
+  columns: {
+    address: 'Account of the vesting contract, raw form: the key. From vesting_contracts[].address.',
+    start_time:
+      'When the time begins to run, unix seconds; null where the server does not tell. From vesting_contracts[].start_time.',
+    total_duration:
+      'Seconds after which everything is free; null where the server does not tell. From vesting_contracts[].total_duration.',
+    unlock_period:
+      'Seconds between two steps in which it becomes free; null where the server does not tell. From vesting_contracts[].unlock_period.',
+    cliff_duration:
+      'Seconds at the beginning in which nothing is free; null where the server does not tell. From vesting_contracts[].cliff_duration.',
+    sender_address:
+      'Account that gave the sum, raw form; null where the server does not tell. From vesting_contracts[].sender_address.',
+    owner_address:
+      'Account that gets the sum, raw form; null where the server does not tell. From vesting_contracts[].owner_address.',
+    total_amount:
+      'The whole sum in nanotons; null where the server does not tell. From vesting_contracts[].total_amount.',
+    whitelist:
+      'Accounts to which the locked part may be sent too, raw form; null where the server does not tell. From vesting_contracts[].whitelist.',
+    extra:
+      'Members of vesting_contracts[] that this version of the program has no column for, by dotted path; null when there are none.',
+    loaded_at: 'When this row of vesting_contracts was last written by the program, wall time, UTC.',
+  },
+  key: ['address'],
+  conflict: { kind: 'replace' },
+  partitioned: false,
+});
+
+export const dns_records = ton.table('dns_records', {
+  nft_item_address: address().primaryKey(),
+  nft_item_owner: address(),
+  domain: text().notNull(),
+  dns_next_resolver: address(),
+  dns_wallet: address(),
+  dns_site_adnl: text(),
+  dns_storage_bag_id: text(),
+  extra: jsonb(),
+  loaded_at: loadedAt(),
+});
+
+describe(dns_records, {
+  comment:
+    'Domains and what they lead to: one row each, as it was when a wallet that it leads to was looked up last.',
+  columns: {
+    nft_item_address: 'Item that is the domain, raw form: the key. From records[].nft_item_address.',
+    nft_item_owner:
+      'Account that owns the domain, raw form; null where nobody does. From records[].nft_item_owner.',
+    domain: 'The domain itself, such as foundation.ton. From records[].domain.',
+    dns_next_resolver:
+      'Contract that resolves names below it, raw form; null where there is none. From records[].dns_next_resolver.',
+    dns_wallet:
+      'Account that the domain leads to, raw form; null where there is none. From records[].dns_wallet.',
+    dns_site_adnl:
+      'Address of the site in the network’s own addresses; null where there is none. From records[].dns_site_adnl.',
+    dns_storage_bag_id:
+      'Bag of files that the domain leads to; null where there is none. From records[].dns_storage_bag_id.',
+    extra:
+      'Members of records[] that this version of the program has no column for, by dotted path; null when there are none.',
+    loaded_at: 'When this row of dns_records was last written by the program, wall time, UTC.',
+  },
+  key: ['nft_item_address'],
+  conflict: { kind: 'replace' },
+  partitioned: false,
+});

@@ -1,0 +1,43 @@
+import type { DnsRecord, MultisigOrder, MultisigWallet, VestingContract } from '../api/schemas/multisig.ts';
+import type {
+  dns_records,
+  multisig_orders,
+  multisig_wallets,
+  vesting_contracts,
+} from '../db/schema/multisig.ts';
+import { extraOutside, type Extra } from '../record.ts';
+import { orNull } from './leftovers.ts';
+
+/** The row of a multisig wallet. Its orders, which come without what they do, are a dataset of their own. */
+export function multisigWalletRow(
+  record: MultisigWallet,
+  extra: Extra,
+): typeof multisig_wallets.$inferInsert {
+  const { address, next_order_seqno, threshold, signers, proposers, ...rest } = record;
+  const { last_transaction_lt, code_hash, data_hash } = rest;
+  return {
+    ...{
+      address,
+      next_order_seqno,
+      threshold,
+      signers,
+      proposers,
+      last_transaction_lt,
+      code_hash,
+      data_hash,
+    },
+    extra: extraOutside(extra, ['orders']),
+  };
+}
+
+export function multisigOrderRow(record: MultisigOrder, extra: Extra): typeof multisig_orders.$inferInsert {
+  return { ...record, extra: orNull(extra) };
+}
+
+export function vestingRow(record: VestingContract, extra: Extra): typeof vesting_contracts.$inferInsert {
+  return { ...record, extra: orNull(extra) };
+}
+
+export function dnsRow(record: DnsRecord, extra: Extra): typeof dns_records.$inferInsert {
+  return { ...record, extra: orNull(extra) };
+}

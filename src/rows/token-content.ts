@@ -1,0 +1,16 @@
+/** A member of a token's on-chain content as text; null where it has none of that kind. */
+export function contentText(content: unknown, name: string): string | null {
+  const value = memberOf(content, name);
+  return typeof value === 'string' ? value : null;
+}
+
+/** The decimals of a jetton, which contracts write as text: null for what is no number of decimal places. */
+export function contentDecimals(content: unknown): number | null {
+  const value = memberOf(content, 'decimals');
+  const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
+  return /^\d{1,3}$/.test(text) && Number(text) <= 255 ? Number(text) : null;
+}
+
+function memberOf(content: unknown, name: string): unknown {
+  return typeof content === 'object' && content !== null ? Reflect.get(content, name) : undefined;
+}

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { openCli, type Cli, type CliResult } from '../support/cli.ts';
+import { select } from '../support/collections.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+
+const START = Date.UTC(2026, 4, 1) / 1000;
+
+vi.setConfig({ testTimeout: 90_000 });
+
+let cli: Cli;
+let store: TestStore;
+let simulator: Simulator;
+
+beforeAll(async () => {
+  [cli, store] = [await openCli(), await openTestStore()];
+  simulator = await startSimulator({ start: START, duration: 7 * 3600, load: 0.5, accounts: 200 });
+});
+afterAll(async () => {
+  await Promise.all([cli.close(), simulator.close()]);
+  await store.close();
+});
+
+function run(...args: string[]): Promise<CliResult> {
+  const settings = { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '500' };
+  return cli.run(args, { ...settings, TONCENTER_V2: 'jsonrpc' });
+}
+
+test('lists and look-ups need no range; status and datasets tell of them; others say what they need', async () => {
+  const [account] = simulator.truth.entities().balances();
+  await run('watch', 'add', account!.account, '--note', 'the richest');
+  const names = 'jetton_masters,account_states,account_transactions';
+  const first = await run('backfill', '--only', names);
+  expect(first.stderr).toBe('');
+  expect(first.stdout).toMatch(/^read: account_states, account_transactions, jetton_masters, \d+ requests/m);
+  expect(first.code).toBe(0);
+  const [label] = await select(
+    store,
+    `select label, balance from ton.accounts where address = '${account!.account}'`,
+  );
+  expect(label).toEqual({ label: 'the richest', balance: account!.balance });
+
+  const status = await run('status');
+  expect(status.stdout).toMatch(/jetton_masters +\d+ +list whole/);
+  expect(status.stdout).toMatch(/account_states +1 .*1 known, 0 unknown to the source, 0 due/);
+  const json = JSON.parse((await run('status', '--json')).stdout) as { collections: { dataset: string }[] };
+  expect(json.collections.map(({ dataset }) => dataset)).toContain('account_transactions');
+
+  const sheet = await run('datasets', 'nft_sales');
+  expect(sheet.stdout).toContain('GET /api/v3/nft/sales');
+  expect(sheet.stdout).toMatch(/^blind +it cannot know /m);
+  expect(sheet.stdout).toMatch(/^cost +one request for up to 1000 of those that are new or have moved/m);
+  expect(sheet.stdout).toContain('marketplace_address');
+
+  const ranged = await run('backfill', '--only', 'shard_states');
+  expect(ranged.code).toBe(2);
+  expect(ranged.stderr).toContain('--from and --to are needed together: for shard_states');
+  const states = await run(
+    'backfill',
+    '--only',
+    'shard_states',
+    '--from',
+    '2026-05-01',
+    '--to',
+    '2026-05-01T00:01Z',
+  );
+  expect(states.code).toBe(0);
+  expect((await select(store, 'select distinct mc_seqno from ton.shard_states')).length).toBeGreaterThan(20);
+
+  const capped = await run('backfill', '--only', 'nft_items', '--max-requests', '1');
+  expect(capped.code).toBe(3);
+});

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { hasOpenApi, makeValidator } from './open-api.ts';
+
+const START = 1_767_225_600;
+const NETWORK = { start: START, duration: 600, load: 20, accounts: 400 };
+
+async function get(simulator: Simulator, path: string): Promise<{ status: number; body: unknown }> {
+  const response = await fetch(simulator.url + path);
+  return { status: response.status, body: await response.json() };
+}
+
+/** Strings that are addresses of the network, for each kind of question. */
+function addressesOf(simulator: Simulator) {
+  const entities = simulator.truth.entities();
+  const [transaction] = [...simulator.truth.transactions()].slice(-50);
+  const [sent] = [...simulator.truth.messages()].filter(
+    ({ source, destination, in_msg_tx_hash }) =>
+      source !== null && destination !== null && in_msg_tx_hash !== undefined,
+  );
+  return {
+    account: transaction!.account,
+    sent: sent!,
+    sale: entities.nftSales().map(({ address }) => address),
+    multisig: entities.multisigs(false)[0]!.address,
+    vesting: entities.vestings()[0]!.address,
+    wallet: entities.dnsRecords()[0]!.dns_wallet,
+    item: entities.nftItems()[0]!.address,
+    master: entities.jettonMasters()[0]!.address,
+  };
+}
+
+describe.each(['1.2', '1.3'] as const)('contracts and accounts of build %s', (build) => {
+  let simulator: Simulator;
+  beforeAll(async () => {
+    simulator = await startSimulator({ ...NETWORK, build });
+  });
+  afterAll(() => simulator.close());
+
+  test.skipIf(!hasOpenApi)('are answered as described (skipped without ../shared/openapi)', async () => {
+    const validate = makeValidator();
+    const { account, sale, multisig, vesting, wallet, item, master } = addressesOf(simulator);
+    const questions = [
+      '/api/v3/jetton/masters?limit=1000',
+      `/api/v3/jetton/masters?address=${master}`,
+      '/api/v3/jetton/wallets?limit=1000',
+      '/api/v3/nft/collections?limit=1000',
+      '/api/v3/nft/items?limit=1000',
+      `/api/v3/nft/items?address=${item}`,
+      `/api/v3/nft/sales?${sale.map((one) => `address=${one}`).join('&')}`,
+      `/api/v3/accountStates?address=${account}&address=${wallet}&include_boc=true`,
+      `/api/v3/accountStates?address=${account}&include_boc=false`,
+      `/api/v3/addressBook?address=${account}`,
+      `/api/v3/metadata?address=${item}&address=${master}&address=${account}`,
+      '/api/v3/topAccountsByBalance?limit=20',
+      `/api/v3/multisig/wallets?address=${multisig}`,
+      `/api/v3/multisig/orders?multisig_address=${multisig}&parse_actions=true`,
+      `/api/v3/vesting?contract_address=${vesting}`,
+      `/api/v3/dns/records?wallet=${wallet}`,
+    ];
+    for (const question of questions) {
+      const { status, body } = await get(simulator, question);
+      expect(status, question).toBe(200);
+      expect(validate(question.split('?')[0]!, 200, body), question).toBeUndefined();
+      expect(JSON.stringify(body).length, question).toBeGreaterThan(60);
+    }
+  });
+
+  test.skipIf(!hasOpenApi)('are answered by v2 as described, over GET and through jsonRPC', async () => {
+    const validate = makeValidator('v2');
+    const { account, sent } = addressesOf(simulator);
+    const [shard] = [...simulator.truth.blocks()].filter(({ workchain }) => workchain === 0).slice(-20);
+    const signed = String(BigInt.asIntN(64, BigInt(`0x${shard!.shard}`)));
+    const calls: [string, Record<string, string>][] = [
+      ['getMasterchainInfo', {}],
+      ['getShards', { seqno: '100' }],
+      ['getTransactions', { address: account, limit: '20', archival: 'true' }],
+      ['tryLocateTx', { source: sent.source!, destination: sent.destination!, created_lt: sent.created_lt! }],
+      ['getExtendedAddressInformation', { address: account }],
+      ['getExtendedAddressInformation', { address: sent.destination! }],
+      ['getShardBlockProof', { workchain: '0', shard: signed, seqno: String(shard!.seqno) }],
+    ];
+    for (const [method, params] of calls) {
+      const rest = await get(simulator, `/api/v2/${method}?${new URLSearchParams(params).toString()}`);
+      expect(rest.status, method).toBe(200);
+      expect(validate(`/api/v2/${method}`, 200, rest.body), method).toBeUndefined();
+      const response = await fetch(`${simulator.url}/api/v2/jsonRPC`, {
+        method: 'POST',
+        body: JSON.stringify({ jsonrpc: '2.0', id: 7, method, params }),
+      });
+      // The inner body as it is: neither jsonrpc nor id.
+      expect(await response.json()).toEqual(rest.body);
+    }
+  });
+
+  test('refuse what the real servers refuse', async () => {
+    const { account } = addressesOf(simulator);
+    const refused: [string, number][] = [
+      ['/api/v3/jetton/masters?limit=1001', 500],
+      ['/api/v3/accountStates', 422],
+      ['/api/v3/multisig/orders', 422],
+      ['/api/v3/vesting', 422],
+      ['/api/v3/dns/records', 422],
+      [`/api/v3/nft/sales?${`address=${account}&`.repeat(1001)}`, 422],
+      [`/api/v2/getTransactions?address=${account}&lt=5`, 422],
+      [`/api/v2/getTransactions?address=${account}&limit=1001`, 422],
+      ['/api/v2/shards?seqno=99999999', 500],
+      [`/api/v2/tryLocateTx?source=${account}&destination=${account}&created_lt=1`, 404],
+      ['/api/v2/jsonRPC', 405],
+    ];
+    for (const [question, status] of refused)
+      expect((await get(simulator, question)).status, question).toBe(status);
+  });
+
+  test('a page of an account’s transactions begins where it was asked to, and ends before to_lt', async () => {
+    const { account } = addressesOf(simulator);
+    const truth = simulator.truth.accountTransactions(account);
+    const [, second, third] = truth.map(({ transaction_id }) => transaction_id);
+    if (second === undefined || third === undefined) throw new Error('too few transactions');
+    const start = new URLSearchParams({ address: account, lt: second.lt, hash: second.hash, limit: '2' });
+    const { body } = await get(simulator, `/api/v2/getTransactions?${start.toString()}`);
+    expect((body as { result: object[] }).result).toEqual(truth.slice(1, 3));
+    const until = await get(
+      simulator,
+      `/api/v2/getTransactions?address=${account}&limit=1000&to_lt=${third.lt}`,
+    );
+    expect((until.body as { result: object[] }).result).toEqual(truth.slice(0, 2));
+  });
+});

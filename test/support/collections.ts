@@ -1,0 +1,74 @@
+import pg from 'pg';
+import type { Choices } from '../../src/collection.ts';
+import { carriedBy, readCollections } from '../../src/crawl/collections.ts';
+import { loadDatasets } from '../../src/crawl/load-jobs.ts';
+import { chooseDatasets, splitKinds } from '../../src/dataset.ts';
+import type { Range } from '../../src/range.ts';
+import type { Stop } from '../../src/stop.ts';
+import { never, openTestCrawl } from './crawl.ts';
+import type { TestStore } from './database.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+interface Reading {
+  readonly range?: Range;
+  readonly choices?: Partial<Choices>;
+  readonly stop?: Stop;
+  readonly v2Transport?: 'rest' | 'jsonRpc';
+}
+
+/** Reads collections once, as a process of its own would; the names of those that were refused. */
+export async function readOnce(
+  store: TestStore,
+  url: string,
+  names: readonly string[],
+  { range, choices, stop = never, v2Transport = 'rest' }: Reading = {},
+): Promise<readonly string[]> {
+  const all = await loadDatasets();
+  const { collections } = splitKinds(chooseDatasets(names, all));
+  const crawl = await openTestCrawl(store, url, { stop, config: { v2Transport }, maxAttempts: 3 });
+  try {
+    const round = {
+      ...{ context: crawl.context, owner: crawl.owner, range, stop, priority: 'backfill' as const },
+      choices: { accounts: 'watched' as const, bocs: false, ...choices },
+      carried: carriedBy(splitKinds(all).collections),
+      firstSeqno: crawl.chain.first.seqno,
+      pace: () => Promise.resolve(),
+    };
+    return await readCollections(round, collections);
+  } finally {
+    await crawl.close();
+  }
+}
+
+/** What a statement returns, with the driver's own types: numbers beyond 2^53 as text, JSON parsed. */
+export async function select(store: TestStore, statement: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: store.url, options: '-c timezone=UTC' });
+  await client.connect();
+  try {
+    return (await client.query<Row>(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A value without members that are null: leaving one out means the same. */
+export function bare(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(bare);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
+  return Object.fromEntries(members.map(([name, member]) => [name, bare(member)]));
+}
+
+/** Records in the order of what names them. */
+export function sorted(records: readonly unknown[], name = 'address'): unknown[] {
+  const key = (record: unknown): string => String((record as Row)[name]);
+  return records.map(bare).sort((a, b) => (key(a) < key(b) ? -1 : 1));
+}
+
+/** Columns of a row that are members of a record as they stand. */
+export function without(row: Row, ...names: string[]): Row {
+  return Object.fromEntries(
+    Object.entries(row).filter(([name]) => !['loaded_at', 'extra', ...names].includes(name)),
+  );
+}
