@@ -96,7 +96,13 @@ export async function write(errand: Errand, { answer, reading, cursor, outcomes 
   await patiently(errand, commit);
   const records = answer.value.records.length;
   context.logger.debug({ dataset: dataset.name, walk: errand.walk.name, records }, 'answer committed');
-  context.onPage({ dataset: dataset.name, records, seconds: 0, bytes: answer.bytes });
+  context.onPage({
+    dataset: dataset.name,
+    records,
+    completed: undefined,
+    bytes: answer.bytes,
+    ms: answer.ms,
+  });
 }
 
 async function patiently({ context }: Errand, commit: AnswerCommit): Promise<void> {
