@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import type { backfill } from './commands/backfill.ts';
 import { runCommand } from './commands/command.ts';
 import type { datasets } from './commands/datasets.ts';
+import type { quarantineList, quarantineRetry } from './commands/quarantine.ts';
 import type { simulate } from './commands/simulate.ts';
 import type { sql } from './commands/sql.ts';
 import type { status } from './commands/status.ts';
@@ -31,6 +32,11 @@ const list = (text: string) => text.split(',').filter((word) => word !== '');
 function wholeNumber(text: string): number {
   if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('It must be a whole number above 0.');
   return Number(text);
+}
+
+/** Commander hands over the numbers read so far. */
+function wholeNumbers(text: string, before: readonly number[] = []): number[] {
+  return [...before, wholeNumber(text)];
 }
 
 /** The end of a command's `--help`. */
@@ -200,6 +206,62 @@ program
   .action((name: string | undefined, flags: Parameters<typeof datasets>[2]) =>
     runCommand(async (invocation) =>
       (await import('./commands/datasets.ts')).datasets(invocation, name, flags),
+    ),
+  );
+
+const quarantine = program
+  .command('quarantine')
+  .description('records of the API that did not fit their schema: kept whole, a known gap')
+  .addHelpText(
+    'after',
+    examples(
+      'toncenter-etl quarantine list',
+      'toncenter-etl quarantine retry            # after an upgrade: without a request',
+      'toncenter-etl quarantine retry --again    # asks the API for their seconds anew',
+      'toncenter-etl quarantine export > quarantine.jsonl',
+    ),
+  );
+
+quarantine
+  .command('list', { isDefault: true })
+  .description('why, and which')
+  .option('--only <datasets>', 'of these datasets, with commas between', list)
+  .option('--json', 'for programs')
+  .action((flags: Parameters<typeof quarantineList>[1]) =>
+    runCommand(async (invocation) =>
+      (await import('./commands/quarantine.ts')).quarantineList(invocation, flags),
+    ),
+  );
+
+quarantine
+  .command('show')
+  .description('one record, whole, with the request that brought it')
+  .argument('<id>', 'its number in the list', wholeNumber)
+  .action((id: number) =>
+    runCommand(async (invocation) =>
+      (await import('./commands/quarantine.ts')).quarantineShow(invocation, id),
+    ),
+  );
+
+quarantine
+  .command('retry')
+  .description('read them again with this version (exit 3 where some still do not fit)')
+  .argument('[ids...]', 'their numbers in the list; default all', wholeNumbers)
+  .option('--only <datasets>', 'of these datasets, with commas between', list)
+  .option('--again', 'ask the API anew for the seconds of those that still do not fit')
+  .action((ids: readonly number[], flags: Parameters<typeof quarantineRetry>[2]) =>
+    runCommand(async (invocation) =>
+      (await import('./commands/quarantine.ts')).quarantineRetry(invocation, ids, flags),
+    ),
+  );
+
+quarantine
+  .command('export')
+  .description('a JSON line a record, to stdout')
+  .option('--only <datasets>', 'of these datasets, with commas between', list)
+  .action((flags: Parameters<typeof quarantineList>[1]) =>
+    runCommand(async (invocation) =>
+      (await import('./commands/quarantine.ts')).quarantineExport(invocation, flags),
     ),
   );
 

@@ -25,6 +25,8 @@ interface DatasetReport {
   /** Seconds between the newest block seen and the end of what is covered; null where no daemon has run. */
   readonly lag: number | null;
   readonly quarantined: number;
+  /** Members of the API that no column takes. */
+  readonly drift: Status['drift'];
   readonly refused: Status['refused'];
   readonly lastError: Status['failures'][number] | null;
 }
@@ -64,7 +66,9 @@ async function readReport(database: Database, datasets: readonly Dataset[]): Pro
   const network = await readNetwork(database);
   const mark = await readSavedWatermark(database);
   const known = new Set(
-    [...status.streams, ...status.refused, ...status.failures].map(({ dataset }) => dataset),
+    [...status.streams, ...status.refused, ...status.failures, ...status.drift]
+      .map(({ dataset }) => dataset)
+      .concat(...status.quarantined.keys()),
   );
   const reports = [];
   for (const dataset of datasets.filter(({ name }) => known.has(name))) {
@@ -103,6 +107,7 @@ async function reportOn(
     rows,
     lag: head === undefined || end === undefined ? null : Math.max(0, head - end),
     quarantined: status.quarantined.get(name) ?? 0,
+    drift: status.drift.filter((row) => row.dataset === name),
     refused: status.refused.filter((row) => row.dataset === name),
     lastError: status.failures.find((row) => row.dataset === name) ?? null,
   };
@@ -146,7 +151,8 @@ function tableRow(report: DatasetReport): string[] {
   ];
 }
 
-function detailLines({ dataset, holes, rows, refused, lastError }: DatasetReport, now: number): string[] {
+function detailLines(report: DatasetReport, now: number): string[] {
+  const { dataset, holes, rows, refused, drift, quarantined, lastError } = report;
   const more = holes.length > SHOWN ? [`hole      ${dataset}: and ${holes.length - SHOWN} more`] : [];
   return [
     ...rows
@@ -162,10 +168,21 @@ function detailLines({ dataset, holes, rows, refused, lastError }: DatasetReport
       ({ span, reason, detail, retryAt }) =>
         `refused   ${dataset}: ${span.map(formatRange).join()}: ${reason}, ${detail}; again ${retryAt > now ? `in ${formatDuration(retryAt - now)}` : 'now'}`,
     ),
+    ...(quarantined > 0
+      ? [
+          `unfit     ${dataset}: ${quarantined} in quarantine: toncenter-etl quarantine list --only ${dataset}`,
+        ]
+      : []),
+    ...drift.slice(0, SHOWN).map(driftLine),
+    ...(drift.length > SHOWN ? [`drift     ${dataset}: and ${drift.length - SHOWN} more members`] : []),
     ...(lastError === null
       ? []
       : [
           `error     ${dataset}: ${lastError.message} (${lastError.code}, ${formatDuration(now - lastError.at)} ago)`,
         ]),
   ];
+}
+
+function driftLine({ dataset, path, type, times }: Status['drift'][number]): string {
+  return `drift     ${dataset}: ${path} (${type}) is new: ${times} records have it, kept in their column extra`;
 }
