@@ -60,6 +60,7 @@ program
   .option('--deadline <duration>', 'stop after so long, e.g. 2h (exit 3, progress kept)')
   .option('--again', 'read a second time what has matured since its first reading')
   .option('--dry-run', 'print what would be read, and stop')
+  .option('--record <dir>', 'keep every answer of the API there, for `simulate --corpus <dir>`')
   .addHelpText(
     'after',
     `
@@ -86,6 +87,7 @@ program
   .command('sync')
   .description('the daemon: keep the datasets complete, from ETL_SINCE to the head, until told to stop')
   .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
+  .option('--record <dir>', 'keep every answer of the API there, for `simulate --corpus <dir>`')
   .addHelpText(
     'after',
     examples(
@@ -120,6 +122,7 @@ program
   .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
   .option('--deep <share>', 'also read such a share of the pages again and compare every value, e.g. 1%')
   .option('--repair', 'read again what is wanting, and verify again')
+  .option('--record <dir>', 'keep every answer of the API there, for `simulate --corpus <dir>`')
   .option('--json', 'for programs')
   .addHelpText(
     'after',
@@ -304,7 +307,10 @@ program
   .option('--rate-limit <kind:rps>', 'fixed-window, sliding-window or token-bucket; default none')
   .option('--key <key>', 'the only API key that is known; requests without a key pass')
   .option('--latency <min-max>', 'delay of an answer, milliseconds')
-  .option('--corpus <dir>', 'serve the recorded traces and responses of this directory')
+  .option(
+    '--corpus <dir>',
+    'serve the recorded traces and responses of this directory, or what --record wrote',
+  )
   .option('--fault <name=value...>', 'something that goes wrong; may be given several times')
   .addHelpText(
     'after',

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import { BadResponseError, EtlError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Priority } from '../priority.ts';
+import type { Recorder } from '../recorder.ts';
 import type { Attempt, Exchange } from './exchange.ts';
 import { parseJson } from './parse-json.ts';
 import type { Prepared } from './prepare.ts';
@@ -22,6 +23,8 @@ export interface Chain {
   readonly host: string;
   readonly apiKey: string | undefined;
   readonly onExchange: ((attempt: Attempt) => void) | undefined;
+  /** Where answers are kept, if they are. */
+  readonly answers: Pick<Recorder, 'record'> | undefined;
 }
 
 /** A prepared request and how its answer is read. */
@@ -47,6 +50,7 @@ export async function attempt<T>(
     tell(chain, call, head, elapsed()),
   );
   record(chain, call, answer, { attempt: number, ms: elapsed() });
+  keep(chain, call, answer);
   if (answer.status !== 200) throw refusalOf(chain, call, answer, answer.status);
   const value = read(chain, call, answer);
   const { path, query } = call;
@@ -74,6 +78,10 @@ function record<T>(
   chain.recorder.add(priority, 'bytes', bytes);
   chain.logger.debug(fields, 'request');
   chain.onExchange?.(fields);
+}
+
+function keep<T>(chain: Chain, { path, query }: Call<T>, { status, apiVersion, text }: Answer): void {
+  chain.answers?.record({ path, query, status, apiVersion, text: withoutKey(chain, text) });
 }
 
 /** A server may repeat a key that it does not like; nothing of its text goes further with the key in it. */

@@ -29,6 +29,7 @@ interface BackfillFlags {
   readonly deadline?: string;
   readonly again?: boolean;
   readonly dryRun?: boolean;
+  readonly record?: string;
 }
 
 /** Leases read at once: enough to keep the budget busy while pages are on their way, few enough for two cores. */
@@ -81,6 +82,7 @@ async function runOn(errand: Errand, flags: BackfillFlags): Promise<ExitCode> {
   const crawl = await openCrawl({
     ...{ ...invocation, ...errand },
     onPage: (event) => display.progress?.onPage(event),
+    record: flags.record,
     budget: (plan) => (flags.maxRequests === undefined ? plan : createCappedBudget(plan, flags.maxRequests)),
   });
   try {

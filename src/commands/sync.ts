@@ -9,8 +9,13 @@ import { openSource } from '../source.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
 
+interface SyncFlags {
+  readonly only?: readonly string[];
+  readonly record?: string;
+}
+
 /** `sync`: the daemon. Ends with exit 0 when told to stop. */
-export async function sync(invocation: Invocation, flags: { only?: readonly string[] }): Promise<ExitCode> {
+export async function sync(invocation: Invocation, flags: SyncFlags): Promise<ExitCode> {
   const { config, logger } = invocation;
   const datasets = chooseDatasets(flags.only ?? config.datasets, await loadJobs());
   const stop = stopOnSignals(logger);
@@ -18,7 +23,7 @@ export async function sync(invocation: Invocation, flags: { only?: readonly stri
   try {
     const source = await openSource(config, store, 'live');
     try {
-      await follow(invocation, { store, datasets, stop, baseUrl: source.baseUrl });
+      await follow(invocation, { store, datasets, stop, baseUrl: source.baseUrl, record: flags.record });
     } catch (error) {
       // Told to leave while it waited for the API to begin with.
       if (!isAbort(error) || !stop.leaving.aborted) throw error;
@@ -37,6 +42,7 @@ interface Errand {
   readonly datasets: readonly Dataset[];
   readonly stop: Stop;
   readonly baseUrl: string;
+  readonly record: string | undefined;
 }
 
 async function follow({ config, logger }: Invocation, errand: Errand): Promise<void> {

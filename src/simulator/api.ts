@@ -38,6 +38,11 @@ const ROUTES_OF: Readonly<Record<Build, Routes>> = { '1.2': ROUTES, '1.3': { ...
 /** What a replica shows whose data are so many seconds older than those of the one that took the request. */
 type Views = (secondsBehind: number) => View;
 
+/** What answers requests behind the gateway: the imitated server, or a recording of a real one. */
+export interface Answering {
+  answer(request: ApiRequest, views: Views): Answer;
+}
+
 /** Endpoints whose truncated answers the real server does not notice. */
 const BREAKING_OFF = new Set([
   '/api/v3/blocks',
@@ -58,7 +63,7 @@ export interface ApiOptions {
 }
 
 /** The server itself: decodes, routes, and turns errors into its own kind of answer. */
-export class Api {
+export class Api implements Answering {
   private readonly ledger: Ledger;
   private readonly build: Build;
   private readonly faults: Faults;
