@@ -2,12 +2,13 @@ import { openCrawl, openStore, type Store } from '../app.ts';
 import { fillHoles } from '../crawl/fill-holes.ts';
 import { loadJobs } from '../crawl/load-jobs.ts';
 import { splitAtArchive } from '../crawl/planner.ts';
-import { retryRecord } from '../crawl/retry-record.ts';
+import { placeOf, retryRecord } from '../crawl/retry-record.ts';
 import { stopOnSignals } from '../daemon/shutdown.ts';
 import { chooseDatasets, type Dataset } from '../dataset.ts';
 import { readCoverage, type Stream } from '../db/coverage.ts';
 import { createPartitions } from '../db/partitions.ts';
 import {
+  countQuarantined,
   databaseTime,
   forgetUnseen,
   readQuarantined,
@@ -39,7 +40,7 @@ export function quarantineList(invocation: Invocation, { only, json }: ListFlags
     const chosen = await chosenBy([], only);
     if (json === true) {
       const all: object[] = [];
-      for await (const { raw: _, ...facts } of everyRecord(store, chosen)) all.push(facts);
+      for await (const record of everyRecord(store, chosen)) all.push(factsOf(record));
       console.log(JSON.stringify(all, null, 2));
       return EXIT.done;
     }
@@ -67,6 +68,11 @@ export function quarantineList(invocation: Invocation, { only, json }: ListFlags
       console.log(`and ${total - rows.length} more: toncenter-etl quarantine list --json`);
     return EXIT.done;
   });
+}
+
+/** Everything about a record but itself. */
+function factsOf({ raw, ...facts }: Quarantined): object {
+  return { ...facts, characters: raw.length };
 }
 
 function listRow(record: Quarantined): string[] {
@@ -107,9 +113,9 @@ export function quarantineShow(invocation: Invocation, id: number): Promise<Exit
 export function quarantineExport(invocation: Invocation, { only }: ListFlags): Promise<ExitCode> {
   return withStore(invocation, async (store) => {
     const chosen = await chosenBy([], only);
-    for await (const { raw, ...facts } of everyRecord(store, chosen)) {
+    for await (const record of everyRecord(store, chosen)) {
       // The record is JSON text already; parsed and printed anew it would lose digits.
-      console.log(`${JSON.stringify(facts).slice(0, -1)},"record":${raw}}`);
+      console.log(`${JSON.stringify(factsOf(record)).slice(0, -1)},"record":${record.raw}}`);
     }
     return EXIT.done;
   });
@@ -139,7 +145,7 @@ export function quarantineRetry(
       console.log(`unfit     ${record.id} of ${record.dataset}: ${pathOf(record)}: ${record.reason}`);
     }
     if (again === true) await askAgain(invocation, store, jobs, unfit);
-    const left = await count(store, { ids: unfit.map(({ id }) => id) });
+    const left = await countQuarantined(store.database, { ids: unfit.map(({ id }) => id) });
     if (again === true)
       console.log(`read anew ${unfit.length - left} of ${unfit.length} are out of quarantine`);
     if (left === 0) return EXIT.done;
@@ -220,7 +226,9 @@ async function readSecondsAgain(
   );
   const began = await databaseTime(database);
   await fillHoles(context, dataset, { stream, holes, surplus: [], receipts: [], owner: context.owner });
-  await forgetUnseen(database, stream, common(holes, await readCoverage(database, stream)), began);
+  // A record whose own time cannot be read may lie in another second than its neighbour's, which was read again.
+  const placed = records.filter((record) => placeOf(dataset, record) === record.utime).map(({ id }) => id);
+  await forgetUnseen(database, placed, common(holes, await readCoverage(database, stream)), began);
 }
 
 function byStream(
@@ -238,12 +246,6 @@ function byStream(
     groups.set(key, group);
   }
   return [...groups.values()];
-}
-
-async function count(store: Store, chosen: Chosen): Promise<number> {
-  let records = 0;
-  for await (const _ of everyRecord(store, chosen)) records += 1;
-  return records;
 }
 
 async function* everyRecord({ database }: Store, chosen: Chosen): AsyncGenerator<Quarantined> {

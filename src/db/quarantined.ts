@@ -1,7 +1,6 @@
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Range } from '../range.ts';
-import type { Stream } from './coverage.ts';
 import type { Session } from './database.ts';
 import { multirangeParam } from './sql.ts';
 
@@ -34,9 +33,28 @@ export interface Chosen {
 /** Records in quarantine from one number on, at most `limit`, by number: so that any number of them fits in memory. */
 export function readQuarantined(
   session: Session,
-  { ids, datasets }: Chosen,
+  chosen: Chosen,
   page: { readonly after: number; readonly limit: number },
 ): Promise<Quarantined[]> {
+  return session.rows(
+    sql`
+      select id, dataset, scope, record_id as "recordId", extract(epoch from utime)::int8 as utime, path, reason, raw,
+        request, attempts, extract(epoch from first_at)::int8 as "firstAt", extract(epoch from last_at)::int8 as "lastAt"
+      from etl.quarantine where ${isChosen(chosen)} and id > ${page.after} order by id limit ${page.limit}`,
+    Quarantined,
+  );
+}
+
+/** How many records are chosen. */
+export async function countQuarantined(session: Session, chosen: Chosen): Promise<number> {
+  const [row] = await session.rows(
+    sql`select count(*) as records from etl.quarantine where ${isChosen(chosen)}`,
+    z.object({ records: seconds }),
+  );
+  return row?.records ?? 0;
+}
+
+function isChosen({ ids, datasets }: Chosen): SQL {
   const ofIds =
     ids === undefined
       ? sql`true`
@@ -45,13 +63,7 @@ export function readQuarantined(
     datasets === undefined
       ? sql`true`
       : sql`dataset in (select json_array_elements_text(${JSON.stringify(datasets)}::json))`;
-  return session.rows(
-    sql`
-      select id, dataset, scope, record_id as "recordId", extract(epoch from utime)::int8 as utime, path, reason, raw,
-        request, attempts, extract(epoch from first_at)::int8 as "firstAt", extract(epoch from last_at)::int8 as "lastAt"
-      from etl.quarantine where ${ofIds} and ${ofDatasets} and id > ${page.after} order by id limit ${page.limit}`,
-    Quarantined,
-  );
+  return sql`(${ofIds} and ${ofDatasets})`;
 }
 
 const Kind = z.object({
@@ -78,19 +90,19 @@ export function readQuarantineKinds(session: Session): Promise<QuarantineKind[]>
 }
 
 /**
- * Forgets the records of these seconds that were not received since `began` (as Postgres prints it): the seconds were
- * read again, and the source has them no longer, or in a shape whose identity can be read.
- * @returns how many there were
+ * Forgets those of the records, by number, that were not received since `began` (as Postgres prints it) though their
+ * seconds were read again: the source has them no longer, or they fit now.
  */
-export function forgetUnseen(
+export async function forgetUnseen(
   session: Session,
-  { dataset, scope }: Pick<Stream, 'dataset' | 'scope'>,
+  ids: readonly number[],
   covered: readonly Range[],
   began: string,
-): Promise<number> {
-  return session.run(sql`
+): Promise<void> {
+  await session.run(sql`
     delete from etl.quarantine
-    where dataset = ${dataset} and scope = ${scope} and last_at < ${began}::timestamptz
+    where id in (select json_array_elements_text(${JSON.stringify(ids)}::json)::int8)
+      and last_at < ${began}::timestamptz
       and ${multirangeParam(covered)} @> extract(epoch from utime)::int8`);
 }
 

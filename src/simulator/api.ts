@@ -14,6 +14,7 @@ import { tokenRoutes } from './routes/tokens.ts';
 import { traceRoutes } from './routes/traces.ts';
 import { transactionRoutes } from './routes/transactions.ts';
 import { ServedError } from './served-error.ts';
+import type { Stats } from './stats.ts';
 
 /** A request as it reaches the server behind the gateway. */
 export interface ApiRequest {
@@ -68,14 +69,16 @@ export class Api implements Answering {
   private readonly build: Build;
   private readonly faults: Faults;
   private readonly random: Random;
+  private readonly stats: Stats;
   private readonly archive: ArchiveOptions | undefined;
 
-  constructor(ledger: Ledger, options: ApiOptions, faults: Faults, random: Random) {
+  constructor(ledger: Ledger, options: ApiOptions, faults: Faults, random: Random, stats: Stats) {
     this.ledger = ledger;
     this.build = options.build ?? '1.3';
     this.archive = options.archive;
     this.faults = faults;
     this.random = random;
+    this.stats = stats;
   }
 
   /** Answers a request from what a replica shows. */
@@ -114,6 +117,7 @@ export class Api implements Answering {
 
   private routeRequest(request: ApiRequest, query: Query, view: View): RouteRequest {
     const breaks = BREAKING_OFF.has(request.path) && this.random.chance(this.faults.shortBlocks ?? 0);
+    if (breaks) this.stats.injected('shortBlocks');
     return {
       query,
       header: request.header,
@@ -133,6 +137,7 @@ export class Api implements Answering {
     const { timeoutAboveLimit = Infinity, timeout = 0 } = this.faults;
     const tooLarge = !WITHOUT_LIMIT.has(path) && limit > timeoutAboveLimit && limit <= 1000;
     if (!tooLarge && !this.random.chance(timeout)) return undefined;
+    this.stats.injected(tooLarge ? 'timeoutAboveLimit' : 'timeout');
     const text =
       path === '/api/v3/blocks'
         ? 'internal server error: query timeout 3s'

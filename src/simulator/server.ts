@@ -50,8 +50,9 @@ export interface Simulator {
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const clock = options.clock ?? systemClock;
   const faults = options.faults ?? {};
-  const { head, answering, chain = new Chain(), contents } = openSite(options, faults, clock);
-  const site = new Site(options, head, answering, faults, clock);
+  const stats = new Stats();
+  const { head, answering, chain = new Chain(), contents } = openSite(options, faults, clock, stats);
+  const site = new Site(options, { head, answering, faults, clock, stats });
   const server = createServer((request, response) => void site.handle(request, response));
   server.keepAliveTimeout = 60_000;
   const port = await listen(server, options.port ?? 0);
@@ -60,7 +61,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     port,
     truth: new Truth(chain),
     contents,
-    stats: site.stats,
+    stats,
     faults,
     get headTime() {
       return head.headTime;
@@ -84,7 +85,7 @@ interface Served {
   readonly contents: readonly string[];
 }
 
-function openSite(options: SimulatorOptions, faults: Faults, clock: Clock): Served {
+function openSite(options: SimulatorOptions, faults: Faults, clock: Clock, stats: Stats): Served {
   const { corpus, seed = 1 } = options;
   if (corpus !== undefined && isRecording(corpus)) {
     const recording = new Recording(corpus);
@@ -92,7 +93,7 @@ function openSite(options: SimulatorOptions, faults: Faults, clock: Clock): Serv
   }
   const source =
     corpus === undefined ? new ChainSource(options, faults, clock) : new CorpusSource(corpus, clock);
-  const answering = new Api(source.ledger, options, faults, new Random(seed, 5));
+  const answering = new Api(source.ledger, options, faults, new Random(seed, 5), stats);
   const served = { head: source, answering, contents: [] };
   return source instanceof ChainSource ? { ...served, chain: source.chain } : served;
 }
@@ -122,9 +123,17 @@ function close(server: Server): Promise<void> {
   });
 }
 
+interface SiteParts {
+  readonly head: Head;
+  readonly answering: Answering;
+  readonly faults: Faults;
+  readonly clock: Clock;
+  readonly stats: Stats;
+}
+
 /** One host: gateway, faults and server in the order in which a request meets them. */
 class Site {
-  readonly stats = new Stats();
+  private readonly stats: Stats;
   private readonly options: SimulatorOptions;
   private readonly head: Head;
   private readonly faults: Faults;
@@ -134,15 +143,16 @@ class Site {
   private readonly answering: Answering;
   private readonly stopping = new AbortController();
 
-  constructor(options: SimulatorOptions, head: Head, answering: Answering, faults: Faults, clock: Clock) {
+  constructor(options: SimulatorOptions, { head, answering, faults, clock, stats }: SiteParts) {
     this.options = options;
     this.head = head;
     this.answering = answering;
     this.faults = faults;
     this.clock = clock;
+    this.stats = stats;
     const seed = options.seed ?? 1;
     this.random = new Random(seed, 3);
-    this.gateway = new Gateway(options, faults, new Random(seed, 4));
+    this.gateway = new Gateway(options, faults, new Random(seed, 4), stats);
   }
 
   stop(): void {
@@ -176,10 +186,16 @@ class Site {
     if (refusal !== undefined) return refusal;
     const custom = this.options.before?.(request);
     if (custom !== undefined) return custom;
-    if (this.random.chance(this.faults.badGateway ?? 0)) return htmlAnswer(502, 'Bad Gateway');
-    const stale = this.random.chance(this.faults.stale ?? 0) ? (this.faults.staleSeconds ?? 20) : 0;
+    if (this.happens('badGateway')) return htmlAnswer(502, 'Bad Gateway');
+    const stale = this.happens('stale') ? (this.faults.staleSeconds ?? 20) : 0;
     const answer = this.answering.answer(request, (behind) => this.head.view(stale + behind));
     return this.options.after?.(request, answer) ?? answer;
+  }
+
+  private happens(name: 'badGateway' | 'stale'): boolean {
+    const happened = this.random.chance(this.faults[name] ?? 0);
+    if (happened) this.stats.injected(name);
+    return happened;
   }
 
   private async delay(): Promise<void> {
@@ -194,6 +210,7 @@ class Site {
       random: this.random,
       clock: this.clock,
       signal: this.stopping.signal,
+      stats: this.stats,
     });
     this.stats.answered(record, broken ? 0 : answer.status);
   }

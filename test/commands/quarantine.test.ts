@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
@@ -30,7 +30,6 @@ beforeAll(async () => {
   misfits = [...simulator.truth.transactions({ from: START + 100, to: START + 300 })].slice(0, 2);
 });
 beforeEach(async () => {
-  await store?.close();
   store = await openTestStore();
   wrong = true;
   expect((await run('backfill', ...RANGE)).code).toBe(0);
@@ -38,8 +37,8 @@ beforeEach(async () => {
 afterAll(async () => {
   await cli.close();
   await simulator.close();
-  await store.close();
 });
+afterEach(() => store.close());
 
 function spoil(body: string): string {
   const [first, second] = misfits;

@@ -66,7 +66,7 @@ test('a recorded run is served back: another database gets the same rows without
 
   const asked = simulator.stats.total;
   const server = cli.start(['simulate', '--corpus', directory]);
-  const url = (await server.sees(/address +(http\S+)\/api/)) ?? '';
+  const url = await server.sees(/address +(http\S+)\/api/);
   const replayed = await crawl(url);
   expect({ code: replayed.code, stderr: replayed.stderr }).toEqual({ code: 0, stderr: '' });
   expect(await tablesOf(replayed.store)).toEqual(await tablesOf(recorded.store));

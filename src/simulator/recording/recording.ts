@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { UsageError } from '../../errors.ts';
 import { errorAnswer, jsonAnswer, type Answer } from '../answer.ts';
 import type { ApiRequest } from '../api.ts';
@@ -7,6 +8,7 @@ import { readRecording, type RecordedResponse } from './read-recording.ts';
 import { RecordedList, type Window } from './recorded-list.ts';
 
 const INFO = '/api/v3/masterchainInfo';
+const Info = z.looseObject({ last: z.looseObject({ gen_utime: z.union([z.string(), z.number()]) }) });
 /** The head lies so long after everything recorded that all of it has settled: nobody waits for a watermark. */
 const AFTERWARDS = 7 * 3600;
 
@@ -77,8 +79,8 @@ export class Recording {
 
   /** masterchainInfo with its head moved past everything that was recorded. */
   private settled(text: string): string {
-    const info = JSON.parse(text) as { last?: Record<string, unknown> };
-    const head = Math.max(this.latest, Number(info.last?.['gen_utime'] ?? 0)) + AFTERWARDS;
+    const info = Info.parse(JSON.parse(text));
+    const head = Math.max(this.latest, Number(info.last.gen_utime)) + AFTERWARDS;
     return JSON.stringify({ ...info, last: { ...info.last, gen_utime: String(head) } });
   }
 }
