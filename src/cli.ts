@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import type { backfill } from './commands/backfill.ts';
 import { runCommand } from './commands/command.ts';
 import type { datasets } from './commands/datasets.ts';
+import type { doctor } from './commands/doctor.ts';
 import type { quarantineList, quarantineRetry } from './commands/quarantine.ts';
 import type { simulate } from './commands/simulate.ts';
 import type { sql } from './commands/sql.ts';
@@ -210,6 +211,18 @@ program
     runCommand(async (invocation) =>
       (await import('./commands/datasets.ts')).datasets(invocation, name, flags),
     ),
+  );
+
+program
+  .command('doctor')
+  .description(
+    'compare schema, settings, clock, disk and API with what they should be; each finding with its remedy (exit 1)',
+  )
+  .option('--bundle <file>', 'also write one redacted file for a bug report')
+  .option('--json', 'for programs')
+  .addHelpText('after', examples('toncenter-etl doctor', 'toncenter-etl doctor --bundle ./bundle.json'))
+  .action((flags: Parameters<typeof doctor>[1]) =>
+    runCommand(async (invocation) => (await import('./commands/doctor.ts')).doctor(invocation, flags)),
   );
 
 const quarantine = program
