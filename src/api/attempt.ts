@@ -46,9 +46,10 @@ export async function attempt<T>(
   const sentAt = chain.clock.monotonic();
   const elapsed = () => chain.clock.monotonic() - sentAt;
   chain.recorder.add(call.priority, 'requests', 1);
-  const answer = await chain.transport.send(call.outgoing, signal, (head) =>
+  const received = await chain.transport.send(call.outgoing, signal, (head) =>
     tell(chain, call, head, elapsed()),
   );
+  const answer = { ...received, text: withoutKey(chain, received.text) };
   record(chain, call, answer, { attempt: number, ms: elapsed() });
   keep(chain, call, answer);
   if (answer.status !== 200) throw refusalOf(chain, call, answer, answer.status);
@@ -81,14 +82,13 @@ function record<T>(
 }
 
 function keep<T>(chain: Chain, { path, query }: Call<T>, { status, apiVersion, text }: Answer): void {
-  chain.answers?.record({ path, query, status, apiVersion, text: withoutKey(chain, text) });
+  chain.answers?.record({ path, query, status, apiVersion, text });
 }
 
-/** A server may repeat a key that it does not like; nothing of its text goes further with the key in it. */
 function refusalOf<T>(chain: Chain, call: Call<T>, answer: Answer, status: number): EtlError {
   return errorOfStatus({
     status,
-    body: withoutKey(chain, answer.text),
+    body: answer.text,
     label: call.outgoing.label,
     path: call.path,
     host: chain.host,
@@ -105,7 +105,7 @@ function read<T>(chain: Chain, call: Call<T>, answer: Answer): T {
     return call.parse(opened.result);
   } catch (error) {
     if (error instanceof EtlError && !(error instanceof BadResponseError)) throw error;
-    const reason = withoutKey(chain, summary(error));
+    const reason = summary(error);
     // No cause: a ZodError prints every issue of a page.
     throw new BadResponseError(`${call.outgoing.label}: the answer is not the endpoint's: ${reason}`, {
       hint: 'A proxy may answer for the API, or the API has changed: look at the answer with curl.',
@@ -113,6 +113,7 @@ function read<T>(chain: Chain, call: Call<T>, answer: Answer): T {
   }
 }
 
+/** A server may repeat a key that it does not like; nothing of its text goes further with the key in it. */
 function withoutKey({ apiKey }: Chain, text: string): string {
   return apiKey === undefined ? text : text.replaceAll(apiKey, '[key]');
 }
