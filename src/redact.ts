@@ -3,9 +3,12 @@ const SHORTEST = 4;
 
 /** `text` without the secrets, in whatever form they stand there: as they are, in a URL, or in JSON. */
 export function redact(text: string, secrets: readonly (string | undefined)[]): string {
-  return secrets
+  const forms = secrets
     .filter((secret) => secret !== undefined && secret.length >= SHORTEST)
-    .flatMap((secret = '') => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])
+    .flatMap((secret = '') => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]);
+  // The longest first: another form may be a part of it.
+  return [...new Set(forms)]
+    .sort((a, b) => b.length - a.length)
     .reduce((redacted, form) => redacted.replaceAll(form, '[redacted]'), text);
 }
 

@@ -35,6 +35,9 @@ export interface Call<T> extends Prepared {
   readonly envelope: boolean;
 }
 
+/** Keys of the API have 64 characters. */
+const SHORTEST_KEY = 16;
+
 /** One attempt: a slot, a send, the status, the body. Throws what `transport`, `errorOfStatus` and the parsers throw. */
 export async function attempt<T>(
   chain: Chain,
@@ -49,7 +52,7 @@ export async function attempt<T>(
   const received = await chain.transport.send(call.outgoing, signal, (head) =>
     tell(chain, call, head, elapsed()),
   );
-  const answer = { ...received, text: withoutKey(chain, received.text) };
+  const answer = { ...received, text: redacted(chain, received) };
   record(chain, call, answer, { attempt: number, ms: elapsed() });
   keep(chain, call, answer);
   if (answer.status !== 200) throw refusalOf(chain, call, answer, answer.status);
@@ -105,7 +108,7 @@ function read<T>(chain: Chain, call: Call<T>, answer: Answer): T {
     return call.parse(opened.result);
   } catch (error) {
     if (error instanceof EtlError && !(error instanceof BadResponseError)) throw error;
-    const reason = summary(error);
+    const reason = withoutKey(chain, summary(error));
     // No cause: a ZodError prints every issue of a page.
     throw new BadResponseError(`${call.outgoing.label}: the answer is not the endpoint's: ${reason}`, {
       hint: 'A proxy may answer for the API, or the API has changed: look at the answer with curl.',
@@ -113,7 +116,14 @@ function read<T>(chain: Chain, call: Call<T>, answer: Answer): T {
   }
 }
 
-/** A server may repeat a key that it does not like; nothing of its text goes further with the key in it. */
+/**
+ * A server may repeat a key that it does not like; nothing of its text goes further with the key in it. Words as short as
+ * no key is may stand in data by chance, which must not change.
+ */
+function redacted(chain: Chain, { status, text }: Answer): string {
+  return status === 200 && (chain.apiKey?.length ?? 0) < SHORTEST_KEY ? text : withoutKey(chain, text);
+}
+
 function withoutKey({ apiKey }: Chain, text: string): string {
   return apiKey === undefined ? text : text.replaceAll(apiKey, '[key]');
 }
