@@ -58,7 +58,7 @@ export function planOf(seed: number, seconds: number, processes: number): Plan {
   return {
     ...{ seed, seconds, processes },
     network: {
-      ...{ seed, start: START, duration: duration + TAIL, load: 1.5 + random.fraction() * 3 },
+      ...{ seed, start: START, duration: duration + TAIL, load: 3 + random.fraction() * 4 },
       ...{ accounts: 150, reshardEvery: 15 + random.below(30), build: random.chance(0.5) ? '1.3' : '1.2' },
       latencyMs: [0, 5 + random.below(60)],
     },
@@ -74,7 +74,7 @@ export function planOf(seed: number, seconds: number, processes: number): Plan {
 function faultsOf(random: Random): Faults {
   const often = (most: number) => (random.chance(0.75) ? random.fraction() * most : 0);
   return {
-    timeoutAboveLimit: 10 + random.below(60),
+    timeoutAboveLimit: 20 + random.below(60),
     timeout: often(0.04),
     storm: { probability: often(0.01), length: 2 + random.below(4) },
     badGateway: often(0.04),

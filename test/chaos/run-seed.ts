@@ -19,6 +19,8 @@ const DATASETS = ['blocks', 'transactions', 'traces', 'jetton_transfers', 'actio
 /** Whose rows do not change: they are compared whenever they are covered. */
 const IMMUTABLE = DATASETS.filter((name) => name !== 'actions');
 const TICK_MS = 50;
+/** Chain seconds behind the range by which everything in it is registered, and nothing has been generated otherwise. */
+const TRUTH_TAIL = 150;
 const FINISH_ATTEMPTS = 3;
 /** What takes longer after the storm hangs. */
 const LONGEST_MS = 60_000;
@@ -186,7 +188,7 @@ async function calm(
 ): Promise<{ requests: number; quarantined: number; rows: number }> {
   const { plan, simulator, spoiler } = run;
   await withClient(run, (client) => client.query('update chaos.weather set disk_full = false'));
-  const truth = truthOf(simulator.truth, plan.range);
+  const truth = truthOf(simulator.truth.extendTo(plan.head.to + TRUTH_TAIL), plan.range);
   const left = await withClient(run, (client) => compareCovered(client, truth, IMMUTABLE));
   problems.push(...left.problems.map((problem) => `as it was left: ${problem}`));
   for (const name of Object.keys(simulator.faults)) Reflect.deleteProperty(simulator.faults, name);
