@@ -42,7 +42,7 @@ export interface Plan {
 
 const START = Date.UTC(2026, 5, 1) / 1000;
 /** Chain seconds before the head's start: history. */
-const HISTORY = 120;
+const HISTORY = 240;
 /** Chain seconds that pass in a second. */
 const SPEED = 12;
 /** A network of more chain seconds than this would take too long to compare. */
@@ -74,7 +74,7 @@ export function planOf(seed: number, seconds: number, processes: number): Plan {
 function faultsOf(random: Random): Faults {
   const often = (most: number) => (random.chance(0.75) ? random.fraction() * most : 0);
   return {
-    timeoutAboveLimit: 20 + random.below(60),
+    timeoutAboveLimit: 16 + random.below(40),
     timeout: often(0.04),
     storm: { probability: often(0.01), length: 2 + random.below(4) },
     badGateway: often(0.04),
@@ -96,7 +96,7 @@ function faultsOf(random: Random): Faults {
 function harmsOf(random: Random, totalMs: number, processes: number): Harmful[] {
   const harms: Harmful[] = [];
   let database = -Infinity;
-  for (let at = 1200; at < totalMs; at += 400 + random.below(1400)) {
+  for (let at = 1200; at < totalMs; at += 700 + random.below(1600)) {
     const wished = wish(random.fraction());
     const harm =
       wished === 'kill database' && at - database < DATABASE_PAUSE_MS ? 'drop connections' : wished;
@@ -110,9 +110,9 @@ function harmsOf(random: Random, totalMs: number, processes: number): Harmful[] 
 }
 
 function wish(point: number): Harm {
-  if (point < 0.34) return 'kill worker';
-  if (point < 0.62) return 'freeze worker';
-  if (point < 0.76) return 'drop connections';
-  if (point < 0.82) return 'end sessions';
-  return point < 0.94 ? 'kill database' : 'disk full';
+  if (point < 0.4) return 'kill worker';
+  if (point < 0.7) return 'freeze worker';
+  if (point < 0.8) return 'drop connections';
+  if (point < 0.85) return 'end sessions';
+  return point < 0.95 ? 'kill database' : 'disk full';
 }

@@ -95,7 +95,7 @@ export async function readAll(
   const found: Record<string, string[]> = {};
   for (const table of tables) {
     const { rows } = await client.query<{ text: string }>(
-      `select to_json(t)::text as text from ${table} t order by 1 collate "C"`,
+      `select to_json(t)::text as text from ${table} t order by to_json(t)::text collate "C"`,
     );
     found[table] = rows.map(({ text }) => text);
   }
