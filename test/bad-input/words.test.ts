@@ -96,7 +96,11 @@ describe('whatever is written, it is understood or refused in a sentence:', () =
         .tuple(fc.constantFrom('storm', 'reset', 'holes', 'reclassify'), nearly)
         .map(([name, value]) => `${name}=${value}`),
     );
-    fc.assert(fc.property(text, (word) => understood(() => readFault(word))));
+    fc.assert(
+      fc.property(text, (word) => {
+        understood(() => readFault(word));
+      }),
+    );
   });
 
   test('statements', () => {
@@ -127,9 +131,9 @@ describe('whatever is written, it is understood or refused in a sentence:', () =
       }),
     );
     fc.assert(
-      fc.property(settings, ({ DATABASE_URL: _, ...given }) =>
-        understood(() => readConfig(given, '/nowhere')),
-      ),
+      fc.property(settings, (given) => {
+        understood(() => readConfig(given, '/nowhere'));
+      }),
     );
   });
 });

@@ -35,7 +35,7 @@ process.on('message', (order: Order) => {
     .then(async (outcome) => {
       // The workers' words are kept only where somebody wants to read them.
       if (outcome.problems.length === 0) await rm(own, { recursive: true, force: true });
-      process.send?.({ outcome, postgres: cluster.version } satisfies Reply);
+      if (process.connected) process.send?.({ outcome, postgres: cluster.version } satisfies Reply);
     })
     .catch((error: unknown) => {
       console.error(error);

@@ -52,10 +52,10 @@ export function startCrew(options: CrewOptions): Crew {
     const child = launch(options, log);
     workers[worker] = child;
     child.once('exit', (code, signal) => {
-      if (over || workers[worker] !== child) return;
+      if (over || ending || workers[worker] !== child) return;
       if (signal === null && code !== TRY_AGAIN)
         complaints.push(`worker ${worker} ended by itself with ${String(code)}: ${lastLine(log)}`);
-      setTimeout(() => over || workers[worker] !== child || start(worker), 200);
+      setTimeout(() => over || ending || workers[worker] !== child || start(worker), 200);
     });
   };
   for (let worker = 0; worker < options.processes; worker += 1) start(worker);
@@ -92,9 +92,11 @@ export function startCrew(options: CrewOptions): Crew {
 }
 
 const living = new Set<ChildProcess>();
+let ending = false;
 
 /** Ends every process of the program that still lives, also one that stands still. */
 export function killAll(): void {
+  ending = true;
   for (const child of living) child.kill('SIGKILL');
 }
 
