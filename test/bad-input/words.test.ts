@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAddress } from '../../src/address.ts';
 import { readConfig, SETTING_NAMES } from '../../src/config.ts';
-import { EtlError, UsageError } from '../../src/errors.ts';
+import { UsageError, type EtlError } from '../../src/errors.ts';
 import { parseHash } from '../../src/hash.ts';
 import { parseDuration, parseRange, parseTime } from '../../src/range.ts';
 import { readFault } from '../../src/simulator/read-fault.ts';
@@ -105,10 +105,13 @@ describe('whatever is written, it is understood or refused in a sentence:', () =
 
   test('statements', () => {
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom(...`';"$-/*ab\n `) }), (text) => {
-        const { statements, rest } = splitSql(text);
-        expect([...statements, rest].join('').length).toBeLessThanOrEqual(text.length);
-      }),
+      fc.property(
+        fc.string({ unit: fc.constantFrom("'", ';', '"', '$', '-', '/', '*', 'a', 'b', '\n', ' ') }),
+        (text) => {
+          const { statements, rest } = splitSql(text);
+          expect([...statements, rest].join('').length).toBeLessThanOrEqual(text.length);
+        },
+      ),
     );
   });
 

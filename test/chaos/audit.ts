@@ -57,7 +57,7 @@ export function truthOf(truth: Truth, range: Range): Readonly<Record<string, Key
     ]),
     actions: keyed(truth.actions(range, actionTypes), (row) => [
       `${row.action_id} ${row.type}`,
-      Number(row.trace_end_utime),
+      row.trace_end_utime,
     ]),
   };
 }
