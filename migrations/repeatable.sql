@@ -161,7 +161,8 @@ comment on function etl.grade_rank(text) is
   'Order of the grades of completeness: covered (1), cross-checked (2), proved (3); null for any other word.';
 
 create or replace function etl.assert_complete(dataset text, "from" timestamptz, "to" timestamptz, grade text default 'covered')
-returns boolean language plpgsql stable as $$
+-- Whoever may read the data may ask, though not read the quarantine.
+returns boolean language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   wanted int8multirange;
@@ -200,6 +201,9 @@ begin
       where proving and h.dataset = assert_complete.dataset and h.span && missing
       union select 'expired, or never wanted: kept from ' || to_timestamp(w.since) || ' on' from etl.wanted w
       where w.dataset = assert_complete.dataset and lower(missing) < w.since and not proving
+      union select 'expired: kept from ' || to_timestamp((s.value->'datasets'->>assert_complete.dataset)::float8) || ' on'
+      from etl.settings s where s.name = 'floors'
+        and lower(missing) < (s.value->'datasets'->>assert_complete.dataset)::float8
       limit 10) reasons;
     raise exception '% is not % in %', assert_complete.dataset, assert_complete.grade, etl.as_times(missing)
       using errcode = 'object_not_in_prerequisite_state',

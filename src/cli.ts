@@ -5,6 +5,10 @@ import { runCommand } from './commands/command.ts';
 import type { datasets } from './commands/datasets.ts';
 import type { doctor } from './commands/doctor.ts';
 import type { quarantineList, quarantineRetry } from './commands/quarantine.ts';
+import type { exportRows } from './commands/export.ts';
+import type { reader } from './commands/reader.ts';
+import type { plan } from './commands/plan.ts';
+import type { prune } from './commands/prune.ts';
 import type { simulate } from './commands/simulate.ts';
 import type { sql } from './commands/sql.ts';
 import type { status } from './commands/status.ts';
@@ -14,7 +18,6 @@ import type { watchAdd, watchList } from './commands/watch.ts';
 import type { why } from './commands/why.ts';
 import { EXIT } from './errors.ts';
 import { collectSooner } from './heap.ts';
-import { version } from './package.ts';
 import { FAULT_NAMES } from './simulator/read-fault.ts';
 
 collectSooner();
@@ -24,7 +27,7 @@ const program = new Command('toncenter-etl')
   .description(
     'Reads a TON Center API into Postgres: resumable, under its rate limit, and provably complete.',
   )
-  .version(version, '--version')
+  .option('--version', 'versions of this program, its schema, Postgres and the API’s build')
   .showHelpAfterError('(--help shows what can be said)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.done : EXIT.usage));
 
@@ -62,6 +65,7 @@ program
   .option('--again', 'read a second time what has matured since its first reading')
   .option('--dry-run', 'print what would be read, and stop')
   .option('--record <dir>', 'keep every answer of the API there, for `simulate --corpus <dir>`')
+  .option('--quiet', 'no progress: only what is missing and the last lines')
   .addHelpText(
     'after',
     `
@@ -77,12 +81,41 @@ ${examples(
   );
 
 program
+  .command('plan')
+  .description('what a backfill of a range will bring and cost: looks into it, prints ranges, reads nothing')
+  .requiredOption('--from <time>', 'first second of the range, UTC')
+  .requiredOption('--to <time>', 'end of the range, exclusive')
+  .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
+  .option('--json', 'for programs')
+  .addHelpText(
+    'after',
+    examples(
+      'toncenter-etl plan --from 2026-01 --to 2026-02',
+      'toncenter-etl plan --from -7d --to now --only transactions --json',
+    ),
+  )
+  .action((flags: Parameters<typeof plan>[1]) =>
+    runCommand(async (invocation) => (await import('./commands/plan.ts')).plan(invocation, flags)),
+  );
+
+program
   .command('demo')
   .description(
     'crawl a simulated network into the embedded Postgres and show what landed: no key, no server, no internet',
   )
   .addHelpText('after', examples('toncenter-etl demo', 'npm run demo    # in a checkout'))
   .action(() => runCommand(async (invocation) => (await import('./commands/demo.ts')).demo(invocation)));
+
+program
+  .command('promote')
+  .description(
+    'copy the embedded database, rows and coverage, to a server of your own; goes on where it stopped',
+  )
+  .argument('<url>', 'postgres://user:password@host:5432/database, empty or begun by an earlier promote')
+  .addHelpText('after', examples('toncenter-etl promote postgres://etl:…@db.internal/ton'))
+  .action((url: string) =>
+    runCommand(async (invocation) => (await import('./commands/promote.ts')).promote(invocation, url)),
+  );
 
 program
   .command('sync')
@@ -105,9 +138,15 @@ program
   .command('status')
   .description('where every dataset stands, from the database alone')
   .option('--json', 'for programs')
+  .option('--check', 'exit 3 where a dataset of ETL_DATASETS lags or lacks something, for monitoring')
+  .option('--max-lag <duration>', 'how far behind the clock --check bears; default 5m')
   .addHelpText(
     'after',
-    examples('toncenter-etl status', "toncenter-etl status --json | jq '.datasets[].holes'"),
+    examples(
+      'toncenter-etl status',
+      'toncenter-etl status --check --max-lag 5m',
+      "toncenter-etl status --json | jq '.datasets[].holes'",
+    ),
   )
   .action((flags: Parameters<typeof status>[1]) =>
     runCommand(async (invocation) => (await import('./commands/status.ts')).status(invocation, flags)),
@@ -137,6 +176,15 @@ ${examples(
   )
   .action((flags: Parameters<typeof verify>[1]) =>
     runCommand(async (invocation) => (await import('./commands/verify.ts')).verify(invocation, flags)),
+  );
+
+program
+  .command('prune')
+  .description('drop what ETL_RETENTION does not keep any more, as the daemon does every hour')
+  .option('--dry-run', 'print what would be dropped, and stop')
+  .addHelpText('after', examples('ETL_RETENTION=transactions:90d,traces:90d toncenter-etl prune --dry-run'))
+  .action((flags: Parameters<typeof prune>[1]) =>
+    runCommand(async (invocation) => (await import('./commands/prune.ts')).prune(invocation, flags)),
   );
 
 program
@@ -306,6 +354,43 @@ program
   );
 
 program
+  .command('export')
+  .description(
+    'write tables to files, one a partition, with a manifest; a re-run writes only what has changed',
+  )
+  .requiredOption('--from <time>', 'first second of the range, UTC')
+  .requiredOption('--to <time>', 'end of the range, exclusive')
+  .requiredOption('--out <dir>', 'directory of the files; made where absent')
+  .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
+  .option('--format <parquet|csv>', 'default parquet', 'parquet')
+  .addHelpText(
+    'after',
+    examples(
+      'toncenter-etl export --from 2026-11 --to 2026-12 --out ./november',
+      'toncenter-etl export --only transactions --from -7d --to now --format csv --out ./week',
+    ),
+  )
+  .action((flags: Parameters<typeof exportRows>[1]) =>
+    runCommand(async (invocation) => (await import('./commands/export.ts')).exportRows(invocation, flags)),
+  );
+
+program
+  .command('reader')
+  .description('make a role that reads the data and does no more, and print its connection string')
+  .option('--name <role>', 'the role', 'toncenter_reader')
+  .option('--timeout <duration>', 'after which its statements are ended', '60s')
+  .addHelpText(
+    'after',
+    examples(
+      'psql "$(toncenter-etl reader)"',
+      'toncenter-etl reader --name metabase --timeout 5m    # run again: a new password',
+    ),
+  )
+  .action((flags: Parameters<typeof reader>[1]) =>
+    runCommand(async (invocation) => (await import('./commands/reader.ts')).reader(invocation, flags)),
+  );
+
+program
   .command('simulate')
   .description(
     'serve a simulated TON Center on this machine until Ctrl-C: for trying things out, and for tests',
@@ -340,4 +425,7 @@ ${examples(
     runCommand(async (invocation) => (await import('./commands/simulate.ts')).simulate(invocation, flags)),
   );
 
-await program.parseAsync();
+// Commander would want a command beside it.
+if (process.argv[2] === '--version')
+  await runCommand(async (invocation) => (await import('./commands/version.ts')).printVersion(invocation));
+else await program.parseAsync();

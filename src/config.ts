@@ -5,6 +5,7 @@ import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { UsageError } from './errors.ts';
 import { parseDuration, parseTime } from './range.ts';
+import { parseSchedules, type Schedule } from './schedule.ts';
 
 /** Hosts of the public networks, without the key's network's API paths. */
 const HOSTS = { mainnet: 'https://toncenter.com', testnet: 'https://testnet.toncenter.com' } as const;
@@ -52,6 +53,17 @@ const Environment = z.object({
   ETL_FRESHNESS: duration.default(15),
   ETL_WATERMARK_DELAY: duration.default(30),
   ETL_PARTITION: z.enum(['day', 'week', 'month'], { error: 'is not day, week or month' }).default('month'),
+  ETL_LISTEN: z
+    .string()
+    .refine((text) => text === 'off' || isAddress(text), { error: 'is neither host:port nor off' })
+    .default('127.0.0.1:9465'),
+  ETL_RETENTION: words
+    .transform((all, context) => attempt(context, () => new Map(all.map(parseKept))))
+    .default(new Map<string, number>()),
+  ETL_SCHEDULE: z
+    .string()
+    .transform((text, context) => attempt(context, () => parseSchedules(text)))
+    .default([]),
   ETL_DATA_DIR: z.string().default(join(homedir(), '.toncenter-etl')),
   ETL_MIN_FREE: z
     .string()
@@ -86,6 +98,12 @@ export interface Config {
   /** Seconds. */
   readonly watermarkDelay: number;
   readonly partition: 'day' | 'week' | 'month';
+  /** `host:port` at which the daemon serves its status page and metrics; undefined: not at all. */
+  readonly listen: string | undefined;
+  /** Seconds for which each dataset is kept; one that is not named is kept for ever. */
+  readonly retention: ReadonlyMap<string, number>;
+  /** What the daemon does at certain moments instead of all the time. */
+  readonly schedules: readonly Schedule[];
   readonly dataDir: string;
   /** Bytes. */
   readonly minFree: number;
@@ -128,6 +146,9 @@ function toConfig(env: z.infer<typeof Environment>): Config {
     freshness: env.ETL_FRESHNESS,
     watermarkDelay: env.ETL_WATERMARK_DELAY,
     partition: env.ETL_PARTITION,
+    listen: env.ETL_LISTEN === 'off' ? undefined : env.ETL_LISTEN,
+    retention: env.ETL_RETENTION,
+    schedules: env.ETL_SCHEDULE,
     dataDir: resolve(env.ETL_DATA_DIR),
     minFree: env.ETL_MIN_FREE,
     logLevel: env.LOG_LEVEL,
@@ -144,6 +165,11 @@ function source(network: string): { network: Network; baseUrl: string | undefine
   if (!isNetworkName(network))
     return { network: 'custom', baseUrl: network.replace(/\/+(api\/v[23]\/*)?$/, '') };
   return { network, baseUrl: network === 'demo' ? undefined : HOSTS[network] };
+}
+
+/** Port 0 is any free one. */
+function isAddress(text: string): boolean {
+  return /^(\[[\da-f:]+\]|[\w.-]+):\d{1,5}$/i.test(text) && Number(text.split(':').at(-1)) <= 65_535;
 }
 
 function isNetworkName(text: string): text is 'mainnet' | 'testnet' | 'demo' {
@@ -173,6 +199,14 @@ function attempt<T>(context: z.RefinementCtx, parse: () => T): T {
     });
     return z.NEVER;
   }
+}
+
+/** A dataset and the seconds for which it is kept, of `transactions:90d`. */
+function parseKept(text: string): [string, number] {
+  const [dataset, duration, ...rest] = text.split(':');
+  if (dataset === undefined || duration === undefined || rest.length > 0)
+    throw new UsageError('write it like transactions:90d,blocks:90d');
+  return [dataset, parseDuration(duration)];
 }
 
 /** Bytes of a size such as `5GB`, `500MB` or a plain number of bytes. */

@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '..');
 const pages = [
   'README.md',
   'CHANGELOG.md',
-  ...readdirSync(join(ROOT, 'docs')).map((name) => join('docs', name)),
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) => join('docs', name)),
 ].filter((path) => path.endsWith('.md'));
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const all = pages.map(textOf).join('\n');

@@ -142,7 +142,7 @@ async function persist<T>(
       const waitMs = retryDelay({ error, attempt: number, timeouts, maxAttempts, random: random() });
       if (waitMs === undefined) throw error;
       const fields = { path: call.path, priority: call.priority, attempt: number, reason: summary(error) };
-      chain.logger.warn({ ...fields, waitMs: Math.round(waitMs) }, 'request failed, trying again');
+      chain.logger.warn({ ...fields, pauseMs: Math.round(waitMs) }, 'request failed, trying again');
       chain.recorder.add(call.priority, 'retries', 1);
       await chain.clock.sleep(waitMs, signal).finally(() => signal.throwIfAborted());
     }

@@ -11,14 +11,17 @@ import {
 import { loadJobs } from '../crawl/load-jobs.ts';
 import { chooseDatasets, type Dataset } from '../dataset.ts';
 import { PATIENCE_MS, stopOnSignals } from '../daemon/shutdown.ts';
+import { settleEstimates, type Settled } from '../db/estimates.ts';
 import { EXIT, IncompleteError, isAbort, type ExitCode } from '../errors.ts';
-import { formatRange, formatTime, lengthOf, parseDuration, parseRange, type Range } from '../range.ts';
+import { formatRange, formatTime, parseDuration, parseRange, type Range } from '../range.ts';
 import { openSource } from '../source.ts';
 import type { Stop } from '../stop.ts';
 import { createBlockSource } from '../verify/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
 import { tell, type Invocation } from './command.ts';
-import { createProgress, type Progress } from './progress.ts';
+import { formatNumber } from './format-number.ts';
+import { openProgress, progressStyle } from './open-progress.ts';
+import type { Progress } from './progress.ts';
 import { missingLine, printSummary } from './summary.ts';
 
 interface BackfillFlags {
@@ -30,6 +33,7 @@ interface BackfillFlags {
   readonly again?: boolean;
   readonly dryRun?: boolean;
   readonly record?: string;
+  readonly quiet?: boolean;
 }
 
 /** Leases read at once: enough to keep the budget busy while pages are on their way, few enough for two cores. */
@@ -97,7 +101,11 @@ async function runOn(errand: Errand, flags: BackfillFlags): Promise<ExitCode> {
     await announce(run);
     if (flags.dryRun === true) return EXIT.done;
     if (reach.range === undefined) return EXIT.incomplete;
-    display.progress = await openProgress(run, reach.range);
+    const style = progressStyle(flags.quiet);
+    const allowed = flags.maxRequests;
+    display.progress = await openProgress({
+      ...{ ...run, style, allowed, range: reach.range, rps: config.rps, workers: WORKERS },
+    });
     return await carryOut(run, reach.range, display.progress);
   } finally {
     await crawl.close();
@@ -148,17 +156,6 @@ function noteOn({ range }: Reach, wanted: Range, { chain }: Crawl): string | und
   return parts.length === 0 ? undefined : `cut: ${parts.join('; ')}`;
 }
 
-async function openProgress({ crawl, datasets, reach }: Run, range: Range): Promise<Progress> {
-  const missing = await missingOf(crawl.context, datasets, range, reach.watermark);
-  return createProgress({
-    seconds: [...missing.values()].reduce((sum, ranges) => sum + lengthOf(ranges), 0),
-    terminal: process.stdout.isTTY,
-    requests: () => crawl.context.api.stats.requests,
-    now: () => systemClock.monotonic(),
-    write: (text) => process.stdout.write(text),
-  });
-}
-
 async function carryOut(run: Run, range: Range, progress: Progress): Promise<ExitCode> {
   const { crawl, datasets, reach, stop, again } = run;
   let missing: ReadonlyMap<string, readonly Range[]>;
@@ -171,7 +168,7 @@ async function carryOut(run: Run, range: Range, progress: Progress): Promise<Exi
       stop,
       again,
       attempts: run.invocation.config.attempts,
-      derived: await derivationOf(run),
+      derived: await derivationOf(run, progress),
     });
   } catch (error) {
     if (!(error instanceof IncompleteError)) throw error;
@@ -185,14 +182,37 @@ async function carryOut(run: Run, range: Range, progress: Progress): Promise<Exi
   console.log(
     `${missing.size === 0 ? 'complete' : 'incomplete'}: ${formatRange(range)}, ${requests} requests`,
   );
+  for (const line of outcomeLines(await settleEstimates(run.store.database, range))) console.log(line);
   return missing.size === 0 ? EXIT.done : EXIT.incomplete;
 }
 
+/** What `plan` expected, beside what came. */
+function outcomeLines(settled: readonly Settled[]): string[] {
+  return settled.map(({ dataset, rows, low, high, realRows, requests, realRequests }) => {
+    const times = realRows === 0 ? '' : `, ${(rows / realRows).toFixed(2)} times what came`;
+    return (
+      `estimate  ${dataset}: ${formatNumber(rows)} rows (${formatNumber(low)} to ${formatNumber(high)}) expected` +
+      `${times}: ${formatNumber(realRows)}; ${formatNumber(requests)} requests expected, ${formatNumber(realRequests)} made`
+    );
+  });
+}
+
 /** What trace pages have brought of transactions is not asked for again. */
-async function derivationOf({ store, crawl, stop }: Run): Promise<NonNullable<BackfillOptions['derived']>> {
+async function derivationOf(
+  { store, crawl, stop, datasets, reach }: Run,
+  progress: Progress,
+): Promise<NonNullable<BackfillOptions['derived']>> {
   const context = {
     ...{ database: store.database, jobs: await loadJobs(), clock: systemClock, owner: crawl.owner, stop },
     source: createBlockSource(crawl.context.api, crawl.chain, stop.leaving),
   };
-  return { dataset: 'transactions', derive: (range) => deriveTransactions(context, range) };
+  const chosen = datasets.filter(({ name }) => name === 'transactions');
+  return {
+    dataset: 'transactions',
+    derive: async (range) => {
+      await deriveTransactions(context, range);
+      const missing = await missingOf(crawl.context, chosen, range, reach.watermark);
+      progress.rest('transactions', missing.get('transactions') ?? []);
+    },
+  };
 }

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { openCrawl, openStore, type Store } from '../app.ts';
-import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { backfill, missingOf, reachOf } from '../crawl/backfill.ts';
 import { loadJobs } from '../crawl/load-jobs.ts';
@@ -8,12 +7,12 @@ import { chooseDatasets, type Dataset } from '../dataset.ts';
 import { stopOnSignals } from '../daemon/shutdown.ts';
 import { runSql } from '../db/free-sql.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
-import { lengthOf } from '../range.ts';
 import { demoNetwork } from '../simulator/demo-network.ts';
 import { startSimulator } from '../simulator/server.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
-import { createProgress, type Progress } from './progress.ts';
+import { openProgress, progressStyle } from './open-progress.ts';
+import type { Progress } from './progress.ts';
 import { missingLine, printSummary } from './summary.ts';
 import { formatTable } from './table.ts';
 
@@ -41,7 +40,7 @@ export async function demo({ config: given, logger }: Invocation): Promise<ExitC
       rateLimit: { kind: 'sliding-window', rps: RPS },
     });
     try {
-      const datasets = chooseDatasets(['core'], await loadJobs());
+      const datasets = chooseDatasets(['all'], await loadJobs());
       const requests = await crawlAll(config, store, datasets, simulator.url, stop, logger);
       if (stop.finishing.aborted) return EXIT.incomplete;
       if (requests === 0) console.log('\nNothing was missing: no data was asked for.');
@@ -81,15 +80,10 @@ async function crawlAll(
       wanted: range,
     });
     const before = context.api.stats.requests;
-    const missing = [...(await missingOf(context, datasets, range, reach.watermark)).values()];
-    const seconds = missing.reduce((sum, ranges) => sum + lengthOf(ranges), 0);
-    if (seconds === 0) return 0;
-    display.progress = createProgress({
-      seconds,
-      terminal: process.stdout.isTTY,
-      requests: () => context.api.stats.requests,
-      now: () => systemClock.monotonic(),
-      write: (text) => process.stdout.write(text),
+    if ((await missingOf(context, datasets, range, reach.watermark)).size === 0) return 0;
+    const style = progressStyle();
+    display.progress = await openProgress({
+      ...{ crawl, datasets, reach, range, style, rps: RPS, workers: WORKERS },
     });
     const left = await backfill({ ...crawl, datasets, reach, workers: WORKERS, stop });
     display.progress.end();

@@ -1,3 +1,4 @@
+import { csvLine } from '../csv.ts';
 import type { TextResult } from '../db/database.ts';
 import { formatTable } from './table.ts';
 
@@ -34,13 +35,7 @@ function shorten(text: string, terminal: boolean): string {
 }
 
 function toCsv({ columns, rows }: TextResult): string {
-  const line = (cells: readonly (string | null)[]) => cells.map(csvCell).join(',');
-  return [columns, ...rows].map(line).join('\r\n');
-}
-
-function csvCell(value: string | null): string {
-  if (value === null) return '';
-  return value === '' || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+  return [columns, ...rows].map(csvLine).join('\r\n');
 }
 
 function toJson({ columns, rows }: TextResult): string {

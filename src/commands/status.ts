@@ -1,119 +1,45 @@
 import { openStore } from '../app.ts';
 import { loadJobs } from '../crawl/load-jobs.ts';
-import type { Dataset } from '../dataset.ts';
-import { countRows, type RowCount } from '../db/count-rows.ts';
-import type { Database } from '../db/database.ts';
-import { networkName, readNetwork } from '../db/network.ts';
-import { holesIn, readStatus, type Status } from '../db/status.ts';
-import { readSavedWatermark } from '../db/watermark.ts';
-import { readSpending, type Spending } from '../db/workers.ts';
-import { EXIT, type ExitCode } from '../errors.ts';
-import { formatDuration, formatRange, formatTime, lengthOf, type Range } from '../range.ts';
+import { readReport, type DatasetReport, type Report } from '../crawl/report.ts';
+import { datasetReasons } from '../daemon/readiness.ts';
+import { chooseDatasets } from '../dataset.ts';
+import { EXIT, UsageError, type ExitCode } from '../errors.ts';
+import { formatDuration, formatRange, formatTime, lengthOf, parseDuration } from '../range.ts';
 import type { Invocation } from './command.ts';
 import { spendingLines } from './spending.ts';
 import { formatTable } from './table.ts';
 
+/** What `--check` bears where `--max-lag` says nothing: the tail's usual distance, and room for a slow minute. */
+const DEFAULT_MAX_LAG = '5m';
+
 /** How many ranges of one kind are printed for a dataset before the rest is only counted. */
 const SHOWN = 5;
-
-interface DatasetReport {
-  readonly dataset: string;
-  readonly covered: readonly Range[];
-  readonly verified: readonly Range[];
-  readonly holes: readonly Range[];
-  readonly rows: readonly RowCount[];
-  /** Seconds between the newest block seen and the end of what is covered; null where no daemon has run. */
-  readonly lag: number | null;
-  readonly quarantined: number;
-  /** Members of the API that no column takes. */
-  readonly drift: Status['drift'];
-  readonly refused: Status['refused'];
-  readonly lastError: Status['failures'][number] | null;
-}
-
-interface StatusReport {
-  readonly database: string;
-  readonly network: string | null;
-  readonly head: {
-    readonly seqno: number;
-    readonly time: number;
-    readonly watermark: number;
-    readonly waitingFor: string | null;
-  } | null;
-  readonly datasets: readonly DatasetReport[];
-  readonly leases: Status['leases'];
-  readonly spending: Spending;
-}
 
 /** `status`: where every dataset stands, from the database alone. */
 export async function status(
   { config, logger, now }: Invocation,
-  flags: { json?: boolean },
+  flags: { json?: boolean; check?: boolean; maxLag?: string },
 ): Promise<ExitCode> {
+  const maxLag = parseDuration(flags.maxLag ?? DEFAULT_MAX_LAG);
+  if (flags.maxLag !== undefined && flags.check !== true)
+    throw new UsageError('--max-lag says what --check shall bear: give both');
   const store = await openStore(config, logger, 'toncenter-etl status');
   try {
-    const report = await readReport(store.database, await loadJobs());
+    const jobs = await loadJobs();
+    const report = await readReport(store.database, jobs, { rows: 'exact' });
     if (flags.json === true) console.log(JSON.stringify(report, null, 2));
     else printReport(report, now);
-    return EXIT.done;
+    if (flags.check !== true) return EXIT.done;
+    const chosen = chooseDatasets(config.datasets, jobs);
+    const reasons = chosen.flatMap((dataset) => datasetReasons(dataset.name, report, maxLag, now));
+    for (const reason of reasons) console.error(`check     ${reason}`);
+    return reasons.length === 0 ? EXIT.done : EXIT.incomplete;
   } finally {
     await store.close();
   }
 }
 
-async function readReport(database: Database, datasets: readonly Dataset[]): Promise<StatusReport> {
-  const status = await readStatus(database);
-  const network = await readNetwork(database);
-  const mark = await readSavedWatermark(database);
-  const known = new Set(
-    [...status.streams, ...status.refused, ...status.failures, ...status.drift]
-      .map(({ dataset }) => dataset)
-      .concat(...status.quarantined.keys()),
-  );
-  const reports = [];
-  for (const dataset of datasets.filter(({ name }) => known.has(name))) {
-    reports.push(await reportOn(database, dataset, status, mark?.headUtime));
-  }
-  return {
-    database: database.label,
-    network: network === undefined ? null : networkName(network),
-    head:
-      mark === undefined
-        ? null
-        : { seqno: mark.headSeqno, time: mark.headUtime, watermark: mark.utime, waitingFor: mark.waitingFor },
-    datasets: reports,
-    leases: status.leases,
-    spending: await readSpending(database),
-  };
-}
-
-async function reportOn(
-  database: Database,
-  dataset: Dataset,
-  status: Status,
-  head?: number,
-): Promise<DatasetReport> {
-  const { name, job } = dataset;
-  const stream = status.streams.find((row) => row.dataset === name && row.pass === 0 && row.scope === '');
-  const covered = stream?.covered ?? [];
-  const end = covered.at(-1)?.to;
-  const rows = [];
-  for (const table of Object.values(job.tables)) rows.push(await countRows(database, table));
-  return {
-    dataset: name,
-    covered,
-    verified: stream?.verified ?? [],
-    holes: holesIn(covered),
-    rows,
-    lag: head === undefined || end === undefined ? null : Math.max(0, head - end),
-    quarantined: status.quarantined.get(name) ?? 0,
-    drift: status.drift.filter((row) => row.dataset === name),
-    refused: status.refused.filter((row) => row.dataset === name),
-    lastError: status.failures.find((row) => row.dataset === name) ?? null,
-  };
-}
-
-function printReport(report: StatusReport, now: number): void {
+function printReport(report: Report, now: number): void {
   console.log(`database  ${report.database}`);
   console.log(`network   ${report.network ?? 'none yet: nothing was crawled'}`);
   if (report.head !== null) console.log(headLine(report.head, now));
@@ -128,10 +54,7 @@ function printReport(report: StatusReport, now: number): void {
   for (const line of spendingLines(report.spending)) console.log(line);
 }
 
-function headLine(
-  { seqno, time, watermark, waitingFor }: NonNullable<StatusReport['head']>,
-  now: number,
-): string {
+function headLine({ seqno, time, watermark, waitingFor }: NonNullable<Report['head']>, now: number): string {
   const waiting = waitingFor === null ? '' : `, waiting for ${waitingFor}`;
   return `head      masterchain block ${seqno}, ${formatDuration(now - time)} ago; safe to read until ${formatTime(watermark)}${waiting}`;
 }
@@ -183,6 +106,6 @@ function detailLines(report: DatasetReport, now: number): string[] {
   ];
 }
 
-function driftLine({ dataset, path, type, times }: Status['drift'][number]): string {
+function driftLine({ dataset, path, type, times }: DatasetReport['drift'][number]): string {
   return `drift     ${dataset}: ${path} (${type}) is new: ${times} records have it, kept in their column extra`;
 }

@@ -1,10 +1,15 @@
-import { openCrawl, openStore, type Store } from '../app.ts';
+import { openCrawl, openStore, type Crawl, type Store } from '../app.ts';
 import { loadJobs } from '../crawl/load-jobs.ts';
+import type { PageEvent } from '../crawl/crawler.ts';
 import { runDaemon } from '../daemon/daemon.ts';
+import { createMetrics } from '../daemon/metrics.ts';
+import { scheduledDatasets } from '../daemon/schedules.ts';
+import { startStatusServer, type StatusServer } from '../daemon/server.ts';
+import { createSnapshots } from '../daemon/snapshot.ts';
 import { stopOnSignals } from '../daemon/shutdown.ts';
 import { chooseDatasets, type Dataset } from '../dataset.ts';
 import { networkName } from '../db/network.ts';
-import { EXIT, isAbort, type ExitCode } from '../errors.ts';
+import { EXIT, isAbort, UsageError, type ExitCode } from '../errors.ts';
 import { openSource } from '../source.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
@@ -17,13 +22,21 @@ interface SyncFlags {
 /** `sync`: the daemon. Ends with exit 0 when told to stop. */
 export async function sync(invocation: Invocation, flags: SyncFlags): Promise<ExitCode> {
   const { config, logger } = invocation;
-  const datasets = chooseDatasets(flags.only ?? config.datasets, await loadJobs());
+  const jobs = await loadJobs();
+  const datasets = chooseDatasets(flags.only ?? config.datasets, jobs);
   const stop = stopOnSignals(logger);
   const store = await openStore(config, logger);
   try {
     const source = await openSource(config, store, 'live');
     try {
-      await follow(invocation, { store, datasets, stop, baseUrl: source.baseUrl, record: flags.record });
+      await follow(invocation, {
+        store,
+        jobs,
+        datasets,
+        stop,
+        baseUrl: source.baseUrl,
+        record: flags.record,
+      });
     } catch (error) {
       // Told to leave while it waited for the API to begin with.
       if (!isAbort(error) || !stop.leaving.aborted) throw error;
@@ -39,29 +52,61 @@ export async function sync(invocation: Invocation, flags: SyncFlags): Promise<Ex
 
 interface Errand {
   readonly store: Store;
+  readonly jobs: readonly Dataset[];
   readonly datasets: readonly Dataset[];
   readonly stop: Stop;
   readonly baseUrl: string;
   readonly record: string | undefined;
 }
 
-async function follow({ config, logger }: Invocation, errand: Errand): Promise<void> {
+async function follow(invocation: Invocation, errand: Errand): Promise<void> {
+  const { config, logger } = invocation;
   const { store, datasets, stop } = errand;
-  const crawl = await openCrawl({ config, logger, ...errand, onPage: () => undefined });
+  const told: { onPage?: (event: PageEvent) => void } = {};
+  const crawl = await openCrawl({ config, logger, ...errand, onPage: (event) => told.onPage?.(event) });
   try {
-    logger.info(
-      {
-        database: store.database.label,
-        network: networkName(crawl.chain.globalId),
-        datasets: datasets.map(({ name }) => name),
-        since: config.since,
-        rps: config.rps,
-      },
-      'daemon started',
-    );
-    await runDaemon({ ...crawl, datasets, config, stop });
-    logger.info('daemon stopped');
+    const metrics = createMetrics(crawl.context.api.stats);
+    told.onPage = (event) => metrics.onPage(event);
+    const server = await serve(invocation, errand, crawl, metrics);
+    try {
+      logger.info(
+        {
+          database: store.database.label,
+          network: networkName(crawl.chain.globalId),
+          datasets: datasets.map(({ name }) => name),
+          since: config.since,
+          rps: config.rps,
+          status: server?.url,
+        },
+        'daemon started',
+      );
+      await runDaemon({ ...crawl, datasets, config, stop });
+      logger.info('daemon stopped');
+    } finally {
+      await server?.close();
+    }
   } finally {
     await crawl.close();
+  }
+}
+
+/** Data matter more than the page that tells of them: where its address is taken, the daemon runs without. */
+async function serve(
+  { config, logger }: Invocation,
+  { jobs, datasets }: Errand,
+  { context }: Crawl,
+  metrics: ReturnType<typeof createMetrics>,
+): Promise<StatusServer | undefined> {
+  const { listen } = config;
+  if (listen === undefined) return undefined;
+  try {
+    const scheduled = scheduledDatasets(config.schedules, datasets);
+    const followed = datasets.filter(({ name }) => !scheduled.has(name));
+    const snapshot = createSnapshots({ context, jobs, datasets: followed, config });
+    return await startStatusServer({ listen, clock: context.clock, logger, metrics, snapshot });
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    logger.warn({ reason: error.message, hint: error.hint }, 'no status page');
+    return undefined;
   }
 }

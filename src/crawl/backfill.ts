@@ -8,7 +8,7 @@ import type { ChainInfo } from './chain-info.ts';
 import { runCrew } from './crew.ts';
 import type { CrawlContext } from './crawler.ts';
 import type { Planner, Want } from './planner.ts';
-import { firstReadings, readable, secondReadings, streamsOf } from './streams.ts';
+import { firstReadings, readableNow, secondReadings, streamsOf } from './streams.ts';
 import { createWatermarkReader, untold } from './watermark.ts';
 
 /** Beyond this age of its end, the index has held a range for so long that no block of it can still appear. */
@@ -109,9 +109,7 @@ export async function missingOf(
   watermark: number,
 ): Promise<ReadonlyMap<string, readonly Range[]>> {
   const missing = new Map<string, readonly Range[]>();
-  for (const dataset of datasets) {
-    const part = readable(dataset, range, watermark);
-    if (part === undefined) continue;
+  for (const [dataset, part] of await readableNow(database, datasets, range, watermark)) {
     const ranges: Range[] = [];
     for (const stream of await streamsOf(database, dataset))
       ranges.push(...(await readMissing(database, stream, [part])));

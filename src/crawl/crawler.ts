@@ -18,6 +18,9 @@ import type { Assignment } from './planner.ts';
 import { toCommit, type Fetched, type FetchedPage } from './to-commit.ts';
 import { refuseLateRows } from './late-rows.ts';
 
+/** A page that takes longer than this, in milliseconds, is worth a warning: usual ones take a fraction of a second. */
+const SLOW_PAGE_MS = 15_000;
+
 /** Transactions that met are tried again so often before the page is given up. */
 const COMMIT_ATTEMPTS = 6;
 
@@ -31,9 +34,11 @@ export interface Tuning {
 export interface PageEvent {
   readonly dataset: string;
   readonly records: number;
-  /** Seconds of chain time that the page completed. */
-  readonly seconds: number;
+  /** What the page completed; undefined where it completed nothing yet. */
+  readonly completed: Range | undefined;
   readonly bytes: number;
+  /** From sending the request to the end of its body. */
+  readonly ms: number;
 }
 
 export interface CrawlContext {
@@ -96,7 +101,7 @@ function keepAlive({ database, logger }: CrawlContext, lease: Lease): NodeJS.Tim
   return setInterval(
     () => {
       prolongLease(database, lease).catch((error: unknown) => {
-        logger.debug({ dataset: lease.stream.dataset, error: String(error) }, 'lease not prolonged');
+        logger.debug({ dataset: lease.stream.dataset, reason: String(error) }, 'lease not prolonged');
       });
     },
     (LEASE_SECONDS * 1000) / 3,
@@ -151,6 +156,7 @@ async function commitWithPatience(
       return;
     } catch (error) {
       if (!(error instanceof DatabaseConflictError) || attempt >= COMMIT_ATTEMPTS) throw error;
+      partitions.forget();
       await clock.sleep(20 * 2 ** attempt * Math.random());
     }
   }
@@ -158,6 +164,11 @@ async function commitWithPatience(
 
 function report({ tuning, onPage, logger }: CrawlContext, dataset: Dataset, page: FetchedPage): void {
   const { completed } = page.value.step;
+  if (page.ms > SLOW_PAGE_MS)
+    logger.warn(
+      { dataset: dataset.name, records: page.value.reading.positions.length, ms: Math.round(page.ms) },
+      'slow page: look at ms and request in etl.pages, at the line, and at the status of the source',
+    );
   const records = page.value.reading.positions.length;
   if (completed !== undefined) tuning(dataset).density.learn(records, completed);
   const seconds = completed === undefined ? 0 : completed.to - completed.from;
@@ -165,7 +176,7 @@ function report({ tuning, onPage, logger }: CrawlContext, dataset: Dataset, page
     { dataset: dataset.name, records, seconds, bytes: page.bytes, ms: Math.round(page.ms) },
     'page committed',
   );
-  onPage({ dataset: dataset.name, records, seconds, bytes: page.bytes });
+  onPage({ dataset: dataset.name, records, completed, bytes: page.bytes, ms: page.ms });
 }
 
 /** The part of a lease to keep, where it turned out to be far more work than one lease should be. */

@@ -2,6 +2,7 @@ import type { Dataset } from '../dataset.ts';
 import { readDue, type Stream } from '../db/coverage.ts';
 import type { Database, Session } from '../db/database.ts';
 import { readPools } from '../db/pools.ts';
+import { readFloors, type Floors } from '../db/retention.ts';
 import type { Priority } from '../priority.ts';
 import { intersect, type Range } from '../range.ts';
 import { zonesOf, type Want } from './planner.ts';
@@ -19,8 +20,28 @@ export async function streamsOf(session: Session, dataset: Dataset): Promise<Str
 }
 
 /** The part of a range that a dataset can be asked for: some sources lag behind the chain's. */
-export function readable(dataset: Dataset, range: Range, watermark: number): Range | undefined {
+function readable(dataset: Dataset, range: Range, watermark: number): Range | undefined {
   return intersect(range, { from: -Infinity, to: watermark - (dataset.job.delay ?? 0) });
+}
+
+/** The part of a range that is kept: what lies below a dataset's floor has expired. */
+function keptOf({ name }: Dataset, range: Range | undefined, { datasets }: Floors): Range | undefined {
+  const floor = datasets.get(name);
+  return range === undefined || floor === undefined ? range : intersect(range, { from: floor, to: Infinity });
+}
+
+/** The part of a range that a dataset can be asked for and that is kept, of each dataset that has one. */
+export async function readableNow(
+  session: Session,
+  datasets: readonly Dataset[],
+  range: Range,
+  watermark: number,
+): Promise<[Dataset, Range][]> {
+  const floors = await readFloors(session);
+  return datasets.flatMap((dataset): [Dataset, Range][] => {
+    const part = keptOf(dataset, readable(dataset, range, watermark), floors);
+    return part === undefined ? [] : [[dataset, part]];
+  });
 }
 
 /** What is wanted of the datasets between two seconds, for the first time. */
@@ -32,9 +53,7 @@ export async function firstReadings(
   priority: Priority,
 ): Promise<Want[]> {
   const wants: Want[] = [];
-  for (const dataset of datasets) {
-    const part = readable(dataset, range, watermark);
-    if (part === undefined) continue;
+  for (const [dataset, part] of await readableNow(database, datasets, range, watermark)) {
     const zones = zonesOf(part, watermark).map((zone) => [zone]);
     const { maturity, exchange } = dataset.job;
     const mature = exchange && maturity !== undefined ? { matureBefore: watermark - maturity } : {};
@@ -55,10 +74,10 @@ export async function secondReadings(
   watermark: number,
 ): Promise<Want[]> {
   const wants: Want[] = [];
-  for (const dataset of datasets) {
+  for (const [dataset, part] of await readableNow(database, datasets, range, watermark)) {
     const { maturity } = dataset.job;
     if (maturity === undefined) continue;
-    const mature = { from: range.from, to: Math.min(range.to, watermark - maturity) };
+    const mature = { from: part.from, to: Math.min(range.to, watermark - maturity) };
     if (mature.from >= mature.to) continue;
     for (const first of await streamsOf(database, dataset)) {
       const due = await readDue(database, first, mature, maturity);

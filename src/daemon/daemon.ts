@@ -3,6 +3,8 @@ import type { ChainInfo } from '../crawl/chain-info.ts';
 import { carryOut, runCrew } from '../crawl/crew.ts';
 import type { CrawlContext } from '../crawl/crawler.ts';
 import { splitAtArchive, type Planner, type Want } from '../crawl/planner.ts';
+import { loadJobs } from '../crawl/load-jobs.ts';
+import { floorsOf, prune } from '../crawl/retention.ts';
 import { firstReadings, secondReadings } from '../crawl/streams.ts';
 import { untold, type Watermark } from '../crawl/watermark.ts';
 import type { Dataset } from '../dataset.ts';
@@ -12,6 +14,8 @@ import type { Stop } from '../stop.ts';
 import { patiently } from '../patience.ts';
 import { createGuard } from './guard.ts';
 import { createLookout } from './lookout.ts';
+import { runSchedules, scheduledDatasets } from './schedules.ts';
+import { createSentry } from './sentry.ts';
 
 /** The tail takes at most this part of the budget, so that a backfill advances at any plan. */
 const TAIL_SHARE = 0.5;
@@ -20,6 +24,10 @@ const WATERMARK_REQUESTS = 2;
 const BACKFILL_WORKERS = 3;
 /** Milliseconds between two looks for a new hole, or for what has matured. */
 const IDLE_MS = 2000;
+/** Milliseconds between two rounds of retention. */
+const RETENTION_MS = 3_600_000;
+/** Milliseconds between two looks for rows that were deleted. */
+const DELETIONS_MS = 1000;
 /** One bad range, or an endpoint that this server does not have, must not keep the rest from being read. */
 const temper = { setsAside: true };
 
@@ -54,10 +62,15 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   });
   if (position === undefined) return;
   const halves = haltTogether(options);
+  const scheduled = scheduledDatasets(options.config.schedules, options.datasets);
+  const always = options.datasets.filter(({ name }) => !scheduled.has(name));
   const ends = await Promise.allSettled([
-    halves.run((own) => followTail(own, position, look)),
-    halves.run((own) => fillHistory(own, position)),
+    halves.run((own) => followTail({ ...own, datasets: always }, position, look)),
+    halves.run((own) => fillHistory({ ...own, datasets: always }, position)),
+    halves.run((own) => followSchedules(own, position)),
     halves.run((own) => verifyBehind(own, position)),
+    halves.run(watchDeletions),
+    halves.run((own) => keepRetention(own, position)),
   ]);
   const failure = ends.find((end) => end.status === 'rejected');
   if (failure !== undefined) throw failure.reason;
@@ -165,6 +178,53 @@ async function verifyBehind(options: DaemonOptions, position: Position): Promise
   while (!stopped()) {
     await context.clock.sleep(guard.periodMs, stop.finishing).catch(() => undefined);
     if (!stopped()) await waitFor(options, 'verification', () => guard.round());
+  }
+}
+
+function followSchedules(options: DaemonOptions, position: Position): Promise<void> {
+  const { schedules, watermarkDelay } = options.config;
+  const watermark = () => position.watermark.utime;
+  return runSchedules({ ...options, schedules, delay: watermarkDelay, watermark });
+}
+
+/** Drops what is not kept any more, every hour. */
+async function keepRetention(options: DaemonOptions, position: Position): Promise<void> {
+  const { context, config, stop } = options;
+  const { database, clock, logger } = context;
+  if (config.retention.size === 0) return untilAborted(stop.finishing);
+  const jobs = await loadJobs();
+  const round = async () => {
+    const kept = floorsOf(config.retention, jobs, Math.floor(clock.now() / 1000), config.partition);
+    const { dropped, left } = await prune(database, kept, clock);
+    position.since = await readWanted(database);
+    for (const { name, rows, bytes } of dropped)
+      logger.info({ partition: name, rows, bytes }, 'partition dropped: its time has expired');
+    for (const { name } of left)
+      logger.warn(
+        { partition: name },
+        'partition not dropped: somebody reads its table for long; look at pg_stat_activity',
+      );
+  };
+  while (!stop.finishing.aborted) {
+    await waitFor(options, 'retention', round);
+    await clock.sleep(RETENTION_MS, stop.finishing).catch(() => undefined);
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** Rows that somebody deletes are a hole within seconds, and then read again as any other. */
+async function watchDeletions(options: DaemonOptions): Promise<void> {
+  const { context, stop } = options;
+  const sentry = await createSentry(options);
+  while (!stop.finishing.aborted) {
+    await waitFor(options, 'the watch for deletions', () => sentry.look());
+    await context.clock.sleep(DELETIONS_MS, stop.finishing).catch(() => undefined);
   }
 }
 

@@ -3,6 +3,7 @@ import type { CrawlContext } from '../crawl/crawler.ts';
 import { createWatermarkReader, type Watermark } from '../crawl/watermark.ts';
 import { readSavedWatermark, saveWatermark, takeLookout } from '../db/watermark.ts';
 import { formatTime } from '../range.ts';
+import { STILL_HEAD } from './readiness.ts';
 
 interface LookoutOptions {
   readonly context: CrawlContext;
@@ -25,6 +26,7 @@ export function createLookout({
 }: LookoutOptions): (signal: AbortSignal) => Promise<Watermark> {
   const { api, database, logger } = context;
   const reader = createWatermarkReader(api, chain);
+  const warn = stillHeadWarning(context);
   return async (signal) => {
     const found = (await takeLookout(database, owner, patience)) ? undefined : await readFound(context);
     if (found !== undefined) return found;
@@ -33,6 +35,7 @@ export function createLookout({
     await saveWatermark(database, {
       ...{ utime, headSeqno: head.seqno, headUtime: head.utime, waitingFor: waitingFor ?? null },
     });
+    warn(watermark);
     logger.debug({ watermark: formatTime(utime), head: head.seqno, waitingFor }, 'watermark');
     return watermark;
   };
@@ -44,4 +47,19 @@ async function readFound({ database }: CrawlContext): Promise<Watermark | undefi
   if (saved === undefined || saved.utime === 0) return undefined;
   const { utime, headSeqno, headUtime, waitingFor } = saved;
   return { utime, head: { seqno: headSeqno, utime: headUtime }, waitingFor: waitingFor ?? undefined };
+}
+
+/** A head that does not move is told after two minutes, then each time that it has lasted twice as long. */
+function stillHeadWarning({ clock, logger }: CrawlContext): (watermark: Watermark) => void {
+  let last = { seqno: -1, since: 0, next: STILL_HEAD };
+  return ({ head, utime, waitingFor }) => {
+    const now = clock.monotonic() / 1000;
+    if (head.seqno !== last.seqno) last = { seqno: head.seqno, since: now, next: STILL_HEAD };
+    if (now - last.since < last.next) return;
+    last.next *= 2;
+    logger.warn(
+      { head: head.seqno, watermark: formatTime(utime), seconds: Math.round(now - last.since), waitingFor },
+      'the head does not move: look at the status of the source; where waitingFor names a block for an hour, the source has a gap',
+    );
+  };
 }

@@ -9,6 +9,7 @@ import { holdLease, shortenLease, type Lease } from './leases.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
 import { forgetRefusals, refuse } from './refused.ts';
+import { readFloors } from './retention.ts';
 import { rangeParam } from './sql.ts';
 import { writingOrder } from './writing-order.ts';
 
@@ -61,7 +62,10 @@ export async function commitPage(
   partitions: Partitions,
   commit: PageCommit,
 ): Promise<void> {
-  const byTable = gather(commit.tables, commit.rows);
+  const { tables } = await readFloors(database);
+  const byTable = gather(commit.tables, commit.rows).map(
+    ([table, rows]) => [table, keptOf(rows, tables.get(targetOf(table).name))] as const,
+  );
   const instead = commit.exchange && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
   for (const [table, rows] of byTable) await partitions.ensure([table], timesOf(rows));
   await database.transaction(async (session) => {
@@ -73,6 +77,14 @@ export async function commitPage(
     for (const page of commit.pages) await logPage(session, commit, page);
     if (commit.done !== undefined) await finish(session, commit.lease.stream, commit.done);
   });
+}
+
+/** Pages bring rows along that are older than what is kept: those of a trace that lasted long. */
+function keptOf(rows: object[], floor: number | undefined): object[] {
+  if (floor === undefined) return rows;
+  return rows.filter(
+    (row) => !('utime' in row && typeof row.utime === 'string') || Date.parse(row.utime) >= floor * 1000,
+  );
 }
 
 function lastSecond({ to }: Range): Range {

@@ -33,7 +33,7 @@ export function startHeartbeat({ database, worker, budget, clock, logger }: Hear
       untold = {};
       return true;
     } catch (error) {
-      logger.debug({ worker: worker.name, error: String(error) }, 'sign of life not written');
+      logger.debug({ worker: worker.name, reason: String(error) }, 'sign of life not written');
       return false;
     }
   };

@@ -13,6 +13,8 @@ import { loadTables } from './load-tables.ts';
 import { factsOf } from './schema/describe.ts';
 
 const FOLDER = join(packageRoot, 'migrations');
+/** Applied whole and in this order: what the program calls, then what analysts do. */
+const REPEATABLE = ['repeatable.sql', 'analyst.sql'];
 const LOCK = sql`hashtextextended('toncenter-etl/migrate', 0)`;
 const HISTORY = { migrationsFolder: FOLDER, migrationsSchema: 'etl', migrationsTable: 'migrations' };
 
@@ -80,9 +82,9 @@ async function appliedDigest(session: Session): Promise<string | undefined> {
 
 /** Functions and views as they are kept in SQL, and a comment for every table and column. */
 async function repeatableScript(): Promise<string> {
-  const functions = await readFile(join(FOLDER, 'repeatable.sql'), 'utf8');
+  const functions = await Promise.all(REPEATABLE.map((name) => readFile(join(FOLDER, name), 'utf8')));
   const comments = (await loadTables()).flatMap(commentsOf);
-  return ['begin;', functions, ...comments, 'commit;'].join('\n');
+  return ['begin;', ...functions, ...comments, 'commit;'].join('\n');
 }
 
 function commentsOf(table: PgTable): string[] {

@@ -15,11 +15,14 @@ const DAY = 86_400;
 export interface Partitions {
   /** Resolves when every table has partitions for all of the times (ISO 8601). */
   ensure(tables: readonly object[], times: Iterable<string>): Promise<void>;
+  /** What was there may be there no longer: another process drops what is not kept. */
+  forget(): void;
 }
 
 export function createPartitions(database: Database, size: PartitionSize): Partitions {
   const known = new Set<string>();
   return {
+    forget: () => known.clear(),
     async ensure(tables, times) {
       const periods = new Map<number, Range>();
       for (const time of times) {

@@ -8,14 +8,18 @@ import { LEASE_SECONDS, type Lease } from './leases.ts';
 import { resetReceipts } from './receipt-ledger.ts';
 import { rangeParam } from './sql.ts';
 
-/** Holes of one stream that are to be read again now. */
-export interface Reopening {
+/** Holes of one stream. */
+interface Opening {
   readonly stream: Stream;
   readonly holes: readonly Range[];
   /** Seconds of a table that hold rows which the source does not know: they are removed. */
   readonly surplus: readonly Doubtful[];
   /** Seconds of a table whose receipts do not agree with it: what is there now is taken for what must be there. */
   readonly receipts: readonly Doubtful[];
+}
+
+/** Holes that are to be read again now, by whoever found them. */
+export interface Reopening extends Opening {
   readonly owner: string;
 }
 
@@ -30,20 +34,27 @@ const Id = z.object({ id: z.coerce.number() });
  * Takes holes out of coverage and leases them to the one who found them, in one transaction: nobody else can read them
  * in between without knowing that what is stored there is wrong.
  */
-export function reopen(
-  database: Database,
-  { stream, holes, surplus, receipts, owner }: Reopening,
-): Promise<Lease[]> {
+export function reopen(database: Database, reopening: Reopening): Promise<Lease[]> {
+  const { stream, holes, owner } = reopening;
   return database.transaction(async (session) => {
-    // The second reading first: a commit that counts for both takes them in this order.
-    await subtractCoverage(session, { ...stream, pass: 1 }, holes);
-    await subtractCoverage(session, { ...stream, pass: 0 }, holes);
-    for (const { table, span } of surplus) await removeRows(session, table, span);
-    for (const { table, span } of [...receipts, ...surplus]) await resetReceipts(session, table, span);
+    await takeOut(session, reopening);
     const leases: Lease[] = [];
     for (const span of holes) leases.push(await lease(session, stream, span, owner));
     return leases;
   });
+}
+
+/** Takes holes out of coverage, in one transaction: whoever looks for work next reads them. */
+export function openHoles(database: Database, opening: Opening): Promise<void> {
+  return database.transaction((session) => takeOut(session, opening));
+}
+
+async function takeOut(session: Session, { stream, holes, surplus, receipts }: Opening): Promise<void> {
+  // The second reading first: a commit that counts for both takes them in this order.
+  await subtractCoverage(session, { ...stream, pass: 1 }, holes);
+  await subtractCoverage(session, { ...stream, pass: 0 }, holes);
+  for (const { table, span } of surplus) await removeRows(session, table, span);
+  for (const { table, span } of [...receipts, ...surplus]) await resetReceipts(session, table, span);
 }
 
 async function removeRows(session: Session, table: object, { from, to }: Range): Promise<void> {

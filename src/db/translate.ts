@@ -22,7 +22,10 @@ export function translate(error: unknown): unknown {
   const message = cause instanceof Error ? cause.message || code : String(cause);
   if (code === FROZEN)
     return new LeaseLostError('the database ended a transaction that stood idle too long', { cause });
-  if (CONFLICTS.has(code)) return new DatabaseConflictError(`two transactions met: ${message}`, { cause });
+  // Retention dropped it between the look at the floors and the insert: the page is cut anew.
+  const isDropped = code === '23514' && /no partition of relation/.test(message);
+  if (CONFLICTS.has(code) || isDropped)
+    return new DatabaseConflictError(`two transactions met: ${message}`, { cause });
   if (AWAY.test(code) || AWAY_TEXT.test(message)) {
     return new DatabaseUnavailableError(`the database is away: ${message}`, {
       cause,

@@ -123,7 +123,7 @@ test('each attempt is one debug record and one onExchange, each retry a warning'
       msg: 'request failed, trying again',
       ...common,
       attempt: 1,
-      waitMs: 0,
+      pauseMs: 0,
       reason: expect.stringContaining('busy') as string,
     },
     { level: 20, msg: 'request', ...common, status: 200, attempt: 2 },

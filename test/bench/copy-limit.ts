@@ -9,34 +9,54 @@ const TABLES = [
 ] as const;
 const ROUNDS = 5;
 
-/**
- * Rows a second that the server itself writes with `COPY … FROM 'file'`, the rows of `source` into the empty tables of
- * `target`, which have the same indexes and partitions: the limit that every other way is held against. Median of 5.
- */
-export async function copyLimit(source: BenchStore, target: BenchStore): Promise<number> {
-  const files = TABLES.map(({ name }) => join(tmpdir(), `toncenter-etl-bench-${process.pid}-${name}`));
-  try {
-    let rows = 0;
-    for (const [index, { name, order }] of TABLES.entries()) {
-      const copied = await source.client.query(
-        `copy (select * from ${name} order by ${order}) to '${files[index] ?? ''}'`,
-      );
-      rows += copied.rowCount ?? 0;
-    }
-    const seconds: number[] = [];
-    for (let round = 0; round < ROUNDS; round += 1) seconds.push(await copyOnce(target, files));
-    return rows / (seconds.sort((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? NaN);
-  } finally {
-    for (const file of files) await rm(file, { force: true });
-  }
+/** The rows of a database as files that the server itself reads. */
+export interface RowFiles {
+  readonly rows: number;
+  readonly files: readonly { readonly table: string; readonly path: string }[];
+  remove(): Promise<void>;
 }
 
-async function copyOnce({ client }: BenchStore, files: readonly string[]): Promise<number> {
-  // In a transaction of its own: else Postgres would leave the rows out of the WAL.
-  await client.query(`truncate ${TABLES.map(({ name }) => name).join(', ')}`);
-  await client.query('checkpoint');
-  const start = performance.now();
-  for (const [index, { name }] of TABLES.entries())
-    await client.query(`copy ${name} from '${files[index] ?? ''}'`);
-  return (performance.now() - start) / 1000;
+export async function copyFiles(source: BenchStore): Promise<RowFiles> {
+  const files = TABLES.map(({ name }) => ({
+    table: name,
+    path: join(tmpdir(), `toncenter-etl-bench-${process.pid}-${name}`),
+  }));
+  let rows = 0;
+  for (const [place, { name, order }] of TABLES.entries()) {
+    const copied = await source.client.query(
+      `copy (select * from ${name} order by ${order}) to '${files[place]?.path ?? ''}'`,
+    );
+    rows += copied.rowCount ?? 0;
+  }
+  return {
+    rows,
+    files,
+    async remove() {
+      for (const { path } of files) await rm(path, { force: true });
+    },
+  };
+}
+
+/**
+ * Seconds that the server itself takes with `COPY … FROM 'file'` for rows into the empty tables of `target`, which have
+ * the same indexes and partitions: the limit that every other way is held against. Median of `rounds`; `afterwards` is
+ * counted too.
+ */
+export async function copySeconds(
+  { client }: BenchStore,
+  { files }: RowFiles,
+  { rounds = ROUNDS, before = '', afterwards = '' } = {},
+): Promise<number> {
+  const seconds: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    // In a transaction of its own: else Postgres would leave the rows out of the WAL.
+    await client.query(`truncate ${TABLES.map(({ name }) => name).join(', ')}`);
+    await client.query(before);
+    await client.query('checkpoint');
+    const start = performance.now();
+    for (const { table, path } of files) await client.query(`copy ${table} from '${path}'`);
+    await client.query(afterwards);
+    seconds.push((performance.now() - start) / 1000);
+  }
+  return seconds.sort((a, b) => a - b)[Math.floor(rounds / 2)] ?? NaN;
 }

@@ -1,7 +1,8 @@
 import { fork } from 'node:child_process';
-import { copyLimit } from './copy-limit.ts';
+import { copyFiles, copySeconds } from './copy-limit.ts';
 import type { CrawlOrder, CrawlReport } from './crawl-child.ts';
 import { crawlCore } from './derived.ts';
+import { indexCosts } from './index-cost.ts';
 import { lookUp } from './look-up.ts';
 import { messageOf, serveNetwork, SPAN } from './network.ts';
 import { sizeOf } from './size.ts';
@@ -11,7 +12,8 @@ import { writePath, type Written } from './write-path.ts';
 
 /*
  * What the program costs, as JSON lines, each held against the limit of the same run: on a machine that others use,
- * only ratios mean something. `--million` crawls a million transactions instead of 120 000.
+ * only ratios mean something. `--million` crawls a million transactions instead of 120 000;
+ * `queries` measures analysts' questions instead, as queries/main.ts says, `indexes` what indexes cost alone.
  */
 
 const PAGES = 100;
@@ -32,13 +34,15 @@ async function measureWriting(api: string, server: BenchServer): Promise<number>
   const store = await server.create('written', SPAN);
   const target = await server.create('limit', SPAN);
   const written = await writePath(api, store, PAGES);
-  const limit = await copyLimit(store, target);
+  const files = await copyFiles(store);
+  const limit = files.rows / (await copySeconds(target, files));
   tell('limit: COPY from a file', { rowsPerSecond: Math.round(limit), ratio: 1 });
   const perSecond = rate(written);
   tell('write path, one connection', { rowsPerSecond: perSecond, ratio: perSecond / limit, aim: 0.4 });
   tell('client CPU of the write path', { microsecondsPerRow: (written.cpuSeconds / written.rows) * 1e6 });
   tell('bytes in Postgres, with indexes', { ...(await sizeOf(store)) });
   tell('look-up by hash, milliseconds', { ...(await lookUp(store)), aim: 10 });
+  await files.remove();
   await target.close();
   await store.close();
   return limit;
@@ -84,14 +88,46 @@ async function measureDerived(server: BenchServer): Promise<void> {
   });
 }
 
-const api = await serveNetwork(network);
-const server = await startServer();
-try {
-  const limit = await measureWriting(api.url, server);
-  for (const workers of million ? WORKERS.slice(1) : WORKERS)
-    await measureCrawl(api.url, server, workers, limit);
-  await measureDerived(server);
-} finally {
-  await server.stop();
-  await api.stop();
+/** What each secondary index costs while rows come in, and what building them afterwards would. */
+async function measureIndexes(api: string, server: BenchServer, pages: number): Promise<void> {
+  const store = await server.create('rows', SPAN);
+  const target = await server.create('indexes', SPAN);
+  await writePath(api, store, pages);
+  const files = await copyFiles(store);
+  for (const cost of await indexCosts(target, files))
+    tell('cost of an index while rows come', { rows: files.rows, ...cost });
+  await files.remove();
+  await target.close();
+  await store.close();
 }
+
+async function measureAll(): Promise<void> {
+  const api = await serveNetwork(network);
+  const server = await startServer();
+  try {
+    const limit = await measureWriting(api.url, server);
+    await measureIndexes(api.url, server, PAGES);
+    for (const workers of million ? WORKERS.slice(1) : WORKERS)
+      await measureCrawl(api.url, server, workers, limit);
+    await measureDerived(server);
+  } finally {
+    await server.stop();
+    await api.stop();
+  }
+}
+
+/** The cost of indexes alone, on a smaller network. */
+async function measureIndexesAlone(): Promise<void> {
+  const api = await serveNetwork(40_000);
+  const server = await startServer();
+  try {
+    await measureIndexes(api.url, server, 25);
+  } finally {
+    await server.stop();
+    await api.stop();
+  }
+}
+
+if (process.argv[2] === 'queries') await import('./queries/main.ts');
+else if (process.argv[2] === 'indexes') await measureIndexesAlone();
+else await measureAll();

@@ -16,7 +16,7 @@ export interface BenchCrawl {
   readonly crawl: Crawl;
   readonly context: DeriveContext;
   readonly stop: Stop;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 export async function openBenchCrawl(api: string, database: string): Promise<BenchCrawl> {
@@ -34,7 +34,7 @@ export async function openBenchCrawl(api: string, database: string): Promise<Ben
   };
   return {
     ...{ store, crawl, context, stop },
-    async close() {
+    close: async () => {
       await crawl.close();
       await store.close();
     },

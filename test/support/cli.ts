@@ -42,7 +42,14 @@ export async function openCli(): Promise<Cli> {
   const start: Cli['start'] = (args, settings = {}, input = '') => {
     const child = spawn(process.execPath, [join(program, 'src', 'cli.js'), ...args], {
       cwd,
-      env: { PATH: process.env['PATH'], HOME: cwd, LOG_FORMAT: 'json', LOG_LEVEL: 'warn', ...settings },
+      env: {
+        PATH: process.env['PATH'],
+        HOME: cwd,
+        LOG_FORMAT: 'json',
+        LOG_LEVEL: 'warn',
+        ETL_LISTEN: 'off',
+        ...settings,
+      },
     });
     children.add(child);
     child.once('exit', () => children.delete(child));

@@ -6,7 +6,7 @@ import ts from 'typescript';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 /** What the program looks for beside itself. */
-const BESIDE = ['node_modules', 'package.json', 'migrations'];
+const BESIDE = ['node_modules', 'package.json', 'migrations', 'web'];
 
 /**
  * Translates `src/` and `extra` (paths below the checkout, such as `test/db/child.ts`) to JavaScript that processes of

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import { boolean, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { documentedMembers } from './action-members.ts';
 import { address, amount, hash, int8, loadedAt, moment, utime } from './columns.ts';
@@ -31,7 +32,16 @@ export const actions = ton.table(
     extra: jsonb(),
     loaded_at: loadedAt(),
   },
-  (t) => [primaryKey({ columns: [t.utime, t.trace_id, t.action_id] })],
+  (t) => [
+    primaryKey({ columns: [t.utime, t.trace_id, t.action_id] }),
+    // Mints: of one jetton or item, and to one owner. Only they are indexed, for nothing else tells of them.
+    index('actions_minted')
+      .on(t.asset, t.utime)
+      .where(sql`type in ('jetton_mint', 'nft_mint')`),
+    index('actions_minted_for')
+      .on(t.destination, t.utime)
+      .where(sql`type = 'jetton_mint'`),
+  ],
 );
 
 describe(actions, {

@@ -26,6 +26,8 @@ export const jetton_burns = ton.table(
     primaryKey({ columns: [t.utime, t.transaction_lt, t.transaction_hash] }),
     // The burns of one jetton, newest first: by them its supply is followed.
     index('jetton_burns_jetton_master').on(t.jetton_master, t.utime),
+    // What one owner burned, for the owner's ledger.
+    index('jetton_burns_owner').on(t.owner, t.utime),
   ],
 );
 

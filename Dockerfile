@@ -1,0 +1,27 @@
+# The daemon with a Postgres elsewhere (DATABASE_URL): without the embedded server, which would be most of the image.
+FROM node:20-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+COPY jobs ./jobs
+RUN npm run build
+RUN npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+
+FROM node:20-bookworm-slim
+ENV NODE_ENV=production
+ENV ETL_LISTEN=0.0.0.0:9465
+ENV LOG_FORMAT=json
+WORKDIR /app
+COPY package.json ./
+COPY migrations ./migrations
+COPY web ./web
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+USER node
+EXPOSE 9465
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s CMD ["node", "-e", "fetch('http://127.0.0.1:9465/health').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["node", "dist/src/cli.js"]
+CMD ["sync"]

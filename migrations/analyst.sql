@@ -1,0 +1,513 @@
+-- What analysts call: functions and views of schema ton. Applied after repeatable.sql, in the same transaction.
+-- A view's columns may only be added to, at its end: `create or replace view` refuses all else.
+
+-- Addresses and hashes in every form that people have. The functions fold to a constant while a query is planned, so
+-- that `where account = ton_address('EQ…')` uses the index as a literal would.
+
+-- CRC-16/XMODEM: polynomial 0x1021, from 0, no reflection; a byte at a time.
+create or replace function etl.crc16(bytes bytea) returns int
+language plpgsql immutable strict parallel safe as $$
+declare
+  crc int := 0;
+  x int;
+begin
+  for place in 0 .. length(bytes) - 1 loop
+    x := ((crc >> 8) # get_byte(bytes, place)) & 255;
+    x := x # (x >> 4);
+    crc := ((crc << 8) # (x << 12) # (x << 5) # x) & 65535;
+  end loop;
+  return crc;
+end $$;
+comment on function etl.crc16(bytea) is
+  'Checksum of friendly addresses: CRC-16/XMODEM of these bytes, 0 to 65535.';
+
+create or replace function ton.ton_address(form text) returns text
+language plpgsql immutable strict parallel safe as $$
+declare
+  word constant text := btrim(form, E' \t\r\n\f\v');
+  forms constant text := 'Write it as workchain:hex, as 64 hex digits (basechain), or as the 48 characters of a wallet (EQ…, UQ…).';
+  workchain bigint := 0;
+  bytes bytea;
+begin
+  if word ~ '^-?[0-9]{1,10}:[0-9a-fA-F]{64}$' then
+    workchain := split_part(word, ':', 1)::bigint;
+    if workchain not between -2147483648 and 2147483647 then
+      raise exception '"%" is no address: there is no workchain %', word, workchain
+        using errcode = 'invalid_text_representation', hint = forms;
+    end if;
+    return workchain || ':' || upper(split_part(word, ':', 2));
+  end if;
+  if word ~ '^[0-9a-fA-F]{64}$' then
+    return '0:' || upper(word);
+  end if;
+  if word !~ '^[A-Za-z0-9+/_-]{48}$' then
+    raise exception '"%" is no address: it has % characters and no form of an address', word, length(word)
+      using errcode = 'invalid_text_representation', hint = forms;
+  end if;
+  -- Kind, workchain, 32 bytes of hash, CRC-16 of them all: 36 bytes in base64 of either alphabet.
+  bytes := decode(translate(word, '-_', '+/'), 'base64');
+  if etl.crc16(substring(bytes from 1 for 34)) <> get_byte(bytes, 34) * 256 + get_byte(bytes, 35) then
+    raise exception '"%" is no address: its checksum is wrong: a character is missing or mistyped', word
+      using errcode = 'invalid_text_representation', hint = forms;
+  end if;
+  if get_byte(bytes, 0) & 127 not in (17, 81) then
+    raise exception '"%" is no address: its first byte, 0x%, is of no known kind', word, to_hex(get_byte(bytes, 0))
+      using errcode = 'invalid_text_representation', hint = forms;
+  end if;
+  workchain := get_byte(bytes, 1);
+  return case when workchain > 127 then workchain - 256 else workchain end
+    || ':' || upper(encode(substring(bytes from 3 for 32), 'hex'));
+end $$;
+comment on function ton.ton_address(text) is
+  'An address as the tables hold it, workchain:HEX in upper case, from any form: raw, 64 hex digits (basechain), or friendly (EQ…, UQ…, kQ…, 0Q…) in base64 or base64url, whose checksum is verified. Raises an error for anything else.';
+
+create or replace function ton.ton_address_friendly(address text, bounceable boolean default true, testnet boolean default false)
+returns text language plpgsql immutable strict parallel safe as $$
+declare
+  raw constant text := ton.ton_address(address);
+  workchain constant int := split_part(raw, ':', 1)::int;
+  bytes bytea;
+begin
+  if workchain not between -128 and 127 then
+    raise exception '"%" has no friendly form: its workchain does not fit into a byte', raw
+      using errcode = 'numeric_value_out_of_range';
+  end if;
+  bytes := decode(
+    lpad(to_hex(case when bounceable then 17 else 81 end | case when testnet then 128 else 0 end), 2, '0')
+    || lpad(to_hex(workchain & 255), 2, '0') || split_part(raw, ':', 2), 'hex');
+  bytes := bytes || decode(lpad(to_hex(etl.crc16(bytes)), 4, '0'), 'hex');
+  return translate(encode(bytes, 'base64'), '+/', '-_');
+end $$;
+comment on function ton.ton_address_friendly(text, boolean, boolean) is
+  'An address of any form as wallets and explorers show it, 48 characters of base64url: bounceable (EQ…, the default) or not (UQ…), marked for test networks only (kQ…, 0Q…) where testnet is true.';
+
+create or replace function ton.ton_hash(form text) returns text
+language plpgsql immutable strict parallel safe as $$
+declare
+  word constant text := btrim(form, E' \t\r\n\f\v');
+begin
+  if word ~ '^(0[xX])?[0-9a-fA-F]{64}$' then
+    return encode(decode(right(word, 64), 'hex'), 'base64');
+  end if;
+  -- 43 digits hold 258 bits; of the last one only those count whose lowest two bits are 0.
+  if word ~ '^[A-Za-z0-9+/_-]{42}[AEIMQUYcgkosw048]=?$' then
+    return translate(left(word, 43), '-_', '+/') || '=';
+  end if;
+  raise exception '"%" is no hash', form using errcode = 'invalid_text_representation',
+    hint = 'A hash is 64 hex digits (0x may stand before them), or 44 characters of base64 or base64url.';
+end $$;
+comment on function ton.ton_hash(text) is
+  'A 256-bit hash as the tables hold it, base64 with padding, from hex (0x may stand before it), base64 or base64url. Raises an error for anything else; a hash has no checksum of its own, only its length and last digit can be wrong.';
+
+create or replace function ton.hash_hex(hash text) returns text
+language sql immutable strict parallel safe as $$ select encode(decode(ton.ton_hash(hash), 'base64'), 'hex') $$;
+comment on function ton.hash_hex(text) is
+  'A hash of any form as explorers show it: 64 lower-case hex digits.';
+
+create or replace function ton.nano_to_ton(nanotons numeric) returns numeric
+language sql immutable strict parallel safe as $$ select nanotons * 0.000000001 $$;
+comment on function ton.nano_to_ton(numeric) is
+  'Nanotons as TON, exact to the last of its nine decimals.';
+
+create or replace function ton.trace_tree(trace text)
+returns table (
+  depth int, tree text, utime timestamptz, lt bigint, account text, opcode text, value numeric, aborted boolean, tx_hash text
+) language sql stable parallel safe as $$
+  with recursive chosen as (
+    select t.trace_id, t.start_utime, t.utime from ton.traces t where t.trace_id = ton.ton_hash(trace)
+    order by t.utime desc limit 1
+  ), edges as materialized (
+    select e.tx_hash, e.parent_tx_hash, e.position from ton.trace_edges e, chosen c
+    where e.utime = c.utime and e.trace_id = c.trace_id
+  ), walk as (
+    select e.tx_hash, 0 as depth, array[e.position] as path from edges e where e.parent_tx_hash is null
+    union all
+    select e.tx_hash, w.depth + 1, w.path || e.position from walk w join edges e on e.parent_tx_hash = w.tx_hash
+  )
+  select w.depth,
+    repeat('  ', w.depth) || left(x.account, 10) || '…' || right(x.account, 4)
+      || coalesce(' ' || coalesce(m.decoded_opcode, m.opcode), '')
+      || coalesce(' ' || ton.nano_to_ton(m.value) || ' TON', '')
+      || case when x.aborted then ' aborted' else '' end,
+    x.utime, x.lt, x.account, m.opcode, m.value, x.aborted, w.tx_hash
+  from walk w
+  left join (
+    select x.* from chosen c, ton.transactions x
+    where x.trace_id = c.trace_id and x.utime between c.start_utime and c.utime
+      and x.hash in (select e.tx_hash from edges e)
+  ) x on x.hash = w.tx_hash
+  left join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
+  order by w.path
+$$;
+comment on function ton.trace_tree(text) is
+  'One finished trace as a tree, a row for each transaction in the order of execution along each branch: column tree is indented by depth and names account, operation and value of the message that started the transaction. The trace''s id in any form of a hash. No row where the trace is not stored as finished.';
+
+-- Views by day. A day is one of UTC, whatever the session's time zone. Each day is looked up by a range of utime, so that
+-- `where day = '2026-01-01'` reads only that day: the bounds come from ton.days, which knows the days of all partitions.
+
+create or replace view ton.days as
+select (timestamp 'epoch' + second * interval '1 second')::date as day,
+  to_timestamp(second) as starts, to_timestamp(second + 86400) as ends
+from (
+  select distinct second from etl.partitions p, generate_series(lower(p.span), upper(p.span) - 1, 86400) second
+) seconds;
+comment on view ton.days is 'Every day, UTC, that some table has a partition for, with its bounds: for reports by day that read only the days asked for. A day that is listed need not have rows.';
+comment on column ton.days.day is 'Date of the day, UTC, whatever the time zone of the session.';
+comment on column ton.days.starts is 'First moment of the day: utime >= starts.';
+comment on column ton.days.ends is 'First moment of the next day, exclusive: utime < ends.';
+
+create or replace view ton.daily_activity as
+select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks
+from ton.days d,
+lateral (
+  select count(*) as transactions, count(*) filter (where x.aborted) as aborted, count(distinct x.account) as accounts,
+    sum(x.total_fees) as fees
+  from ton.transactions x where x.utime >= d.starts and x.utime < d.ends having count(*) > 0) t,
+lateral (
+  select count(*) as messages, sum(x.value) as value
+  from ton.messages x where x.utime >= d.starts and x.utime < d.ends) m,
+lateral (select count(*) as traces from ton.traces x where x.utime >= d.starts and x.utime < d.ends) c,
+lateral (select count(*) as blocks from ton.blocks x where x.utime >= d.starts and x.utime < d.ends) b;
+comment on view ton.daily_activity is 'How busy each day was, UTC; days without transactions have no row.';
+comment on column ton.daily_activity.day is 'The day that is summed up, UTC.';
+comment on column ton.daily_activity.transactions is 'How many transactions the day has: rows of transactions.';
+comment on column ton.daily_activity.aborted is 'How many of the transactions failed: those with aborted.';
+comment on column ton.daily_activity.accounts is 'How many accounts had a transaction on the day.';
+comment on column ton.daily_activity.messages is 'How many messages were created on the day, external ones included: rows of messages.';
+comment on column ton.daily_activity.value is 'Coins that the messages of the day carried, nanotons; what passes through three accounts is counted three times.';
+comment on column ton.daily_activity.fees is 'Fees that validators collected on the day, nanotons: sum of transactions.total_fees.';
+comment on column ton.daily_activity.traces is 'How many traces ended on the day: rows of traces, 0 where traces are not read.';
+comment on column ton.daily_activity.blocks is 'How many blocks of all shards and the masterchain were made: rows of blocks, 0 where blocks are not read.';
+
+create or replace view ton.fees_by_part as
+select d.day, f.storage, f.gas, f.action, f.bounce, f.total - f.storage - f.gas - f.action - f.bounce as import, f.total, m.forward
+from ton.days d,
+lateral (
+  select coalesce(sum(x.storage_fees_collected), 0) + coalesce(sum(x.credit_due_fees_collected), 0) as storage,
+    coalesce(sum(x.compute_gas_fees), 0) as gas, coalesce(sum(x.action_total_action_fees), 0) as action,
+    coalesce(sum(x.bounce_msg_fees), 0) as bounce, sum(x.total_fees) as total
+  from ton.transactions x where x.utime >= d.starts and x.utime < d.ends having count(*) > 0) f,
+lateral (
+  select coalesce(sum(x.fwd_fee + x.ihr_fee), 0) as forward
+  from ton.messages x where x.utime >= d.starts and x.utime < d.ends and x.out_msg_tx_hash is not null) m;
+comment on view ton.fees_by_part is 'What fees were paid for on each day, UTC, nanotons. storage, gas, action, bounce and import make total, which validators collected in the transactions; forward comes on top and goes to the validators that deliver the messages.';
+comment on column ton.fees_by_part.day is 'The day whose fees are taken apart, UTC.';
+comment on column ton.fees_by_part.storage is 'Fees for keeping accounts, older debts included, nanotons: sum of storage_fees_collected and credit_due_fees_collected.';
+comment on column ton.fees_by_part.gas is 'Fees for running contracts, nanotons: sum of compute_gas_fees.';
+comment on column ton.fees_by_part.action is 'Share of forwarding fees that the sending block keeps, nanotons: sum of action_total_action_fees.';
+comment on column ton.fees_by_part.bounce is 'Share of the fees of returned messages that the block keeps, nanotons: sum of bounce_msg_fees.';
+comment on column ton.fees_by_part.import is 'What is left of total, nanotons: the fee for importing external messages, which the source does not give by itself.';
+comment on column ton.fees_by_part.total is 'All fees that validators collected in the transactions of the day, nanotons: sum of total_fees.';
+comment on column ton.fees_by_part.forward is 'Fees for delivering the messages that were sent on the day, beyond the share in action and bounce, nanotons: sum of fwd_fee and ihr_fee of messages.';
+
+create or replace view ton.failed_transactions as
+select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees
+from ton.days d,
+lateral (
+  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees
+  from (
+    select t.account, t.total_fees,
+      case when t.compute_skipped then 'skipped' when t.compute_success is false then 'compute'
+        when t.action_success is false then 'action' else 'other' end as phase,
+      case when t.compute_skipped then t.compute_reason end as reason,
+      case when t.compute_skipped then null when t.compute_success is false then t.compute_exit_code
+        when t.action_success is false then t.action_result_code end as code
+    from ton.transactions t where t.utime >= d.starts and t.utime < d.ends and t.aborted) x
+  group by x.phase, x.reason, x.code) f;
+comment on view ton.failed_transactions is 'How transactions failed on each day, UTC: one row for each way of failing.';
+comment on column ton.failed_transactions.day is 'The day on which the transactions failed, UTC.';
+comment on column ton.failed_transactions.phase is 'Where they failed: skipped (the contract was not run), compute (it ended with an exit code), action (what it wanted could not be carried out), other.';
+comment on column ton.failed_transactions.reason is 'Why the contract was not run: no_state, bad_state, no_gas or suspended; null for other phases. From compute_reason.';
+comment on column ton.failed_transactions.code is 'Exit code of the contract (compute) or result code (action); null where it was not run.';
+comment on column ton.failed_transactions.transactions is 'How many transactions failed this way on the day.';
+comment on column ton.failed_transactions.accounts is 'On how many accounts they failed this way.';
+comment on column ton.failed_transactions.fees is 'Fees that were paid for failing this way, nanotons: sum of total_fees.';
+
+create or replace view ton.gas_by_contract as
+select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
+from ton.days d,
+lateral (
+  select x.account, max(x.after_code_hash) as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
+    sum(x.compute_gas_used) as gas_used, sum(x.compute_gas_fees) as gas_fees
+  from ton.transactions x where x.utime >= d.starts and x.utime < d.ends and x.compute_gas_used is not null
+  group by x.account) g;
+comment on view ton.gas_by_contract is 'Gas that each contract used on each day, UTC; runs that were skipped are left out.';
+comment on column ton.gas_by_contract.day is 'The day on which the contract ran, UTC.';
+comment on column ton.gas_by_contract.account is 'The contract that ran, raw form.';
+comment on column ton.gas_by_contract.code_hash is 'Hash of its code, base64: contracts of one kind share it. Null where the source does not hold the state; one of them where the code changed on the day.';
+comment on column ton.gas_by_contract.runs is 'How often the contract ran on the day.';
+comment on column ton.gas_by_contract.failed is 'How many of the runs ended with an exit code of failure.';
+comment on column ton.gas_by_contract.gas_used is 'Gas units that all runs used together.';
+comment on column ton.gas_by_contract.gas_fees is 'Fees for that gas, nanotons: sum of compute_gas_fees.';
+
+create or replace view ton.message_delays as
+select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds, x.median_seconds, x.longest_seconds
+from ton.days d,
+lateral (
+  select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
+    count(*) as messages, avg(extract(epoch from r.utime - m.utime)) as mean_seconds,
+    percentile_disc(0.5) within group (order by extract(epoch from r.utime - m.utime)) as median_seconds,
+    max(extract(epoch from r.utime - m.utime)) as longest_seconds
+  from ton.transactions r,
+  -- Looked up one by one, each in its partition: `offset 0` keeps the planner from reading all messages ever sent instead.
+  lateral (
+    select x.utime, x.out_msg_tx_hash from ton.messages x where x.utime = r.in_msg_utime and x.hash = r.in_msg_hash offset 0) m,
+  lateral (
+    select x.block_workchain, x.block_shard from ton.transactions x where x.utime = m.utime and x.hash = m.out_msg_tx_hash offset 0) s
+  where r.utime >= d.starts and r.utime < d.ends
+  group by 1, 2, 3, 4) x;
+comment on view ton.message_delays is 'How long messages were under way from shard to shard, by the day, UTC, on which they arrived. Block times are whole seconds, so 0 means within one second; messages from outside the chain are left out.';
+comment on column ton.message_delays.day is 'The day on which the messages arrived, UTC.';
+comment on column ton.message_delays.from_workchain is 'Workchain from which the messages came.';
+comment on column ton.message_delays.from_shard is 'Shard from which the messages came, upper-case hex without padding.';
+comment on column ton.message_delays.to_workchain is 'Workchain in which the messages arrived.';
+comment on column ton.message_delays.to_shard is 'Shard in which the messages arrived, upper-case hex without padding.';
+comment on column ton.message_delays.messages is 'How many messages arrived from the one shard in the other.';
+comment on column ton.message_delays.mean_seconds is 'Mean time between the blocks that sent and received them, seconds.';
+comment on column ton.message_delays.median_seconds is 'Half of the messages took no longer than this, seconds.';
+comment on column ton.message_delays.longest_seconds is 'The longest that one of them took, seconds.';
+
+-- Movements of money.
+
+create or replace view ton.jetton_movements as
+select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
+  t.destination as counterparty, t.transaction_hash as tx_hash
+from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true
+union all
+select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
+from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true
+union all
+select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
+from ton.jetton_burns b where b.owner <> '' and b.transaction_aborted is not true
+union all
+select a.destination, a.utime, a.end_lt, 2, a.asset, 'minted', a.amount, null, null
+from ton.actions a where a.type = 'jetton_mint' and a.success is not false and a.destination is not null;
+comment on view ton.jetton_movements is 'Every change of an owner''s jettons that is stored: transfers from both sides, burns, and mints (which only actions tell). A transfer counts when it was sent; one that the receiving jetton wallet refused is counted all the same.';
+comment on column ton.jetton_movements.account is 'Owner whose jettons changed, raw form.';
+comment on column ton.jetton_movements.utime is 'block time, UTC, of the transfer or burn; of a mint, when its trace ended.';
+comment on column ton.jetton_movements.lt is 'Logical time of the transfer or burn; of a mint, that of its last transaction.';
+comment on column ton.jetton_movements.step is 'Order of movements that share a logical time: 0 what goes, 1 what comes, 2 what is minted.';
+comment on column ton.jetton_movements.jetton_master is 'Contract of the jetton that moved, raw form.';
+comment on column ton.jetton_movements.kind is 'What moved the jettons: sent, received, burned or minted.';
+comment on column ton.jetton_movements.amount is 'How many jettons the owner got, below zero where they went, in the jetton''s smallest units.';
+comment on column ton.jetton_movements.counterparty is 'The owner on the other side, raw form; null for burns and mints.';
+comment on column ton.jetton_movements.tx_hash is 'Hash of the transaction of the transfer or burn, base64; null for mints.';
+
+create or replace view ton.account_ledger as
+select t.account, t.utime, t.lt, v.step, null::text as jetton_master, v.kind, v.amount, v.counterparty,
+  coalesce(t.before_balance, 0) + sum(v.amount) over (partition by t.account, t.utime, t.lt order by v.step) as balance,
+  t.hash as tx_hash
+from ton.transactions t,
+lateral (
+  select 0 as step, 'received' as kind, m.value as amount, m.source as counterparty
+  from ton.messages m where m.utime = t.in_msg_utime and m.hash = t.in_msg_hash and m.value <> 0
+  union all
+  select 1, 'fees', -t.total_fees, null where t.total_fees <> 0
+  union all
+  select 1 + s.place, s.kind, s.amount, s.counterparty
+  from (
+    select row_number() over (order by m.created_lt, part.kind desc)::int as place, part.kind, part.amount, part.counterparty
+    from ton.messages m,
+    lateral (values ('sent', -m.value, m.destination), ('forward fees', -(m.fwd_fee + m.ihr_fee), null)) part (kind, amount, counterparty)
+    where m.utime = t.utime and m.out_msg_tx_hash = t.hash and part.amount <> 0) s
+) v
+union all
+select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty,
+  sum(j.amount) over (partition by j.account, j.jetton_master order by j.utime, j.lt, j.step, j.tx_hash collate "C") as balance, j.tx_hash
+from ton.jetton_movements j;
+comment on view ton.account_ledger is 'Every movement of coins and jettons of an account with the balance after it: ask for one account, order by utime, lt, step. Coins: what came, fees, what was sent and what its delivery cost, of each transaction; the balance is the chain''s own. Jettons: as in jetton_movements; the balance is the sum of what is stored, so it is the owner''s only where the jetton is stored from its beginning.';
+comment on column ton.account_ledger.account is 'Account whose money moved, raw form: of jettons their owner, not the jetton wallet.';
+comment on column ton.account_ledger.utime is 'block time, UTC, of the movement.';
+comment on column ton.account_ledger.lt is 'Logical time of the transaction that moved the money.';
+comment on column ton.account_ledger.step is 'Order of the movements that share a logical time, from 0.';
+comment on column ton.account_ledger.jetton_master is 'Contract of the jetton that moved in the ledger, raw form; null for coins (TON).';
+comment on column ton.account_ledger.kind is 'What the movement was: received, sent, fees, forward fees, burned or minted.';
+comment on column ton.account_ledger.amount is 'How much came (above zero) or went (below zero), nanotons or the jetton''s smallest units.';
+comment on column ton.account_ledger.counterparty is 'Account on the other side of the movement, raw form; null where there is none.';
+comment on column ton.account_ledger.balance is 'What the account held after the movement, nanotons or the jetton''s smallest units.';
+comment on column ton.account_ledger.tx_hash is 'Hash of the transaction that moved the money, base64; null for mints of jettons.';
+
+create or replace function ton.jetton_holders(master text, at timestamptz default 'infinity')
+returns table (owner text, balance numeric) language sql stable parallel safe as $$
+  select m.account, sum(m.amount) from ton.jetton_movements m
+  where m.jetton_master = ton.ton_address(master) and m.utime < at
+  group by m.account having sum(m.amount) <> 0
+  order by 2 desc, 1
+$$;
+comment on function ton.jetton_holders(text, timestamptz) is
+  'Who held a jetton before a moment (default: now) and how much, in its smallest units, richest first. The sum of the movements that are stored: true balances only where the jetton is stored from its beginning, and below zero for owners whose jettons came before that.';
+
+create or replace view ton.jetton_flows as
+select d.day, j.jetton_master, j.transfers, j.senders, j.receivers, j.amount, j.minted, j.burned
+from ton.days d,
+lateral (
+  select m.jetton_master, count(*) filter (where m.kind = 'sent') as transfers,
+    count(distinct m.account) filter (where m.kind = 'sent') as senders,
+    count(distinct m.account) filter (where m.kind = 'received') as receivers,
+    coalesce(sum(m.amount) filter (where m.kind = 'received'), 0) as amount,
+    coalesce(sum(m.amount) filter (where m.kind = 'minted'), 0) as minted,
+    coalesce(-sum(m.amount) filter (where m.kind = 'burned'), 0) as burned
+  from ton.jetton_movements m where m.utime >= d.starts and m.utime < d.ends
+  group by m.jetton_master) j;
+comment on view ton.jetton_flows is 'What moved of each jetton on each day, UTC.';
+comment on column ton.jetton_flows.day is 'The day on which the jetton moved, UTC.';
+comment on column ton.jetton_flows.jetton_master is 'Contract of the jetton whose flow this is, raw form.';
+comment on column ton.jetton_flows.transfers is 'How many transfers were sent, by owners that are known.';
+comment on column ton.jetton_flows.senders is 'How many owners sent some.';
+comment on column ton.jetton_flows.receivers is 'How many owners were sent some.';
+comment on column ton.jetton_flows.amount is 'How many jettons were transferred, in the smallest units.';
+comment on column ton.jetton_flows.minted is 'How many jettons came into being, in the smallest units; 0 where actions are not read.';
+comment on column ton.jetton_flows.burned is 'How many jettons were destroyed, in the smallest units; 0 where burns are not read.';
+
+create or replace view ton.swaps as
+select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, a.details->>'dex' as dex, a.success,
+  a.details->>'asset_in' as asset_in, (a.details->'dex_incoming_transfer'->>'amount')::numeric as amount_in,
+  a.details->>'asset_out' as asset_out, (a.details->'dex_outgoing_transfer'->>'amount')::numeric as amount_out
+from ton.actions a where a.type = 'jetton_swap';
+comment on view ton.swaps is 'Exchanges of one asset for another on decentralized exchanges, one row a swap: the actions of type jetton_swap.';
+comment on column ton.swaps.utime is 'block time, UTC, at which the swap''s trace ended, as in actions: give a range of it.';
+comment on column ton.swaps.trace_id is 'Trace that the swap is, base64. From actions.trace_id.';
+comment on column ton.swaps.action_id is 'Identity of the swap within its trace, base64. From actions.action_id.';
+comment on column ton.swaps.start_utime is 'Block time, UTC, of the swap''s first transaction. From actions.start_utime.';
+comment on column ton.swaps.account is 'Who swapped, raw form. From actions.source.';
+comment on column ton.swaps.dex is 'The exchange: dedust, stonfi, stonfi_v2, tonco and so on. From details.dex.';
+comment on column ton.swaps.success is 'False where the swap was tried and failed. From actions.success.';
+comment on column ton.swaps.asset_in is 'Jetton that was given, raw form; null where it was TON. From details.asset_in.';
+comment on column ton.swaps.amount_in is 'How much was given, in the smallest units. From details.dex_incoming_transfer.amount.';
+comment on column ton.swaps.asset_out is 'Jetton that was got, raw form; null where it was TON. From details.asset_out.';
+comment on column ton.swaps.amount_out is 'How much was got, in the smallest units. From details.dex_outgoing_transfer.amount.';
+
+create or replace view ton.nft_ownership as
+select h.nft_address, h.owner, h.utime as since,
+  lead(h.utime) over (partition by h.nft_address order by h.utime, h.lt) as until, h.kind, h.previous_owner, h.lt, h.trace_id
+from (
+  select t.nft_address, t.new_owner as owner, t.utime, t.transaction_lt as lt, 'transfer' as kind, t.old_owner as previous_owner, t.trace_id
+  from ton.nft_transfers t where t.transaction_aborted is not true
+  union all
+  select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id
+  from ton.actions a where a.type = 'nft_mint' and a.success is not false
+) h;
+comment on view ton.nft_ownership is 'Who owned an NFT item from when until when: one row for each owner in turn, as far as its mint and transfers are stored.';
+comment on column ton.nft_ownership.nft_address is 'The item that was owned, raw form.';
+comment on column ton.nft_ownership.owner is 'Who owned the item from since on, raw form.';
+comment on column ton.nft_ownership.since is 'When the owner got the item, UTC: block time of the transfer; of a mint, when its trace ended.';
+comment on column ton.nft_ownership.until is 'When the item went to the next owner, UTC; null for the last owner that is stored.';
+comment on column ton.nft_ownership.kind is 'How the owner got the item: mint or transfer (sales are transfers too).';
+comment on column ton.nft_ownership.previous_owner is 'Who gave the item away, raw form; null for a mint.';
+comment on column ton.nft_ownership.lt is 'Logical time of the change of owner; of a mint, that of its last transaction.';
+comment on column ton.nft_ownership.trace_id is 'Trace in which the item changed hands, base64; null where the source did not know it.';
+
+-- Validators.
+
+create or replace view ton.validator_stakes as
+select e.election_id, to_timestamp(e.election_id) as starts, e.validator_pubkey, e.stake_holder_address,
+  coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0) as stake,
+  count(*) filter (where e.type = 'stake_accepted') as accepted, count(*) filter (where e.type = 'stake_rejected') as rejected,
+  min(e.utime) as first_at, max(e.utime) as last_at
+from ton.validator_events e where e.election_id is not null
+group by e.election_id, e.validator_pubkey, e.stake_holder_address;
+comment on view ton.validator_stakes is 'What was staked for each election, one row for each validator and holder of a stake. Stakes that are given back name no election and are not here.';
+comment on column ton.validator_stakes.election_id is 'The election that was staked for, named by the unix time at which its validators begin.';
+comment on column ton.validator_stakes.starts is 'When the validators of the election begin their work, UTC: election_id as a time.';
+comment on column ton.validator_stakes.validator_pubkey is 'Public key for which the stake was sent, 64 upper-case hex digits.';
+comment on column ton.validator_stakes.stake_holder_address is 'Account that sent the stake of the election, raw form: a wallet or a pool.';
+comment on column ton.validator_stakes.stake is 'Stakes that the elector accepted, nanotons, together.';
+comment on column ton.validator_stakes.accepted is 'How many stakes the elector accepted.';
+comment on column ton.validator_stakes.rejected is 'How many stakes the elector sent back at once.';
+comment on column ton.validator_stakes.first_at is 'When the first of the stakes came, block time, UTC.';
+comment on column ton.validator_stakes.last_at is 'When the last of the stakes came, block time, UTC.';
+
+create or replace view ton.complaints as
+select c.utime, c.election_id, c.complaint_hash, c.validator_pubkey, c.stake_holder_address, c.severity, c.suggested_fine, c.is_passed,
+  c.approved_percent, v.votes, v.weight, v.voters
+from ton.validator_complaints c,
+lateral (
+  select count(*) as votes, coalesce(sum(x.weight), 0) as weight, array_agg(x.validator_index order by x.position) as voters
+  from ton.complaint_votes x
+  where x.utime = c.utime and x.election_id = c.election_id and x.complaint_hash = c.complaint_hash) v;
+comment on view ton.complaints is 'Complaints about validators with the votes on them, one row a complaint.';
+comment on column ton.complaints.utime is 'block time, UTC, at which the complaint was filed, as in validator_complaints.';
+comment on column ton.complaints.election_id is 'Election of the validator that is complained about.';
+comment on column ton.complaints.complaint_hash is 'Hash of the complaint with its votes, base64.';
+comment on column ton.complaints.validator_pubkey is 'Public key of the validator that is complained about, 64 upper-case hex digits.';
+comment on column ton.complaints.stake_holder_address is 'Account that holds the stake of the validator complained about, raw form.';
+comment on column ton.complaints.severity is 'How grave the author says that it is.';
+comment on column ton.complaints.suggested_fine is 'Fine that the author asks for, nanotons.';
+comment on column ton.complaints.is_passed is 'True where enough weight voted for it.';
+comment on column ton.complaints.approved_percent is 'Share of all voting weight that is for it, percent.';
+comment on column ton.complaints.votes is 'How many validators voted for it: rows of complaint_votes.';
+comment on column ton.complaints.weight is 'Weight of the votes together, as far as the source knows it.';
+comment on column ton.complaints.voters is 'Numbers of the voters in their set of validators, in the order of the votes; null where nobody voted.';
+
+create or replace view ton.nominator_pool_cycles as
+select e.pool_address, e.validator_address, e.cycle_start,
+  (array_agg(e.balance_before order by e.utime, e.tx_lt))[1] as opening,
+  coalesce(sum(e.amount) filter (where e.type = 'reward'), 0) as rewards,
+  coalesce(sum(e.amount) filter (where e.type = 'penalty'), 0) as penalties,
+  coalesce(sum(e.amount) filter (where e.type = 'deposit'), 0) as deposits,
+  coalesce(sum(e.amount) filter (where e.type = 'withdrawal'), 0) as withdrawals,
+  (array_agg(e.balance_after order by e.utime desc, e.tx_lt desc))[1] as closing, count(*) as events
+from (
+  select x.pool_address, x.validator_address, x.utime, x.tx_lt, x.type, x.amount, x.balance_before, x.balance_after,
+    max(x.cycle_start) over (partition by x.pool_address, x.validator_address order by x.utime, x.tx_lt) as cycle_start
+  from ton.nominator_pool_events x) e
+group by e.pool_address, e.validator_address, e.cycle_start;
+comment on view ton.nominator_pool_cycles is 'Books of the validator''s own money in each nominator pool by validation cycle: opening + rewards - penalties + deposits - withdrawals = closing. Deposits and withdrawals belong to the cycle that was settled last before them.';
+comment on column ton.nominator_pool_cycles.pool_address is 'The pool whose books these are, raw form.';
+comment on column ton.nominator_pool_cycles.validator_address is 'The validator whose money in the pool it is, raw form.';
+comment on column ton.nominator_pool_cycles.cycle_start is 'Start of the validation cycle that was settled last, UTC; null before the first one that is stored.';
+comment on column ton.nominator_pool_cycles.opening is 'The validator''s money before the first event of the cycle''s books, nanotons.';
+comment on column ton.nominator_pool_cycles.rewards is 'What the validator earned in the cycle''s books, nanotons.';
+comment on column ton.nominator_pool_cycles.penalties is 'What the validator was fined in the cycle''s books, nanotons.';
+comment on column ton.nominator_pool_cycles.deposits is 'What the validator paid in after the cycle was settled, nanotons.';
+comment on column ton.nominator_pool_cycles.withdrawals is 'What the validator took out after the cycle was settled, nanotons.';
+comment on column ton.nominator_pool_cycles.closing is 'The validator''s money after the last event of the cycle''s books, nanotons.';
+comment on column ton.nominator_pool_cycles.events is 'How many events the cycle''s books have.';
+
+-- A role that reads and does no more. Functions need no grant: whoever is not let into a schema cannot call them.
+
+create or replace function etl.allow_reading(reader name, password text, timeout interval) returns void
+language plpgsql as $$
+declare
+  said record;
+begin
+  if not exists (select from pg_roles where rolname = reader) then
+    begin
+      execute format('create role %I login', reader);
+    -- Another database of this server wanted it at the same moment.
+    exception when duplicate_object or unique_violation then null;
+    end;
+  end if;
+  if reader = current_user or exists (
+    select from pg_roles r where r.rolname = reader
+      and (r.rolsuper or r.rolcreaterole or r.rolcreatedb or r.rolreplication or r.rolbypassrls
+        or exists (select from pg_auth_members m where m.member = r.oid)))
+  then
+    raise exception 'role "%" may do more than read', reader using errcode = 'invalid_role_specification',
+      hint = 'Give a name that no role has yet: --name.';
+  end if;
+  execute format('alter role %I password %L', reader, password);
+  for said in select * from (values
+    ('search_path', 'ton, etl, public'), ('timezone', quote_literal('UTC')), ('default_transaction_read_only', 'on'),
+    ('statement_timeout', quote_literal((extract(epoch from timeout) * 1000)::bigint)),
+    ('idle_in_transaction_session_timeout', quote_literal('10min'))
+  ) settings (name, value) loop
+    execute format('alter role %I in database %I set %s = %s', reader, current_database(), said.name, said.value);
+  end loop;
+  execute format('grant connect on database %I to %I', current_database(), reader);
+  execute format('grant usage on schema ton, etl, etl_partitions to %I', reader);
+  execute format('grant select on all tables in schema ton, etl_partitions to %I', reader);
+  -- Partitions and tables that are made afterwards.
+  execute format('alter default privileges in schema ton grant select on tables to %I', reader);
+  execute format('alter default privileges in schema etl_partitions grant select on tables to %I', reader);
+  -- Of the program's own tables those that say how far to trust the data; quarantine, settings and the rest stay closed.
+  execute format('grant select on etl.coverage, etl.coverage_report, etl.wanted, etl.refused, etl.holes, etl.grades,
+    etl.verifications, etl.partitions, etl.pages, etl.schema_drift to %I', reader);
+  -- Up to Postgres 14 everybody may create tables in schema public.
+  if current_setting('server_version_num')::int < 150000 then
+    revoke create on schema public from public;
+  end if;
+end $$;
+revoke execute on function etl.allow_reading(name, text, interval) from public;
+comment on function etl.allow_reading(name, text, interval) is
+  'Makes a role that reads the data and does no more, or renews its password: schemas ton and etl_partitions whole, with what is made afterwards, and of etl what says how far to trust the data. Its sessions are read-only, in UTC, find the tables without their schema, and end a statement after the timeout.';

@@ -1,0 +1,48 @@
+import { openStore } from '../app.ts';
+import { systemClock } from '../clock.ts';
+import { loadJobs } from '../crawl/load-jobs.ts';
+import { floorsOf, prune as pruneNow } from '../crawl/retention.ts';
+import { findExpired, type Expired } from '../db/retention.ts';
+import { EXIT, UsageError, type ExitCode } from '../errors.ts';
+import { formatRange, formatTime } from '../range.ts';
+import type { Invocation } from './command.ts';
+import { formatTable } from './table.ts';
+
+/** `prune`: what the daemon does every hour, once: drops what `ETL_RETENTION` does not keep. */
+export async function prune(
+  { config, logger, now }: Invocation,
+  flags: { dryRun?: boolean },
+): Promise<ExitCode> {
+  if (config.retention.size === 0) {
+    throw new UsageError('ETL_RETENTION is not set: everything is kept', {
+      hint: 'Set it, such as ETL_RETENTION=transactions:90d,blocks:90d.',
+    });
+  }
+  const kept = floorsOf(config.retention, await loadJobs(), now, config.partition);
+  const store = await openStore(config, logger, 'toncenter-etl prune');
+  try {
+    for (const { dataset, floor } of kept) console.log(`kept      ${dataset}: from ${formatTime(floor)} on`);
+    if (flags.dryRun === true) {
+      printExpired(await findExpired(store.database, kept), 'would be dropped');
+      return EXIT.done;
+    }
+    const { dropped, left } = await pruneNow(store.database, kept, systemClock);
+    printExpired(dropped, 'dropped');
+    for (const { name } of left) console.log(`left      ${name}: somebody reads its table; run prune again`);
+    return left.length === 0 ? EXIT.done : EXIT.incomplete;
+  } finally {
+    await store.close();
+  }
+}
+
+function printExpired(expired: readonly Expired[], what: string): void {
+  const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
+  if (expired.length > 0) {
+    const rows = expired.map(({ table, name, span, rows: count, bytes }) => [
+      ...[table, name, formatRange(span), `${count}`, megabytes(bytes)],
+    ]);
+    console.log(formatTable(['table', 'partition', 'time', 'rows', 'MB'], rows));
+  }
+  const bytes = expired.reduce((sum, partition) => sum + partition.bytes, 0);
+  console.log(`${what}: ${expired.length} partitions, ${megabytes(bytes)} MB`);
+}

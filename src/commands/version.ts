@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { openDatabase } from '../db/database.ts';
+import { findBinaries } from '../db/embedded/binaries.ts';
+import { readVersions } from '../db/version.ts';
+import { EtlError, EXIT, type ExitCode } from '../errors.ts';
+import { packageRoot, version } from '../package.ts';
+import type { Invocation } from './command.ts';
+
+const Journal = z.object({ entries: z.array(z.object({ tag: z.string() })) });
+
+/** Builds of the API that this program was made for. */
+const BUILDS = '1.2 and 1.3';
+
+/** `--version`: of this program, its schema, Postgres and the API. Starts nothing; asks only a server that is named. */
+export async function printVersion({ config }: Invocation): Promise<ExitCode> {
+  console.log(`toncenter-etl  ${version}`);
+  console.log(`schema         ${await schemaVersion()}`);
+  const { postgres, api } = await serverVersions(config.databaseUrl);
+  console.log(`postgres       ${postgres}`);
+  console.log(`api            made for builds ${BUILDS}; ${api}`);
+  return EXIT.done;
+}
+
+/** The newest migration that this program brings. */
+async function schemaVersion(): Promise<string> {
+  const journal = await readFile(join(packageRoot, 'migrations', 'meta', '_journal.json'), 'utf8');
+  return Journal.parse(JSON.parse(journal)).entries.at(-1)?.tag ?? 'none';
+}
+
+async function serverVersions(url: string | undefined): Promise<{ postgres: string; api: string }> {
+  const unseen = 'none asked yet';
+  if (url === undefined) {
+    const bundled = await findBinaries().catch(() => undefined);
+    return { postgres: bundled === undefined ? 'none' : `${bundled.major}, embedded`, api: unseen };
+  }
+  try {
+    const database = await openDatabase({ url, applicationName: 'toncenter-etl version', maxConnections: 1 });
+    try {
+      const { postgres, apiVersion } = await readVersions(database);
+      return { postgres: `${postgres}, at ${database.label}`, api: `last seen ${apiVersion ?? unseen}` };
+    } finally {
+      await database.close();
+    }
+  } catch (error) {
+    if (!(error instanceof EtlError)) throw error;
+    return { postgres: error.message, api: unseen };
+  }
+}

@@ -1,0 +1,220 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Stats } from '../api/stats.ts';
+import type { PageEvent } from '../crawl/crawler.ts';
+import { version } from '../package.ts';
+import { PRIORITIES } from '../priority.ts';
+import { lengthOf } from '../range.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** Seconds: from a page that comes at once to one that the server nearly gives up on. */
+const PAGE_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** Metrics of this process and of the database that it writes to. */
+export interface Metrics {
+  /** To be told of each page that was committed. */
+  onPage(event: PageEvent): void;
+  /** The text that Prometheus reads. Undefined: the database is away, and what only it knows is left out. */
+  render(snapshot: Snapshot | undefined, now: number): Promise<string>;
+  readonly contentType: string;
+}
+
+/** Each help text says what a high value means and where to look next. */
+export function createMetrics(stats: Stats): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, prefix: 'toncenter_etl_' });
+  const pages = pageMetrics(registry);
+  countRequests(registry, stats);
+  const state = stateMetrics(registry);
+  return {
+    contentType: registry.contentType,
+    onPage: ({ dataset, records, bytes, ms }) => {
+      pages.rows.inc({ dataset }, records);
+      pages.bytes.inc({ dataset }, bytes);
+      pages.seconds.observe({ dataset }, ms / 1000);
+    },
+    render: (snapshot, now) => {
+      state.show(snapshot, now);
+      return registry.metrics();
+    },
+  };
+}
+
+function pageMetrics(registry: Registry) {
+  const registers = [registry];
+  const labelNames = ['dataset'] as const;
+  return {
+    rows: new Counter({
+      ...{ name: 'toncenter_etl_rows_total', registers, labelNames },
+      help: 'Records committed by this process since it started. A high rate is a backfill; no growth for minutes while lag grows means that it waits: look at toncenter_etl_budget_paused_seconds, then at the log.',
+    }),
+    bytes: new Counter({
+      ...{ name: 'toncenter_etl_page_bytes_total', registers, labelNames },
+      help: 'Bytes of committed pages after decompression. High beside few rows means heavy records: look at etl.pages for the requests that bring them.',
+    }),
+    seconds: new Histogram({
+      ...{ name: 'toncenter_etl_page_seconds', registers, labelNames, buckets: PAGE_SECONDS },
+      help: 'Time from sending a request to the end of its body. High means that the source or the line is slow: look at etl.pages (ms by request) and at the status of the source.',
+    }),
+  };
+}
+
+/** Counted by the client already; shown as they are when somebody asks. */
+function countRequests(registry: Registry, stats: Stats): void {
+  const counters = {
+    requests:
+      'Requests sent by this process, every attempt counted. High means that the budget is used, which is what it is for: look at toncenter_etl_lag_seconds to see whether it suffices.',
+    refused:
+      'Requests that the server refused for their rate (429). High means that the plan is smaller than TONCENTER_RPS or that somebody else uses the key: look at toncenter_etl_budget_rate and lower TONCENTER_RPS.',
+    retries:
+      'Attempts made because an earlier one failed. High means that the source is in trouble: look at the log for "request failed, trying again" and at etl.failures.',
+    bytes:
+      'Bytes received over the wire, mostly compressed. High means much traffic: look at toncenter_etl_page_bytes_total for the dataset that brings it.',
+  } as const;
+  for (const counter of ['requests', 'refused', 'retries', 'bytes'] as const) {
+    new Counter({
+      name: `toncenter_etl_api_${counter}_total`,
+      help: counters[counter],
+      labelNames: ['priority'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const priority of PRIORITIES) this.inc({ priority }, stats.byPriority[priority][counter]);
+      },
+    });
+  }
+}
+
+/** What the database knows: the same from every process. */
+const STATE = {
+  database_up: [
+    [],
+    'Whether the database answers: 1 or 0. A high value is well; at 0 nothing is written: look at Postgres and at DATABASE_URL.',
+  ],
+  ready: [
+    [],
+    'Whether everything wanted is there: 1 or 0. A high value is well; at 0 look at /ready, which says why.',
+  ],
+  head_age_seconds: [
+    [],
+    'Age of the newest masterchain block seen. High means that the source stands still or cannot be reached: look at the source’s own status, then at the log for "waiting".',
+  ],
+  watermark_age_seconds: [
+    [],
+    'Age of the time below which no row can still appear. High while the head is young means that a block or a shard is late: look at waitingFor in /status.',
+  ],
+  lag_seconds: [
+    ['dataset'],
+    'How far the end of what is covered lies behind the clock. High means that the tail does not keep up: look at toncenter_etl_budget_rate, then at toncenter_etl_head_age_seconds.',
+  ],
+  covered_seconds: [
+    ['dataset'],
+    'Seconds of chain time that are stored. High is well; a fall means that holes were found: look at the log for "rows were deleted" or "reading holes again".',
+  ],
+  verified_seconds: [
+    ['dataset'],
+    'Seconds of chain time that were proved or cross-checked. High is well; far below covered means that verification is behind: look at etl.verifications.',
+  ],
+  missing_seconds: [
+    ['dataset'],
+    'Seconds since ETL_SINCE that are not stored. High during a first backfill is normal; high for long means that the budget does not suffice: look at plan, or at toncenter_etl_refused_seconds.',
+  ],
+  holes: [
+    ['dataset'],
+    'Gaps between the first and the last covered second. High for long means that ranges cannot be read: look at etl.refused and at status.',
+  ],
+  refused_seconds: [
+    ['dataset', 'reason'],
+    'Seconds that could not be had and are tried again later. High means trouble of the kind that the reason names: look at status, which says what the source answered.',
+  ],
+  quarantined_records: [
+    ['dataset'],
+    'Records that do not fit their schema. High means that the API has changed: look at path and reason in etl.quarantine; a newer version may take them.',
+  ],
+  table_rows: [
+    ['dataset', 'table'],
+    'Rows of a table, as Postgres estimates. High means a large table: look at ETL_RETENTION and at toncenter_etl_missing_seconds for what is still to come.',
+  ],
+  budget_plan: [
+    ['host'],
+    'Requests a second that the plan allows, over all processes. High means a large plan: it must be what the key really has; look at TONCENTER_RPS.',
+  ],
+  budget_rate: [
+    ['host'],
+    'Requests a second that are used of the plan now. High (near the plan) is well; low means that the server refused: look at toncenter_etl_api_refused_total.',
+  ],
+  budget_paused_seconds: [
+    ['host'],
+    'Seconds for which nobody sends, because the server asked for it. High means Retry-After or a run of 429: look at status for the last refusal.',
+  ],
+  budget_spent: [
+    ['host', 'worker', 'priority'],
+    'Requests in the last whole minute by process and purpose. High for one process means that it uses up the budget: look at what it reads in etl.leases.',
+  ],
+  waiting_requests: [
+    ['worker', 'priority'],
+    'Requests that wait for the budget. High is normal in a backfill; high for tail means that the plan is too small for the freshness wanted: look at ETL_FRESHNESS and ETL_DATASETS.',
+  ],
+} as const satisfies Record<string, readonly [readonly string[], string]>;
+
+function stateMetrics(registry: Registry) {
+  const gauges = new Map(
+    Object.entries(STATE).map(([name, [labelNames, help]]) => [
+      name,
+      new Gauge({ name: `toncenter_etl_${name}`, help, labelNames, registers: [registry] }),
+    ]),
+  );
+  new Gauge({
+    name: 'toncenter_etl_info',
+    help: 'Always 1; its label names the version of this program. High or low means nothing: look at the label after an upgrade.',
+    labelNames: ['version'],
+    registers: [registry],
+  }).set({ version }, 1);
+  const set = (name: keyof typeof STATE, labels: Readonly<Record<string, string>>, value: number) =>
+    gauges.get(name)?.set(labels, value);
+  return {
+    show(snapshot: Snapshot | undefined, now: number): void {
+      for (const gauge of gauges.values()) gauge.reset();
+      set('database_up', {}, snapshot === undefined ? 0 : 1);
+      set('ready', {}, snapshot?.readiness.ready === true ? 1 : 0);
+      if (snapshot === undefined) return;
+      if (snapshot.head !== null) {
+        set('head_age_seconds', {}, Math.max(0, now - snapshot.head.time));
+        set('watermark_age_seconds', {}, Math.max(0, now - snapshot.head.watermark));
+      }
+      showDatasets(snapshot, now, set);
+      showBudget(snapshot, set);
+    },
+  };
+}
+
+type Set = (name: keyof typeof STATE, labels: Readonly<Record<string, string>>, value: number) => void;
+
+function showDatasets({ datasets }: Snapshot, now: number, set: Set): void {
+  for (const { dataset, covered, verified, missing, holes, refused, quarantined, rows } of datasets) {
+    const end = covered.at(-1)?.to;
+    if (end !== undefined) set('lag_seconds', { dataset }, Math.max(0, now - end));
+    set('covered_seconds', { dataset }, lengthOf(covered));
+    set('verified_seconds', { dataset }, lengthOf(verified));
+    set('missing_seconds', { dataset }, lengthOf(missing));
+    set('holes', { dataset }, holes.length);
+    set('quarantined_records', { dataset }, quarantined);
+    for (const reason of new Set(refused.map((range) => range.reason))) {
+      const spans = refused.filter((range) => range.reason === reason).flatMap(({ span }) => span);
+      set('refused_seconds', { dataset, reason }, lengthOf(spans));
+    }
+    for (const { table, rows: count } of rows) set('table_rows', { dataset, table }, count);
+  }
+}
+
+function showBudget({ spending }: Snapshot, set: Set): void {
+  for (const { host, plan, rate, paused } of spending.budgets) {
+    set('budget_plan', { host }, plan);
+    set('budget_rate', { host }, rate);
+    set('budget_paused_seconds', { host }, paused);
+  }
+  for (const { host, worker, priority, lastMinute } of spending.spent)
+    set('budget_spent', { host, worker, priority }, lastMinute);
+  for (const { worker, waiting } of spending.workers)
+    for (const [priority, count] of Object.entries(waiting))
+      set('waiting_requests', { worker, priority }, count);
+}

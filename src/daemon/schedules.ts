@@ -1,0 +1,93 @@
+import { Cron } from 'croner';
+import { backfill } from '../crawl/backfill.ts';
+import type { ChainInfo } from '../crawl/chain-info.ts';
+import type { CrawlContext } from '../crawl/crawler.ts';
+import type { Planner } from '../crawl/planner.ts';
+import { chooseDatasets, type Dataset } from '../dataset.ts';
+import { readWanted } from '../db/wanted.ts';
+import { isAbort } from '../errors.ts';
+import { formatRange, lengthOf, parseTime } from '../range.ts';
+import type { Schedule } from '../schedule.ts';
+import type { Stop } from '../stop.ts';
+
+const WORKERS = 2;
+/** How often a run is taken up while the API or the database is away, before the next one has its turn. */
+const ATTEMPTS = 10;
+
+interface SchedulesOptions {
+  readonly context: CrawlContext;
+  readonly planner: Planner;
+  readonly chain: ChainInfo;
+  /** All that the daemon was told to read, scheduled or not. */
+  readonly datasets: readonly Dataset[];
+  readonly schedules: readonly Schedule[];
+  readonly delay: number;
+  readonly stop: Stop;
+  /** How far the chain is known, unix seconds. */
+  readonly watermark: () => number;
+}
+
+/** The datasets that a schedule reads from `ETL_SINCE` to the head: nothing else reads them. Throws a UsageError for a name that is none. */
+export function scheduledDatasets(schedules: readonly Schedule[], datasets: readonly Dataset[]): Set<string> {
+  const names = new Set<string>();
+  for (const { only, range } of schedules)
+    // Also where a range is named: a name that is no dataset of this daemon's is told at the start.
+    for (const { name } of chooseDatasets(only ?? [], datasets)) if (range === undefined) names.add(name);
+  return names;
+}
+
+/** Does what is scheduled until told to stop. A run that is still under way when its next moment comes goes on alone. */
+export async function runSchedules(options: SchedulesOptions): Promise<void> {
+  const { schedules, stop } = options;
+  if (stop.finishing.aborted) return;
+  const under = new Set<Promise<void>>();
+  const crons = schedules.map(
+    (schedule) =>
+      new Cron(schedule.cron, { timezone: 'UTC', protect: true, unref: true }, () => {
+        const run = runOnce(options, schedule);
+        under.add(run);
+        return run.finally(() => under.delete(run));
+      }),
+  );
+  await new Promise((resolve) => stop.finishing.addEventListener('abort', resolve, { once: true }));
+  for (const cron of crons) cron.stop();
+  await Promise.all(under);
+}
+
+/** One run; what goes wrong is told, and tried again at the next moment: it costs nothing where all is covered. */
+export async function runOnce(options: SchedulesOptions, schedule: Schedule): Promise<void> {
+  const { context, datasets, stop } = options;
+  const chosen = chooseDatasets(schedule.only ?? datasets.map(({ name }) => name), datasets);
+  try {
+    for (const dataset of chosen) await coverOne(options, schedule, dataset);
+  } catch (error) {
+    if (isAbort(error) || stop.finishing.aborted) return;
+    context.logger.error(
+      { schedule: schedule.cron, reason: error instanceof Error ? error.message : String(error) },
+      'scheduled run failed: it is tried again at its next moment; look at status for the last errors',
+    );
+  }
+}
+
+async function coverOne(options: SchedulesOptions, schedule: Schedule, dataset: Dataset): Promise<void> {
+  const { context, planner, chain, stop, delay } = options;
+  const now = Math.floor(context.clock.now() / 1000);
+  const watermark = options.watermark();
+  const safe = watermark - (dataset.job.delay ?? delay);
+  const since = (await readWanted(context.database)).get(dataset.name) ?? safe;
+  const wanted =
+    schedule.range === undefined
+      ? { from: since, to: safe }
+      : { from: parseTime(schedule.range.from, now), to: parseTime(schedule.range.to, now) };
+  const range = { from: Math.max(wanted.from, chain.first.utime), to: Math.min(wanted.to, safe) };
+  if (range.from >= range.to) return;
+  const missing = await backfill({
+    ...{ context, planner, stop, workers: WORKERS, attempts: ATTEMPTS, again: true },
+    ...{ datasets: [dataset], reach: { range, watermark } },
+  });
+  const left = lengthOf([...missing.values()].flat());
+  context.logger.info(
+    { dataset: dataset.name, range: formatRange(range), seconds: left, schedule: schedule.cron },
+    left === 0 ? 'scheduled range is covered' : 'scheduled range is not covered whole',
+  );
+}

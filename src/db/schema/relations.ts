@@ -1,0 +1,154 @@
+import { relations } from 'drizzle-orm';
+import { action_accounts, action_transactions, actions } from './actions.ts';
+import { block_parents, blocks } from './blocks.ts';
+import { jetton_burns } from './jetton-burns.ts';
+import { jetton_transfers } from './jetton-transfers.ts';
+import { messages } from './messages.ts';
+import { nft_transfers } from './nft-transfers.ts';
+import { nominator_pool_events } from './nominator-pool-events.ts';
+import { trace_edges, traces } from './traces.ts';
+import { transactions } from './transactions.ts';
+import { complaint_votes, validator_complaints } from './validator-complaints.ts';
+import { validator_events } from './validator-events.ts';
+
+/*
+ * How tables are joined, for tools and for the diagram in docs/analyst. The database has no foreign keys between them:
+ * the other row may not be stored (yet). Where both sides know the block time, it is part of the join, so that only the
+ * partitions that are needed are read.
+ */
+
+export const blockRelations = relations(blocks, ({ one }) => ({
+  registered_by: one(blocks, {
+    fields: [
+      blocks.masterchain_block_ref_workchain,
+      blocks.masterchain_block_ref_shard,
+      blocks.masterchain_block_ref_seqno,
+    ],
+    references: [blocks.workchain, blocks.shard, blocks.seqno],
+  }),
+}));
+
+export const blockParentRelations = relations(block_parents, ({ one }) => ({
+  child: one(blocks, {
+    fields: [block_parents.utime, block_parents.workchain, block_parents.shard, block_parents.seqno],
+    references: [blocks.utime, blocks.workchain, blocks.shard, blocks.seqno],
+  }),
+  parent: one(blocks, {
+    fields: [block_parents.parent_workchain, block_parents.parent_shard, block_parents.parent_seqno],
+    references: [blocks.workchain, blocks.shard, blocks.seqno],
+  }),
+}));
+
+export const transactionRelations = relations(transactions, ({ one }) => ({
+  block: one(blocks, {
+    fields: [
+      transactions.utime,
+      transactions.block_workchain,
+      transactions.block_shard,
+      transactions.block_seqno,
+    ],
+    references: [blocks.utime, blocks.workchain, blocks.shard, blocks.seqno],
+  }),
+  started_by: one(messages, {
+    fields: [transactions.in_msg_utime, transactions.in_msg_hash],
+    references: [messages.utime, messages.hash],
+  }),
+  trace: one(traces, { fields: [transactions.trace_id], references: [traces.trace_id] }),
+  previous: one(transactions, {
+    fields: [transactions.prev_trans_hash],
+    references: [transactions.hash],
+  }),
+}));
+
+export const messageRelations = relations(messages, ({ one }) => ({
+  sent_by: one(transactions, {
+    fields: [messages.utime, messages.out_msg_tx_hash],
+    references: [transactions.utime, transactions.hash],
+  }),
+}));
+
+export const traceEdgeRelations = relations(trace_edges, ({ one }) => ({
+  trace: one(traces, {
+    fields: [trace_edges.utime, trace_edges.trace_id],
+    references: [traces.utime, traces.trace_id],
+  }),
+  transaction: one(transactions, { fields: [trace_edges.tx_hash], references: [transactions.hash] }),
+  parent: one(trace_edges, {
+    fields: [trace_edges.utime, trace_edges.trace_id, trace_edges.parent_tx_hash],
+    references: [trace_edges.utime, trace_edges.trace_id, trace_edges.tx_hash],
+  }),
+}));
+
+export const actionRelations = relations(actions, ({ one }) => ({
+  trace: one(traces, {
+    fields: [actions.utime, actions.trace_id],
+    references: [traces.utime, traces.trace_id],
+  }),
+}));
+
+export const actionAccountRelations = relations(action_accounts, ({ one }) => ({
+  action: one(actions, {
+    fields: [action_accounts.utime, action_accounts.trace_id, action_accounts.action_id],
+    references: [actions.utime, actions.trace_id, actions.action_id],
+  }),
+}));
+
+export const actionTransactionRelations = relations(action_transactions, ({ one }) => ({
+  action: one(actions, {
+    fields: [action_transactions.utime, action_transactions.trace_id, action_transactions.action_id],
+    references: [actions.utime, actions.trace_id, actions.action_id],
+  }),
+  transaction: one(transactions, {
+    fields: [action_transactions.tx_hash],
+    references: [transactions.hash],
+  }),
+}));
+
+export const jettonTransferRelations = relations(jetton_transfers, ({ one }) => ({
+  transaction: one(transactions, {
+    fields: [jetton_transfers.utime, jetton_transfers.transaction_hash],
+    references: [transactions.utime, transactions.hash],
+  }),
+  trace: one(traces, { fields: [jetton_transfers.trace_id], references: [traces.trace_id] }),
+}));
+
+export const jettonBurnRelations = relations(jetton_burns, ({ one }) => ({
+  transaction: one(transactions, {
+    fields: [jetton_burns.utime, jetton_burns.transaction_hash],
+    references: [transactions.utime, transactions.hash],
+  }),
+  trace: one(traces, { fields: [jetton_burns.trace_id], references: [traces.trace_id] }),
+}));
+
+export const nftTransferRelations = relations(nft_transfers, ({ one }) => ({
+  transaction: one(transactions, {
+    fields: [nft_transfers.utime, nft_transfers.transaction_hash],
+    references: [transactions.utime, transactions.hash],
+  }),
+  trace: one(traces, { fields: [nft_transfers.trace_id], references: [traces.trace_id] }),
+}));
+
+export const validatorEventRelations = relations(validator_events, ({ one }) => ({
+  transaction: one(transactions, {
+    fields: [validator_events.utime, validator_events.tx_hash],
+    references: [transactions.utime, transactions.hash],
+  }),
+}));
+
+export const nominatorPoolEventRelations = relations(nominator_pool_events, ({ one }) => ({
+  transaction: one(transactions, {
+    fields: [nominator_pool_events.utime, nominator_pool_events.tx_hash],
+    references: [transactions.utime, transactions.hash],
+  }),
+}));
+
+export const complaintVoteRelations = relations(complaint_votes, ({ one }) => ({
+  complaint: one(validator_complaints, {
+    fields: [complaint_votes.utime, complaint_votes.election_id, complaint_votes.complaint_hash],
+    references: [
+      validator_complaints.utime,
+      validator_complaints.election_id,
+      validator_complaints.complaint_hash,
+    ],
+  }),
+}));

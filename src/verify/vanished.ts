@@ -1,0 +1,77 @@
+import { streamsOf } from '../crawl/streams.ts';
+import type { Dataset } from '../dataset.ts';
+import { readCoverage, type Stream } from '../db/coverage.ts';
+import type { Database } from '../db/database.ts';
+import { openHoles } from '../db/reopen.ts';
+import type { Range } from '../range.ts';
+import { common, union, without } from '../ranges.ts';
+import { checkReceipts } from './receipts.ts';
+
+/** Seconds of chain time that are counted at once: a moment's work for Postgres. */
+const CHUNK = 6 * 3600;
+
+interface VanishedContext {
+  readonly database: Database;
+  /** All datasets that there are, chosen or not: they share tables. */
+  readonly jobs: readonly Dataset[];
+  /** Ends the search between two chunks. */
+  readonly signal: AbortSignal;
+}
+
+/** Covered seconds of a dataset whose rows are gone; they are holes now. */
+export interface Vanished {
+  readonly dataset: string;
+  readonly scope: string;
+  readonly spans: readonly Range[];
+}
+
+/**
+ * Holds a stretch of a table against the receipts of what was written there, the newest first, and takes the minutes
+ * from which rows have vanished out of coverage, so that they count as holes and are read again.
+ */
+export async function openVanished(
+  context: VanishedContext,
+  tableName: string,
+  stretch: Range,
+): Promise<Vanished[]> {
+  const found: Vanished[] = [];
+  for (const owner of ownersOf(context.jobs, tableName)) {
+    const table = owner.job.tables[tableName];
+    if (table === undefined) continue;
+    const streams: [Stream, Range[]][] = [];
+    for (const stream of await streamsOf(context.database, owner))
+      streams.push([stream, common([stretch], await readCoverage(context.database, stream))]);
+    for (const chunk of chunksOf(streams.flatMap(([, covered]) => covered))) {
+      if (context.signal.aborted) return found;
+      const { findings } = await checkReceipts(context.database, table, owner.name, '', chunk);
+      const gone = union(...findings.filter(({ outcome }) => outcome === 'hole').map(({ spans }) => spans));
+      // Receipts do not say which pool's rows they are: all pools are read again.
+      for (const [stream, covered] of streams) {
+        const holes = common(gone, covered);
+        if (holes.length === 0) continue;
+        const receipts = holes.map((span) => ({ table, span }));
+        await openHoles(context.database, { stream, holes, surplus: [], receipts });
+        found.push({ dataset: owner.name, scope: stream.scope, spans: holes });
+      }
+    }
+  }
+  return found;
+}
+
+/** Datasets that fill a table, the one that it is for first: where that one is covered, it reads the hole again. */
+function ownersOf(jobs: readonly Dataset[], table: string): Dataset[] {
+  const place = ({ job }: Dataset) => Object.keys(job.tables).indexOf(table);
+  return jobs.filter((job) => place(job) >= 0).toSorted((a, b) => place(a) - place(b));
+}
+
+/** The newest first. */
+function chunksOf(ranges: readonly Range[]): Range[] {
+  const chunks: Range[] = [];
+  for (let rest = union(ranges); rest.length > 0;) {
+    const last = rest.at(-1) ?? { from: 0, to: 0 };
+    const chunk = { from: Math.max(last.from, last.to - CHUNK), to: last.to };
+    chunks.push(chunk);
+    rest = without(rest, [chunk]);
+  }
+  return chunks;
+}

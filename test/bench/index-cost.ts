@@ -1,0 +1,39 @@
+import { copySeconds, type RowFiles } from './copy-limit.ts';
+import type { BenchStore } from './store.ts';
+
+const ROUNDS = 3;
+
+export interface IndexCost {
+  readonly index: string;
+  /** What all rows take without it, for what they take with all: 0.9 means that it costs a tenth of the time. */
+  readonly without: number;
+}
+
+interface Index {
+  readonly name: string;
+  readonly definition: string;
+}
+
+/**
+ * What each secondary index costs while rows come in, and what it would cost to build all of them when the rows are
+ * there, as for a partition that is filled by a backfill. Keys stay: rows are told apart by them.
+ */
+export async function indexCosts(target: BenchStore, files: RowFiles): Promise<IndexCost[]> {
+  const { client } = target;
+  const { rows: indexes } = await client.query<Index>(
+    `select format('ton.%I', indexname) as name, replace(indexdef, ' ON ONLY ', ' ON ') as definition from pg_indexes
+     where schemaname = 'ton' and tablename in ('transactions', 'messages') and indexdef not like 'CREATE UNIQUE%'
+     order by 1`,
+  );
+  const all = await copySeconds(target, files, { rounds: ROUNDS });
+  const costs: IndexCost[] = [];
+  for (const { name, definition } of indexes) {
+    await client.query(`drop index ${name}`);
+    costs.push({ index: name, without: (await copySeconds(target, files, { rounds: ROUNDS })) / all });
+    await client.query(definition);
+  }
+  const drop = indexes.map(({ name }) => `drop index if exists ${name}`).join(';');
+  const build = indexes.map(({ definition }) => definition).join(';');
+  const later = await copySeconds(target, files, { rounds: ROUNDS, before: drop, afterwards: build });
+  return [...costs, { index: 'all of them, built when the rows are there', without: later / all }];
+}

@@ -1,0 +1,126 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { readFileSync } from 'node:fs';
+import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { openCli, type Cli } from '../support/cli.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+
+const START = Date.UTC(2026, 5, 1) / 1000;
+const DAY = 86_400;
+/** Noon is ten times as busy as midnight. */
+const CYCLE = 9 / 11;
+
+let cli: Cli;
+let store: TestStore;
+let simulator: Simulator;
+let settings: Record<string, string>;
+
+beforeAll(async () => {
+  cli = await openCli();
+  store = await openTestStore();
+  simulator = await startSimulator({
+    ...{
+      start: START,
+      duration: 2 * DAY + 7200,
+      masterchainInterval: 240,
+      maxShards: 1,
+      tickTockEvery: 0,
+      accounts: 200,
+    },
+    load: { base: 0.05, dayCycle: CYCLE },
+  });
+  settings = { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '500' };
+});
+afterAll(async () => {
+  await simulator.close();
+  await store.close();
+  await cli.close();
+});
+
+const RANGE = ['--from', String(START), '--to', String(START + 2 * DAY)];
+
+const Plan = z.object({
+  probes: z.number(),
+  datasets: z.array(
+    z.object({
+      dataset: z.string(),
+      rows: z.object({ low: z.number(), likely: z.number(), high: z.number() }),
+      secondsAt: z.record(z.string(), z.object({ likely: z.number() })),
+    }),
+  ),
+});
+
+describe('plan', () => {
+  test('foresees what a backfill then brings, within a factor 1.3, and is held against it', async () => {
+    const only = ['--only', 'transactions'];
+    const planned = await cli.run(['plan', ...RANGE, ...only, '--json'], settings);
+    expect(planned.stderr).toBe('');
+    const { datasets, probes } = Plan.parse(JSON.parse(planned.stdout));
+    const [dataset] = datasets;
+    const real = simulator.truth.counts({ from: START, to: START + 2 * DAY }).transactions;
+    expect(dataset!.rows.likely / real).toBeGreaterThan(1 / 1.3);
+    expect(dataset!.rows.likely / real).toBeLessThan(1.3);
+    expect(Object.keys(dataset!.secondsAt)).toEqual(expect.arrayContaining(['1', '10', '25', '100', '500']));
+    expect(probes).toBeLessThan(40);
+    const people = await cli.run(['plan', ...RANGE, ...only], settings);
+    expect(people.stdout).toMatch(/^transactions +\S+ \(\S+ to \S+\)/m);
+    expect(people.stdout).toMatch(/^at {3}1\/s {2}/m);
+    const run = await cli.run(['backfill', ...RANGE, ...only], settings);
+    expect(run.stdout).toMatch(/^estimate {2}transactions: .* rows .*expected.*requests/m);
+    const [kept] = await store.database.rows(
+      sql`select rows_likely as rows, rows_real as real, requests_real as requests from etl.estimates`,
+      z.object({ rows: z.number(), real: z.number(), requests: z.number() }),
+    );
+    expect(kept!.rows).toBeCloseTo(dataset!.rows.likely, 5);
+    expect(kept!.real / real).toBeGreaterThan(0.99);
+    expect(kept!.real / real).toBeLessThan(1.05);
+    expect(kept!.requests).toBeGreaterThan(5);
+  }, 60_000);
+});
+
+describe('a backfill in a pipe', () => {
+  test('tells at its end how far it is, and nothing where it shall be quiet', async () => {
+    const told = await cli.run(['backfill', ...RANGE, '--only', 'blocks'], settings);
+    const lines = told.stdout.split('\n').filter((line) => line.startsWith('{"event":"progress"'));
+    const last = JSON.parse(lines.at(-1) ?? '{}') as Record<string, unknown>;
+    expect(last).toMatchObject({ percent: 100, etaSeconds: 0, allowedRequests: null });
+    expect(['budget', 'server', 'database']).toContain(last['waitsFor']);
+    const quiet = await cli.run(['backfill', ...RANGE, '--only', 'validator_events', '--quiet'], settings);
+    expect(quiet.stdout).not.toContain('progress');
+    expect(quiet.stdout).toContain('complete');
+  });
+});
+
+describe('status --check', () => {
+  test('is 3 where a dataset is behind, and says which', async () => {
+    const only = { ...settings, ETL_DATASETS: 'blocks' };
+    const behind = await cli.run(['status', '--check', '--max-lag', '5m'], only);
+    expect(behind.code).toBe(3);
+    expect(behind.stderr).toMatch(/^check {5}blocks: \d+d \d+h behind the clock$/m);
+    const fine = await cli.run(['status', '--check', '--max-lag', '9999d'], only);
+    expect([fine.code, fine.stderr]).toEqual([0, '']);
+    expect((await cli.run(['status', '--max-lag', '5m'], only)).code).toBe(2);
+  });
+});
+
+test('--version names the program, its schema, Postgres and the build of the API', async () => {
+  const { code, stdout } = await cli.run(['--version'], settings);
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  expect(code).toBe(0);
+  expect(stdout).toMatch(new RegExp(`^toncenter-etl +${version.replaceAll('.', '\\.')}$`, 'm'));
+  expect(stdout).toMatch(/^schema +\d{4}_\w+$/m);
+  expect(stdout).toMatch(/^postgres +1\d\.\d+.*, at .*:\d+\//m);
+  expect(stdout).toMatch(/^api +made for builds 1\.2 and 1\.3; last seen 1\.3/m);
+  const bare = await cli.run(['--version'], {});
+  expect(bare.stdout).toMatch(/^postgres +1\d.*embedded$/m);
+});
+
+test('prune says what is kept, and that nothing is where nothing is set', async () => {
+  expect((await cli.run(['prune'], settings)).code).toBe(2);
+  const dry = await cli.run(['prune', '--dry-run'], { ...settings, ETL_RETENTION: 'blocks:3d' });
+  expect(dry.code).toBe(0);
+  expect(dry.stdout).toMatch(/^kept {6}blocks: from \d{4}-\d\d-01T00:00:00Z on$/m);
+  expect(dry.stdout).toMatch(/^would be dropped: \d+ partitions/m);
+  expect((await cli.run(['prune'], { ...settings, ETL_RETENTION: 'block:3d' })).code).toBe(2);
+});

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Crawl } from '../../src/app.ts';
+import { streamOf } from '../../src/crawl/streams.ts';
+import { runOnce, runSchedules, scheduledDatasets } from '../../src/daemon/schedules.ts';
+import type { Dataset } from '../../src/dataset.ts';
+import { readCoverage } from '../../src/db/coverage.ts';
+import { keepWanted } from '../../src/db/wanted.ts';
+import { UsageError } from '../../src/errors.ts';
+import { parseSchedules } from '../../src/schedule.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+
+const START = Date.UTC(2026, 3, 1) / 1000;
+
+let store: TestStore;
+let simulator: Simulator;
+let crawl: Crawl;
+let datasets: Dataset[];
+
+beforeAll(async () => {
+  store = await openTestStore();
+  simulator = await startSimulator({ start: START, duration: 1200, load: 3 });
+  crawl = await openTestCrawl(store, simulator.url);
+  datasets = await datasetsNamed('blocks', 'transactions');
+  for (const { name } of datasets) await keepWanted(store.database, name, START + 600, 'test');
+});
+afterAll(async () => {
+  await crawl.close();
+  await simulator.close();
+  await store.close();
+});
+
+const options = (text: string) => ({
+  ...{ ...crawl, datasets, schedules: parseSchedules(text), delay: 10, stop: never },
+  watermark: () => START + 1000,
+});
+const coverageOf = (name: string) =>
+  readCoverage(store.database, streamOf(datasets.find((dataset) => dataset.name === name)!));
+
+test('a dataset that is scheduled is read from ETL_SINCE to the head, at its moment', async () => {
+  const schedules = options('blocks @ * * * * * *');
+  expect([...scheduledDatasets(schedules.schedules, datasets)]).toEqual(['blocks']);
+  const finishing = new AbortController();
+  const stop = { ...never, finishing: finishing.signal };
+  const running = runSchedules({ ...schedules, stop });
+  await expect
+    .poll(() => coverageOf('blocks'), { timeout: 10_000 })
+    .toEqual([{ from: START + 600, to: START + 990 }]);
+  finishing.abort();
+  await running;
+  expect(await coverageOf('transactions')).toEqual([]);
+});
+
+test('a range that is scheduled is covered, and costs no request once it is', async () => {
+  const { schedules, ...rest } = options(`${START + 100} .. ${START + 300} @ 0 3 * * *`);
+  expect([...scheduledDatasets(schedules, datasets)]).toEqual([]);
+  await runOnce({ ...rest, schedules }, schedules[0]!);
+  expect(await coverageOf('transactions')).toEqual([{ from: START + 100, to: START + 300 }]);
+  const before = simulator.stats.total;
+  await runOnce({ ...rest, schedules }, schedules[0]!);
+  expect(simulator.stats.total).toBe(before);
+});
+
+test('a name that is no dataset of the daemon’s is told at the start', () => {
+  expect(() => scheduledDatasets(parseSchedules('block 2026 .. now @ 0 3 * * *'), datasets)).toThrow(
+    UsageError,
+  );
+});

