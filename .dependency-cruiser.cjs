@@ -15,6 +15,7 @@ module.exports = {
     { name: 'db-and-api-do-not-meet', severity: 'error', from: { path: folder('db') }, to: { path: folder('(api|crawl|verify|daemon|commands|simulator|paginators|rows)') } },
     { name: 'crawl-and-verify-know-api-and-db', severity: 'error', from: { path: folder('crawl') }, to: { path: folder('(daemon|commands|simulator|verify|rows)') } },
     { name: 'verify-knows-crawl-api-and-db', severity: 'error', from: { path: folder('verify') }, to: { path: folder('(daemon|commands|simulator|rows)') } },
+    { name: 'doctor-knows-db', severity: 'error', from: { path: folder('doctor') }, to: { path: folder('(?!doctor|db)') } },
     { name: 'daemon-knows-no-command', severity: 'error', from: { path: folder('daemon') }, to: { path: folder('(commands|simulator|rows)') } },
     { name: 'paginators-are-pure', severity: 'error', from: { path: folder('paginators') }, to: { path: folder('(?!paginators)') } },
     { name: 'rows-are-pure', severity: 'error', from: { path: folder('rows') }, to: { path: folder('(?!rows|api/schemas|db/schema)') } },

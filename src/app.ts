@@ -21,6 +21,7 @@ import { createPartitions } from './db/partitions.ts';
 import { DatabaseUnavailableError } from './errors.ts';
 import type { Logger } from './logger.ts';
 import type { Budget } from './budget.ts';
+import { openRecorder } from './recorder.ts';
 import type { Stop } from './stop.ts';
 import { hasEnded, nameOfProcess } from './worker-name.ts';
 
@@ -99,6 +100,8 @@ interface ApiOptions {
   readonly owner?: string;
   /** Wraps the budget, for a run with a cap on its requests. */
   readonly budget?: (budget: Budget) => Budget;
+  /** The directory where every answer is recorded. */
+  readonly record?: string | undefined;
 }
 
 interface CrawlOptions extends ApiOptions {
@@ -108,7 +111,8 @@ interface CrawlOptions extends ApiOptions {
 
 /** A client of the API at `baseUrl`, under the plan that the settings name. */
 export function openApi(options: ApiOptions): ApiClient {
-  const { config, logger, stop, baseUrl, budget } = options;
+  const { config, logger, stop, baseUrl, budget, record } = options;
+  const recorder = record === undefined ? undefined : openRecorder(record, systemClock);
   const plan = openBudget(options);
   const client = createApiClient({
     baseUrl,
@@ -118,11 +122,13 @@ export function openApi(options: ApiOptions): ApiClient {
     clock: systemClock,
     signal: stop.leaving,
     maxAttempts: config.attempts,
+    recorder,
     v2Transport: config.v2Transport,
   });
   const close = async () => {
     await client.close();
     await plan.close();
+    recorder?.close();
   };
   return { ...client, close };
 }

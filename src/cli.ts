@@ -3,6 +3,8 @@ import { Command, InvalidArgumentError } from 'commander';
 import type { backfill } from './commands/backfill.ts';
 import { runCommand } from './commands/command.ts';
 import type { datasets } from './commands/datasets.ts';
+import type { doctor } from './commands/doctor.ts';
+import type { quarantineList, quarantineRetry } from './commands/quarantine.ts';
 import type { exportRows } from './commands/export.ts';
 import type { reader } from './commands/reader.ts';
 import type { plan } from './commands/plan.ts';
@@ -36,6 +38,11 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
+/** Commander hands over the numbers read so far. */
+function wholeNumbers(text: string, before: readonly number[] = []): number[] {
+  return [...before, wholeNumber(text)];
+}
+
 /** The end of a command's `--help`. */
 function examples(...lines: string[]): string {
   return ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n');
@@ -57,6 +64,7 @@ program
   .option('--deadline <duration>', 'stop after so long, e.g. 2h (exit 3, progress kept)')
   .option('--again', 'read a second time what has matured since its first reading')
   .option('--dry-run', 'print what would be read, and stop')
+  .option('--record <dir>', 'keep every answer of the API there, for `simulate --corpus <dir>`')
   .option('--quiet', 'no progress: only what is missing and the last lines')
   .addHelpText(
     'after',
@@ -113,6 +121,7 @@ program
   .command('sync')
   .description('the daemon: keep the datasets complete, from ETL_SINCE to the head, until told to stop')
   .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
+  .option('--record <dir>', 'keep every answer of the API there, for `simulate --corpus <dir>`')
   .addHelpText(
     'after',
     examples(
@@ -153,6 +162,7 @@ program
   .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
   .option('--deep <share>', 'also read such a share of the pages again and compare every value, e.g. 1%')
   .option('--repair', 'read again what is wanting, and verify again')
+  .option('--record <dir>', 'keep every answer of the API there, for `simulate --corpus <dir>`')
   .option('--json', 'for programs')
   .addHelpText(
     'after',
@@ -252,6 +262,74 @@ program
   );
 
 program
+  .command('doctor')
+  .description(
+    'compare schema, settings, clock, disk and API with what they should be; each finding with its remedy (exit 1)',
+  )
+  .option('--bundle <file>', 'also write one redacted file for a bug report')
+  .option('--json', 'for programs')
+  .addHelpText('after', examples('toncenter-etl doctor', 'toncenter-etl doctor --bundle ./bundle.json'))
+  .action((flags: Parameters<typeof doctor>[1]) =>
+    runCommand(async (invocation) => (await import('./commands/doctor.ts')).doctor(invocation, flags)),
+  );
+
+const quarantine = program
+  .command('quarantine')
+  .description('records of the API that did not fit their schema: kept whole, a known gap')
+  .addHelpText(
+    'after',
+    examples(
+      'toncenter-etl quarantine list',
+      'toncenter-etl quarantine retry            # after an upgrade: without a request',
+      'toncenter-etl quarantine retry --again    # asks the API for their seconds anew',
+      'toncenter-etl quarantine export > quarantine.jsonl',
+    ),
+  );
+
+quarantine
+  .command('list', { isDefault: true })
+  .description('why, and which')
+  .option('--only <datasets>', 'of these datasets, with commas between', list)
+  .option('--json', 'for programs')
+  .action((flags: Parameters<typeof quarantineList>[1]) =>
+    runCommand(async (invocation) =>
+      (await import('./commands/quarantine.ts')).quarantineList(invocation, flags),
+    ),
+  );
+
+quarantine
+  .command('show')
+  .description('one record, whole, with the request that brought it')
+  .argument('<id>', 'its number in the list', wholeNumber)
+  .action((id: number) =>
+    runCommand(async (invocation) =>
+      (await import('./commands/quarantine.ts')).quarantineShow(invocation, id),
+    ),
+  );
+
+quarantine
+  .command('retry')
+  .description('read them again with this version (exit 3 where some still do not fit)')
+  .argument('[ids...]', 'their numbers in the list; default all', wholeNumbers)
+  .option('--only <datasets>', 'of these datasets, with commas between', list)
+  .option('--again', 'ask the API anew for the seconds of those that still do not fit')
+  .action((ids: readonly number[], flags: Parameters<typeof quarantineRetry>[2]) =>
+    runCommand(async (invocation) =>
+      (await import('./commands/quarantine.ts')).quarantineRetry(invocation, ids, flags),
+    ),
+  );
+
+quarantine
+  .command('export')
+  .description('a JSON line a record, to stdout')
+  .option('--only <datasets>', 'of these datasets, with commas between', list)
+  .action((flags: Parameters<typeof quarantineList>[1]) =>
+    runCommand(async (invocation) =>
+      (await import('./commands/quarantine.ts')).quarantineExport(invocation, flags),
+    ),
+  );
+
+program
   .command('sql')
   .description('run SQL: one statement, several from a pipe, or a prompt; read-only unless --write')
   .argument('[statement]', 'else stdin is read, or on a terminal a prompt shown')
@@ -327,7 +405,10 @@ program
   .option('--rate-limit <kind:rps>', 'fixed-window, sliding-window or token-bucket; default none')
   .option('--key <key>', 'the only API key that is known; requests without a key pass')
   .option('--latency <min-max>', 'delay of an answer, milliseconds')
-  .option('--corpus <dir>', 'serve the recorded traces and responses of this directory')
+  .option(
+    '--corpus <dir>',
+    'serve the recorded traces and responses of this directory, or what --record wrote',
+  )
   .option('--fault <name=value...>', 'something that goes wrong; may be given several times')
   .addHelpText(
     'after',

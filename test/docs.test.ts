@@ -24,7 +24,7 @@ function isNamed(words: RegExp): boolean {
 
 describe('the documentation names', () => {
   const cli = textOf('src/cli.ts');
-  const commands = [...cli.matchAll(/^(program|watch)\s+\.command\('(\w+)'\)/gm)].map(
+  const commands = [...cli.matchAll(/^(program|watch|quarantine)\s+\.command\('(\w+)'/gm)].map(
     ([, parent = '', name = '']) => (parent === 'program' ? name : `${parent} ${name}`),
   );
 

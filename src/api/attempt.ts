@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import { BadResponseError, EtlError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Priority } from '../priority.ts';
+import type { Recorder } from '../recorder.ts';
 import type { Attempt, Exchange } from './exchange.ts';
 import { parseJson } from './parse-json.ts';
 import type { Prepared } from './prepare.ts';
@@ -22,6 +23,8 @@ export interface Chain {
   readonly host: string;
   readonly apiKey: string | undefined;
   readonly onExchange: ((attempt: Attempt) => void) | undefined;
+  /** Where answers are kept, if they are. */
+  readonly answers: Pick<Recorder, 'record'> | undefined;
 }
 
 /** A prepared request and how its answer is read. */
@@ -31,6 +34,9 @@ export interface Call<T> extends Prepared {
   /** True where the body is v2's envelope and `parse` reads its result. */
   readonly envelope: boolean;
 }
+
+/** Keys of the API have 64 characters. */
+const SHORTEST_KEY = 16;
 
 /** One attempt: a slot, a send, the status, the body. Throws what `transport`, `errorOfStatus` and the parsers throw. */
 export async function attempt<T>(
@@ -43,10 +49,12 @@ export async function attempt<T>(
   const sentAt = chain.clock.monotonic();
   const elapsed = () => chain.clock.monotonic() - sentAt;
   chain.recorder.add(call.priority, 'requests', 1);
-  const answer = await chain.transport.send(call.outgoing, signal, (head) =>
+  const received = await chain.transport.send(call.outgoing, signal, (head) =>
     tell(chain, call, head, elapsed()),
   );
+  const answer = { ...received, text: redacted(chain, received) };
   record(chain, call, answer, { attempt: number, ms: elapsed() });
+  keep(chain, call, answer);
   if (answer.status !== 200) throw refusalOf(chain, call, answer, answer.status);
   const value = read(chain, call, answer);
   const { path, query } = call;
@@ -76,11 +84,14 @@ function record<T>(
   chain.onExchange?.(fields);
 }
 
-/** A server may repeat a key that it does not like; nothing of its text goes further with the key in it. */
+function keep<T>(chain: Chain, { path, query }: Call<T>, { status, apiVersion, text }: Answer): void {
+  chain.answers?.record({ path, query, status, apiVersion, text });
+}
+
 function refusalOf<T>(chain: Chain, call: Call<T>, answer: Answer, status: number): EtlError {
   return errorOfStatus({
     status,
-    body: withoutKey(chain, answer.text),
+    body: answer.text,
     label: call.outgoing.label,
     path: call.path,
     host: chain.host,
@@ -103,6 +114,14 @@ function read<T>(chain: Chain, call: Call<T>, answer: Answer): T {
       hint: 'A proxy may answer for the API, or the API has changed: look at the answer with curl.',
     });
   }
+}
+
+/**
+ * A server may repeat a key that it does not like; nothing of its text goes further with the key in it. Words as short as
+ * no key is may stand in data by chance, which must not change.
+ */
+function redacted(chain: Chain, { status, text }: Answer): string {
+  return status === 200 && (chain.apiKey?.length ?? 0) < SHORTEST_KEY ? text : withoutKey(chain, text);
 }
 
 function withoutKey({ apiKey }: Chain, text: string): string {

@@ -4,6 +4,7 @@ import { ApiTimeoutError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Params } from '../paginator.ts';
 import type { Priority } from '../priority.ts';
+import type { Recorder } from '../recorder.ts';
 import { attempt, type Call, type Chain } from './attempt.ts';
 import type { Attempt, Exchange } from './exchange.ts';
 import { linkSignals } from './link-signals.ts';
@@ -35,6 +36,8 @@ export interface ApiClientOptions {
   readonly userAgent?: string;
   /** How v2 methods are called. Default `rest`. */
   readonly v2Transport?: 'rest' | 'jsonRpc';
+  /** Keeps each answer, of any status, as it came. */
+  readonly recorder?: Pick<Recorder, 'record'> | undefined;
   /** Told of each attempt that was answered. Must not throw. */
   readonly onExchange?: (attempt: Attempt) => void;
 }
@@ -99,6 +102,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     host: base.host,
     apiKey: options.apiKey,
     onExchange: options.onExchange,
+    answers: options.recorder,
   };
   const run = async <T>(call: Call<T>, signal: AbortSignal | undefined): Promise<Exchange<T>> => {
     const link = linkSignals(closing.signal, options.signal, signal);

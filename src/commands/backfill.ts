@@ -34,6 +34,7 @@ interface BackfillFlags {
   readonly deadline?: string;
   readonly again?: boolean;
   readonly dryRun?: boolean;
+  readonly record?: string;
   readonly quiet?: boolean;
 }
 
@@ -118,6 +119,7 @@ async function runOn(errand: Errand, flags: BackfillFlags): Promise<ExitCode> {
   const crawl = await openCrawl({
     ...{ ...invocation, ...errand },
     onPage: (event) => display.progress?.onPage(event),
+    record: flags.record,
     budget: (plan) => (flags.maxRequests === undefined ? plan : createCappedBudget(plan, flags.maxRequests)),
   });
   try {

@@ -34,6 +34,7 @@ export async function simulate({ now }: Invocation, flags: SimulateFlags): Promi
   const simulator = await listen(optionsOf(flags, now), port);
   try {
     console.log(`serving   ${describe(flags, simulator)}`);
+    for (const line of simulator.contents) console.log(`          ${line}`);
     console.log(`address   ${simulator.url}/api/v3`);
     console.log(`use it    TONCENTER_NETWORK=${simulator.url} npx toncenter-etl sync`);
     await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve));

@@ -85,7 +85,8 @@ function tableRow(report: DatasetReport): string[] {
   ];
 }
 
-function detailLines({ dataset, holes, rows, refused, lastError }: DatasetReport, now: number): string[] {
+function detailLines(report: DatasetReport, now: number): string[] {
+  const { dataset, holes, rows, refused, drift, quarantined, lastError } = report;
   const more = holes.length > SHOWN ? [`hole      ${dataset}: and ${holes.length - SHOWN} more`] : [];
   return [
     ...rows
@@ -101,10 +102,21 @@ function detailLines({ dataset, holes, rows, refused, lastError }: DatasetReport
       ({ span, reason, detail, retryAt }) =>
         `refused   ${dataset}: ${span.map(formatRange).join()}: ${reason}, ${detail}; again ${retryAt > now ? `in ${formatDuration(retryAt - now)}` : 'now'}`,
     ),
+    ...(quarantined > 0
+      ? [
+          `unfit     ${dataset}: ${quarantined} in quarantine: toncenter-etl quarantine list --only ${dataset}`,
+        ]
+      : []),
+    ...drift.slice(0, SHOWN).map(driftLine),
+    ...(drift.length > SHOWN ? [`drift     ${dataset}: and ${drift.length - SHOWN} more members`] : []),
     ...(lastError === null
       ? []
       : [
           `error     ${dataset}: ${lastError.message} (${lastError.code}, ${formatDuration(now - lastError.at)} ago)`,
         ]),
   ];
+}
+
+function driftLine({ dataset, path, type, times }: DatasetReport['drift'][number]): string {
+  return `drift     ${dataset}: ${path} (${type}) is new: ${times} records have it, kept in their column extra`;
 }

@@ -15,8 +15,13 @@ import { openSource } from '../source.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
 
+interface SyncFlags {
+  readonly only?: readonly string[];
+  readonly record?: string;
+}
+
 /** `sync`: the daemon. Ends with exit 0 when told to stop. */
-export async function sync(invocation: Invocation, flags: { only?: readonly string[] }): Promise<ExitCode> {
+export async function sync(invocation: Invocation, flags: SyncFlags): Promise<ExitCode> {
   const { config, logger } = invocation;
   const all = await loadDatasets();
   const { streams, collections } = splitKinds(chooseDatasets(flags.only ?? config.datasets, all));
@@ -28,7 +33,8 @@ export async function sync(invocation: Invocation, flags: { only?: readonly stri
     const source = await openSource(config, store, 'live');
     try {
       const chosen = { datasets: streams, collections, carried };
-      await follow(invocation, { store, jobs: known.streams, ...chosen, stop, baseUrl: source.baseUrl });
+      const errand = { store, jobs: known.streams, ...chosen, stop };
+      await follow(invocation, { ...errand, baseUrl: source.baseUrl, record: flags.record });
     } catch (error) {
       // Told to leave while it waited for the API to begin with.
       if (!isAbort(error) || !stop.leaving.aborted) throw error;
@@ -50,6 +56,7 @@ interface Errand {
   readonly carried: readonly Collection[];
   readonly stop: Stop;
   readonly baseUrl: string;
+  readonly record: string | undefined;
 }
 
 async function follow(invocation: Invocation, errand: Errand): Promise<void> {

@@ -25,6 +25,7 @@ interface VerifyFlags {
   readonly deep?: string;
   readonly repair?: boolean;
   readonly json?: boolean;
+  readonly record?: string;
 }
 
 /** How many ranges of one kind are printed before the rest is only counted. */
@@ -68,7 +69,10 @@ interface Errand {
 
 async function runOn(errand: Errand, flags: VerifyFlags): Promise<ExitCode> {
   const { datasets, range, share } = errand;
-  const crawl = await openCrawl({ ...errand.invocation, ...errand, onPage: () => undefined });
+  const crawl = await openCrawl({
+    ...{ ...errand.invocation, ...errand },
+    ...{ onPage: () => undefined, record: flags.record },
+  });
   try {
     const context = contextOf(errand, crawl);
     let reports: readonly Verified[] = await verifyRange(context, datasets, range);

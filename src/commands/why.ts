@@ -114,7 +114,7 @@ function quarantineLines(record: QuarantinedRecord): string[] {
   return [
     line('quarantine', `record ${id} of ${dataset} at ${formatTime(utime)}: ${where}: ${reason}`),
     line('since', `${formatTime(firstAt)}, received ${attempts} ${attempts === 1 ? 'time' : 'times'}`),
-    line('see it', `toncenter-etl sql "select raw from etl.quarantine where id = ${id}" --csv`),
+    line('see it', `toncenter-etl quarantine show ${id}`),
   ];
 }
 

@@ -24,6 +24,8 @@ export interface DatasetReport {
   /** Seconds between the newest block seen and the end of what is covered; null where no daemon has run. */
   readonly lag: number | null;
   readonly quarantined: number;
+  /** Members of the API that no column takes. */
+  readonly drift: Status['drift'];
   readonly refused: Status['refused'];
   readonly lastError: Status['failures'][number] | null;
 }
@@ -60,7 +62,9 @@ export async function readReport(
   const mark = await readSavedWatermark(database);
   const wanted = await readWanted(database);
   const known = new Set(
-    [...status.streams, ...status.refused, ...status.failures].map(({ dataset }) => dataset),
+    [...status.streams, ...status.refused, ...status.failures, ...status.drift]
+      .map(({ dataset }) => dataset)
+      .concat(...status.quarantined.keys()),
   );
   const count = options.rows === 'exact' ? countRows : estimateRows;
   const reports: DatasetReport[] = [];
@@ -102,6 +106,7 @@ function reportOn(
     rows,
     lag: head === undefined || end === undefined ? null : Math.max(0, head - end),
     quarantined: status.quarantined.get(name) ?? 0,
+    drift: status.drift.filter((row) => row.dataset === name),
     refused: status.refused.filter((row) => row.dataset === name),
     lastError: status.failures.find((row) => row.dataset === name) ?? null,
   };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ApiClient } from '../api/client.ts';
-import { ApiUnavailableError, NotFoundError } from '../errors.ts';
+import { ApiTimeoutError, ApiUnavailableError, NotFoundError } from '../errors.ts';
 import { tiles } from '../shard.ts';
 import { blockKey, contiguousFrom, firstMissing, LinkedBlock } from './block-links.ts';
 import type { ChainInfo } from './chain-info.ts';
@@ -8,6 +8,8 @@ import type { ChainInfo } from './chain-info.ts';
 /** Where the first look at a chain begins, in seconds before its newest visible block. */
 const LOOK_BACK = 300;
 const PAGE = 1000;
+/** A server that has no time for so few is away. */
+const LEAST_PAGE = 16;
 /** Seconds before the head that are asked for again, for blocks that become visible out of order. */
 const OVERLAP = 120;
 
@@ -38,13 +40,15 @@ export function createWatermarkReader(api: ApiClient, info: ChainInfo): Watermar
   const known = new Map<string, LinkedBlock>();
   let settled: ReadonlySet<string> = new Set();
   let current: Watermark | undefined;
+  // A server that once had no time for a page hardly has it a moment later.
+  const size = { limit: PAGE };
   const stay = (waitingFor: string): Watermark => {
     current = { ...(current ?? { utime: 0, head: { seqno: 0, utime: 0 } }), waitingFor };
     return current;
   };
   return {
     async read(signal) {
-      for (const block of await blocksSince(api, nextLook(current, info), signal))
+      for (const block of await blocksSince(api, nextLook(current, info), size, signal))
         known.set(blockKey(block), block);
       // 0 while no look has succeeded yet.
       const before = current?.head.seqno ?? 0;
@@ -97,20 +101,46 @@ function headTime(tops: readonly LinkedBlock[]): number {
 }
 
 /** All visible blocks from a second on, in pages of closed seconds: each page begins where the last one's end lies. */
-async function blocksSince(api: ApiClient, from: number, signal: AbortSignal): Promise<LinkedBlock[]> {
+async function blocksSince(
+  api: ApiClient,
+  from: number,
+  size: { limit: number },
+  signal: AbortSignal,
+): Promise<LinkedBlock[]> {
   const all: LinkedBlock[] = [];
   for (let at = from; ;) {
+    const { limit } = size;
+    const page = await blocksFrom(api, at, limit, signal);
+    if (page === undefined) {
+      size.limit = Math.ceil(limit / 2);
+      continue;
+    }
+    all.push(...page);
+    const last = page.at(-1)?.gen_utime ?? at;
+    if (page.length < limit || last === at) return all;
+    at = last;
+  }
+}
+
+/** One page; undefined where the server ran out of time and a smaller page may pass. */
+async function blocksFrom(
+  api: ApiClient,
+  at: number,
+  limit: number,
+  signal: AbortSignal,
+): Promise<LinkedBlock[] | undefined> {
+  try {
     const { value } = await api.get({
       path: '/api/v3/blocks',
-      params: { start_utime: at, sort: 'asc', limit: PAGE, offset: 0 },
+      params: { start_utime: at, sort: 'asc', limit, offset: 0 },
       priority: 'tail',
       signal,
       parse: (body) => Blocks.parse(body).blocks,
     });
-    all.push(...value);
-    const last = value.at(-1)?.gen_utime ?? at;
-    if (value.length < PAGE || last === at) return all;
-    at = last;
+    return value;
+  } catch (error) {
+    if (error instanceof ApiTimeoutError && limit > LEAST_PAGE) return undefined;
+    throw error;
   }
 }
 

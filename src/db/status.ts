@@ -32,6 +32,19 @@ const Failure = z.object({
   at: seconds,
 });
 const Quarantined = z.object({ dataset: z.string(), records: seconds });
+const Drift = z.object({
+  dataset: z.string(),
+  path: z.string(),
+  type: z.string(),
+  example: z.string().nullable(),
+  times: seconds,
+  firstAt: seconds,
+  lastAt: seconds,
+});
+
+/** A member that no column takes; `example` is JSON text, times in unix seconds. */
+export type Drift = z.infer<typeof Drift>;
+
 const Held = z.object({
   dataset: z.string(),
   owner: z.string(),
@@ -46,6 +59,7 @@ export interface Status {
   readonly refused: readonly z.infer<typeof Refused>[];
   readonly failures: readonly z.infer<typeof Failure>[];
   readonly quarantined: ReadonlyMap<string, number>;
+  readonly drift: readonly Drift[];
   readonly leases: readonly z.infer<typeof Held>[];
 }
 
@@ -73,7 +87,17 @@ export async function readStatus(session: Session): Promise<Status> {
     Held,
   );
   const counts = new Map(quarantined.map(({ dataset, records }) => [dataset, records]));
-  return { streams, refused, failures, quarantined: counts, leases };
+  return { streams, refused, failures, quarantined: counts, drift: await readDrift(session), leases };
+}
+
+/** Members of the API that no column takes, newest first. */
+export function readDrift(session: Session): Promise<Drift[]> {
+  return session.rows(
+    sql`select dataset, path, type, example::text, times, extract(epoch from first_at)::int8 as "firstAt",
+          extract(epoch from last_at)::int8 as "lastAt"
+        from etl.schema_drift order by first_at desc, dataset, path, type`,
+    Drift,
+  );
 }
 
 /** The seconds between the first and the last covered one that are not covered. */

@@ -15,6 +15,7 @@ import { tokenRoutes } from './routes/tokens.ts';
 import { traceRoutes } from './routes/traces.ts';
 import { transactionRoutes } from './routes/transactions.ts';
 import { ServedError } from './served-error.ts';
+import type { Stats } from './stats.ts';
 import { answerV2, isV2 } from './v2/v2-api.ts';
 
 /** A request as it reaches the server behind the gateway. */
@@ -43,6 +44,11 @@ const ROUTES_OF: Readonly<Record<Build, Routes>> = { '1.2': ROUTES, '1.3': { ...
 /** What a replica shows whose data are so many seconds older than those of the one that took the request. */
 type Views = (secondsBehind: number) => View;
 
+/** What answers requests behind the gateway: the imitated server, or a recording of a real one. */
+export interface Answering {
+  answer(request: ApiRequest, views: Views): Answer;
+}
+
 /** Endpoints whose truncated answers the real server does not notice. */
 const BREAKING_OFF = new Set([
   '/api/v3/blocks',
@@ -69,19 +75,21 @@ export interface ApiOptions {
 }
 
 /** The server itself: decodes, routes, and turns errors into its own kind of answer. */
-export class Api {
+export class Api implements Answering {
   private readonly ledger: Ledger;
   private readonly build: Build;
   private readonly faults: Faults;
   private readonly random: Random;
+  private readonly stats: Stats;
   private readonly archive: ArchiveOptions | undefined;
 
-  constructor(ledger: Ledger, options: ApiOptions, faults: Faults, random: Random) {
+  constructor(ledger: Ledger, options: ApiOptions, faults: Faults, random: Random, stats: Stats) {
     this.ledger = ledger;
     this.build = options.build ?? '1.3';
     this.archive = options.archive;
     this.faults = faults;
     this.random = random;
+    this.stats = stats;
   }
 
   /** Answers a request from what a replica shows. */
@@ -121,6 +129,7 @@ export class Api {
 
   private routeRequest(request: ApiRequest, query: Query, view: View): RouteRequest {
     const breaks = BREAKING_OFF.has(request.path) && this.random.chance(this.faults.shortBlocks ?? 0);
+    if (breaks) this.stats.injected('shortBlocks');
     return {
       query,
       header: request.header,
@@ -140,6 +149,7 @@ export class Api {
     const { timeoutAboveLimit = Infinity, timeout = 0 } = this.faults;
     const tooLarge = !WITHOUT_LIMIT.has(path) && limit > timeoutAboveLimit && limit <= 1000;
     if (!tooLarge && !this.random.chance(timeout)) return undefined;
+    this.stats.injected(tooLarge ? 'timeoutAboveLimit' : 'timeout');
     const text =
       path === '/api/v3/blocks'
         ? 'internal server error: query timeout 3s'

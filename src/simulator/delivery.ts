@@ -3,37 +3,46 @@ import type { Clock } from '../clock.ts';
 import type { Answer } from './answer.ts';
 import type { Faults } from './faults.ts';
 import type { Random } from './random.ts';
+import type { Stats } from './stats.ts';
 
 interface Line {
   readonly faults: Faults;
   readonly random: Random;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  readonly stats: Stats;
 }
 
 const PIECES = 10;
 
 /** Sends an answer, as far as the line's faults let it; true where the connection was cut. */
 export async function send(response: ServerResponse, answer: Answer, line: Line): Promise<boolean> {
-  const { faults, random } = line;
-  if (random.chance(faults.reset ?? 0)) return cut(response);
+  if (happens(line, 'reset')) return cut(response);
   const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body;
   const whole = { ...answer.headers, 'content-length': String(body.length) };
-  if (random.chance(faults.resetInBody ?? 0)) {
+  if (happens(line, 'resetInBody')) {
     response.writeHead(answer.status, whole);
     await write(response, body.subarray(0, Math.floor(body.length / 2)));
     return cut(response);
   }
-  if (random.chance(faults.truncatedJson ?? 0)) {
-    const part = body.subarray(0, Math.floor(body.length * (0.2 + 0.7 * random.fraction())));
+  if (happens(line, 'truncatedJson')) {
+    const part = body.subarray(0, Math.floor(body.length * (0.2 + 0.7 * line.random.fraction())));
     response.writeHead(answer.status, { ...answer.headers, 'content-length': String(part.length) });
     response.end(part);
     return false;
   }
   response.writeHead(answer.status, whole);
-  if (random.chance(faults.slowBody ?? 0)) await trickle(response, body, line);
+  if (happens(line, 'slowBody')) await trickle(response, body, line);
   else response.end(body);
   return false;
+}
+
+type LineFault = 'reset' | 'resetInBody' | 'truncatedJson' | 'slowBody';
+
+function happens({ faults, random, stats }: Line, name: LineFault): boolean {
+  const happened = random.chance(faults[name] ?? 0);
+  if (happened) stats.injected(name);
+  return happened;
 }
 
 function cut(response: ServerResponse): boolean {

@@ -2,6 +2,7 @@ import { gatewayError, jsonAnswer, type Answer } from './answer.ts';
 import type { Faults } from './faults.ts';
 import type { Random } from './random.ts';
 import { createRateLimiter, type RateLimit, type RateLimiter } from './rate-limiter.ts';
+import type { Stats } from './stats.ts';
 
 export interface GatewayOptions {
   /** Absent: no limit. */
@@ -19,15 +20,17 @@ export class Gateway {
   private readonly options: GatewayOptions;
   private readonly faults: Faults;
   private readonly random: Random;
+  private readonly stats: Stats;
   private readonly limiter: RateLimiter | undefined;
   private readonly anonymous: RateLimiter | undefined;
   private refusals = 0;
   private stormLeft = 0;
 
-  constructor(options: GatewayOptions, faults: Faults, random: Random) {
+  constructor(options: GatewayOptions, faults: Faults, random: Random, stats: Stats) {
     this.options = options;
     this.faults = faults;
     this.random = random;
+    this.stats = stats;
     const factor = (): number => (faults.lieAboutLimit === true ? 0.6 : 1);
     this.limiter = options.rateLimit === undefined ? undefined : createRateLimiter(options.rateLimit, factor);
     this.anonymous =
@@ -52,6 +55,7 @@ export class Gateway {
       this.stormLeft = storm.length;
     if (this.stormLeft === 0) return false;
     this.stormLeft--;
+    this.stats.injected('storm');
     return true;
   }
 

@@ -3,14 +3,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { systemClock, type Clock } from '../clock.ts';
 import { isAbort } from '../errors.ts';
 import { errorAnswer, htmlAnswer, type Answer } from './answer.ts';
-import { Api, type ApiOptions, type ApiRequest } from './api.ts';
+import { Api, type Answering, type ApiOptions, type ApiRequest } from './api.ts';
 import { Chain } from './chain/chain.ts';
 import type { ChainOptions } from './chain/options.ts';
 import { send } from './delivery.ts';
 import type { Faults } from './faults.ts';
 import { Gateway, type GatewayOptions } from './gateway.ts';
 import { Random } from './random.ts';
-import { ChainSource, CorpusSource, type HeadOptions, type Source } from './source.ts';
+import { isRecording } from './recording/read-recording.ts';
+import { Recording } from './recording/recording.ts';
+import { ChainSource, CorpusSource, type Head, type HeadOptions } from './source.ts';
 import { Stats, type RequestRecord } from './stats.ts';
 import { Truth } from './truth.ts';
 
@@ -20,7 +22,7 @@ export interface SimulatorOptions extends ChainOptions, HeadOptions, GatewayOpti
   /** Least and greatest delay of an answer, ms, after the limiter has counted its request. */
   readonly latencyMs?: readonly [number, number];
   readonly faults?: Faults;
-  /** Serves the recorded data of this directory instead of a generated network. */
+  /** Serves the recorded data of this directory instead of a generated network: a corpus, or what `--record` wrote. */
   readonly corpus?: string;
   /** Answers a request in the server's stead, behind the gateway; undefined leaves it to the server. */
   readonly before?: (request: ApiRequest) => Answer | undefined;
@@ -35,6 +37,8 @@ export interface Simulator {
   readonly port: number;
   /** The generated network as it really is, whatever faults hide of it; empty where recorded data are served. */
   readonly truth: Truth;
+  /** What a recording holds, a line each; empty for anything else. */
+  readonly contents: readonly string[];
   readonly stats: Stats;
   /** Read at each request: change it while the simulator runs. */
   readonly faults: Faults;
@@ -47,10 +51,9 @@ export interface Simulator {
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const clock = options.clock ?? systemClock;
   const faults = options.faults ?? {};
-  const { corpus } = options;
-  const source =
-    corpus === undefined ? new ChainSource(options, faults, clock) : new CorpusSource(corpus, clock);
-  const site = new Site(options, source, faults, clock);
+  const stats = new Stats();
+  const { head, answering, chain = new Chain(), contents } = openSite(options, faults, clock, stats);
+  const site = new Site(options, { head, answering, faults, clock, stats });
   const server = createServer(
     { maxHeaderSize: LONGEST_HEAD },
     (request, response) => void site.handle(request, response),
@@ -60,24 +63,53 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   return {
     url: `http://127.0.0.1:${port}`,
     port,
-    truth: new Truth(source instanceof ChainSource ? source.chain : new Chain()),
-    stats: site.stats,
+    truth: new Truth(chain),
+    contents,
+    stats,
     faults,
     get headTime() {
-      return source.headTime;
+      return head.headTime;
     },
     set headTime(utime) {
-      source.headTime = utime;
+      head.headTime = utime;
     },
     close: () => {
       site.stop();
-      return close(server).finally(() => source.close());
+      return close(server).finally(() => head.close());
     },
   };
 }
 
 /** Bytes of a request's line and headers that the real server takes. */
 const LONGEST_HEAD = 1_048_576;
+
+/** What a simulator serves. */
+interface Served {
+  readonly head: Head;
+  readonly answering: Answering;
+  /** The generated network, where it is one. */
+  readonly chain?: Chain;
+  readonly contents: readonly string[];
+}
+
+function openSite(options: SimulatorOptions, faults: Faults, clock: Clock, stats: Stats): Served {
+  const { corpus, seed = 1 } = options;
+  if (corpus !== undefined && isRecording(corpus)) {
+    const recording = new Recording(corpus);
+    return { answering: recording, head: standingAt(recording.latest), contents: recording.contents };
+  }
+  const source =
+    corpus === undefined ? new ChainSource(options, faults, clock) : new CorpusSource(corpus, clock);
+  const answering = new Api(source.ledger, options, faults, new Random(seed, 5), stats);
+  const served = { head: source, answering, contents: [] };
+  return source instanceof ChainSource ? { ...served, chain: source.chain } : served;
+}
+
+/** A recording is served as it is: all of it is visible, always. */
+function standingAt(headTime: number): Head {
+  const view = { headTime, head: undefined, seesMasterchain: () => true };
+  return { headTime, view: () => view, close: () => undefined };
+}
 
 function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -98,27 +130,36 @@ function close(server: Server): Promise<void> {
   });
 }
 
+interface SiteParts {
+  readonly head: Head;
+  readonly answering: Answering;
+  readonly faults: Faults;
+  readonly clock: Clock;
+  readonly stats: Stats;
+}
+
 /** One host: gateway, faults and server in the order in which a request meets them. */
 class Site {
-  readonly stats = new Stats();
+  private readonly stats: Stats;
   private readonly options: SimulatorOptions;
-  private readonly source: Source;
+  private readonly head: Head;
   private readonly faults: Faults;
   private readonly clock: Clock;
   private readonly random: Random;
   private readonly gateway: Gateway;
-  private readonly api: Api;
+  private readonly answering: Answering;
   private readonly stopping = new AbortController();
 
-  constructor(options: SimulatorOptions, source: Source, faults: Faults, clock: Clock) {
+  constructor(options: SimulatorOptions, { head, answering, faults, clock, stats }: SiteParts) {
     this.options = options;
-    this.source = source;
+    this.head = head;
+    this.answering = answering;
     this.faults = faults;
     this.clock = clock;
+    this.stats = stats;
     const seed = options.seed ?? 1;
     this.random = new Random(seed, 3);
-    this.gateway = new Gateway(options, faults, new Random(seed, 4));
-    this.api = new Api(source.ledger, options, faults, new Random(seed, 5));
+    this.gateway = new Gateway(options, faults, new Random(seed, 4), stats);
   }
 
   stop(): void {
@@ -152,10 +193,16 @@ class Site {
     if (refusal !== undefined) return refusal;
     const custom = this.options.before?.(request);
     if (custom !== undefined) return custom;
-    if (this.random.chance(this.faults.badGateway ?? 0)) return htmlAnswer(502, 'Bad Gateway');
-    const stale = this.random.chance(this.faults.stale ?? 0) ? (this.faults.staleSeconds ?? 20) : 0;
-    const answer = this.api.answer(request, (behind) => this.source.view(stale + behind));
+    if (this.happens('badGateway')) return htmlAnswer(502, 'Bad Gateway');
+    const stale = this.happens('stale') ? (this.faults.staleSeconds ?? 20) : 0;
+    const answer = this.answering.answer(request, (behind) => this.head.view(stale + behind));
     return this.options.after?.(request, answer) ?? answer;
+  }
+
+  private happens(name: 'badGateway' | 'stale'): boolean {
+    const happened = this.random.chance(this.faults[name] ?? 0);
+    if (happened) this.stats.injected(name);
+    return happened;
   }
 
   private async delay(): Promise<void> {
@@ -170,6 +217,7 @@ class Site {
       random: this.random,
       clock: this.clock,
       signal: this.stopping.signal,
+      stats: this.stats,
     });
     this.stats.answered(record, broken ? 0 : answer.status);
   }

@@ -24,14 +24,18 @@ export interface HeadOptions {
   readonly prebuilt?: boolean;
 }
 
-/** Data to serve, and what of them is visible now. */
-export interface Source {
-  readonly ledger: Ledger;
+/** What is visible now. */
+export interface Head {
   /** What a replica shows whose data are `staleSeconds` behind. */
   view(staleSeconds: number): View;
   /** Chain time of the head, unix seconds. */
   headTime: number;
   close(): void;
+}
+
+/** Data to serve, and what of them is visible now. */
+export interface Source extends Head {
+  readonly ledger: Ledger;
 }
 
 /** A generated network whose head stands still or moves with the wall clock. */

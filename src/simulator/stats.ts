@@ -1,3 +1,5 @@
+import type { Faults } from './faults.ts';
+
 /** One request as it came in. */
 export interface RequestRecord {
   readonly path: string;
@@ -16,6 +18,8 @@ export class Stats {
   readonly requests: RequestRecord[] = [];
   readonly byPath = new Map<string, number>();
   readonly byStatus = new Map<number, number>();
+  /** How often each fault was injected. */
+  readonly byFault = new Map<keyof Faults, number>();
   /** The deepest offset that anybody asked for. */
   maxOffset = 0;
   total = 0;
@@ -29,6 +33,10 @@ export class Stats {
     const offset = Number(search.get('offset') ?? 0);
     if (offset > this.maxOffset) this.maxOffset = offset;
     return record;
+  }
+
+  injected(fault: keyof Faults): void {
+    this.byFault.set(fault, (this.byFault.get(fault) ?? 0) + 1);
   }
 
   answered(record: RequestRecord, status: number): void {
@@ -45,6 +53,7 @@ export class Stats {
     this.requests.length = 0;
     this.byPath.clear();
     this.byStatus.clear();
+    this.byFault.clear();
     this.maxOffset = 0;
     this.total = 0;
   }

@@ -1,15 +1,11 @@
-import { carryOut } from '../crawl/crew.ts';
-import type { CrawlContext } from '../crawl/crawler.ts';
-import { splitAtArchive, type Assignment, type Planner } from '../crawl/planner.ts';
+import { fillHoles, type FillContext } from '../crawl/fill-holes.ts';
+import { splitAtArchive } from '../crawl/planner.ts';
 import type { Dataset } from '../dataset.ts';
 import { readCoverage, subtractCoverage, type Stream } from '../db/coverage.ts';
 import { keepHole, readHoles, type HoleReason } from '../db/holes.ts';
-import type { Lease } from '../db/leases.ts';
-import { reopen, type Reopening } from '../db/reopen.ts';
-import { DatabaseConflictError } from '../errors.ts';
+import type { Reopening } from '../db/reopen.ts';
 import type { Range } from '../range.ts';
 import { common, union, without } from '../ranges.ts';
-import type { Stop } from '../stop.ts';
 import type { Finding } from './finding.ts';
 import { tellFinding, verifyRange, type Verified, type VerifyContext } from './verify.ts';
 
@@ -17,19 +13,13 @@ import { tellFinding, verifyRange, type Verified, type VerifyContext } from './v
 const MOST_ROUNDS = 8;
 /** So often a second is read again before what is wrong with it is taken for the source's own. */
 const MOST_READINGS = 2;
-const REOPEN_ATTEMPTS = 5;
 /** Seconds between two holes that are read along, where nobody knows yet how many a page holds. */
 const LEAST_GAP = 5;
 /** A lease is about so many pages long; longer than a month it was not learned. */
 const PAGES_PER_LEASE = 50;
 const UNKNOWN = 31 * 86_400;
-/** A hole that the source cannot even be asked for keeps the others from nothing. */
-const temper = { setsAside: true };
 
-export interface RepairContext extends VerifyContext {
-  readonly crawl: CrawlContext;
-  readonly planner: Planner;
-  readonly stop: Stop;
+export interface RepairContext extends VerifyContext, FillContext {
   /** How far the chain is known: windows do not cross the age at which servers answer from their archive. */
   readonly watermark: number;
   /** Name of this worker in leases. */
@@ -95,7 +85,7 @@ async function readAgain(context: RepairContext, report: Verified, tries: Tries)
     { dataset: dataset.name, holes: holes.length, found: findings.filter(isDoubtful).map(tellFinding) },
     'reading holes again',
   );
-  await fill(context, dataset, reopeningOf(context, report, holes));
+  await fillHoles(context, dataset, reopeningOf(context, report, holes));
   return true;
 }
 
@@ -145,33 +135,6 @@ function reopeningOf(
     surplus: places(findings.filter(({ outcome }) => outcome === 'surplus')),
     receipts: places(findings.filter(({ check, outcome }) => check === 'receipts' && outcome === 'hole')),
   };
-}
-
-/** Reads the leases that were taken with the holes; where one was lost or cut, what is left of it is claimed anew. */
-async function fill(context: RepairContext, dataset: Dataset, reopening: Reopening): Promise<void> {
-  const { stream, holes } = reopening;
-  const want = { dataset, stream, zones: holes.map((hole) => [hole]), priority: 'repair' as const };
-  for (const lease of await reopenPatiently(context, reopening)) {
-    if (context.stop.finishing.aborted) return;
-    await carryOut(context.crawl, { ...want, lease }, context.stop, temper);
-  }
-  for (;;) {
-    if (context.stop.finishing.aborted) return;
-    const rest: Assignment | undefined = await context.planner.take([want]);
-    if (rest === undefined) return;
-    await carryOut(context.crawl, rest, context.stop, temper);
-  }
-}
-
-async function reopenPatiently({ database, clock }: RepairContext, reopening: Reopening): Promise<Lease[]> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await reopen(database, reopening);
-    } catch (error) {
-      if (!(error instanceof DatabaseConflictError) || attempt >= REOPEN_ATTEMPTS) throw error;
-      await clock.sleep(100 * attempt);
-    }
-  }
 }
 
 /** What is still wrong after it was read again: remembered with its cause, and left alone for a while. */

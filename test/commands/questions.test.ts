@@ -183,8 +183,8 @@ describe('why', () => {
     const { code, stdout } = await ask('why', misfit.hash);
     expect(stdout).toMatch(new RegExp(`quarantine +record \\d+ of transactions at ${at(misfit.now)}: lt: `));
     expect(stdout).toMatch(/since +20\S+Z, received 1 time/);
-    const [, show] = /see it +toncenter-etl sql "([^"]+)"/.exec(stdout) ?? [];
-    expect((await ask('sql', show ?? '', '--csv')).stdout).toContain('about ');
+    const [, id] = /see it +toncenter-etl quarantine show (\d+)/.exec(stdout) ?? [];
+    expect((await ask('quarantine', 'show', id ?? '')).stdout).toContain('"lt":"about ');
     expect(code).toBe(3);
   });
 

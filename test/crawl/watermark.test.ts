@@ -129,6 +129,17 @@ describe('the watermark', () => {
     expect(simulator.headTime - (await reader.read(never.leaving)).utime).toBeLessThan(15);
   });
 
+  test('is found in smaller pages where the server has no time for large ones', async () => {
+    await watch({}, 400, 400);
+    simulator.faults.timeoutAboveLimit = 40;
+    const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
+    expect(simulator.headTime - (await reader.read(never.leaving)).utime).toBeLessThan(15);
+    const before = simulator.stats.total;
+    await reader.read(never.leaving);
+    // It is not tried with large ones again.
+    expect(simulator.stats.total - before).toBeLessThanOrEqual(6);
+  });
+
   test('costs two requests a look near the head', async () => {
     await watch({}, 400, 500);
     const before = simulator.stats.total;

@@ -6,6 +6,7 @@ import { z } from 'zod';
  * whole page that it came in.
  */
 
+const INT64_DIGITS = /^-?\d{1,19}$/;
 const INT64_MAX = 2n ** 63n - 1n;
 const UINT32_MAX = 2 ** 32 - 1;
 const FINALITIES = ['pending', 'confirmed', 'finalized'];
@@ -21,10 +22,7 @@ export const int = requiredInt.nullish();
 export const count = z.int().nullish();
 
 /** 64 bits as a string of digits: logical times, gas. */
-export const requiredInt64 = z
-  .string()
-  .regex(/^-?\d{1,19}$/)
-  .refine(fitsInt64, 'does not fit 64 bits');
+export const requiredInt64 = z.string().regex(INT64_DIGITS).refine(fitsInt64, 'does not fit 64 bits');
 export const int64 = requiredInt64.nullish();
 
 /** Nanotons and other amounts as a string of digits, of any length that `numeric` takes. */
@@ -59,8 +57,9 @@ export const finality = z
   .transform((value) => (typeof value === 'string' ? value : (FINALITIES[value] ?? String(value))))
   .nullish();
 
+/** Asked of strings too that the expression before it has refused: those are no numbers, and must not be made one. */
 function fitsInt64(value: string): boolean {
-  if (value.length < 19) return true;
+  if (value.length < 19 || !INT64_DIGITS.test(value)) return true;
   const number = BigInt(value);
   return number <= INT64_MAX && number >= -INT64_MAX - 1n;
 }

@@ -1,0 +1,120 @@
+import { compareSchema, invalidIndexes, readClock, strayPartitions } from '../db/check-schema.ts';
+import type { Database } from '../db/database.ts';
+import { readStatus } from '../db/status.ts';
+import { readSpending } from '../db/workers.ts';
+import { formatDuration } from '../range.ts';
+import type { Finding } from './finding.ts';
+
+/** Clocks that differ by more than this make logs misleading and times such as -6h wrong; seconds. */
+const SKEW = 5;
+/** Used of the plan's rate: below this the plan is probably smaller than the setting says. */
+const LEAST_FACTOR = 0.7;
+/** Minor releases end with their major one: five years after it appeared. */
+const OLDEST_SUPPORTED = 14;
+
+/** Looks at everything that the database can tell by itself. `wallTime` is this machine's, unix seconds. */
+export async function examineDatabase(database: Database, wallTime: () => number): Promise<Finding[]> {
+  return [
+    ...(await examineSchema(database)),
+    ...(await examineClock(database, wallTime)),
+    ...examineServer(database),
+    ...(await examineRate(database)),
+    ...(await examineState(database)),
+  ];
+}
+
+async function examineSchema(database: Database): Promise<Finding[]> {
+  const differences = await compareSchema(database);
+  const invalid = await invalidIndexes(database);
+  const stray = await strayPartitions(database);
+  return [
+    ...differences.map((what) => ({
+      ...{ check: 'schema', what },
+      remedy:
+        'Somebody changed it by hand: undo that, or restore a backup; `migrate` does not repair what a migration made once.',
+    })),
+    ...invalid.map((name) => ({
+      ...{ check: 'indexes', what: `the index ${name} is invalid: making it failed, and no query uses it` },
+      remedy: `toncenter-etl sql --write "reindex index ${name}"`,
+    })),
+    ...stray.map((what) => ({
+      ...{ check: 'partitions', what },
+      remedy:
+        'Attach or detach it with `alter table ton.… attach partition`, and keep etl.partitions in step; no partition is made over one that is listed.',
+    })),
+  ];
+}
+
+async function examineClock(database: Database, wallTime: () => number): Promise<Finding[]> {
+  const before = wallTime();
+  const there = await readClock(database);
+  const here = (before + wallTime()) / 2;
+  const skew = Math.abs(there - here);
+  if (skew <= SKEW) return [];
+  return [
+    {
+      check: 'clock',
+      what: `this machine's clock and the database's differ by ${formatDuration(Math.round(skew))}`,
+      remedy:
+        'Let both follow a time server (chrony, systemd-timesyncd): `timedatectl` tells whether one does.',
+    },
+  ];
+}
+
+function examineServer({ version }: Database): Finding[] {
+  const major = Math.floor(version / 10_000);
+  if (major >= OLDEST_SUPPORTED) return [];
+  return [
+    {
+      check: 'server',
+      what: `this is Postgres ${major}`,
+      remedy: `Move to Postgres ${OLDEST_SUPPORTED} or newer with pg_dump or pg_upgrade.`,
+    },
+  ];
+}
+
+async function examineRate(database: Database): Promise<Finding[]> {
+  const { budgets } = await readSpending(database);
+  return budgets
+    .filter(
+      ({ plan, rate, lastRefusal }) =>
+        lastRefusal !== null && lastRefusal < 3600 && rate < LEAST_FACTOR * plan,
+    )
+    .map(({ host, plan, rate, refusals }) => ({
+      check: 'rate',
+      what: `${host} refuses at ${plan} requests a second (${refusals} refusals); ${rate.toFixed(1)} are used`,
+      remedy:
+        'Set TONCENTER_RPS to what the plan allows, or see who else uses the key: the limit counts all processes.',
+    }));
+}
+
+async function examineState(database: Database): Promise<Finding[]> {
+  const { drift, quarantined, refused, failures } = await readStatus(database);
+  return [
+    ...drift.map(({ dataset, path, type, times, example }) => ({
+      check: 'drift',
+      what: `${dataset} has a member ${path} (${type}) that no column takes: in ${times} records, such as ${shorten(example)}`,
+      remedy: 'Nothing is lost: it is in the column extra. A newer version may have a column for it.',
+    })),
+    ...[...quarantined].map(([dataset, records]) => ({
+      check: 'quarantine',
+      what: `${records} records of ${dataset} did not fit their schema`,
+      remedy: `toncenter-etl quarantine retry --only ${dataset} --again`,
+    })),
+    ...refused.map(({ dataset, reason, detail, attempts }) => ({
+      check: 'refused',
+      what: `a range of ${dataset} cannot be had: ${reason}, ${detail}; tried ${attempts} times`,
+      remedy: 'It is tried again by itself, with growing pauses; `toncenter-etl status` names the range.',
+    })),
+    ...failures.map(({ dataset, code, message, hint }) => ({
+      check: 'failures',
+      what: `${dataset} failed last with ${code}: ${message}`,
+      remedy: hint ?? '`toncenter-etl status` tells when; run it with LOG_LEVEL=debug to see each request.',
+    })),
+  ];
+}
+
+function shorten(example: string | null): string {
+  const text = example ?? 'null';
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}

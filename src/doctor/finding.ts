@@ -1,0 +1,7 @@
+/** Something that is not as it should be, and what to do about it. */
+export interface Finding {
+  /** The part that was looked at: schema, clock, disk, … */
+  readonly check: string;
+  readonly what: string;
+  readonly remedy: string;
+}

@@ -1,0 +1,46 @@
+import { connect, createServer, type Socket } from 'node:net';
+
+/** A line between the workers and the database that can be cut, and stays when the database has moved. */
+export interface Proxy {
+  readonly port: number;
+  /** Where to lead new connections. */
+  target: number;
+  /** Resets every connection; how many there were. */
+  drop(): number;
+  close(): Promise<void>;
+}
+
+export async function openProxy(target: number): Promise<Proxy> {
+  const pairs = new Map<Socket, Socket>();
+  const server = createServer((near) => {
+    const far = connect(proxy.target, '127.0.0.1');
+    pairs.set(near, far);
+    const end = () => {
+      pairs.delete(near);
+      near.destroy();
+      far.destroy();
+    };
+    for (const socket of [near, far]) socket.on('error', end).on('close', end).setNoDelay(true);
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const proxy: Proxy = {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    target,
+    drop() {
+      const dropped = pairs.size;
+      for (const [near, far] of pairs) {
+        near.resetAndDestroy();
+        far.resetAndDestroy();
+      }
+      return dropped;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        proxy.drop();
+      }),
+  };
+  return proxy;
+}

@@ -1,0 +1,66 @@
+import type { Order } from './lane.ts';
+import type { Outcome } from './run-seed.ts';
+import type { Memory } from './workers.ts';
+
+/** The command that runs this seed again. */
+export function commandOf({ seed, seconds, processes }: Order): string {
+  return `npm run chaos -- --seed ${seed} --seconds ${seconds} --processes ${processes}`;
+}
+
+export function tellOutcome(outcome: Outcome, command: string): void {
+  const { seed, problems, rows, requests, quarantined, starts, directory } = outcome;
+  if (problems.length === 0) {
+    console.log(
+      `seed ${seed}: as the truth: ${rows} rows compared, ${requests} requests, ${quarantined} records in quarantine, ${starts} processes`,
+    );
+    return;
+  }
+  console.log(`seed ${seed}: FAILED`);
+  for (const problem of problems) console.log(`  ${problem}`);
+  console.log(`  again: ${command}`);
+  console.log(`  the workers' logs: ${directory}`);
+}
+
+export function printSummary(
+  outcomes: readonly Outcome[],
+  { postgres, tookMs }: { readonly postgres: string; readonly tookMs: number },
+): void {
+  const failed = outcomes.filter(({ problems }) => problems.length > 0);
+  const sum = (count: (outcome: Outcome) => number) =>
+    outcomes.reduce((total, outcome) => total + count(outcome), 0);
+  console.log();
+  console.log(
+    `seeds     ${outcomes.length}, ${failed.length} failed, in ${Math.round(tookMs / 1000)} s, on Postgres ${postgres}`,
+  );
+  console.log(`faults    ${tally(outcomes.map(({ faults }) => faults))}`);
+  console.log(`harms     ${tally(outcomes.map(({ harms }) => harms))}`);
+  console.log(`processes ${sum(({ starts }) => starts)}`);
+  console.log(`requests  ${sum(({ requests }) => requests)}`);
+  console.log(
+    `rows      ${sum(({ rows }) => rows)} compared, ${sum(({ quarantined }) => quarantined)} were in quarantine`,
+  );
+  const [first] = outcomes;
+  if (outcomes.length === 1 && first !== undefined)
+    for (const line of memoryLines(first.memory)) console.log(line);
+}
+
+function tally(counts: readonly Readonly<Record<string, number>>[]): string {
+  const total = new Map<string, number>();
+  for (const [name, times] of counts.flatMap((one) => Object.entries(one)))
+    total.set(name, (total.get(name) ?? 0) + times);
+  return [...total].map(([name, times]) => `${name} ${times}`).join(', ');
+}
+
+/** Resident memory of the worker that lives through it all: in a leak its last third lies above its middle one. */
+function memoryLines(memory: readonly Memory[]): string[] {
+  if (memory.length < 9) return [];
+  const third = Math.floor(memory.length / 3);
+  const parts = [memory.slice(0, third), memory.slice(third, 2 * third), memory.slice(2 * third)];
+  const told = parts.map((part) => `${Math.round(median(part))} MB`);
+  const peak = Math.round(Math.max(...memory.map(({ megabytes }) => megabytes)));
+  return [`memory    ${told.join(', ')} (median of each third), at most ${peak} MB`];
+}
+
+function median(part: readonly Memory[]): number {
+  return part.map(({ megabytes }) => megabytes).toSorted((a, b) => a - b)[Math.floor(part.length / 2)] ?? 0;
+}

@@ -1,0 +1,132 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+interface CrewOptions {
+  /** The compiled program. */
+  readonly program: string;
+  readonly directory: string;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly args: readonly string[];
+  readonly processes: number;
+}
+
+/** Resident memory of a worker, and when it was measured; milliseconds since the start. */
+export interface Memory {
+  readonly at: number;
+  readonly megabytes: number;
+}
+
+/** The workers of one run: each is started again when it has ended. */
+export interface Crew {
+  /** SIGKILL, and a new one in its place. */
+  kill(worker: number): Promise<void>;
+  /** SIGSTOP for a while; `meanwhile` runs with its process' number while it stands. */
+  freeze(worker: number, ms: number, meanwhile: (pid: number) => Promise<void>): Promise<void>;
+  /** SIGKILL to all of them, for good. */
+  end(): Promise<void>;
+  /** Sentences about workers that ended by themselves though nothing had told them to. */
+  readonly complaints: string[];
+  readonly starts: () => number;
+  /** Of the first worker, which is killed only where it is alone. */
+  readonly memory: Memory[];
+}
+
+/** Away for the moment: whoever runs the program starts it again. */
+const TRY_AGAIN = 75;
+const SAMPLE_MS = 2000;
+
+export function startCrew(options: CrewOptions): Crew {
+  const complaints: string[] = [];
+  const memory: Memory[] = [];
+  const began = performance.now();
+  let over = false;
+  let starts = 0;
+  const workers: ChildProcess[] = [];
+  const start = (worker: number): void => {
+    starts += 1;
+    const log = join(options.directory, `worker-${worker}-${starts}.log`);
+    const child = launch(options, log);
+    workers[worker] = child;
+    child.once('exit', (code, signal) => {
+      if (over || ending || workers[worker] !== child) return;
+      if (signal === null && code !== TRY_AGAIN)
+        complaints.push(`worker ${worker} ended by itself with ${String(code)}: ${lastLine(log)}`);
+      setTimeout(() => over || ending || workers[worker] !== child || start(worker), 200);
+    });
+  };
+  for (let worker = 0; worker < options.processes; worker += 1) start(worker);
+  const sampler = setInterval(() => {
+    const pid = workers[0]?.pid;
+    if (pid === undefined) return;
+    residentOf(pid).then(
+      (megabytes) => memory.push({ at: performance.now() - began, megabytes }),
+      () => undefined,
+    );
+  }, SAMPLE_MS);
+  return {
+    complaints,
+    memory,
+    starts: () => starts,
+    async kill(worker) {
+      await killed(workers[worker]);
+      if (!over) start(worker);
+    },
+    async freeze(worker, ms, meanwhile) {
+      const child = workers[worker];
+      if (child?.pid === undefined || child.exitCode !== null) return;
+      child.kill('SIGSTOP');
+      await meanwhile(child.pid).catch(() => undefined);
+      await delay(ms);
+      child.kill('SIGCONT');
+    },
+    async end() {
+      over = true;
+      clearInterval(sampler);
+      await Promise.all(workers.map(killed));
+    },
+  };
+}
+
+const living = new Set<ChildProcess>();
+let ending = false;
+
+/** Ends every process of the program that still lives, also one that stands still. */
+export function killAll(): void {
+  ending = true;
+  for (const child of living) child.kill('SIGKILL');
+}
+
+/** A process of the program; its words go to a file. */
+export function launch({ program, directory, settings, args }: CrewOptions, log: string): ChildProcess {
+  const output = openSync(log, 'a');
+  const child = spawn(process.execPath, [join(program, 'src', 'cli.js'), ...args], {
+    cwd: directory,
+    env: { PATH: process.env['PATH'], HOME: directory, LOG_FORMAT: 'json', LOG_LEVEL: 'info', ...settings },
+    stdio: ['ignore', output, output],
+  });
+  closeSync(output);
+  living.add(child);
+  child.once('exit', () => living.delete(child));
+  return child;
+}
+
+async function killed(child: ChildProcess | undefined): Promise<void> {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+async function residentOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+}
+
+export function lastLine(log: string): string {
+  const lines = readFileSync(log, 'utf8').trim().split('\n');
+  return (lines.findLast((line) => !line.startsWith('{')) ?? lines.at(-1) ?? '').slice(0, 400);
+}

@@ -1,0 +1,163 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import type { Finding } from '../../src/doctor/finding.ts';
+import { errorAnswer } from '../../src/simulator/answer.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { openCli, type Cli } from '../support/cli.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+
+const KEY = 'the-key-itself-3f9a';
+const NOW = Math.floor(Date.now() / 1000);
+
+// Many processes, on machines that may have other work.
+vi.setConfig({ testTimeout: 90_000 });
+
+let cli: Cli;
+let store: TestStore;
+let simulator: Simulator;
+let directory: string;
+
+beforeAll(async () => {
+  cli = await openCli();
+  store = await openTestStore();
+  directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-doctor-'));
+  simulator = await startSimulator({
+    ...{ start: NOW - 1200, duration: 1200, load: 1, accounts: 100 },
+    keys: { [KEY]: 'simulated' },
+    // A server that repeats the key that it was given, in an error and in a record that does not fit.
+    before: ({ path, header }) =>
+      path === '/api/v3/jetton/burns' ? errorAnswer(400, `bad key ${header('x-api-key') ?? ''}`) : undefined,
+    after: ({ path, header }, answer) =>
+      path === '/api/v3/transactions'
+        ? {
+            ...answer,
+            body: answer.body.toString().replaceAll('"lt":"', `"echo":"${header('x-api-key') ?? ''}","lt":"`),
+          }
+        : answer,
+  });
+});
+afterAll(async () => {
+  await cli.close();
+  await simulator.close();
+  await store.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+function run(args: readonly string[], more: Record<string, string> = {}) {
+  return cli.run(args, {
+    ...{
+      DATABASE_URL: store.url,
+      TONCENTER_NETWORK: simulator.url,
+      TONCENTER_API_KEY: KEY,
+      TONCENTER_RPS: '100',
+    },
+    ...{ ETL_ATTEMPTS: '2', ...more },
+  });
+}
+
+async function findings(): Promise<Finding[]> {
+  const { stdout } = await run(['doctor', '--json']);
+  return JSON.parse(stdout) as Finding[];
+}
+
+describe('doctor', () => {
+  test('finds nothing wrong with a database as it is made: exit 0', async () => {
+    const { code, stdout, stderr } = await run(['doctor']);
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'nothing is wrong\n', stderr: '' });
+  });
+
+  test('tells of schema, indexes, partitions, drift, quarantine and API, each with its remedy: exit 1', async () => {
+    await store.database.script(`
+      alter table etl.settings add column by_hand text;
+      alter table ton.blocks drop column flags cascade;
+      drop index ton.action_accounts_account;
+      insert into etl.partitions (parent, span, name) values ('blocks', '[1,2)', 'blocks_1970_01_01');
+      insert into etl.schema_drift (dataset, path, type, example) values ('blocks', 'new_member', 'string', '"x"');
+      insert into etl.quarantine (dataset, record_id, utime, path, reason, raw, request)
+        values ('blocks', 'b', now(), 'flags', 'no number', '{}', '/api/v3/blocks');
+      create table ton.scratch (n int);
+      insert into ton.scratch values (1), (1);
+    `);
+    await store.database
+      .run(sql`create unique index concurrently scratch_n on ton.scratch (n)`)
+      .catch(() => undefined);
+    const found = await findings();
+    const what = found.map((finding) => `${finding.check}: ${finding.what}`).join('\n');
+    expect(what).toContain('schema: etl.settings has a column by_hand that no migration made');
+    expect(what).toContain('schema: ton.blocks lacks the column flags');
+    expect(what).toContain('schema: ton.action_accounts lacks the index action_accounts_account');
+    expect(what).toContain('indexes: the index ton.scratch_n is invalid');
+    expect(what).toContain(
+      'partitions: etl.partitions lists blocks_1970_01_01, which is no partition of blocks',
+    );
+    expect(what).toContain('drift: blocks has a member new_member (string)');
+    expect(what).toContain('quarantine: 1 records of blocks');
+    for (const { remedy } of found) expect(remedy.length).toBeGreaterThan(20);
+    expect((await run(['doctor'])).code).toBe(1);
+    const refused = await run(['doctor', '--json'], { TONCENTER_API_KEY: 'another-key' });
+    expect(refused.stdout).toContain('TONCENTER_API_KEY');
+  });
+});
+
+test('the key is in no log, error, table, recording or bundle, even where the server repeats it', async () => {
+  const own = await openTestStore();
+  const recording = join(directory, 'recording');
+  const bundle = join(directory, 'bundle.json');
+  const settings = { DATABASE_URL: own.url, LOG_LEVEL: 'trace' };
+  const range = [
+    '--from',
+    String(NOW - 1100),
+    '--to',
+    String(NOW - 800),
+    '--only',
+    'transactions,jetton_burns',
+  ];
+  const outputs = [
+    await run(['backfill', ...range, '--record', recording], settings),
+    await run(['status'], settings),
+    await run(['quarantine', 'list'], settings),
+    await run(['doctor', '--bundle', bundle], settings),
+  ];
+  expect(outputs[0]?.stderr).toContain('bad key [key]');
+  for (const { stdout, stderr } of outputs) expect(stdout + stderr).not.toContain(KEY);
+  const { mode } = await stat(bundle);
+  expect(mode & 0o077).toBe(0);
+  const bundled = await readFile(bundle, 'utf8');
+  expect(JSON.parse(bundled)).toMatchObject({
+    settings: { apiKey: 'set' },
+    database: { label: expect.any(String) as string },
+  });
+  expect(bundled).not.toContain(KEY);
+  const password = new URL(own.url).password;
+  if (password.length > 3) expect(bundled).not.toContain(password);
+  for (const name of await readdir(recording)) {
+    const recorded = await readFile(join(recording, name), 'utf8');
+    expect(recorded).toContain('[key]');
+    expect(recorded).not.toContain(KEY);
+  }
+  expect(await inDatabase(own, KEY)).toEqual([]);
+  await own.close();
+});
+
+/** Tables of which some row contains a text. */
+async function inDatabase({ database }: TestStore, text: string): Promise<string[]> {
+  const Name = z.object({ name: z.string() });
+  const tables = await database.rows(
+    sql`select quote_ident(n.nspname) || '.' || quote_ident(relname) as name from pg_class c join pg_namespace n on n.oid = relnamespace
+        where nspname in ('ton', 'etl') and relkind in ('r', 'p')`,
+    Name,
+  );
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const rows = await database.rows(
+      sql`select ${name}::text as name from ${sql.raw(name)} t where strpos(to_jsonb(t)::text, ${text}) > 0 limit 1`,
+      Name,
+    );
+    found.push(...rows.map((row) => row.name));
+  }
+  return found;
+}

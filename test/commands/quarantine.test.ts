@@ -1,0 +1,114 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
+import { openCli, type Cli, type CliResult } from '../support/cli.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+
+const START = Date.UTC(2026, 4, 1) / 1000;
+const RANGE = ['--from', String(START), '--to', String(START + 300), '--only', 'transactions'];
+/** The source sends each of these transactions so while its fault lasts. */
+const WRONG = { lt: '"lt":"about ', account: '"account":9007199254740993,"was":"' };
+
+// Many processes, on machines that may have other work.
+vi.setConfig({ testTimeout: 90_000 });
+
+let cli: Cli;
+let simulator: Simulator;
+let store: TestStore;
+let misfits: TransactionJson[];
+let wrong = true;
+
+beforeAll(async () => {
+  cli = await openCli();
+  simulator = await startSimulator({
+    ...{ start: START, duration: 8 * 3600, load: 1, accounts: 100 },
+    after: ({ path }, answer) =>
+      wrong && path === '/api/v3/transactions' ? { ...answer, body: spoil(answer.body.toString()) } : answer,
+  });
+  misfits = [...simulator.truth.transactions({ from: START + 100, to: START + 300 })].slice(0, 2);
+});
+beforeEach(async () => {
+  store = await openTestStore();
+  wrong = true;
+  expect((await run('backfill', ...RANGE)).code).toBe(0);
+});
+afterAll(async () => {
+  await cli.close();
+  await simulator.close();
+});
+afterEach(() => store.close());
+
+function spoil(body: string): string {
+  const [first, second] = misfits;
+  return body
+    .replace(`"hash":"${first?.hash}","lt":"`, `"hash":"${first?.hash}",${WRONG.lt}`)
+    .replace(`"account":"${second?.account}","hash":"${second?.hash}"`, (text) =>
+      text.replace('"account":"', WRONG.account),
+    );
+}
+
+function run(...args: string[]): Promise<CliResult> {
+  return cli.run(args, {
+    ...{ DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '100', ETL_ATTEMPTS: '2' },
+  });
+}
+
+async function stored(): Promise<{ rows: number; quarantined: number }> {
+  const [row] = await store.database.rows(
+    sql`select (select count(*) from ton.transactions)::int as rows, (select count(*) from etl.quarantine)::int as quarantined`,
+    z.object({ rows: z.number(), quarantined: z.number() }),
+  );
+  return row ?? { rows: -1, quarantined: -1 };
+}
+
+const expected = () => [...simulator.truth.transactions({ from: START, to: START + 300 })].length;
+
+describe('records that do not fit', () => {
+  test('are listed with member and reason, counted in status, and shown and exported without a digit lost', async () => {
+    const { stdout } = await run('quarantine', 'list');
+    expect(stdout).toMatch(/^ +1 +transactions +lt +\S/m);
+    expect(stdout).toContain(misfits[0]?.hash);
+    expect((await run('status')).stdout).toContain('2 in quarantine: toncenter-etl quarantine list');
+    const listed = JSON.parse((await run('quarantine', 'list', '--json')).stdout) as {
+      id: number;
+      path: string;
+    }[];
+    expect(listed.map(({ path }) => path).toSorted()).toEqual(['account', 'lt']);
+    const id = listed.find(({ path }) => path === 'account')?.id;
+    expect((await run('quarantine', 'show', String(id))).stdout).toContain('"account":9007199254740993');
+    const lines = (await run('quarantine', 'export')).stdout.trim().split('\n');
+    expect(lines.filter((line) => line.includes('"account":9007199254740993'))).toHaveLength(1);
+    expect(lines.map((line) => (JSON.parse(line) as { record: object }).record)).toHaveLength(2);
+    expect((await run('quarantine', 'show', '999')).code).toBe(2);
+  });
+
+  test('are released by a version that understands them, without a request', async () => {
+    // What a newer version would make of the record: here the record itself is mended.
+    await store.database.run(
+      sql`update etl.quarantine set raw = replace(raw, '"lt":"about ', '"lt":"') where path = 'lt'`,
+    );
+    const asked = simulator.stats.total;
+    const { code, stdout, stderr } = await run('quarantine', 'retry');
+    expect(stdout).toContain('released  1 record');
+    expect(stdout).toMatch(/unfit +\d+ of transactions: account: /);
+    expect(stderr).toContain('quarantine retry --again');
+    expect(code).toBe(3);
+    expect(simulator.stats.total).toBe(asked);
+    expect(await stored()).toEqual({ rows: expected() - 1, quarantined: 1 });
+  });
+
+  test('are asked for anew with --again, stay where the source stands by them, and leave once it does not', async () => {
+    const again = await run('quarantine', 'retry', '--again');
+    expect(again.stdout).toContain('0 of 2 are out of quarantine');
+    expect(again.code).toBe(3);
+    expect(await stored()).toEqual({ rows: expected() - 2, quarantined: 2 });
+    wrong = false;
+    const healed = await run('quarantine', 'retry', '--again');
+    expect({ code: healed.code, stderr: healed.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(await stored()).toEqual({ rows: expected(), quarantined: 0 });
+    const verified = await run('verify', ...RANGE);
+    expect(verified.stdout).not.toContain('quarantine:');
+  });
+});

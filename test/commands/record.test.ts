@@ -1,0 +1,87 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { openCli, type Cli } from '../support/cli.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+import { digestTables } from '../support/kill/digest.ts';
+
+const START = Date.UTC(2026, 4, 1) / 1000;
+const TO = START + 600;
+const RANGE = ['--from', String(START), '--to', String(TO), '--only', 'core,actions'];
+
+// Many processes, on machines that may have other work.
+vi.setConfig({ testTimeout: 90_000 });
+
+let cli: Cli;
+let simulator: Simulator;
+let directory: string;
+const stores: TestStore[] = [];
+
+beforeAll(async () => {
+  cli = await openCli();
+  directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-recording-'));
+  simulator = await startSimulator({
+    ...{ start: START, duration: 8 * 3600, load: 1, accounts: 100 },
+    ...{ keys: { 'the-key-itself': 'simulated' }, faults: { badGateway: 0.3 } },
+    after: ({ path }, answer) =>
+      path === '/api/v3/transactions'
+        ? { ...answer, body: answer.body.toString().replaceAll('"lt":"', '"big":9007199254740993123,"lt":"') }
+        : answer,
+  });
+});
+afterAll(async () => {
+  await cli.close();
+  await simulator.close();
+  for (const store of stores) await store.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+async function crawl(network: string, more: readonly string[] = []) {
+  const store = await openTestStore();
+  stores.push(store);
+  const result = await cli.run(['backfill', ...RANGE, ...more], {
+    ...{ DATABASE_URL: store.url, TONCENTER_NETWORK: network, TONCENTER_API_KEY: 'the-key-itself' },
+    ...{ TONCENTER_RPS: '200', ETL_ATTEMPTS: '10' },
+  });
+  return { store, ...result };
+}
+
+async function tablesOf({ url }: TestStore): Promise<Record<string, string>> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return digestTables(client).finally(() => client.end());
+}
+
+test('a recorded run is served back: another database gets the same rows without a request to the source', async () => {
+  const recorded = await crawl(simulator.url, ['--record', directory]);
+  expect(recorded.code).toBe(0);
+  const files = await readdir(directory);
+  expect(files).toHaveLength(1);
+  const lines = (await readFile(join(directory, files[0] ?? ''), 'utf8')).trim().split('\n');
+  expect(lines.some((line) => (JSON.parse(line) as { status: number }).status === 502)).toBe(true);
+  expect(lines.join()).not.toContain('the-key-itself');
+
+  const asked = simulator.stats.total;
+  const server = cli.start(['simulate', '--corpus', directory]);
+  const url = await server.sees(/address +(http\S+)\/api/);
+  const replayed = await crawl(url);
+  expect({ code: replayed.code, stderr: replayed.stderr }).toEqual({ code: 0, stderr: '' });
+  expect(await tablesOf(replayed.store)).toEqual(await tablesOf(recorded.store));
+  expect((await tablesOf(replayed.store))['transactions']).not.toMatch(/^0 rows/);
+  expect(simulator.stats.total).toBe(asked);
+
+  // What was not recorded is not there: that must not pass as "nothing happened".
+  const beyond = await cli.run(
+    ['backfill', '--from', String(TO), '--to', String(TO + 60), '--only', 'transactions'],
+    {
+      ...{ DATABASE_URL: replayed.store.url, TONCENTER_NETWORK: url, TONCENTER_RPS: '200' },
+    },
+  );
+  expect(beyond.code).toBe(3);
+  expect(beyond.stderr).toContain('not in the recording');
+  server.child.kill('SIGTERM');
+  expect((await server.ended).code).toBe(0);
+});

@@ -1,0 +1,119 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { sql } from 'drizzle-orm';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { findQuarantined } from '../src/db/look-up.ts';
+import { readQuarantined } from '../src/db/quarantined.ts';
+import { addWatch, readWatched } from '../src/db/watch.ts';
+import { passwordsIn, redact } from '../src/redact.ts';
+import { startSimulator } from '../src/simulator/server.ts';
+import { openTestStore } from './support/database.ts';
+
+const SOURCES = join(import.meta.dirname, '../src');
+const sources = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => ({ path, text: readFileSync(join(SOURCES, path), 'utf8') }));
+
+describe('SQL', () => {
+  test('is put together from text only where the text is the program’s own', () => {
+    const raw = sources.flatMap(({ text }) =>
+      [...text.matchAll(/sql\.raw\((.*)/g)].map(([, what = '']) => what),
+    );
+    // Times that were formatted from numbers, and words that the code itself chooses.
+    const own = [
+      /^`from \('\$\{formatTime/,
+      /^String\(RECEIPT_SECONDS\)/,
+      /^change === 'added'/,
+      /^order\)/,
+      /^`fetch \$\{BATCH\}/,
+    ];
+    expect(raw.filter((what) => !own.some((pattern) => pattern.test(what)))).toEqual([]);
+  });
+
+  test('takes whatever words come from outside as values', async () => {
+    const store = await openTestStore();
+    const words = fc.string({
+      unit: fc.constantFrom("'", '"', ';', '-', '\\', '$', '(', '{', '%', 'a', 'b', 'é', '\u{1F4A5}'),
+      minLength: 1,
+      maxLength: 20,
+    });
+    await fc.assert(
+      fc.asyncProperty(words, async (word) => {
+        await addWatch(store.database, word, word);
+        expect((await readWatched(store.database)).map(({ note }) => note)).toContain(word);
+        expect(await findQuarantined(store.database, word)).toEqual([]);
+        expect(await readQuarantined(store.database, { datasets: [word] }, { after: 0, limit: 1 })).toEqual(
+          [],
+        );
+      }),
+      { numRuns: 30 },
+    );
+    await store.close();
+  });
+});
+
+describe('servers', () => {
+  test('are bound to an address that is given, never to all of them', () => {
+    const listens = sources.flatMap(({ path, text }) =>
+      [...text.matchAll(/\.listen\((.*)/g)].map(([, what = '']) => ({ path, what })),
+    );
+    expect(listens.length).toBeGreaterThan(0);
+    for (const { path, what } of listens) expect(what, path).toMatch(/127\.0\.0\.1|host|address/i);
+    expect(
+      sources.filter(({ text }) => /['"`](0\.0\.0\.0|::)['"`]/.test(text)).map(({ path }) => path),
+    ).toEqual([]);
+  });
+
+  test('of the simulator answer on this machine only', async () => {
+    const simulator = await startSimulator({ duration: 60 });
+    const other = Object.values(networkInterfaces())
+      .flatMap((all) => all ?? [])
+      .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+    if (other !== undefined) expect(await answers(other, simulator.port)).toBe(false);
+    expect(await answers('127.0.0.1', simulator.port)).toBe(true);
+    await simulator.close();
+  });
+
+  test.skipIf(process.env['DATABASE_URL'] !== undefined)(
+    'of the embedded Postgres too, and they ask for a password',
+    async () => {
+      const store = await openTestStore();
+      const [row] = await store.database.rows(
+        sql`select current_setting('listen_addresses') as listens,
+        (select count(*)::int from pg_hba_file_rules where auth_method not in ('scram-sha-256', 'md5')) as open`,
+        z.object({ listens: z.string(), open: z.number() }),
+      );
+      expect(row).toEqual({ listens: '127.0.0.1', open: 0 });
+      await store.close();
+    },
+  );
+});
+
+function answers(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: 2000 });
+    const end = (answered: boolean) => () => {
+      socket.destroy();
+      resolve(answered);
+    };
+    socket.on('connect', end(true)).on('error', end(false)).on('timeout', end(false));
+  });
+}
+
+test('a secret is redacted in every form in which it may stand in a text', () => {
+  const secrets = fc
+    .string({ minLength: 4, maxLength: 40, unit: 'grapheme-ascii' })
+    .filter((secret) => !'[redacted]'.includes(secret));
+  fc.assert(
+    fc.property(secrets, (secret) => {
+      for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) {
+        expect(redact(`a ${form} b`, [undefined, '', secret])).toBe('a [redacted] b');
+      }
+    }),
+  );
+  expect(passwordsIn('postgres://me:p%40ss@host/x', undefined, 'no url')).toEqual(['p%40ss', 'p@ss']);
+});
