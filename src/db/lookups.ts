@@ -44,7 +44,7 @@ export async function gatherSubjects(session: Session, gathering: Gathering): Pr
   if (seen) {
     for (const source of subjects.seenIn) await note(session, gathering, namedIn(source, gathering));
   }
-  return Math.floor(clock?.now ?? 0);
+  return clock?.now ?? 0;
 }
 
 async function note(session: Session, { dataset, walk }: LookupName, source: SQL): Promise<void> {
@@ -70,7 +70,7 @@ function namedIn(source: SeenIn, { subjects, range, since }: Gathering): SQL {
     return sql`${select} ${from} where r.utime >= to_timestamp(${start}) and r.utime < to_timestamp(${to})`;
   }
   if (since === undefined) return sql`${select} ${from}`;
-  const before = sql`to_timestamp(${since - OVERLAP})`;
+  const before = sql`to_timestamp(${since - OVERLAP}::float8)`;
   if (source.time === 'loaded_at') return sql`${select} ${from} where r.loaded_at >= ${before}`;
   return sql`${select} (
       select unnest(range_agg(span)) as span from etl.pages
@@ -111,7 +111,7 @@ export async function readDueSubjects(session: Session, options: DueOptions): Pr
   const rows = await session.rows(
     sql`
       select l.subject as key, l.fields ${dueOnes(options)}
-        and (l.asked_at is null or l.asked_at < to_timestamp(${options.before}))
+        and (l.asked_at is null or l.asked_at < to_timestamp(${options.before}::float8))
       order by l.subject limit ${options.limit}`,
     Due,
   );

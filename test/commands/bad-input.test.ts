@@ -26,7 +26,7 @@ describe('a wrong command line is told in a sentence, exit 2, before anything is
     ['an unknown command', ['syncc'], 'Did you mean sync?'],
     ['an unknown option', ['status', '--jsn'], "unknown option '--jsn'"],
     ['too many arguments', ['status', 'all'], 'too many arguments'],
-    ['a missing option', ['backfill', '--from', '2026-01'], "required option '--to <time>' not specified"],
+    ['a missing option', ['backfill', '--from', '2026-01'], '--from and --to are needed together'],
     [
       '--from after --to',
       ['backfill', '--from', '2026-02-01', '--to', '2026-01-31T23:59Z'],

@@ -4,7 +4,7 @@ import { claimCursor, releaseClaim } from '../../db/cursors.ts';
 import { gatherSubjects, readDueSubjects } from '../../db/lookups.ts';
 import type { BackwardCursor } from '../../walk.ts';
 import { ask, readRecords, write } from './ask.ts';
-import { isOver, nowOf, type Errand } from './errand.ts';
+import { isOver, type Errand } from './errand.ts';
 import { probeWatched } from './probe.ts';
 
 const place = z.object({ lt: z.string(), hash: z.string() }).nullable();
@@ -17,13 +17,12 @@ const MANY = 100;
 /** Reads the history of every watched account that has moved, or of which the older part is still wanting. */
 export async function walkBackward(errand: Errand<BackwardWalk>): Promise<void> {
   const { context, dataset, walk } = errand;
-  const began = nowOf(errand);
   const name = { dataset: dataset.name, walk: walk.name };
   const gathering = { ...name, subjects: WATCHED, seen: false, range: undefined, since: undefined };
-  await gatherSubjects(context.database, gathering);
+  const gathered = await gatherSubjects(context.database, gathering);
   await probeWatched(errand);
   while (!isOver(errand)) {
-    const asking = { ...name, before: began, onlyWatched: true, limit: MANY };
+    const asking = { ...name, before: gathered, onlyWatched: true, limit: MANY };
     const due = await readDueSubjects(context.database, asking);
     if (due.length === 0) return;
     for (const { key } of due) {

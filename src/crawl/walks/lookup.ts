@@ -5,7 +5,7 @@ import { ApiTimeoutError, NotFoundError } from '../../errors.ts';
 import type { Params } from '../../paginator.ts';
 import type { BatchSize } from '../../walk.ts';
 import { ask, readRecords, write, type Answer } from './ask.ts';
-import { isOver, nowOf, type Errand } from './errand.ts';
+import { isOver, type Errand } from './errand.ts';
 import { probeWatched } from './probe.ts';
 
 const Cursor = z.object({
@@ -19,7 +19,6 @@ const Cursor = z.object({
 export async function walkLookup(errand: Errand<LookupWalk>): Promise<void> {
   const { walk, dataset, context, choices } = errand;
   const { subjects, paginator } = walk;
-  const began = nowOf(errand);
   const stored = Cursor.safeParse(errand.stored).data;
   const seen = subjects.onlyIfSeen !== true || choices.accounts === 'seen';
   const name = { dataset: dataset.name, walk: walk.name };
@@ -37,7 +36,7 @@ export async function walkLookup(errand: Errand<LookupWalk>): Promise<void> {
   const onlyWatched = subjects.watched && !seen;
   while (!isOver(errand)) {
     const limit = paginator.size(batch);
-    const due = await readDueSubjects(context.database, { ...name, before: began, onlyWatched, limit });
+    const due = await readDueSubjects(context.database, { ...name, before: gathered, onlyWatched, limit });
     if (due.length === 0) break;
     const answer = await askFor(errand, due);
     if (answer === 'too large') {
