@@ -34,8 +34,8 @@ const PLANS = [1, 10, 25, 100];
 /** The budget keeps this part of a plan: slots lie a little apart. */
 const USED = 0.96;
 /**
- * Bytes in Postgres for each character of JSON, indexes included, measured on the simulated network; recorded data lie
- * within these bounds.
+ * Bytes in Postgres for each character of JSON, indexes included: bounds that were chosen, around what crawls of the
+ * simulated network take.
  */
 const DISK = { low: 0.4, likely: 0.75, high: 1.3 };
 /** Transactions that traces bring and blocks prove are not asked for: what is left of their requests. */

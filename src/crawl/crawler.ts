@@ -4,14 +4,15 @@ import { listOf } from '../api/v3-envelope.ts';
 import type { Clock } from '../clock.ts';
 import type { Dataset } from '../dataset.ts';
 import type { DiskGuard } from '../disk-guard.ts';
-import { commitPage, type PageCommit } from '../db/commit.ts';
+import { commitPage } from '../db/commit.ts';
 import type { Database } from '../db/database.ts';
 import { cutLease, LEASE_SECONDS, prolongLease, releaseLease, type Lease } from '../db/leases.ts';
 import type { Partitions } from '../db/partitions.ts';
-import { ApiTimeoutError, DatabaseConflictError, LeaseLostError } from '../errors.ts';
+import { ApiTimeoutError, LeaseLostError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { formatRange, type Range } from '../range.ts';
 import type { Stop } from '../stop.ts';
+import { commitPatiently } from './commit-patiently.ts';
 import type { Density } from './density.ts';
 import type { PageSize } from './page-size.ts';
 import type { Assignment } from './planner.ts';
@@ -20,9 +21,6 @@ import { refuseLateRows } from './late-rows.ts';
 
 /** A page that takes longer than this, in milliseconds, is worth a warning: usual ones take a fraction of a second. */
 const SLOW_PAGE_MS = 15_000;
-
-/** Transactions that met are tried again so often before the page is given up. */
-const COMMIT_ATTEMPTS = 6;
 
 /** What was learned of a dataset's pages, shared by all that read it in this process. */
 export interface Tuning {
@@ -73,7 +71,8 @@ export async function crawlLease(context: CrawlContext, assignment: Assignment, 
       const done = page.value.step.completed ?? page.value.step.saturated;
       // Rows that are exchanged wait until their second is whole; all others are written as they come.
       if (done !== undefined || !exchange) {
-        await commitWithPatience(context, toCommit(assignment, held, pages));
+        const commit = toCommit(assignment, held, pages);
+        await commitPatiently(context, () => commitPage(context.database, context.partitions, commit));
         pages = [];
       }
       if (done !== undefined) held = { ...held, span: { from: done.to, to: held.span.to } };
@@ -143,22 +142,6 @@ async function fetchPage(
     const smaller = job.paginator.request(cursor, size.current()).limit < paging.limit;
     if (!smaller) throw error;
     return undefined;
-  }
-}
-
-async function commitWithPatience(
-  { database, partitions, clock }: CrawlContext,
-  commit: PageCommit,
-): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await commitPage(database, partitions, commit);
-      return;
-    } catch (error) {
-      if (!(error instanceof DatabaseConflictError) || attempt >= COMMIT_ATTEMPTS) throw error;
-      partitions.forget();
-      await clock.sleep(20 * 2 ** attempt * Math.random());
-    }
   }
 }
 

@@ -4,13 +4,11 @@ import type { AnswerReading, Endpoint, Shape } from '../../collection.ts';
 import type { Collection } from '../../dataset.ts';
 import { commitAnswer, type AnswerCommit } from '../../db/commit-answer.ts';
 import type { Outcomes } from '../../db/lookups.ts';
-import { BadResponseError, DatabaseConflictError } from '../../errors.ts';
+import { BadResponseError } from '../../errors.ts';
 import type { Rows } from '../../job.ts';
 import type { Params } from '../../paginator.ts';
+import { commitPatiently } from '../commit-patiently.ts';
 import type { Errand } from './errand.ts';
-
-/** Transactions that met are tried again so often before the answer is given up. */
-const COMMIT_ATTEMPTS = 6;
 
 const Body = z.record(z.string(), z.unknown());
 const List = z.array(z.unknown());
@@ -93,7 +91,7 @@ export async function write(errand: Errand, { answer, reading, cursor, outcomes 
       ...{ bytes: answer.bytes, ms: answer.ms, apiVersion: answer.apiVersion },
     },
   };
-  await patiently(errand, commit);
+  await commitPatiently(context, () => commitAnswer(context.database, context.partitions, commit));
   const records = answer.value.records.length;
   context.logger.debug({ dataset: dataset.name, walk: errand.walk.name, records }, 'answer committed');
   context.onPage({
@@ -103,18 +101,6 @@ export async function write(errand: Errand, { answer, reading, cursor, outcomes 
     bytes: answer.bytes,
     ms: answer.ms,
   });
-}
-
-async function patiently({ context }: Errand, commit: AnswerCommit): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await commitAnswer(context.database, context.partitions, commit);
-      return;
-    } catch (error) {
-      if (!(error instanceof DatabaseConflictError) || attempt >= COMMIT_ATTEMPTS) throw error;
-      await context.clock.sleep(20 * 2 ** attempt * Math.random());
-    }
-  }
 }
 
 interface Carried {
