@@ -6,6 +6,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    maxWorkers: 3,
+    maxWorkers: 4,
+    // A fifth of the suite's CPU went into loading the same modules for every file; what a test changes, it puts back.
+    isolate: false,
   },
 });

@@ -153,7 +153,7 @@ export async function openCrawl(options: CrawlOptions): Promise<Crawl> {
   const { store, stop, owner = nameOfProcess() } = options;
   const api = openApi({ ...options, owner });
   try {
-    const chain = await readChainInfo(api, stop.leaving);
+    const chain = await readChainInfo(api, stop.finishing);
     await claimNetwork(store.database, chain.globalId);
     await releaseLeasesOf(store.database, hasEnded);
     await releaseClaimsOf(store.database, hasEnded);

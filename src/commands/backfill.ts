@@ -1,5 +1,5 @@
 import { createCappedBudget } from '../api/capped-budget.ts';
-import { openCrawl, openStore, type Crawl, type Store } from '../app.ts';
+import { openCrawl, type Crawl } from '../app.ts';
 import { systemClock } from '../clock.ts';
 import {
   backfill as crawlRange,
@@ -11,12 +11,9 @@ import {
 import { carriedBy } from '../crawl/collections.ts';
 import { loadDatasets, loadJobs } from '../crawl/load-jobs.ts';
 import { chooseDatasets, needsRange, splitKinds, type Collection, type Dataset } from '../dataset.ts';
-import { PATIENCE_MS, stopOnSignals } from '../daemon/shutdown.ts';
 import { settleEstimates, type Settled } from '../db/estimates.ts';
-import { EXIT, IncompleteError, isAbort, UsageError, type ExitCode } from '../errors.ts';
+import { EXIT, IncompleteError, UsageError, type ExitCode } from '../errors.ts';
 import { formatRange, formatTime, parseDuration, parseRange, type Range } from '../range.ts';
-import { openSource } from '../source.ts';
-import type { Stop } from '../stop.ts';
 import { createBlockSource } from '../verify/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
 import { readBehind } from './backfill-collections.ts';
@@ -25,6 +22,7 @@ import { formatNumber } from './format-number.ts';
 import { openProgress, progressStyle } from './open-progress.ts';
 import type { Progress } from './progress.ts';
 import { missingLine, printSummary } from './summary.ts';
+import { withSource, type Opened } from './with-source.ts';
 
 interface BackfillFlags {
   readonly from?: string;
@@ -41,61 +39,30 @@ interface BackfillFlags {
 /** Leases read at once: enough to keep the budget busy while pages are on their way, few enough for two cores. */
 const WORKERS = 4;
 
-/** A longer timer would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
 /**
  * `backfill --from … --to …`: covers a range of time once, and says what is missing if it cannot. Collections are read
  * behind the streams, which name what is looked up in them.
  */
 export async function backfill(invocation: Invocation, flags: BackfillFlags): Promise<ExitCode> {
-  const { config, logger, now } = invocation;
+  const { config, now } = invocation;
   const deadlineMs = flags.deadline === undefined ? undefined : parseDuration(flags.deadline) * 1000;
   const all = await loadDatasets();
   const { streams, collections } = splitKinds(chooseDatasets(flags.only ?? config.datasets, all));
   const wanted = rangeOf(flags, [...streams, ...collections.filter(needsRange)], now);
-  const signals = stopOnSignals(logger);
-  const stop = withDeadline(signals, deadlineMs);
-  const store = await openStore(config, logger);
-  try {
-    const source = await openSource(config, store, 'still');
-    try {
-      const errand = {
-        invocation,
-        store,
-        baseUrl: source.baseUrl,
-        datasets: streams,
-        collections,
-        wanted,
-        stop,
-      };
-      return await runOn({ ...errand, carried: carriedBy(splitKinds(all).collections) }, flags);
-    } catch (error) {
-      if (!isAbort(error) || !stop.leaving.aborted) throw error;
-      throw new IncompleteError('told to stop before it had begun', {
-        hint: 'Nothing was read. Run it again, with a later --deadline where there was one.',
-      });
-    } finally {
-      await source.close();
-    }
-  } finally {
-    await store.close();
-    signals.dispose();
-  }
+  const carried = carriedBy(splitKinds(all).collections);
+  return withSource(invocation, { demo: 'still', deadlineMs }, (opened) =>
+    runOn({ ...opened, invocation, datasets: streams, collections, carried, wanted }, flags),
+  );
 }
 
-/** What is known before the API was asked. */
-interface Errand {
+interface Errand extends Opened {
   readonly invocation: Invocation;
-  readonly store: Store;
-  readonly baseUrl: string;
   readonly datasets: readonly Dataset[];
   readonly collections: readonly Collection[];
   /** Collections whose records come with the answers of others. */
   readonly carried: readonly Collection[];
   /** Undefined where only collections are read that are of no time. */
   readonly wanted: Range | undefined;
-  readonly stop: Stop;
 }
 
 /** @throws UsageError where a range is needed and none, or half of one, was given */
@@ -128,7 +95,7 @@ async function runOn(errand: Errand, flags: BackfillFlags): Promise<ExitCode> {
       const timeless = { ...errand, crawl, range: undefined };
       return flags.dryRun === true ? EXIT.done : await readBehind(timeless, EXIT.done);
     }
-    const reach = await reachOf(crawl.context, crawl.chain, wanted, config.watermarkDelay, stop.leaving);
+    const reach = await reachOf(crawl.context, crawl.chain, wanted, config.watermarkDelay, stop.finishing);
     const run = { ...errand, wanted, crawl, reach, again: flags.again ?? false };
     await announce(run);
     if (flags.dryRun === true) return EXIT.done;
@@ -151,24 +118,6 @@ interface Run extends Errand {
   readonly reach: Reach;
   /** True: a second reading of what has matured. */
   readonly again: boolean;
-}
-
-/** At the deadline the page in hand may be finished, as at a first Ctrl-C; an API that is away would hold it for long. */
-function withDeadline(stop: Stop, ms: number | undefined): Stop {
-  if (ms === undefined) return stop;
-  return {
-    finishing: endedAfter(stop.finishing, ms),
-    leaving: endedAfter(stop.leaving, ms + PATIENCE_MS),
-  };
-}
-
-/** Timer and controller of our own: Node 20 may collect an `AbortSignal.timeout` that only a combined signal holds. */
-function endedAfter(signal: AbortSignal, ms: number): AbortSignal {
-  const controller = new AbortController();
-  const end = () => controller.abort();
-  setTimeout(end, Math.min(ms, LONGEST_TIMER_MS)).unref();
-  signal.addEventListener('abort', end, { once: true });
-  return controller.signal;
 }
 
 async function announce({ store, crawl, datasets, reach, wanted, baseUrl }: Run): Promise<void> {

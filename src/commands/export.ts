@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { openStore } from '../app.ts';
-import { loadJobs } from '../crawl/load-jobs.ts';
+import { loadDatasets } from '../crawl/load-jobs.ts';
 import { stopOnSignals } from '../daemon/shutdown.ts';
-import { chooseDatasets, type Dataset } from '../dataset.ts';
+import { chooseDatasets, splitKinds, type AnyJob, type Dataset } from '../dataset.ts';
 import { describeTable } from '../db/table-description.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { csv } from '../export/csv-file.ts';
@@ -25,7 +25,7 @@ export async function exportRows(invocation: Invocation, flags: ExportFlags): Pr
   const { config, logger, now } = invocation;
   const range = parseRange(flags.from, flags.to, now);
   const format = formatOf(flags.format);
-  const tables = tablesOf(chooseDatasets(flags.only ?? config.datasets, await loadJobs()));
+  const tables = tablesOf(streamsAmong(chooseDatasets(flags.only ?? config.datasets, await loadDatasets())));
   const directory = resolve(flags.out);
   const stop = stopOnSignals(logger);
   const store = await openStore(config, logger, 'toncenter-etl export');
@@ -48,6 +48,19 @@ export async function exportRows(invocation: Invocation, flags: ExportFlags): Pr
     await store.close();
     stop.dispose();
   }
+}
+
+/** What has rows of a time; the others are named. @throws UsageError where nothing is left */
+function streamsAmong(chosen: readonly Dataset<AnyJob>[]): Dataset[] {
+  const { streams, collections } = splitKinds(chosen);
+  if (collections.length > 0) {
+    const names = collections.map(({ name }) => name).join(', ');
+    const message = `lists and look-ups have no range of time to export: ${names}`;
+    const hint = 'toncenter-etl sql --csv "select * from …" writes such a table out whole.';
+    if (streams.length === 0) throw new UsageError(message, { hint });
+    console.error(`left out: ${message}`);
+  }
+  return streams;
 }
 
 function formatOf(name: string): FileFormat {

@@ -1,21 +1,19 @@
-import { openCrawl, openStore, type Crawl, type Store } from '../app.ts';
+import { openCrawl, type Crawl } from '../app.ts';
 import { missingOf, reachOf } from '../crawl/backfill.ts';
 import { estimate, type Estimate, type Guess } from '../crawl/estimate.ts';
-import { loadJobs } from '../crawl/load-jobs.ts';
+import { loadDatasets } from '../crawl/load-jobs.ts';
 import { probe, type Sample } from '../crawl/probe.ts';
 import { streamsOf } from '../crawl/streams.ts';
-import { chooseDatasets, type Dataset } from '../dataset.ts';
-import { stopOnSignals } from '../daemon/shutdown.ts';
+import { chooseDatasets, splitKinds, type Dataset } from '../dataset.ts';
 import { keepEstimate } from '../db/estimates.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { formatDuration, lengthOf, parseRange, type Range } from '../range.ts';
 import { union } from '../ranges.ts';
-import { openSource } from '../source.ts';
-import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
 import { formatNumber } from './format-number.ts';
 import { printSummary } from './summary.ts';
 import { formatTable } from './table.ts';
+import { withSource, type Opened } from './with-source.ts';
 
 interface PlanFlags {
   readonly from: string;
@@ -50,31 +48,19 @@ interface Planned {
 
 /** `plan --from … --to …`: what a backfill will bring and cost, from a few looks into the range. */
 export async function plan(invocation: Invocation, flags: PlanFlags): Promise<ExitCode> {
-  const { config, logger, now } = invocation;
+  const { config, now } = invocation;
   const wanted = parseRange(flags.from, flags.to, now);
-  const datasets = chooseDatasets(flags.only ?? config.datasets, await loadJobs());
-  const stop = stopOnSignals(logger);
-  const store = await openStore(config, logger, 'toncenter-etl plan');
-  try {
-    const source = await openSource(config, store, 'still');
-    try {
-      return await runOn({ invocation, store, baseUrl: source.baseUrl, datasets, wanted, stop }, flags);
-    } finally {
-      await source.close();
-    }
-  } finally {
-    await store.close();
-    stop.dispose();
-  }
+  // A collection is of no time: its cost is told by its own report.
+  const datasets = splitKinds(chooseDatasets(flags.only ?? config.datasets, await loadDatasets())).streams;
+  return withSource(invocation, { demo: 'still', applicationName: 'toncenter-etl plan' }, (opened) =>
+    runOn({ ...opened, invocation, datasets, wanted }, flags),
+  );
 }
 
-interface Errand {
+interface Errand extends Opened {
   readonly invocation: Invocation;
-  readonly store: Store;
-  readonly baseUrl: string;
   readonly datasets: readonly Dataset[];
   readonly wanted: Range;
-  readonly stop: Stop;
 }
 
 async function runOn(errand: Errand, { json = false }: PlanFlags): Promise<ExitCode> {
@@ -83,7 +69,7 @@ async function runOn(errand: Errand, { json = false }: PlanFlags): Promise<ExitC
   try {
     const { context, chain } = crawl;
     const { watermarkDelay, rps } = invocation.config;
-    const { range, watermark } = await reachOf(context, chain, wanted, watermarkDelay, stop.leaving);
+    const { range, watermark } = await reachOf(context, chain, wanted, watermarkDelay, stop.finishing);
     if (!json) {
       await printSummary({
         ...{ database: store.database, globalId: chain.globalId, baseUrl, datasets },

@@ -1,6 +1,6 @@
 import { openCrawl, openStore, type Store } from '../app.ts';
 import { fillHoles } from '../crawl/fill-holes.ts';
-import { loadJobs } from '../crawl/load-jobs.ts';
+import { loadDatasets, loadJobs } from '../crawl/load-jobs.ts';
 import { splitAtArchive } from '../crawl/planner.ts';
 import { placeOf, retryRecord } from '../crawl/retry-record.ts';
 import { stopOnSignals } from '../daemon/shutdown.ts';
@@ -171,7 +171,7 @@ async function retryStored(
     const dataset = jobs.find(({ name }) => name === record.dataset);
     const misfit =
       dataset === undefined
-        ? { path: '', reason: 'this version has no such dataset' }
+        ? { path: '', reason: 'is of no stream: its list or look-up asks for it again' }
         : await retryRecord(store.database, partitions, dataset, record);
     if (misfit === undefined) released += 1;
     else unfit.push({ ...record, path: misfit.path, reason: misfit.reason });
@@ -260,7 +260,7 @@ async function* everyRecord({ database }: Store, chosen: Chosen): AsyncGenerator
 
 async function chosenBy(ids: readonly number[], only: readonly string[] | undefined): Promise<Chosen> {
   const datasets =
-    only === undefined ? undefined : chooseDatasets(only, await loadJobs()).map(({ name }) => name);
+    only === undefined ? undefined : chooseDatasets(only, await loadDatasets()).map(({ name }) => name);
   return { ids: ids.length === 0 ? undefined : ids, datasets };
 }
 

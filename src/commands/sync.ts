@@ -1,4 +1,4 @@
-import { openCrawl, openStore, type Crawl, type Store } from '../app.ts';
+import { openCrawl, type Crawl } from '../app.ts';
 import { carriedBy } from '../crawl/collections.ts';
 import { loadDatasets } from '../crawl/load-jobs.ts';
 import type { PageEvent } from '../crawl/crawler.ts';
@@ -7,13 +7,11 @@ import { createMetrics } from '../daemon/metrics.ts';
 import { scheduledDatasets } from '../daemon/schedules.ts';
 import { startStatusServer, type StatusServer } from '../daemon/server.ts';
 import { createSnapshots } from '../daemon/snapshot.ts';
-import { stopOnSignals } from '../daemon/shutdown.ts';
 import { chooseDatasets, splitKinds, type Collection, type Dataset } from '../dataset.ts';
 import { networkName } from '../db/network.ts';
 import { EXIT, isAbort, UsageError, type ExitCode } from '../errors.ts';
-import { openSource } from '../source.ts';
-import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
+import { withSource, type Opened } from './with-source.ts';
 
 interface SyncFlags {
   readonly only?: readonly string[];
@@ -22,40 +20,28 @@ interface SyncFlags {
 
 /** `sync`: the daemon. Ends with exit 0 when told to stop. */
 export async function sync(invocation: Invocation, flags: SyncFlags): Promise<ExitCode> {
-  const { config, logger } = invocation;
+  const { config } = invocation;
   const all = await loadDatasets();
   const { streams, collections } = splitKinds(chooseDatasets(flags.only ?? config.datasets, all));
   const known = splitKinds(all);
   const carried = carriedBy(known.collections);
-  const stop = stopOnSignals(logger);
-  const store = await openStore(config, logger);
-  try {
-    const source = await openSource(config, store, 'live');
+  return withSource(invocation, { demo: 'live' }, async (opened) => {
+    const chosen = { datasets: streams, collections, carried };
     try {
-      const chosen = { datasets: streams, collections, carried };
-      const errand = { store, jobs: known.streams, ...chosen, stop };
-      await follow(invocation, { ...errand, baseUrl: source.baseUrl, record: flags.record });
+      await follow(invocation, { ...opened, ...chosen, jobs: known.streams, record: flags.record });
     } catch (error) {
-      // Told to leave while it waited for the API to begin with.
-      if (!isAbort(error) || !stop.leaving.aborted) throw error;
-    } finally {
-      await source.close();
+      // Told to leave while it waited for the API to begin with: a daemon that is stopped has done its work.
+      if (!isAbort(error) || !opened.stop.finishing.aborted) throw error;
     }
     return EXIT.done;
-  } finally {
-    await store.close();
-    stop.dispose();
-  }
+  });
 }
 
-interface Errand {
-  readonly store: Store;
+interface Errand extends Opened {
   readonly jobs: readonly Dataset[];
   readonly datasets: readonly Dataset[];
   readonly collections: readonly Collection[];
   readonly carried: readonly Collection[];
-  readonly stop: Stop;
-  readonly baseUrl: string;
   readonly record: string | undefined;
 }
 

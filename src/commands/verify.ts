@@ -1,14 +1,11 @@
-import { openCrawl, openStore, type Crawl, type Store } from '../app.ts';
+import { openCrawl, type Crawl } from '../app.ts';
 import { systemClock } from '../clock.ts';
 import { loadDatasets } from '../crawl/load-jobs.ts';
 import { chooseDatasets, splitKinds, type Dataset } from '../dataset.ts';
-import { stopOnSignals } from '../daemon/shutdown.ts';
 import { readStatus } from '../db/status.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { formatRange, parseRange, type Range } from '../range.ts';
 import { common } from '../ranges.ts';
-import { openSource } from '../source.ts';
-import type { Stop } from '../stop.ts';
 import { createBlockSource } from '../verify/block-source.ts';
 import { checkDeep } from '../verify/deep.ts';
 import type { Finding } from '../verify/finding.ts';
@@ -16,6 +13,7 @@ import { repairRange, type RepairContext } from '../verify/repair.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
 import type { Invocation } from './command.ts';
 import { formatTable } from './table.ts';
+import { withSource, type Opened } from './with-source.ts';
 
 interface VerifyFlags {
   readonly from: string;
@@ -33,34 +31,20 @@ const SHOWN = 5;
 
 /** `verify --from … --to …`: proves what is stored, and reads again what is wanting where it is told to. */
 export async function verify(invocation: Invocation, flags: VerifyFlags): Promise<ExitCode> {
-  const { config, logger, now } = invocation;
+  const { config, now } = invocation;
   const range = parseRange(flags.from, flags.to, now);
   const share = flags.deep === undefined ? 0 : parseShare(flags.deep);
   const all = await loadDatasets();
   const jobs = splitKinds(all).streams;
   // A collection is of no time: of a range of it nothing can be proved.
   const datasets = splitKinds(chooseDatasets(flags.only ?? config.datasets, all)).streams;
-  const stop = stopOnSignals(logger);
-  const store = await openStore(config, logger, 'toncenter-etl verify');
-  try {
-    const source = await openSource(config, store, 'still');
-    try {
-      const errand = { invocation, store, baseUrl: source.baseUrl, stop, jobs, datasets, range, share };
-      return await runOn(errand, flags);
-    } finally {
-      await source.close();
-    }
-  } finally {
-    await store.close();
-    stop.dispose();
-  }
+  return withSource(invocation, { demo: 'still', applicationName: 'toncenter-etl verify' }, (opened) =>
+    runOn({ ...opened, invocation, jobs, datasets, range, share }, flags),
+  );
 }
 
-interface Errand {
+interface Errand extends Opened {
   readonly invocation: Invocation;
-  readonly store: Store;
-  readonly baseUrl: string;
-  readonly stop: Stop;
   readonly jobs: readonly Dataset[];
   readonly datasets: readonly Dataset[];
   readonly range: Range;

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -23,7 +22,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await store.close();
-  await rm(compiled, { recursive: true, force: true });
 });
 
 function newHost(): string {

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -18,7 +17,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await store.close();
-  await rm(compiled, { recursive: true, force: true });
 });
 
 const start = (order: Omit<ClaimingOrder, 'database'>) =>

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { compile } from '../support/compile.ts';
@@ -15,7 +14,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await store.close();
-  await rm(compiled, { recursive: true, force: true });
 });
 
 const runs = [10, 25].flatMap((rps) => [1, 4, 8].map((processes) => ({ processes, rps })));

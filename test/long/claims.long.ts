@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { readCoverage, type Stream } from '../../src/db/coverage.ts';
 import { compile } from '../support/compile.ts';
@@ -21,5 +20,4 @@ test('eight processes that claim and commit thousands of parts at once never get
   expect(await readCoverage(store.database, stream)).toEqual([wanted]);
   expect(claims).toBeGreaterThan(4000);
   await store.close();
-  await rm(compiled, { recursive: true, force: true });
 });

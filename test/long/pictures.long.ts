@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { sql } from 'drizzle-orm';
@@ -17,7 +17,6 @@ import { browserPath, openBrowser } from '../support/browser.ts';
 import { compile } from '../support/compile.ts';
 import { silent, testConfig } from '../support/crawl.ts';
 import { openTestStore } from '../support/database.ts';
-import { readdir } from 'node:fs/promises';
 
 /*
  * Takes the pictures of the README: `npx vitest run --config test/long/vitest.config.ts pictures`. The terminal shows a
@@ -147,8 +146,7 @@ test.skipIf(browserPath === undefined)(
         rateLimit: { kind: 'sliding-window', rps: 12, graceMs: 100 },
       },
     });
-    const jobs = (await readdir(join(import.meta.dirname, '../../jobs'))).map((name) => join('jobs', name));
-    const program = await compile(jobs);
+    const program = await compile();
     const command = `stty cols 128; node ${join(program, 'src', 'cli.js')}`;
     const range = '--from 2026-11-01T00:30Z --to 2026-11-01T07:30Z';
     const run = (words: string) => {
@@ -184,7 +182,6 @@ test.skipIf(browserPath === undefined)(
     await page.screenshot({ path: join(IMAGES, 'terminal.png'), fullPage: true });
     await simulator.close();
     await store.close();
-    await rm(program, { recursive: true, force: true });
   },
   120_000,
 );

@@ -74,7 +74,6 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode, as a role 
     expect(reports.map(({ error }) => error)).toEqual(reports.map(() => undefined));
     const seconds = reports.flatMap(({ covered }) => covered.map(({ from }) => from)).sort((a, b) => a - b);
     expect(seconds).toEqual(Array.from({ length: wanted.to }, (_, second) => second));
-    await rm(compiled, { recursive: true, force: true });
   });
 
   test('processes share a range and the budget', async () => {

@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import type { Range } from '../../src/range.ts';
 import type { Simulator } from '../../src/simulator/server.ts';
-import { comparable } from '../support/same-record.ts';
+import { sameRecord } from '../support/same-record.ts';
 import { readStored } from '../support/stored.ts';
 
 /** Seconds of each dataset in which the database does not hold what the network really is. */
@@ -110,9 +109,7 @@ function differing<T>(
   for (const record of truth) {
     const same = left.get(key(record));
     left.delete(key(record));
-    const equal =
-      same !== undefined && isDeepStrictEqual(comparable(endpoint, same), comparable(endpoint, record));
-    if (!equal) seconds.add(second(record));
+    if (same === undefined || !sameRecord(endpoint, same, record)) seconds.add(second(record));
   }
   for (const record of left.values()) seconds.add(second(record));
   return seconds;

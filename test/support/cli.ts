@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -32,10 +32,7 @@ export interface Cli {
 const LONGEST_MS = 60_000;
 
 export async function openCli(): Promise<Cli> {
-  const jobs = (await readdir(join(import.meta.dirname, '../../jobs'))).filter((name) =>
-    name.endsWith('.ts'),
-  );
-  const program = await compile(jobs.map((name) => join('jobs', name)));
+  const program = await compile();
   // No .env lies here.
   const cwd = await mkdtemp(join(tmpdir(), 'toncenter-etl-cwd-'));
   const children = new Set<ChildProcess>();
@@ -61,7 +58,7 @@ export async function openCli(): Promise<Cli> {
     close: async () => {
       // A test that failed half-way leaves its servers behind.
       for (const child of children) child.kill('SIGKILL');
-      await Promise.all([program, cwd].map((path) => rm(path, { recursive: true, force: true })));
+      await rm(cwd, { recursive: true, force: true });
     },
   };
 }

@@ -26,7 +26,9 @@ export async function readOnce(
 ): Promise<readonly string[]> {
   const all = await loadDatasets();
   const { collections } = splitKinds(chooseDatasets(names, all));
-  const crawl = await openTestCrawl(store, url, { stop, config: { v2Transport }, maxAttempts: 3 });
+  // Told to finish before it is opened, a crawl would not open at all.
+  const opening = { ...stop, finishing: never.finishing };
+  const crawl = await openTestCrawl(store, url, { stop: opening, config: { v2Transport }, maxAttempts: 3 });
   try {
     const round = {
       ...{ context: crawl.context, owner: crawl.owner, range, stop, priority: 'backfill' as const },

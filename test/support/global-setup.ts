@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -12,6 +13,8 @@ declare module 'vitest' {
     postgresUrl: string;
     /** Begins the name of every database that this run makes. */
     postgresRun: string;
+    /** The directory for the compiled program, which whoever needs it first makes. */
+    compiledProgram: string;
   }
 }
 
@@ -31,7 +34,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await dropDatabases(admin, await deadRuns(admin));
   project.provide('postgresUrl', server.url);
   project.provide('postgresRun', run);
+  const program = join(tmpdir(), `toncenter-etl-compiled-${run}`);
+  project.provide('compiledProgram', program);
   return async () => {
+    await rm(program, { recursive: true, force: true });
     await dropDatabases(admin, [run]);
     await admin.end();
     await server.close();

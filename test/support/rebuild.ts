@@ -127,13 +127,21 @@ function blockId(row: TextRow, prefix: string): Json | null {
 
 type Text = string | null | undefined;
 
+/** The columns of a list of members, by what the list says: the lists are few, and the rows are many. */
+const columnsOf = new Map<string, readonly (readonly [member: string, column: string])[]>();
+
 function members(row: TextRow, names: string, prefix: string, read: (value: string) => unknown): Json {
-  return Object.fromEntries(
-    names.split(' ').map((name) => {
-      const value: Text = row[`${prefix}${name}`];
-      return [name, value == null ? null : read(value)];
-    }),
-  );
+  let columns = columnsOf.get(`${prefix} ${names}`);
+  if (columns === undefined) {
+    columns = names.split(' ').map((name) => [name, `${prefix}${name}`] as const);
+    columnsOf.set(`${prefix} ${names}`, columns);
+  }
+  const record: Json = {};
+  for (const [member, column] of columns) {
+    const value: Text = row[column];
+    record[member] = value == null ? null : read(value);
+  }
+  return record;
 }
 
 export function texts(row: TextRow, names: string, prefix = ''): Json {

@@ -42,7 +42,6 @@ export function embeddedFixture() {
   });
   afterAll(async () => {
     await rm(scratch, { recursive: true, force: true });
-    await rm(program, { recursive: true, force: true });
   });
 
   /** A process that is killed at the test's end at the latest. */

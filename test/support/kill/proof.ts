@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -41,7 +40,7 @@ interface ProofOptions {
 
 /** A network, a database, and a program to be killed at work between them. */
 export async function openProof({ network, datasets, page }: ProofOptions): Promise<Proof> {
-  const program = await compileChild();
+  const program = await compile(['test/support/kill/child.ts']);
   const simulator = await startSimulator({ latencyMs: [0, 30], ...network });
   // The last blocks have no successors yet, which a crawl waits for.
   const range = { from: network.start, to: network.start + network.duration - 60 };
@@ -70,7 +69,6 @@ export async function openProof({ network, datasets, page }: ProofOptions): Prom
       await client.end();
       await store.close();
       await simulator.close();
-      await rm(program, { recursive: true, force: true });
     },
   };
 }
@@ -78,11 +76,6 @@ export async function openProof({ network, datasets, page }: ProofOptions): Prom
 interface Run {
   readonly order: Order;
   readonly program: string;
-}
-
-async function compileChild(): Promise<string> {
-  const jobs = await readdir(join(import.meta.dirname, '../../../jobs'));
-  return compile([...jobs.map((name) => join('jobs', name)), 'test/support/kill/child.ts']);
 }
 
 async function connect({ url }: TestStore): Promise<pg.Client> {

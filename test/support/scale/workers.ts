@@ -1,6 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compile } from '../compile.ts';
 import { nextMessage } from '../messages.ts';
@@ -18,8 +17,7 @@ export interface Workers {
 
 /** The program, to be run in as many processes as it takes. */
 export async function openWorkers(): Promise<Workers> {
-  const jobs = await readdir(join(import.meta.dirname, '../../../jobs'));
-  const compiled = await compile([...jobs.map((name) => join('jobs', name)), WORKER]);
+  const compiled = await compile([WORKER]);
   const started: ChildProcess[] = [];
   const kill = async () => {
     const alive = started
@@ -41,9 +39,6 @@ export async function openWorkers(): Promise<Workers> {
       await nextMessage(process);
       return process;
     },
-    close: async () => {
-      await kill();
-      await rm(compiled, { recursive: true, force: true });
-    },
+    close: kill,
   };
 }
