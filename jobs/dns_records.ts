@@ -1,6 +1,6 @@
 import { dnsRecord } from '../src/api/schemas/multisig.ts';
 import { defineCollection, lookup } from '../src/collection.ts';
-import { dns_records } from '../src/db/schema/multisig.ts';
+import { dns_records } from '../src/db/schema/dns-records.ts';
 import { oneByOne } from '../src/paginators/lookup.ts';
 import { dnsRow } from '../src/rows/multisig.ts';
 

@@ -1,6 +1,6 @@
 import { fullAccountState } from '../src/api/schemas/v2.ts';
 import { defineCollection, lookup } from '../src/collection.ts';
-import { extended_account_states } from '../src/db/schema/node-states.ts';
+import { extended_account_states } from '../src/db/schema/extended-account-states.ts';
 import { oneByOne } from '../src/paginators/lookup.ts';
 import { extendedStateRow } from '../src/rows/v2.ts';
 

@@ -1,7 +1,7 @@
 import { nodeHead } from '../src/api/schemas/v2.ts';
 import { defineCollection, sample } from '../src/collection.ts';
 import { block_parents, blocks } from '../src/db/schema/blocks.ts';
-import { masterchain_heads } from '../src/db/schema/node-states.ts';
+import { masterchain_heads } from '../src/db/schema/masterchain-heads.ts';
 import { indexHead, indexHeadRows } from '../src/rows/index-head.ts';
 import { nodeHeadRow } from '../src/rows/v2.ts';
 

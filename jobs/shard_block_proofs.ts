@@ -1,6 +1,6 @@
 import { shardBlockProof } from '../src/api/schemas/v2.ts';
 import { defineCollection, lookup } from '../src/collection.ts';
-import { shard_block_proofs } from '../src/db/schema/node-states.ts';
+import { shard_block_proofs } from '../src/db/schema/shard-block-proofs.ts';
 import { oneByOne } from '../src/paginators/lookup.ts';
 import { proofRow } from '../src/rows/v2.ts';
 

@@ -1,6 +1,6 @@
 import { accountBalance } from '../src/api/schemas/account-balance.ts';
 import { defineCollection, sample } from '../src/collection.ts';
-import { top_accounts } from '../src/db/schema/node-states.ts';
+import { top_accounts } from '../src/db/schema/top-accounts.ts';
 
 export default defineCollection({
   title: 'The thousand accounts with the greatest balances, a snapshot each time',

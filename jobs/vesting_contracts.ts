@@ -1,6 +1,6 @@
 import { vestingContract } from '../src/api/schemas/multisig.ts';
 import { defineCollection, lookup } from '../src/collection.ts';
-import { vesting_contracts } from '../src/db/schema/multisig.ts';
+import { vesting_contracts } from '../src/db/schema/vesting-contracts.ts';
 import { batches } from '../src/paginators/lookup.ts';
 import { vestingRow } from '../src/rows/multisig.ts';
 

@@ -109,6 +109,18 @@ language sql immutable strict parallel safe as $$ select nanotons * 0.000000001 
 comment on function ton.nano_to_ton(numeric) is
   'Nanotons as TON, exact to the last of its nine decimals.';
 
+create or replace function ton.jetton_units(master text, amount numeric) returns numeric
+language sql stable strict parallel safe as $$
+  with stored as (
+    select m.decimals from ton.jetton_masters m where m.address = ton.ton_address(master)
+    union all
+    select t.decimals from ton.token_metadata t where t.address = ton.ton_address(master)
+  )
+  select amount * ('1e-' || coalesce(max(decimals), 9))::numeric from stored having count(*) > 0
+$$;
+comment on function ton.jetton_units(text, numeric) is
+  'An amount of a jetton in whole units, exact, by the decimals of its master (an address in any form): 9 where the master is stored and says none, as wallets do; null where no dataset has stored the master.';
+
 create or replace function ton.trace_tree(trace text)
 returns table (
   depth int, tree text, utime timestamptz, lt bigint, account text, opcode text, value numeric, aborted boolean, tx_hash text

@@ -121,6 +121,7 @@ export function openApi(options: ApiOptions): ApiClient {
     logger,
     clock: systemClock,
     signal: stop.leaving,
+    finishing: stop.finishing,
     maxAttempts: config.attempts,
     recorder,
     v2Transport: config.v2Transport,

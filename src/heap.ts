@@ -5,5 +5,5 @@ import { setFlagsFromString } from 'node:v8';
  * are whole pages of several megabytes. Costs a tenth more CPU than V8's own pace, of a process that mostly waits.
  */
 export function collectSooner(): void {
-  setFlagsFromString('--heap-growing-percent=140');
+  setFlagsFromString('--heap-growing-percent=125');
 }

@@ -33,6 +33,8 @@ export interface ApiClientOptions {
   readonly concurrency?: number;
   /** Ends every request. */
   readonly signal?: AbortSignal | undefined;
+  /** Ends the pauses between attempts: nothing is in hand in them. An attempt under way goes on. */
+  readonly finishing?: AbortSignal | undefined;
   readonly userAgent?: string;
   /** How v2 methods are called. Default `rest`. */
   readonly v2Transport?: 'rest' | 'jsonRpc';
@@ -128,7 +130,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 /** Makes attempts until one succeeds or another makes no sense. */
 async function persist<T>(
   chain: Chain,
-  { random = Math.random, maxAttempts = MAX_ATTEMPTS }: ApiClientOptions,
+  { random = Math.random, maxAttempts = MAX_ATTEMPTS, finishing }: ApiClientOptions,
   call: Call<T>,
   signal: AbortSignal,
 ): Promise<Exchange<T>> {
@@ -144,7 +146,21 @@ async function persist<T>(
       const fields = { path: call.path, priority: call.priority, attempt: number, reason: summary(error) };
       chain.logger.warn({ ...fields, pauseMs: Math.round(waitMs) }, 'request failed, trying again');
       chain.recorder.add(call.priority, 'retries', 1);
-      await chain.clock.sleep(waitMs, signal).finally(() => signal.throwIfAborted());
+      await pause(chain.clock, waitMs, signal, finishing);
     }
+  }
+}
+
+/** @throws the reason of the signal that ended it early */
+async function pause(
+  clock: Clock,
+  ms: number,
+  ...signals: readonly (AbortSignal | undefined)[]
+): Promise<void> {
+  const ended = linkSignals(...signals);
+  try {
+    await clock.sleep(ms, ended.signal).finally(() => ended.signal.throwIfAborted());
+  } finally {
+    ended.release();
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { block } from '../api/schemas/block.ts';
-import type { masterchain_heads } from '../db/schema/node-states.ts';
+import type { masterchain_heads } from '../db/schema/masterchain-heads.ts';
 import { formatTime } from '../range.ts';
 import { extraWithin, type Extra } from '../record.ts';
 import { blockRows, type BlockRows } from './block.ts';

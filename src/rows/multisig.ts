@@ -1,10 +1,7 @@
 import type { DnsRecord, MultisigOrder, MultisigWallet, VestingContract } from '../api/schemas/multisig.ts';
-import type {
-  dns_records,
-  multisig_orders,
-  multisig_wallets,
-  vesting_contracts,
-} from '../db/schema/multisig.ts';
+import type { dns_records } from '../db/schema/dns-records.ts';
+import type { multisig_orders, multisig_wallets } from '../db/schema/multisig.ts';
+import type { vesting_contracts } from '../db/schema/vesting-contracts.ts';
 import { extraOutside, type Extra } from '../record.ts';
 import { orNull } from './leftovers.ts';
 

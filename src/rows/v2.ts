@@ -10,11 +10,9 @@ import type {
   account_transactions,
   message_locations,
 } from '../db/schema/account-transactions.ts';
-import type {
-  extended_account_states,
-  masterchain_heads,
-  shard_block_proofs,
-} from '../db/schema/node-states.ts';
+import type { extended_account_states } from '../db/schema/extended-account-states.ts';
+import type { masterchain_heads } from '../db/schema/masterchain-heads.ts';
+import type { shard_block_proofs } from '../db/schema/shard-block-proofs.ts';
 import { formatTime } from '../range.ts';
 import type { Extra } from '../record.ts';
 import { orNull } from './leftovers.ts';

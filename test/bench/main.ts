@@ -4,7 +4,7 @@ import type { CrawlOrder, CrawlReport } from './crawl-child.ts';
 import { crawlCore } from './derived.ts';
 import { indexCosts } from './index-cost.ts';
 import { lookUp } from './look-up.ts';
-import { messageOf, serveNetwork, SPAN } from './network.ts';
+import { busyNetworkOf, messageOf, networkOf, serveNetwork, SPAN } from './network.ts';
 import { sizeOf } from './size.ts';
 import { countRows, startServer, type BenchServer } from './store.ts';
 import { verifyAll } from './verification.ts';
@@ -13,7 +13,8 @@ import { writePath, type Written } from './write-path.ts';
 /*
  * What the program costs, as JSON lines, each held against the limit of the same run: on a machine that others use,
  * only ratios mean something. `--million` crawls a million transactions instead of 120 000;
- * `queries` measures analysts' questions instead, as queries/main.ts says, `indexes` what indexes cost alone.
+ * `queries` measures analysts' questions instead, as queries/main.ts says, `indexes` what indexes cost alone, `verify`
+ * what a proof does.
  */
 
 const PAGES = 100;
@@ -66,15 +67,19 @@ async function measureCrawl(api: string, server: BenchServer, workers: number, l
   tell(`peak memory, ${workers} workers`, {
     ...{ megabytes: report.peakRss / 1e6, ratio: report.peakRss / 3e8, aim: 300 },
   });
-  if (workers === WORKERS.at(-1)) {
-    const verified = await verifyAll(api, store);
-    tell('verify', {
-      transactions: report.records,
-      ...verified,
-      moreRequests: verified.requests / report.requests,
-    });
-  }
   await store.close();
+}
+
+/** Blocks and transactions of a busy network are read, and proved; what that costs beside the reading. */
+async function measureVerification(server: BenchServer): Promise<void> {
+  const options = busyNetworkOf(network);
+  const api = await serveNetwork(options);
+  const span = { from: options.start, to: options.start + options.duration };
+  const store = await server.create('verified', span);
+  const verified = await verifyAll(api.url, store, span);
+  tell('verify', { ...verified, moreRequests: verified.requests / verified.toRead });
+  await store.close();
+  await api.stop();
 }
 
 /** Requests that need not be made because trace pages carry whole transactions. */
@@ -102,13 +107,14 @@ async function measureIndexes(api: string, server: BenchServer, pages: number): 
 }
 
 async function measureAll(): Promise<void> {
-  const api = await serveNetwork(network);
+  const api = await serveNetwork(networkOf(network));
   const server = await startServer();
   try {
     const limit = await measureWriting(api.url, server);
     await measureIndexes(api.url, server, PAGES);
     for (const workers of million ? WORKERS.slice(1) : WORKERS)
       await measureCrawl(api.url, server, workers, limit);
+    await measureVerification(server);
     await measureDerived(server);
   } finally {
     await server.stop();
@@ -116,9 +122,18 @@ async function measureAll(): Promise<void> {
   }
 }
 
+async function measureVerificationAlone(): Promise<void> {
+  const server = await startServer();
+  try {
+    await measureVerification(server);
+  } finally {
+    await server.stop();
+  }
+}
+
 /** The cost of indexes alone, on a smaller network. */
 async function measureIndexesAlone(): Promise<void> {
-  const api = await serveNetwork(40_000);
+  const api = await serveNetwork(networkOf(40_000));
   const server = await startServer();
   try {
     await measureIndexes(api.url, server, 25);
@@ -130,4 +145,5 @@ async function measureIndexesAlone(): Promise<void> {
 
 if (process.argv[2] === 'queries') await import('./queries/main.ts');
 else if (process.argv[2] === 'indexes') await measureIndexesAlone();
+else if (process.argv[2] === 'verify') await measureVerificationAlone();
 else await measureAll();

@@ -23,14 +23,20 @@ export function networkOf(transactions: number): SimulatorOptions {
   };
 }
 
+/** One as busy as mainnet is, with the blocks that such a network has, of about so many transactions. */
+export function busyNetworkOf(transactions: number): SimulatorOptions & { start: number; duration: number } {
+  const load = 20;
+  return { seed: 9, start: SPAN.from, duration: transactions / load, accounts: 2000, load, prebuilt: true };
+}
+
 export interface ServedNetwork {
   readonly url: string;
   stop(): Promise<void>;
 }
 
 /** Serves a network in a process of its own, so that its work is not counted as the crawler's. */
-export async function serveNetwork(transactions: number): Promise<ServedNetwork> {
-  const child = fork(new URL('./serve.js', import.meta.url), [JSON.stringify(networkOf(transactions))]);
+export async function serveNetwork(network: SimulatorOptions): Promise<ServedNetwork> {
+  const child = fork(new URL('./serve.js', import.meta.url), [JSON.stringify(network)]);
   const url = await messageOf(child);
   return {
     url: String(url),

@@ -9,6 +9,7 @@ import { Chain } from '../../src/simulator/chain/chain.ts';
 import type { ChainOptions } from '../../src/simulator/chain/options.ts';
 import { startSimulator } from '../../src/simulator/server.ts';
 import { Truth, type Span } from '../../src/simulator/truth.ts';
+import { readOnce } from './collections.ts';
 import { never, openTestCrawl } from './crawl.ts';
 import { createDatabase, templateDatabase } from './postgres.ts';
 
@@ -65,6 +66,17 @@ export async function openCrawledStore({ options, name }: CrawledNetwork): Promi
   };
 }
 
+/** Lists and look-ups that tables of streams are joined with. */
+const TOKENS = [
+  'jetton_masters',
+  'jetton_wallets',
+  'nft_collections',
+  'nft_items',
+  'nft_sales',
+  'multisig_wallets',
+  'multisig_orders',
+];
+
 async function crawlAll(url: string, options: CrawledNetwork['options']): Promise<void> {
   const database = await openDatabase({ url, applicationName: 'crawled' });
   const simulator = await startSimulator(options);
@@ -79,6 +91,7 @@ async function crawlAll(url: string, options: CrawledNetwork['options']): Promis
     const datasets = chooseDatasets(['all'], await loadJobs());
     const left = await backfill({ ...crawl, datasets, reach, workers: 3, stop: never });
     await crawl.close();
+    await readOnce(store, simulator.url, TOKENS);
     if (left.size > 0) throw new Error(`not all was read: ${[...left.keys()].map(String).join(', ')}`);
   } finally {
     await simulator.close();

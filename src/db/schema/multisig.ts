@@ -1,5 +1,5 @@
 import { boolean, integer, jsonb, text } from 'drizzle-orm/pg-core';
-import { address, amount, count8, hash, int8, loadedAt } from './columns.ts';
+import { address, amount, hash, int8, loadedAt } from './columns.ts';
 import { describe } from './describe.ts';
 import { ton } from './schemas.ts';
 
@@ -95,85 +95,5 @@ describe(multisig_orders, {
   },
   key: ['address'],
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
-  partitioned: false,
-});
-
-export const vesting_contracts = ton.table('vesting_contracts', {
-  address: address().primaryKey(),
-  start_time: count8(),
-  total_duration: count8(),
-  unlock_period: count8(),
-  cliff_duration: count8(),
-  sender_address: address(),
-  owner_address: address(),
-  total_amount: amount(),
-  whitelist: text().array(),
-  extra: jsonb(),
-  loaded_at: loadedAt(),
-});
-
-describe(vesting_contracts, {
-  comment: 'Contracts that pay a sum out over time: one row each, as it was when it was looked up last.',
-  columns: {
-    address: 'Account of the vesting contract, raw form: the key. From vesting_contracts[].address.',
-    start_time:
-      'When the time begins to run, unix seconds; null where the server does not tell. From vesting_contracts[].start_time.',
-    total_duration:
-      'Seconds after which everything is free; null where the server does not tell. From vesting_contracts[].total_duration.',
-    unlock_period:
-      'Seconds between two steps in which it becomes free; null where the server does not tell. From vesting_contracts[].unlock_period.',
-    cliff_duration:
-      'Seconds at the beginning in which nothing is free; null where the server does not tell. From vesting_contracts[].cliff_duration.',
-    sender_address:
-      'Account that gave the sum, raw form; null where the server does not tell. From vesting_contracts[].sender_address.',
-    owner_address:
-      'Account that gets the sum, raw form; null where the server does not tell. From vesting_contracts[].owner_address.',
-    total_amount:
-      'The whole sum in nanotons; null where the server does not tell. From vesting_contracts[].total_amount.',
-    whitelist:
-      'Accounts to which the locked part may be sent too, raw form; null where the server does not tell. From vesting_contracts[].whitelist.',
-    extra:
-      'Members of vesting_contracts[] that this version of the program has no column for, by dotted path; null when there are none.',
-    loaded_at: 'When this row of vesting_contracts was last written by the program, wall time, UTC.',
-  },
-  key: ['address'],
-  conflict: { kind: 'replace' },
-  partitioned: false,
-});
-
-export const dns_records = ton.table('dns_records', {
-  nft_item_address: address().primaryKey(),
-  nft_item_owner: address(),
-  domain: text().notNull(),
-  dns_next_resolver: address(),
-  dns_wallet: address(),
-  dns_site_adnl: text(),
-  dns_storage_bag_id: text(),
-  extra: jsonb(),
-  loaded_at: loadedAt(),
-});
-
-describe(dns_records, {
-  comment:
-    'Domains and what they lead to: one row each, as it was when a wallet that it leads to was looked up last.',
-  columns: {
-    nft_item_address: 'Item that is the domain, raw form: the key. From records[].nft_item_address.',
-    nft_item_owner:
-      'Account that owns the domain, raw form; null where nobody does. From records[].nft_item_owner.',
-    domain: 'The domain itself, such as foundation.ton. From records[].domain.',
-    dns_next_resolver:
-      'Contract that resolves names below it, raw form; null where there is none. From records[].dns_next_resolver.',
-    dns_wallet:
-      'Account that the domain leads to, raw form; null where there is none. From records[].dns_wallet.',
-    dns_site_adnl:
-      'Address of the site in the network’s own addresses; null where there is none. From records[].dns_site_adnl.',
-    dns_storage_bag_id:
-      'Bag of files that the domain leads to; null where there is none. From records[].dns_storage_bag_id.',
-    extra:
-      'Members of records[] that this version of the program has no column for, by dotted path; null when there are none.',
-    loaded_at: 'When this row of dns_records was last written by the program, wall time, UTC.',
-  },
-  key: ['nft_item_address'],
-  conflict: { kind: 'replace' },
   partitioned: false,
 });

@@ -2,8 +2,14 @@ import { relations } from 'drizzle-orm';
 import { action_accounts, action_transactions, actions } from './actions.ts';
 import { block_parents, blocks } from './blocks.ts';
 import { jetton_burns } from './jetton-burns.ts';
+import { jetton_masters } from './jetton-masters.ts';
 import { jetton_transfers } from './jetton-transfers.ts';
+import { jetton_wallets } from './jetton-wallets.ts';
 import { messages } from './messages.ts';
+import { multisig_orders, multisig_wallets } from './multisig.ts';
+import { nft_collections } from './nft-collections.ts';
+import { nft_items } from './nft-items.ts';
+import { nft_sales } from './nft-sales.ts';
 import { nft_transfers } from './nft-transfers.ts';
 import { nominator_pool_events } from './nominator-pool-events.ts';
 import { trace_edges, traces } from './traces.ts';
@@ -110,6 +116,10 @@ export const jettonTransferRelations = relations(jetton_transfers, ({ one }) => 
     references: [transactions.utime, transactions.hash],
   }),
   trace: one(traces, { fields: [jetton_transfers.trace_id], references: [traces.trace_id] }),
+  master: one(jetton_masters, {
+    fields: [jetton_transfers.jetton_master],
+    references: [jetton_masters.address],
+  }),
 }));
 
 export const jettonBurnRelations = relations(jetton_burns, ({ one }) => ({
@@ -118,6 +128,10 @@ export const jettonBurnRelations = relations(jetton_burns, ({ one }) => ({
     references: [transactions.utime, transactions.hash],
   }),
   trace: one(traces, { fields: [jetton_burns.trace_id], references: [traces.trace_id] }),
+  master: one(jetton_masters, {
+    fields: [jetton_burns.jetton_master],
+    references: [jetton_masters.address],
+  }),
 }));
 
 export const nftTransferRelations = relations(nft_transfers, ({ one }) => ({
@@ -126,6 +140,7 @@ export const nftTransferRelations = relations(nft_transfers, ({ one }) => ({
     references: [transactions.utime, transactions.hash],
   }),
   trace: one(traces, { fields: [nft_transfers.trace_id], references: [traces.trace_id] }),
+  item: one(nft_items, { fields: [nft_transfers.nft_address], references: [nft_items.address] }),
 }));
 
 export const validatorEventRelations = relations(validator_events, ({ one }) => ({
@@ -150,5 +165,28 @@ export const complaintVoteRelations = relations(complaint_votes, ({ one }) => ({
       validator_complaints.election_id,
       validator_complaints.complaint_hash,
     ],
+  }),
+}));
+
+export const jettonWalletRelations = relations(jetton_wallets, ({ one }) => ({
+  master: one(jetton_masters, { fields: [jetton_wallets.jetton], references: [jetton_masters.address] }),
+}));
+
+export const nftItemRelations = relations(nft_items, ({ one }) => ({
+  collection: one(nft_collections, {
+    fields: [nft_items.collection_address],
+    references: [nft_collections.address],
+  }),
+  sale: one(nft_sales, { fields: [nft_items.sale_contract_address], references: [nft_sales.address] }),
+}));
+
+export const nftSaleRelations = relations(nft_sales, ({ one }) => ({
+  item: one(nft_items, { fields: [nft_sales.nft_address], references: [nft_items.address] }),
+}));
+
+export const multisigOrderRelations = relations(multisig_orders, ({ one }) => ({
+  wallet: one(multisig_wallets, {
+    fields: [multisig_orders.multisig_address],
+    references: [multisig_wallets.address],
   }),
 }));

@@ -185,6 +185,27 @@ test('nano_to_ton is exact to the last digit', async () => {
   ]);
 });
 
+test('jetton_units divides by the decimals that are stored, by nine where none are said, and guesses none', async () => {
+  const master = (byte: string) => `0:${byte.repeat(32).toUpperCase()}`;
+  await client.query(`begin;
+    insert into ton.jetton_masters (address, decimals, last_transaction_lt)
+      values ('${USDT}', 6, 1), ('${master('a1')}', 0, 1), ('${master('a2')}', null, 1), ('${master('a3')}', null, 1);
+    insert into ton.token_metadata (address, is_indexed, decimals)
+      values ('${master('a3')}', true, 3), ('${master('a4')}', true, 18)`);
+  const { rows } = await client.query<Record<string, string>>(
+    `select jetton_units('${USDT_FRIENDLY}', 1234567) as six, jetton_units('${master('a1')}', 7) as zero,
+      jetton_units('${master('a2')}', 1500000000) as none, jetton_units('${master('a3')}', 1) as looked_up,
+      jetton_units('${master('a4')}', 123456789012345678901234567890) as much, jetton_units('${master('ff')}', 1) as unknown`,
+  );
+  await client.query('rollback');
+  expect(rows).toEqual([
+    {
+      ...{ six: '1.234567', zero: '7', none: '1.500000000', looked_up: '0.001' },
+      ...{ much: '123456789012.345678901234567890', unknown: null },
+    },
+  ]);
+});
+
 describe('the planner', () => {
   test.each([
     ['transactions', `account = ton_address('${USDT_FRIENDLY}')`, USDT],
@@ -211,7 +232,7 @@ describe('the planner', () => {
       `select proname as name, provolatile::text || proparallel::text as kind from pg_proc
        where pronamespace = 'ton'::regnamespace order by 1`,
     );
-    const stable = ['jetton_holders', 'trace_tree'];
+    const stable = ['jetton_holders', 'jetton_units', 'trace_tree'];
     expect(rows.filter(({ kind }) => kind !== 'is').map(({ name }) => name)).toEqual(stable);
     expect(rows.filter(({ name }) => stable.includes(name)).map(({ kind }) => kind)).toEqual(['ss', 'ss']);
     expect(rows.length).toBeGreaterThan(stable.length + 4);
