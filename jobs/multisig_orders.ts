@@ -1,8 +1,8 @@
 import { multisigOrder } from '../src/api/schemas/multisig.ts';
 import { defineCollection, lookup } from '../src/collection.ts';
-import { multisig_orders } from '../src/db/schema/multisig.ts';
+import { multisig_order_actions, multisig_orders } from '../src/db/schema/multisig.ts';
 import { batches } from '../src/paginators/lookup.ts';
-import { multisigOrderRow } from '../src/rows/multisig.ts';
+import { multisigOrderRows } from '../src/rows/multisig.ts';
 
 const orders = {
   endpoint: { path: '/api/v3/multisig/orders' },
@@ -16,7 +16,7 @@ export default defineCollection({
   title: 'Orders of multisig wallets: what they do, who has signed, whether they were carried out',
   blind:
     'orders of wallets that neither the watch list nor an indexed action names, and beyond the newest 1000 of a wallet',
-  tables: { multisig_orders },
+  tables: { multisig_orders, multisig_order_actions },
   walks: [
     // The orders of a wallet, one wallet a request: nobody can tell how many they are.
     lookup({
@@ -24,7 +24,7 @@ export default defineCollection({
       name: 'of_wallets',
       params: { parse_actions: true, sort: 'desc', limit: 1000 },
       paginator: batches({ param: 'multisig_address', most: 1 }),
-      rows: (record, extra) => ({ multisig_orders: [multisigOrderRow(record, extra)] }),
+      rows: multisigOrderRows,
       answers: { key: 'multisig_address' },
       refresh: 3600,
       subjects: {
@@ -37,7 +37,7 @@ export default defineCollection({
     lookup({
       ...orders,
       paginator: batches({ param: 'address', limited: true }),
-      rows: (record, extra) => ({ multisig_orders: [multisigOrderRow(record, extra)] }),
+      rows: multisigOrderRows,
       answers: { key: 'address', lt: 'last_transaction_lt' },
       subjects: {
         watched: true,

@@ -147,12 +147,12 @@ async function fetchPage(
 
 function report({ tuning, onPage, logger }: CrawlContext, dataset: Dataset, page: FetchedPage): void {
   const { completed } = page.value.step;
+  const records = page.value.reading.positions.length;
   if (page.ms > SLOW_PAGE_MS)
     logger.warn(
-      { dataset: dataset.name, records: page.value.reading.positions.length, ms: Math.round(page.ms) },
+      { dataset: dataset.name, records, ms: Math.round(page.ms) },
       'slow page: look at ms and request in etl.pages, at the line, and at the status of the source',
     );
-  const records = page.value.reading.positions.length;
   if (completed !== undefined) tuning(dataset).density.learn(records, completed);
   const seconds = completed === undefined ? 0 : completed.to - completed.from;
   logger.debug(

@@ -1,6 +1,6 @@
 import type { DnsRecord, MultisigOrder, MultisigWallet, VestingContract } from '../api/schemas/multisig.ts';
 import type { dns_records } from '../db/schema/dns-records.ts';
-import type { multisig_orders, multisig_wallets } from '../db/schema/multisig.ts';
+import type { multisig_order_actions, multisig_orders, multisig_wallets } from '../db/schema/multisig.ts';
 import type { vesting_contracts } from '../db/schema/vesting-contracts.ts';
 import { extraOutside, type Extra } from '../record.ts';
 import { orNull } from './leftovers.ts';
@@ -27,8 +27,21 @@ export function multisigWalletRow(
   };
 }
 
-export function multisigOrderRow(record: MultisigOrder, extra: Extra): typeof multisig_orders.$inferInsert {
-  return { ...record, extra: orNull(extra) };
+/** The row of an order, and one for each thing that it does. */
+export function multisigOrderRows(
+  { actions, ...order }: MultisigOrder,
+  extra: Extra,
+): {
+  readonly multisig_orders: readonly (typeof multisig_orders.$inferInsert)[];
+  readonly multisig_order_actions: readonly (typeof multisig_order_actions.$inferInsert)[];
+} {
+  return {
+    multisig_orders: [{ ...order, action_count: actions?.length ?? null, extra: orNull(extra) }],
+    multisig_order_actions: (actions ?? []).map((action, position) => ({
+      ...action,
+      ...{ order_address: order.address, position },
+    })),
+  };
 }
 
 export function vestingRow(record: VestingContract, extra: Extra): typeof vesting_contracts.$inferInsert {

@@ -1,11 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { htmlAnswer } from '../../src/simulator/answer.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
-import { bare, readOnce, select, sorted } from '../support/collections.ts';
-import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
+import { bare, readOnce, readStreamsOf, select, sorted } from '../support/collections.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 import { plain, rebuilt } from '../support/rebuild-collections.ts';
-import { backfill, reachOf } from '../../src/crawl/backfill.ts';
 
 const START = 1_767_225_600;
 const NETWORK = { start: START, duration: 300, load: 8, accounts: 400 };
@@ -22,13 +20,8 @@ async function watch(addresses: readonly string[]): Promise<void> {
   await store.database.script(`insert into etl.watch (address) values ${values} on conflict do nothing`);
 }
 
-/** Reads streams of the network, so that there is something to look up. */
-async function readStreams(simulator: Simulator, ...names: string[]): Promise<void> {
-  const crawl = await openTestCrawl(store, simulator.url);
-  const reach = await reachOf(crawl.context, crawl.chain, RANGE, 30, never.leaving);
-  await backfill({ ...crawl, datasets: await datasetsNamed(...names), reach, workers: 2, stop: never });
-  await crawl.close();
-}
+const readStreams = (simulator: Simulator, ...names: string[]) =>
+  readStreamsOf(store, simulator.url, RANGE, names);
 
 function numbers(row: Readonly<Record<string, unknown>>, ...names: string[]): object {
   return Object.fromEntries(names.map((name) => [name, Number(row[name])]));
@@ -122,11 +115,7 @@ describe.each(['1.2', '1.3'] as const)('look-ups of build %s', (build) => {
       ...numbers(row, 'start_time', 'total_duration', 'unlock_period', 'cliff_duration'),
     }));
     expect(sorted(terms)).toEqual(sorted(vestings));
-    const orders = (await plain(store, 'multisig_orders')).map((row) => ({
-      ...row,
-      ...numbers(row, 'expiration_date'),
-    }));
-    expect(sorted(orders)).toEqual(sorted(entities.multisigOrders(true)));
+    expect(sorted(await rebuilt.multisig_orders(store))).toEqual(sorted(entities.multisigOrders(true)));
     expect(sorted(await plain(store, 'dns_records'), 'domain')).toEqual(sorted(domains, 'domain'));
     simulator.stats.clear();
     await readOnce(store, simulator.url, names);

@@ -4,6 +4,7 @@ import type { Crawl } from '../../src/app.ts';
 import { createLookout } from '../../src/daemon/lookout.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
 import { never, openTestCrawl } from '../support/crawl.ts';
+import { keptLog } from '../support/log-lines.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
@@ -43,4 +44,23 @@ test('where the one that asks is gone, the other asks', async () => {
   const asked = simulator.stats.total;
   expect((await lookoutOf('second')(never.leaving)).utime).toBeGreaterThan(START);
   expect(simulator.stats.total).toBeGreaterThan(asked);
+});
+
+test('a head that does not move is told after two minutes, then each time that it has lasted twice as long', async () => {
+  const { logger, records } = keptLog();
+  const time = { ms: 0 };
+  const clock = { ...crawl.context.clock, monotonic: () => time.ms };
+  const look = createLookout({
+    ...{ ...crawl, owner: 'alone', patience: 30 },
+    context: { ...crawl.context, clock, logger },
+  });
+  const told: number[] = [];
+  for (; time.ms <= 700_000; time.ms += 20_000) {
+    const before = records.length;
+    await look(never.leaving);
+    if (records.length > before) told.push(time.ms / 1000);
+  }
+  expect(told).toEqual([120, 240, 480]);
+  expect(records[0]).toMatchObject({ level: 40, seconds: 120 });
+  expect(records[0]?.['msg']).toContain('the head does not move: look at the status of the source');
 });

@@ -1,11 +1,12 @@
 import pg from 'pg';
 import type { Choices } from '../../src/collection.ts';
+import { backfill, reachOf } from '../../src/crawl/backfill.ts';
 import { carriedBy, readCollections } from '../../src/crawl/collections.ts';
 import { loadDatasets } from '../../src/crawl/load-jobs.ts';
 import { chooseDatasets, splitKinds } from '../../src/dataset.ts';
 import type { Range } from '../../src/range.ts';
 import type { Stop } from '../../src/stop.ts';
-import { never, openTestCrawl } from './crawl.ts';
+import { datasetsNamed, never, openTestCrawl } from './crawl.ts';
 import type { TestStore } from './database.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -41,6 +42,19 @@ export async function readOnce(
   } finally {
     await crawl.close();
   }
+}
+
+/** Reads streams of a network, so that there is something to look up. */
+export async function readStreamsOf(
+  store: TestStore,
+  url: string,
+  range: Range,
+  names: readonly string[],
+): Promise<void> {
+  const crawl = await openTestCrawl(store, url);
+  const reach = await reachOf(crawl.context, crawl.chain, range, 30, never.leaving);
+  await backfill({ ...crawl, datasets: await datasetsNamed(...names), reach, workers: 2, stop: never });
+  await crawl.close();
 }
 
 /** What a statement returns, with the driver's own types: numbers beyond 2^53 as text, JSON parsed. */

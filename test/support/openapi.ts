@@ -11,13 +11,31 @@ export interface Described {
   readonly $ref?: string;
 }
 
+const answer = z.looseObject({
+  responses: z.looseObject({
+    200: z
+      .looseObject({
+        content: z.record(z.string(), z.looseObject({ schema: z.custom<Described>() })).optional(),
+      })
+      .optional(),
+  }),
+});
+
 const document = z.looseObject({
+  paths: z.record(z.string(), z.record(z.string(), z.unknown())),
   components: z.looseObject({ schemas: z.record(z.string(), z.custom<Described>()) }),
 });
 
 /** The schemas of the API's OpenAPI document, by name. */
 export function openapiSchemas(version: 'v2' | 'v3' = 'v3'): Readonly<Record<string, Described | undefined>> {
   return document.parse(readOpenapi(version)).components.schemas;
+}
+
+/** What an endpoint answers, by its whole path; undefined where the document does not have it. */
+export function openapiAnswer(path: string): Described | undefined {
+  const { paths } = document.parse(readOpenapi(path.startsWith('/api/v2') ? 'v2' : 'v3'));
+  const operation = answer.safeParse(Object.values(paths[path] ?? {})[0]);
+  return Object.values(operation.data?.responses[200]?.content ?? {})[0]?.schema;
 }
 
 /** The name of the schema that another one refers to, if it does. */

@@ -35,6 +35,19 @@ export const rebuilt = {
       collection: collections.get(row['collection_address']),
     }));
   },
+  multisig_orders: async (store: TestStore): Promise<Row[]> => {
+    const actions = await select(store, 'select * from ton.multisig_order_actions order by position');
+    return (await all(store, 'multisig_orders')).map((row) => ({
+      ...without(row, 'action_count'),
+      expiration_date: numberOf(row['expiration_date']),
+      actions:
+        row['action_count'] === null
+          ? null
+          : actions
+              .filter((action) => action['order_address'] === row['address'])
+              .map((action) => without(action, 'order_address', 'position')),
+    }));
+  },
   shard_states: async (store: TestStore): Promise<Map<unknown, Row[]>> => {
     const rows = await select(
       store,

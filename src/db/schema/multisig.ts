@@ -1,4 +1,4 @@
-import { boolean, integer, jsonb, text } from 'drizzle-orm/pg-core';
+import { boolean, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, hash, int8, loadedAt } from './columns.ts';
 import { describe } from './describe.ts';
 import { ton } from './schemas.ts';
@@ -54,7 +54,7 @@ export const multisig_orders = ton.table('multisig_orders', {
   expiration_date: amount(),
   order_boc: text(),
   signers: text().array(),
-  actions: jsonb(),
+  action_count: integer(),
   last_transaction_lt: int8().notNull(),
   code_hash: hash(),
   data_hash: hash(),
@@ -83,8 +83,8 @@ describe(multisig_orders, {
       'The order itself as a bag of cells, base64; null where the server does not tell. From orders[].order_boc.',
     signers:
       'Accounts that may sign this order, raw form; null where the server does not tell. From orders[].signers.',
-    actions:
-      'What the order does, an array of objects (destination, value, body, mode); null where only its wallet was looked up. From orders[].actions.',
+    action_count:
+      'How many things the order does: so many rows of multisig_order_actions. The length of orders[].actions; null where the server does not tell.',
     last_transaction_lt:
       "Logical time of the order's transaction that left this state. From orders[].last_transaction_lt.",
     code_hash: "Hash of the order's code, base64; null only if not sent. From orders[].code_hash.",
@@ -95,5 +95,50 @@ describe(multisig_orders, {
   },
   key: ['address'],
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
+  partitioned: false,
+});
+
+export const multisig_order_actions = ton.table(
+  'multisig_order_actions',
+  {
+    order_address: address().notNull(),
+    position: integer().notNull(),
+    destination: address(),
+    value: amount(),
+    send_mode: integer(),
+    body_raw: text(),
+    parsed: boolean(),
+    parsed_body_type: text(),
+    parsed_body: jsonb(),
+    error: text(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.order_address, t.position] })],
+);
+
+describe(multisig_order_actions, {
+  comment: 'What an order of a multisig wallet does once it is carried out: one row a message that it sends.',
+  columns: {
+    order_address: "Account of the order's contract, raw form. From orders[].address, as in multisig_orders.",
+    position: 'Place of the action in its order, from 0. The index in orders[].actions.',
+    destination:
+      'Account that gets the message, raw form; null where the action could not be read. From orders[].actions[].destination.',
+    value:
+      'Coins that the message carries, nanotons; null where the action could not be read. From orders[].actions[].value.',
+    send_mode:
+      'Mode of sending, a number of flags. From orders[].actions[].send_mode; null only if not sent.',
+    body_raw:
+      'Body of the message as a bag of cells, base64; null where there is none. From orders[].actions[].body_raw.',
+    parsed:
+      'True where the server could read the action. From orders[].actions[].parsed; null only if not sent.',
+    parsed_body_type:
+      'What kind of body it is, in the words of the server. From orders[].actions[].parsed_body_type; null only if not sent.',
+    parsed_body:
+      "The body's members as the server read them; null where it could not. From orders[].actions[].parsed_body.",
+    error: 'Why the server could not read the action; null where it could. From orders[].actions[].error.',
+    loaded_at: 'When this row of multisig_order_actions was last written by the program, wall time, UTC.',
+  },
+  key: ['order_address', 'position'],
+  conflict: { kind: 'replace' },
   partitioned: false,
 });

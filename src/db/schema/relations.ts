@@ -6,7 +6,7 @@ import { jetton_masters } from './jetton-masters.ts';
 import { jetton_transfers } from './jetton-transfers.ts';
 import { jetton_wallets } from './jetton-wallets.ts';
 import { messages } from './messages.ts';
-import { multisig_orders, multisig_wallets } from './multisig.ts';
+import { multisig_order_actions, multisig_orders, multisig_wallets } from './multisig.ts';
 import { nft_collections } from './nft-collections.ts';
 import { nft_items } from './nft-items.ts';
 import { nft_sales } from './nft-sales.ts';
@@ -188,5 +188,12 @@ export const multisigOrderRelations = relations(multisig_orders, ({ one }) => ({
   wallet: one(multisig_wallets, {
     fields: [multisig_orders.multisig_address],
     references: [multisig_wallets.address],
+  }),
+}));
+
+export const multisigOrderActionRelations = relations(multisig_order_actions, ({ one }) => ({
+  order: one(multisig_orders, {
+    fields: [multisig_order_actions.order_address],
+    references: [multisig_orders.address],
   }),
 }));
