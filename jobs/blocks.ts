@@ -30,4 +30,5 @@ export default defineJob({
   tables: { blocks, block_parents },
   rows: blockRows,
   joinedUntil,
+  byBlock: '/api/v3/masterchainBlockShards',
 });

@@ -22,4 +22,5 @@ export default defineJob({
   position,
   tables: { transactions, messages },
   rows: transactionRows,
+  byBlock: '/api/v3/transactionsByMasterchainBlock',
 });

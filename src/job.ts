@@ -57,6 +57,11 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
   readonly exchange?: true;
   /** Set where the endpoint answers for one thing at a time: each has its own coverage. */
   readonly scopes?: Scopes;
+  /**
+   * Path of an endpoint that gives the same records by masterchain block (`seqno`): the last resort of repair, where
+   * windows of time leave something out again and again.
+   */
+  readonly byBlock?: string;
 }
 
 /** What a dataset is read for, one request parameter's value at a time. */
@@ -107,6 +112,7 @@ export interface Job {
   readonly maturity: number | undefined;
   readonly exchange: boolean;
   readonly scopes: Scopes | undefined;
+  readonly byBlock: string | undefined;
   read(records: readonly unknown[]): Reading;
 }
 
@@ -124,6 +130,7 @@ export function defineJob<Cursor, Rec, T extends Tables>(spec: JobSpec<Cursor, R
     maturity: spec.maturity,
     exchange: spec.exchange ?? false,
     scopes: spec.scopes,
+    byBlock: spec.byBlock,
     read: (records) => readAll(spec, records),
   };
 }

@@ -4,6 +4,8 @@ import type { Dataset } from '../dataset.ts';
 import { readCoverage, subtractCoverage, type Stream } from '../db/coverage.ts';
 import { keepHole, readHoles, type HoleReason } from '../db/holes.ts';
 import type { Reopening } from '../db/reopen.ts';
+import { registeringBlocks } from '../db/registering-blocks.ts';
+import { byBlock } from '../paginators/by-block.ts';
 import type { Range } from '../range.ts';
 import { common, union, without } from '../ranges.ts';
 import type { Finding } from './finding.ts';
@@ -13,6 +15,8 @@ import { tellFinding, verifyRange, type Verified, type VerifyContext } from './v
 const MOST_ROUNDS = 8;
 /** So often a second is read again before what is wrong with it is taken for the source's own. */
 const MOST_READINGS = 2;
+/** A hole of so many masterchain blocks, a request each, is no longer one that a last resort is for. */
+const MOST_BLOCKS = 200;
 /** Seconds between two holes that are read along, where nobody knows yet how many a page holds. */
 const LEAST_GAP = 5;
 /** A lease is about so many pages long; longer than a month it was not learned. */
@@ -59,6 +63,9 @@ export async function repairRange(
     if (!begun) break;
     reports = await verifyRange(context, datasets, range);
   }
+  let asked = false;
+  for (const report of reports) asked = (await readByBlock(context, report, tries)) || asked;
+  if (asked) reports = await verifyRange(context, datasets, range);
   for (const report of reports) await settle(context, report);
   return { reports, rounds: round };
 }
@@ -86,6 +93,31 @@ async function readAgain(context: RepairContext, report: Verified, tries: Tries)
     'reading holes again',
   );
   await fillHoles(context, dataset, reopeningOf(context, report, holes));
+  return true;
+}
+
+/**
+ * What windows of time did not mend is asked for by masterchain block, which servers find another way. False where
+ * nothing is left, or where nobody knows the blocks.
+ */
+async function readByBlock(context: RepairContext, report: Verified, tries: Tries): Promise<boolean> {
+  const { dataset, stream, findings, missing } = report;
+  const { byBlock: path } = dataset.job;
+  if (path === undefined || context.stop.finishing.aborted) return false;
+  const left = union(...findings.filter(isDoubtful).map(({ spans }) => spans), missing);
+  const holes = common(left, tries.get(keyOf(stream))?.[0] ?? []);
+  const known: { readonly hole: Range; readonly seqnos: readonly number[] }[] = [];
+  for (const hole of holes) {
+    const seqnos = await registeringBlocks(context.database, hole);
+    if (seqnos.length > 0 && seqnos.length <= MOST_BLOCKS) known.push({ hole, seqnos });
+  }
+  if (known.length === 0) return false;
+  const seqnosOf = ({ from }: Range) =>
+    known.find(({ hole }) => from >= hole.from && from < hole.to)?.seqnos ?? [];
+  const job = { ...dataset.job, path, params: {}, paginator: byBlock(seqnosOf) };
+  const spans = known.map(({ hole }) => hole);
+  context.crawl.logger.warn({ dataset: dataset.name, holes: spans.length }, 'reading holes by block');
+  await fillHoles(context, { name: dataset.name, job }, reopeningOf(context, report, spans));
   return true;
 }
 

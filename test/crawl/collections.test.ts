@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Entities } from '../../src/simulator/entities/entities.ts';
 import { htmlAnswer } from '../../src/simulator/answer.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
-import { bare, readOnce, select, sorted } from '../support/collections.ts';
+import { bare, readOnce, readStreamsOf, select, sorted } from '../support/collections.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 import { rebuilt } from '../support/rebuild-collections.ts';
 
@@ -87,6 +87,42 @@ describe.each(['1.2', '1.3'] as const)('lists of build %s', (build) => {
     expect([...stored.keys()].sort()).toEqual(masters.map(({ seqno }) => seqno).sort());
     for (const tops of stored.values()) expect(tops.length).toBeGreaterThan(1);
   });
+});
+
+test('what has moved since a list was read is looked up by name, and no other', async () => {
+  const simulator = await startSimulator({ ...NETWORK, headTime: START + 150 });
+  try {
+    const names = ['jetton_wallets', 'nft_items'];
+    await readOnce(store, simulator.url, names);
+    const before = simulator.truth.entities();
+    simulator.headTime = START + 300;
+    const range = { from: START, to: START + 300 };
+    await readStreamsOf(store, simulator.url, range, ['jetton_transfers', 'jetton_burns', 'nft_transfers']);
+    simulator.stats.clear();
+    await readOnce(store, simulator.url, names);
+    const entities = simulator.truth.entities();
+    const moved = async (statement: string) =>
+      new Set((await select(store, statement)).map(({ address }) => address));
+    const wallets = await moved(
+      'select source_wallet as address from ton.jetton_transfers union select jetton_wallet from ton.jetton_burns',
+    );
+    const items = await moved('select nft_address as address from ton.nft_transfers');
+    const changed = entities
+      .nftItems()
+      .filter(
+        (item) => items.has(item.address) && before.nftItems().some((old) => old.address === item.address),
+      );
+    expect(Math.min(wallets.size, changed.length)).toBeGreaterThan(1);
+    const of = <T extends { address?: unknown }>(rows: readonly T[], chosen: ReadonlySet<unknown>) =>
+      sorted(rows.filter(({ address }) => chosen.has(address)) as never);
+    expect(of(await rebuilt.jetton_wallets(store), wallets)).toEqual(of(entities.jettonWallets(), wallets));
+    expect(of(await rebuilt.nft_items(store), items)).toEqual(of(entities.nftItems(), items));
+    // A page at the list's end, and one batch.
+    for (const path of ['/api/v3/jetton/wallets', '/api/v3/nft/items'])
+      expect(simulator.stats.byPath.get(path)).toBe(2);
+  } finally {
+    await simulator.close();
+  }
 });
 
 describe('a list', () => {

@@ -122,6 +122,37 @@ describe.each(['1.2', '1.3'] as const)('look-ups of build %s', (build) => {
     expect([...simulator.stats.byPath.keys()]).toEqual(['/api/v3/masterchainInfo']);
   });
 
+  test('code and data of accounts are kept where they are chosen', async () => {
+    const accounts = simulator.truth.entities().balances().slice(0, 20);
+    await watch(accounts.map(({ account }) => account));
+    await readOnce(store, simulator.url, ['account_states'], { choices: { bocs: true } });
+    const stored = await select(store, 'select address, code_boc, data_boc from ton.account_states');
+    const truth = accounts.map(({ account }) => {
+      const state = simulator.truth.entities().accountState(account, true);
+      return { address: account, code_boc: state?.code_boc ?? null, data_boc: state?.data_boc ?? null };
+    });
+    expect(sorted(stored)).toEqual(sorted(truth));
+    expect(truth.some(({ code_boc, data_boc }) => code_boc !== null && data_boc !== null)).toBe(true);
+  });
+
+  test('vesting contracts are found by their owners, domains by their names', async () => {
+    const entities = simulator.truth.entities();
+    const [vestings, domains] = [entities.vestings(), entities.dnsRecords()];
+    await watch(vestings.map(({ owner_address }) => owner_address));
+    await store.database.script(
+      domains
+        .map(
+          ({ domain }, index) =>
+            `insert into ton.address_book (address, domain) values ('0:${String(index).padStart(64, '0')}', '${domain}')`,
+        )
+        .join(';'),
+    );
+    await readOnce(store, simulator.url, ['vesting_contracts', 'dns_records']);
+    const found = await plain(store, 'vesting_contracts');
+    expect(found.map(({ address }) => address).sort()).toEqual(vestings.map(({ address }) => address).sort());
+    expect(sorted(await plain(store, 'dns_records'), 'domain')).toEqual(sorted(domains, 'domain'));
+  });
+
   test('those who signed are found in actions', async () => {
     await readStreams(simulator, 'actions');
     await readOnce(store, simulator.url, ['multisig_wallets', 'vesting_contracts']);

@@ -1,10 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { backfill, reachOf } from '../../src/crawl/backfill.ts';
 import { parseAddress } from '../../src/simulator/address.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
 import type { V2TransactionJson } from '../../src/simulator/v2/v2-json.ts';
-import { bare, readOnce, select } from '../support/collections.ts';
-import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
+import { bare, readOnce, readStreamsOf, select } from '../support/collections.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 import { rebuiltHistory, untagged } from '../support/rebuild-collections.ts';
 
@@ -149,6 +147,58 @@ describe.each(ways)('v2 of build $build over $v2Transport', ({ build, v2Transpor
     expect(stored.map(({ rank }) => rank)).toEqual(truth.map((_, index) => index + 1));
     expect(stored.map(({ balance }) => balance)).toEqual(truth.map(({ balance }) => balance));
   });
+
+  test('with a range, states are kept as of each block in which a watched account moved', async () => {
+    const accounts = busiest(simulator, 2);
+    await watch(...accounts);
+    await readStreamsOf(store, simulator.url, RANGE, ['transactions']);
+    await readOnce(store, simulator.url, ['extended_account_states'], { range: RANGE, v2Transport });
+    const moves = new Set(
+      [...simulator.truth.transactions(RANGE)]
+        .filter(({ account }) => accounts.includes(account))
+        .map(({ account, mc_block_seqno }) => `${account}@${String(mc_block_seqno)}`),
+    );
+    expect(moves.size).toBeGreaterThan(4);
+    const stored = await select(
+      store,
+      'select address, mc_seqno, balance, last_transaction_lt, account_state from ton.extended_account_states',
+    );
+    const states = new Map(
+      stored.map((row) => [`${String(row['address'])}@${String(row['mc_seqno'])}`, row]),
+    );
+    for (const move of moves) {
+      const [address = '', seqno = ''] = move.split('@');
+      const url = `${simulator.url}/api/v2/getExtendedAddressInformation?address=${address}&seqno=${seqno}`;
+      const { result } = (await (await fetch(url)).json()) as { result: Record<string, unknown> };
+      const lt = (result['last_transaction_id'] as { lt: string }).lt;
+      expect(states.get(move)).toMatchObject({
+        ...{ balance: result['balance'], last_transaction_lt: lt, account_state: result['account_state'] },
+      });
+    }
+    simulator.stats.clear();
+    await readOnce(store, simulator.url, ['extended_account_states'], { range: RANGE, v2Transport });
+    expect(v2Requests('getExtendedAddressInformation')).toBe(0);
+  });
+
+  test('messages without a stored receiver are located', async () => {
+    // A part of the traffic is stored: some of its receivers lie behind it.
+    const range = { from: START + 200, to: START + 210 };
+    await readStreamsOf(store, simulator.url, range, ['transactions']);
+    const missing = await select(store, 'select hash, destination from etl.unlocated_messages');
+    expect(missing.length).toBeGreaterThan(0);
+    await readOnce(store, simulator.url, ['message_locations'], { range, v2Transport });
+    const located = await select(
+      store,
+      `select l.hash, l.account, l.tx_hash, m.hash as received from ton.message_locations l
+       join ton.account_messages m on m.account = l.account and m.lt = l.lt and m.position = 0`,
+    );
+    expect(located.length).toBe(missing.length);
+    const receivers = new Map([...simulator.truth.messages()].map((row) => [row.hash, row.in_msg_tx_hash]));
+    for (const row of located) {
+      expect(row['received']).toBe(row['hash']);
+      expect(row['tx_hash']).toBe(receivers.get(String(row['hash'])));
+    }
+  });
 });
 
 test('a history goes on from both ends: what is new, and the older part that was cut off', async () => {
@@ -178,40 +228,6 @@ test('a history goes on from both ends: what is new, and the older part that was
     await readOnce(store, simulator.url, ['account_transactions']);
     const truth = simulator.truth.accountTransactions(account);
     expect(bare(await rebuiltHistory(store, account))).toEqual(comparable(truth));
-  } finally {
-    await simulator.close();
-  }
-});
-
-test('messages without a stored receiver are located', async () => {
-  const simulator = await startSimulator(NETWORK);
-  try {
-    // The first half of the traffic is stored by hand: its receivers lie in the second.
-    const crawl = await openTestCrawl(store, simulator.url);
-    const range = { from: START + 200, to: START + 220 };
-    const reach = await reachOf(crawl.context, crawl.chain, range, 30, never.leaving);
-    await backfill({
-      ...crawl,
-      datasets: await datasetsNamed('transactions'),
-      reach,
-      workers: 1,
-      stop: never,
-    });
-    await crawl.close();
-    const missing = await select(store, 'select hash, destination from etl.unlocated_messages');
-    expect(missing.length).toBeGreaterThan(0);
-    await readOnce(store, simulator.url, ['message_locations'], { range });
-    const located = await select(
-      store,
-      `select l.hash, l.account, l.tx_hash, m.hash as received from ton.message_locations l
-       join ton.account_messages m on m.account = l.account and m.lt = l.lt and m.position = 0`,
-    );
-    expect(located.length).toBe(missing.length);
-    const receivers = new Map([...simulator.truth.messages()].map((row) => [row.hash, row.in_msg_tx_hash]));
-    for (const row of located) {
-      expect(row['received']).toBe(row['hash']);
-      expect(row['tx_hash']).toBe(receivers.get(String(row['hash'])));
-    }
   } finally {
     await simulator.close();
   }

@@ -29,7 +29,7 @@ beforeAll(async () => {
   simulator = await startSimulator({
     ...{ start: START, duration: 900, seed: 11, load: 2 },
     after: (request, answer) => {
-      if (hidden === undefined || request.path !== '/api/v3/transactions') return answer;
+      if (hidden === undefined || !request.path.startsWith('/api/v3/transactions')) return answer;
       const body = JSON.parse(answer.body.toString()) as { transactions: { hash: string }[] };
       const transactions = body.transactions.filter(({ hash }) => hash !== hidden);
       return { ...answer, body: JSON.stringify({ ...body, transactions }) };

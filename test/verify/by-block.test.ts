@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Crawl } from '../../src/app.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { differences } from '../proof/differences.ts';
+import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+import { openProof } from '../support/verify.ts';
+
+const START = Date.UTC(2026, 2, 1) / 1000;
+const NAMES = ['blocks', 'transactions'];
+const LISTS: Readonly<Record<string, string>> = {
+  '/api/v3/blocks': 'blocks',
+  '/api/v3/transactions': 'transactions',
+};
+
+let store: TestStore;
+let simulator: Simulator;
+let crawl: Crawl;
+/** Hashes that no window of time ever shows. */
+const hidden = new Set<string>();
+
+beforeAll(async () => {
+  store = await openTestStore();
+  simulator = await startSimulator({
+    ...{ start: START, duration: 600, seed: 5, load: 3, reshardEvery: 15 },
+    after: ({ path }, answer) => {
+      const list = LISTS[path];
+      if (list === undefined || answer.status !== 200) return answer;
+      const body = JSON.parse(answer.body.toString()) as Record<
+        string,
+        { hash?: string; root_hash?: string }[]
+      >;
+      const shown = body[list]?.filter(({ hash, root_hash }) => !hidden.has(hash ?? root_hash ?? ''));
+      return { ...answer, body: JSON.stringify({ ...body, [list]: shown }) };
+    },
+  });
+  crawl = await openTestCrawl(store, simulator.url, { config: { attempts: 3 } });
+});
+afterAll(async () => {
+  await crawl.close();
+  await simulator.close();
+  await store.close();
+});
+
+test('what no window of time shows is read by masterchain block, and proved', async () => {
+  const datasets = await datasetsNamed(...NAMES);
+  const proof = await openProof(store, crawl);
+  const transactions = [...simulator.truth.transactions({ from: START + 200, to: START + 400 })];
+  hidden.add(transactions[0]!.hash).add(transactions.at(-1)!.hash);
+  const range = await proof.cover(datasets, await proof.reach());
+  // The crawl itself would wait for a block that others name: the source loses it afterwards.
+  const lost = [...simulator.truth.blocks({ from: START + 300, to: START + 310 })].find(
+    ({ workchain }) => workchain === 0,
+  )!;
+  hidden.add(lost.root_hash);
+  await store.database.script(`delete from ton.blocks where root_hash = '${lost.root_hash}'`);
+  const first = await proof.verify(datasets, range);
+  expect(first.map(({ findings }) => findings.length > 0)).toEqual([true, true]);
+  const { reports } = await proof.repair(datasets, range, first);
+  expect(reports.map(({ dataset, verified, findings }) => [dataset.name, verified, findings])).toEqual(
+    NAMES.map((name) => [name, [range], []]),
+  );
+  const left = await differences(store.url, simulator, range, NAMES);
+  expect([...left.values()].map(({ size }) => size)).toEqual([0, 0]);
+  for (const path of ['masterchainBlockShards', 'transactionsByMasterchainBlock'])
+    expect(simulator.stats.byPath.get(`/api/v3/${path}`)).toBeGreaterThan(0);
+});
