@@ -45,11 +45,12 @@ const HALF_LIFE_MS = 60_000;
  * Work is counted in requests, because the budget is: a second of chain time costs as many as its rows need, by the
  * profile that `plan` has found, else as dense as what was read so far.
  */
-export function createForecast(tasks: readonly Task[], startedAt: number): Forecast {
+export function createForecast(tasks: readonly Task[]): Forecast {
   const states = new Map<string, State>(
     tasks.map((task) => [task.dataset, { task, left: task.missing, rows: 0, seconds: 0, foreseen: 0 }]),
   );
-  const pace = { work: 0, ms: 0, at: startedAt };
+  // From the first page on: what went before it was opening connections and waiting for the first slot.
+  const pace: { work: number; ms: number; at: number | undefined } = { work: 0, ms: 0, at: undefined };
   const costOf = (name: string, rows: number) => {
     const task = states.get(name)?.task;
     return task === undefined ? 0 : rows / task.pageSize;
@@ -65,10 +66,12 @@ export function createForecast(tasks: readonly Task[], startedAt: number): Forec
         state.foreseen += rowsIn(task.profile ?? [], [completed]);
         state.left = without(state.left, [completed]);
       }
-      const passed = at - pace.at;
-      const memory = 0.5 ** (passed / HALF_LIFE_MS);
-      pace.work = pace.work * memory + costOf(name, rows);
-      pace.ms = pace.ms * memory + passed;
+      if (pace.at !== undefined) {
+        const passed = at - pace.at;
+        const memory = 0.5 ** (passed / HALF_LIFE_MS);
+        pace.work = pace.work * memory + costOf(name, rows);
+        pace.ms = pace.ms * memory + passed;
+      }
       pace.at = at;
     },
     rest(name, missing) {
@@ -81,8 +84,8 @@ export function createForecast(tasks: readonly Task[], startedAt: number): Forec
         0,
       );
       if (work === 0) return 0;
-      const ms = pace.ms + (at - pace.at);
-      return pace.work === 0 ? undefined : (work * ms) / pace.work / 1000;
+      if (pace.at === undefined || pace.work === 0) return undefined;
+      return (work * (pace.ms + at - pace.at)) / pace.work / 1000;
     },
   };
 }

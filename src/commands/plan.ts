@@ -114,11 +114,11 @@ async function planDataset(
         await probe(context, dataset, stream, range, isScoped ? LOOKS_OF_ONE : LOOKS, stop.leaving),
       );
   // Of several pools each part is looked at once for each: what they have in common is their mean.
-  const merged = (samples[0] ?? []).map(({ stratum }, index) => {
+  const merged = (samples[0] ?? []).map(({ stratum, from }, index) => {
     const looks = samples.flatMap((list) => list[index] ?? []);
     const sum = (member: 'seconds' | 'rows' | 'bytes') =>
       looks.reduce((total, look) => total + look[member], 0);
-    return { stratum, seconds: sum('seconds'), rows: sum('rows'), bytes: sum('bytes') };
+    return { stratum, from, seconds: sum('seconds'), rows: sum('rows'), bytes: sum('bytes') };
   });
   const names = new Set(datasets.map(({ name }) => name));
   const isBrought = dataset.name === 'transactions' && names.has('traces') && names.has('blocks');

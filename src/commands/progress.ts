@@ -64,7 +64,7 @@ interface Overall {
 function follow(options: ProgressOptions): Course {
   const { tasks, seconds, requests, now } = options;
   const started = now();
-  const forecast = createForecast(tasks, started);
+  const forecast = createForecast(tasks);
   const missing = tasks.reduce((sum, task) => sum + lengthOf(task.missing), 0);
   const states = new Map(
     tasks.map((task) => [task.dataset, { rows: 0, done: 0, total: lengthOf(task.missing) }]),

@@ -1,6 +1,7 @@
 import type { Range } from '../range.ts';
 import { lengthOf } from '../range.ts';
 import { common } from '../ranges.ts';
+import { dailyCycle } from './daily-cycle.ts';
 import type { Sample } from './probe.ts';
 
 /** A number that is not known yet: at least, most likely, at most. */
@@ -40,6 +41,7 @@ interface EstimateFacts {
 
 /** No estimate is better than this, whatever the samples say. */
 const LEAST_DOUBT = 0.08;
+const DAY = 86_400;
 /** A lease is about 48 pages long, and ends with a short one. */
 const LEASE_PAGES = 48;
 
@@ -47,9 +49,10 @@ const LEASE_PAGES = 48;
 export function estimate(samples: readonly Sample[], facts: EstimateFacts): Estimate {
   const seen = samples.filter(({ seconds }) => seconds > 0);
   const mean = total(seen.map(({ rows }) => rows)) / Math.max(1, total(seen.map(({ seconds }) => seconds)));
-  const profile = samples.map(({ stratum, seconds, rows }) => ({
-    span: stratum,
-    perSecond: seconds > 0 ? rows / seconds : mean,
+  const hours = dailyCycle(seen);
+  const profile = samples.map((sample) => ({
+    span: sample.stratum,
+    perSecond: sample.seconds > 0 ? perSecond(sample, hours) : mean,
   }));
   const likely = facts.scopes * rowsIn(profile, facts.missing);
   const doubt = facts.scopes * doubtOf(profile, facts.missing);
@@ -61,6 +64,12 @@ export function estimate(samples: readonly Sample[], facts: EstimateFacts): Esti
   };
   const each = total(seen.map(({ bytes }) => bytes)) / Math.max(1, total(seen.map((sample) => sample.rows)));
   return { rows, requests: requestsFor(rows, facts), disk: diskFor(rows, each, facts), profile };
+}
+
+/** Of a part that lasts a day or longer its mean, though it was looked into at one hour; of a shorter one what was seen. */
+function perSecond(sample: Sample, hours: ReturnType<typeof dailyCycle>): number {
+  const seen = sample.rows / sample.seconds;
+  return lengthOf([sample.stratum]) < DAY ? seen : seen / hours(sample);
 }
 
 /** Rows that a profile has in ranges. */

@@ -9,6 +9,8 @@ import type { CrawlContext } from './crawler.ts';
 export interface Sample {
   /** The part of the range that the look stands for. */
   readonly stratum: Range;
+  /** Its first second. */
+  readonly from: number;
   /** Seconds that were seen whole. */
   readonly seconds: number;
   readonly rows: number;
@@ -39,7 +41,11 @@ export async function probe(
   const samples: Sample[] = [];
   for (const [index, stratum] of partsOf(range, count).entries()) {
     const from = placeIn(stratum, index);
-    samples.push({ stratum, ...(await look(context, dataset, stream, { from, to: stratum.to }, signal)) });
+    samples.push({
+      stratum,
+      from,
+      ...(await look(context, dataset, stream, { from, to: stratum.to }, signal)),
+    });
   }
   return samples;
 }
@@ -68,7 +74,7 @@ async function look(
   { scope }: Stream,
   span: Range,
   signal: AbortSignal,
-): Promise<Omit<Sample, 'stratum'>> {
+): Promise<Omit<Sample, 'stratum' | 'from'>> {
   const records = listOf(job.list);
   let cursor: unknown = job.paginator.start(span);
   for (let page = 0; page < MOST_PAGES && cursor !== undefined; page += 1) {

@@ -35,7 +35,7 @@ const profile = partsOf(whole, 72).map((span) => ({ span, perSecond: load((span.
 function errorsOf(missing: Range, facts: Partial<Task>): number[] {
   const all = [...pages(missing, 100)];
   const end = all.at(-1)!.at;
-  const forecast = createForecast([task(missing, facts)], 0);
+  const forecast = createForecast([task(missing, facts)]);
   const errors: number[] = [];
   const marks = [0.25, 0.5, 0.75];
   for (const { rows, completed, at } of all) {
@@ -72,23 +72,25 @@ describe('the time left', () => {
   });
 
   test('is unknown before anything has come, and nothing when all has', () => {
-    const forecast = createForecast([task(whole)], 0);
+    const forecast = createForecast([task(whole)]);
     expect(forecast.left(1000)).toBe(0);
-    const known = createForecast([task(whole, { profile })], 0);
+    const known = createForecast([task(whole, { profile })]);
     expect(known.left(1000)).toBeUndefined();
     known.learn('transactions', 5, whole, 2000);
     expect(known.left(3000)).toBe(0);
   });
 
   test('grows while nothing comes', () => {
-    const forecast = createForecast([task(whole, { profile })], 0);
-    forecast.learn('transactions', PAGE, { from: whole.to - 200, to: whole.to }, 100);
+    const forecast = createForecast([task(whole, { profile })]);
+    forecast.learn('transactions', PAGE, { from: whole.to - 100, to: whole.to }, 100);
+    forecast.learn('transactions', PAGE, { from: whole.to - 200, to: whole.to - 100 }, 200);
     expect(forecast.left(60_000)!).toBeGreaterThan(5 * forecast.left(1000)!);
   });
 
   test('counts what something else has covered as done', () => {
-    const forecast = createForecast([task(whole, { profile })], 0);
-    forecast.learn('transactions', PAGE, { from: whole.to - 200, to: whole.to }, 100);
+    const forecast = createForecast([task(whole, { profile })]);
+    forecast.learn('transactions', PAGE, { from: whole.to - 100, to: whole.to }, 50);
+    forecast.learn('transactions', PAGE, { from: whole.to - 200, to: whole.to - 100 }, 100);
     const before = forecast.left(100)!;
     const rest = [{ from: 0, to: DAY }];
     forecast.rest('transactions', rest);

@@ -28,7 +28,7 @@ function lookInto(load: Load, range: Range, count: number): Sample[] {
     let [second, rows] = [from, 0];
     for (; second < stratum.to && rows < 200; second += 10) rows += 10 * load(second + 5);
     return {
-      stratum,
+      ...{ stratum, from },
       seconds: Math.min(second, stratum.to) - from,
       rows: Math.round(rows),
       bytes: 4000 * Math.round(rows),
