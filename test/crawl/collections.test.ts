@@ -113,8 +113,8 @@ test('what has moved since a list was read is looked up by name, and no other', 
         (item) => items.has(item.address) && before.nftItems().some((old) => old.address === item.address),
       );
     expect(Math.min(wallets.size, changed.length)).toBeGreaterThan(1);
-    const of = <T extends { address?: unknown }>(rows: readonly T[], chosen: ReadonlySet<unknown>) =>
-      sorted(rows.filter(({ address }) => chosen.has(address)) as never);
+    const of = (rows: readonly { readonly address?: unknown }[], chosen: ReadonlySet<unknown>) =>
+      sorted(rows.filter(({ address }) => chosen.has(address)));
     expect(of(await rebuilt.jetton_wallets(store), wallets)).toEqual(of(entities.jettonWallets(), wallets));
     expect(of(await rebuilt.nft_items(store), items)).toEqual(of(entities.nftItems(), items));
     // A page at the list's end, and one batch.
