@@ -24,7 +24,7 @@ comment on function etl.crc16(bytea) is
 create or replace function ton.ton_address(form text) returns text
 language plpgsql immutable strict parallel safe as $$
 declare
-  word constant text := btrim(form, E' \t\r\n\f\v');
+  word constant text := btrim(form, E' \t\r\n\f\x0b');
   forms constant text := 'Write it as workchain:hex, as 64 hex digits (basechain), or as the 48 characters of a wallet (EQ…, UQ…).';
   workchain bigint := 0;
   bytes bytea;
@@ -84,7 +84,7 @@ comment on function ton.ton_address_friendly(text, boolean, boolean) is
 create or replace function ton.ton_hash(form text) returns text
 language plpgsql immutable strict parallel safe as $$
 declare
-  word constant text := btrim(form, E' \t\r\n\f\v');
+  word constant text := btrim(form, E' \t\r\n\f\x0b');
 begin
   if word ~ '^(0[xX])?[0-9a-fA-F]{64}$' then
     return encode(decode(right(word, 64), 'hex'), 'base64');

@@ -9,6 +9,7 @@ import { runSql } from '../db/free-sql.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { demoNetwork } from '../simulator/demo-network.ts';
 import { startSimulator } from '../simulator/server.ts';
+import { createLogger, type Logger } from '../logger.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
 import { openProgress, progressStyle } from './open-progress.ts';
@@ -30,8 +31,11 @@ const LAST_BLOCKS = `
   select utime, workchain, shard, seqno, tx_count from blocks order by utime desc, workchain, shard limit 5`;
 
 /** `demo`: the whole way from an API to SQL answers on this machine alone: simulator, crawl, Postgres. */
-export async function demo({ config: given, logger }: Invocation): Promise<ExitCode> {
+export async function demo({ config: given }: Invocation): Promise<ExitCode> {
   const config: Config = { ...given, network: 'demo', dataDir: join(given.dataDir, 'demo'), rps: RPS };
+  // The bars tell how far it is: a line for each range as well would push them off the screen.
+  const level = given.logLevel === 'info' ? 'warn' : given.logLevel;
+  const logger = createLogger({ level, format: given.logFormat });
   const stop = stopOnSignals(logger);
   const store = await openStore(config, logger);
   try {
@@ -62,7 +66,7 @@ async function crawlAll(
   datasets: readonly Dataset[],
   baseUrl: string,
   stop: Stop,
-  logger: Invocation['logger'],
+  logger: Logger,
 ): Promise<number> {
   const display: { progress?: Progress } = {};
   const onPage = (event: Parameters<Progress['onPage']>[0]) => display.progress?.onPage(event);

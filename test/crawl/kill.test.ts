@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { openProof, type Phase } from '../support/kill/proof.ts';
 
-const KILLS = 6;
+/** One in each phase. */
+const KILLS = 4;
 
 /** With many more kills in test/long/kill.long.ts. */
 test('a crawl that is killed and restarted ends in the same tables as an undisturbed one', async () => {

@@ -7,7 +7,7 @@ import { openTestStore, type TestStore } from '../support/database.ts';
 import { rebuiltHistory, untagged } from '../support/rebuild-collections.ts';
 
 const START = 1_767_225_600;
-const NETWORK = { start: START, duration: 400, load: 30, accounts: 100 };
+const NETWORK = { start: START, duration: 400, load: 20, accounts: 70 };
 const RANGE = { from: START + 200, to: START + 215 };
 
 const raw = (friendly: string): string => parseAddress(friendly) ?? friendly;

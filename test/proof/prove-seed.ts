@@ -35,12 +35,20 @@ export interface Outcome {
 const START = Date.UTC(2026, 5, 1) / 1000;
 const LIST = /^\/api\/v3\/(blocks|transactions|traces|jetton\/transfers)$/;
 
-/** Crawls a network whose answers go wrong once, verifies, repairs, and holds every step against the truth. */
-export async function proveSeed(store: TestStore, seed: number, kind: string): Promise<Outcome> {
+/**
+ * Crawls a network whose answers go wrong once, verifies, repairs, and holds every step against the truth. `scale` makes
+ * the network smaller.
+ */
+export async function proveSeed(store: TestStore, seed: number, kind: string, scale = 1): Promise<Outcome> {
   const random = new Random(seed, 77);
   const wrong: { injection?: Injection | undefined } = {};
   const simulator = await startSimulator({
-    ...{ start: START, duration: 240 + random.below(240), seed, load: 2 + random.below(8) },
+    ...{
+      start: START,
+      duration: Math.ceil(scale * (240 + random.below(240))),
+      seed,
+      load: 2 + random.below(8),
+    },
     ...{ accounts: 200, reshardEvery: 10 + random.below(20), build: seed % 2 === 0 ? '1.3' : '1.2' },
     after: (request, answer) => tampered(wrong.injection, request, answer),
   });
