@@ -80,7 +80,10 @@ export async function openDatabase({
     keepAliveInitialDelayMillis: 10_000,
   });
   // An idle connection that breaks is replaced by the pool; the query that needed it gets its own error.
-  pool.on('error', () => undefined);
+  pool.on('error', ignore);
+  // While a query of the pool's own runs, the pool listens for one error alone. A server that dies says so twice: in a
+  // last message, and by its socket; the second would end the process.
+  pool.on('connect', (client) => client.on('error', ignore));
   try {
     const version = await serverVersion(pool);
     return assemble(pool, url, version);
