@@ -5,3 +5,11 @@ export interface Stop {
   /** Aborted on a second signal or when finishing takes too long: requests are cut, transactions rolled back. */
   readonly leaving: AbortSignal;
 }
+
+/** Resolves as soon as the signal is aborted; at once where it was. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,6 +1,6 @@
 import { systemClock } from '../clock.ts';
 import { readConfig, type Config } from '../config.ts';
-import { EtlError, EXIT, type ExitCode } from '../errors.ts';
+import { EtlError, EXIT, IncompleteError, isAbort, type ExitCode } from '../errors.ts';
 import { createLogger, type Logger } from '../logger.ts';
 
 /** What every command is given. */
@@ -20,10 +20,18 @@ export async function runCommand(command: (invocation: Invocation) => Promise<Ex
     const config = readConfig();
     const logger = createLogger({ level: config.logLevel, format: config.logFormat });
     process.exitCode = await command({ config, logger, now: Math.floor(systemClock.now() / 1000) });
-  } catch (error) {
+  } catch (thrown) {
+    const error = isAbort(thrown) ? toldToStop() : thrown;
     tell(error);
     process.exitCode = error instanceof EtlError ? error.exitCode : EXIT.failed;
   }
+}
+
+/** What a signal or a deadline ends is a wait of which nothing could be kept: no command aborts anything else. */
+function toldToStop(): IncompleteError {
+  return new IncompleteError('told to stop before it was done', {
+    hint: 'What was committed is kept. Run it again, with a later --deadline where there was one.',
+  });
 }
 
 /** An error that nobody foresaw keeps its stack: it is a bug, and whoever reports it needs it. */

@@ -1,6 +1,6 @@
 import { openStore, type Store } from '../app.ts';
 import { PATIENCE_MS, stopOnSignals } from '../daemon/shutdown.ts';
-import { IncompleteError, isAbort, type ExitCode } from '../errors.ts';
+import type { ExitCode } from '../errors.ts';
 import { openSource } from '../source.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
@@ -23,10 +23,7 @@ interface Needs {
 /** A longer timer would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/**
- * Opens the database and the API's host, lets a command work with them, and closes both however it ends.
- * @throws IncompleteError where it was told to stop in a wait of which nothing could be kept
- */
+/** Opens the database and the API's host, lets a command work with them, and closes both however it ends. */
 export async function withSource(
   { config, logger }: Invocation,
   { demo, applicationName, deadlineMs }: Needs,
@@ -40,11 +37,6 @@ export async function withSource(
       const source = await openSource(config, store, demo);
       try {
         return await work({ store, baseUrl: source.baseUrl, stop });
-      } catch (error) {
-        if (!isAbort(error) || !stop.finishing.aborted) throw error;
-        throw new IncompleteError('told to stop before it was done', {
-          hint: 'What was committed is kept. Run it again, with a later --deadline where there was one.',
-        });
       } finally {
         await source.close();
       }

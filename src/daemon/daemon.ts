@@ -10,7 +10,7 @@ import { untold, type Watermark } from '../crawl/watermark.ts';
 import type { Collection, Dataset } from '../dataset.ts';
 import { keepWanted, readWanted } from '../db/wanted.ts';
 import { parseTime } from '../range.ts';
-import type { Stop } from '../stop.ts';
+import { untilAborted, type Stop } from '../stop.ts';
 import { patiently } from '../patience.ts';
 import { createGuard } from './guard.ts';
 import { createLookout } from './lookout.ts';
@@ -219,13 +219,6 @@ async function keepRetention(options: DaemonOptions, position: Position): Promis
     await waitFor(options, 'retention', round);
     await clock.sleep(RETENTION_MS, stop.finishing).catch(() => undefined);
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 /** Rows that somebody deletes are a hole within seconds, and then read again as any other. */

@@ -6,7 +6,7 @@ import { createShare } from '../crawl/pace.ts';
 import { needsRange, type Collection } from '../dataset.ts';
 import type { Priority } from '../priority.ts';
 import type { Range } from '../range.ts';
-import type { Stop } from '../stop.ts';
+import { untilAborted, type Stop } from '../stop.ts';
 
 /** Collections take at most this part of the budget, even where nobody else wants it. */
 const SHARE = 0.2;
@@ -32,7 +32,8 @@ interface RefreshOptions {
 /** Keeps collections up to date until told to stop, in rounds: what has moved, what was appended, what is to be rescanned. */
 export async function refresh(options: RefreshOptions): Promise<void> {
   const { context, owner, chain, config, stop, carried, rangeOf } = options;
-  if (options.collections.length === 0) return stopped(stop.finishing);
+  // A part of the daemon that ended would end the others.
+  if (options.collections.length === 0) return untilAborted(stop.finishing);
   const pace = createShare(config.rps * SHARE, context.clock, stop.finishing);
   while (!stop.finishing.aborted) {
     for (const collection of options.collections) {
@@ -52,12 +53,4 @@ export async function refresh(options: RefreshOptions): Promise<void> {
     }
     await context.clock.sleep(PERIOD_MS, stop.finishing).catch(() => undefined);
   }
-}
-
-/** Resolves when told to stop: a part of the daemon that ended would end the others. */
-function stopped(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

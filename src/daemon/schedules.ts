@@ -8,7 +8,7 @@ import { readWanted } from '../db/wanted.ts';
 import { isAbort } from '../errors.ts';
 import { formatRange, lengthOf, parseTime } from '../range.ts';
 import type { Schedule } from '../schedule.ts';
-import type { Stop } from '../stop.ts';
+import { untilAborted, type Stop } from '../stop.ts';
 
 const WORKERS = 2;
 /** How often a run is taken up while the API or the database is away, before the next one has its turn. */
@@ -49,7 +49,7 @@ export async function runSchedules(options: SchedulesOptions): Promise<void> {
         return run.finally(() => under.delete(run));
       }),
   );
-  await new Promise((resolve) => stop.finishing.addEventListener('abort', resolve, { once: true }));
+  await untilAborted(stop.finishing);
   for (const cron of crons) cron.stop();
   await Promise.all(under);
 }

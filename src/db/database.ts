@@ -183,7 +183,6 @@ async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Pro
   });
   // What the server said when it ended the session while nothing was asked of it: later errors only tell that it ended.
   let last: Error | undefined;
-  // Without a listener, a connection that breaks while the client waits would end the process.
   const onError = (error: Error) => {
     last ??= error;
   };

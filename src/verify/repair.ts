@@ -73,7 +73,6 @@ export async function repairRange(
 /** Reads a stream's holes again; false where there are none left to try. */
 async function readAgain(context: RepairContext, report: Verified, tries: Tries): Promise<boolean> {
   const { stream, dataset, findings } = report;
-  const doubtful = union(...findings.filter(isDoubtful).map(({ spans }) => spans));
   const coverage = await readCoverage(context.database, stream);
   const tried = tries.get(keyOf(stream)) ?? [];
   const given = context.insist
@@ -85,7 +84,12 @@ async function readAgain(context: RepairContext, report: Verified, tries: Tries)
     tried[MOST_READINGS - 1] ?? [],
     given.map(({ span }) => span),
   );
-  const holes = joinNear(context, dataset, without(common(doubtful, coverage), exhausted), coverage);
+  const holes = joinNear(
+    context,
+    dataset,
+    without(common(doubtfulOf(findings), coverage), exhausted),
+    coverage,
+  );
   if (holes.length === 0) return false;
   tries.set(keyOf(stream), countTries(tried, holes));
   context.crawl.logger.warn(
@@ -104,7 +108,7 @@ async function readByBlock(context: RepairContext, report: Verified, tries: Trie
   const { dataset, stream, findings, missing } = report;
   const { byBlock: path } = dataset.job;
   if (path === undefined || context.stop.finishing.aborted) return false;
-  const left = union(...findings.filter(isDoubtful).map(({ spans }) => spans), missing);
+  const left = union(doubtfulOf(findings), missing);
   const holes = common(left, tries.get(keyOf(stream))?.[0] ?? []);
   const known: { readonly hole: Range; readonly seqnos: readonly number[] }[] = [];
   for (const hole of holes) {
@@ -119,6 +123,10 @@ async function readByBlock(context: RepairContext, report: Verified, tries: Trie
   context.crawl.logger.warn({ dataset: dataset.name, holes: spans.length }, 'reading holes by block');
   await fillHoles(context, { name: dataset.name, job }, reopeningOf(context, report, spans));
   return true;
+}
+
+function doubtfulOf(findings: readonly Finding[]): Range[] {
+  return union(...findings.filter(isDoubtful).map(({ spans }) => spans));
 }
 
 function isDoubtful({ outcome }: Finding): boolean {
