@@ -4,7 +4,7 @@ import type { Extra } from '../record.ts';
 import { gather, timesOf } from './commit.ts';
 import { holdCursor, moveCursor, type Claim } from './cursors.ts';
 import type { Database } from './database.ts';
-import { insertRows } from './insert.ts';
+import { insertStaged, stageRows } from './insert.ts';
 import { noteSpared, rememberOutcomes, type Outcomes } from './lookups.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
@@ -47,8 +47,9 @@ export async function commitAnswer(
   const { claim, rejected, extras, ids, log } = commit;
   const stream = { dataset: claim.dataset, scope: '', pass: 0 };
   await database.transaction(async (session) => {
+    const staged = await stageRows(session, byTable);
     await holdCursor(session, claim);
-    for (const [table, rows] of byTable) await insertRows(session, table, rows);
+    await insertStaged(session, staged);
     if (rejected.length > 0) await quarantineRecords(session, stream, log.request, rejected);
     await releaseRecords(session, stream, ids);
     if (extras.length > 0) await countDrift(session, claim.dataset, extras);

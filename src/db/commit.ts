@@ -4,7 +4,7 @@ import type { Range } from '../range.ts';
 import type { Extra } from '../record.ts';
 import { addCoverage, type Stream } from './coverage.ts';
 import type { Database, Session } from './database.ts';
-import { insertRows, targetOf } from './insert.ts';
+import { insertStaged, stageRows, targetOf } from './insert.ts';
 import { holdLease, shortenLease, type Lease } from './leases.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
@@ -53,8 +53,9 @@ export interface PageLog {
 
 /**
  * Writes a page's rows and the coverage that they complete in one transaction: after it both are there, or neither.
- * Writing a page twice changes nothing. Order: the lease (is the range still ours?), rows (tables by name), the lease
- * shortened, the log, coverage last, because every commit of the dataset waits for that row.
+ * Writing a page twice changes nothing. Order: rows to their stages, which takes longest and locks nothing; the lease
+ * (is the range still ours?), rows (tables by name), the lease shortened, the log, coverage last, because every commit
+ * of the dataset waits for that row.
  * @throws LeaseLostError where the range is no longer ours: nothing was written
  */
 export async function commitPage(
@@ -69,9 +70,9 @@ export async function commitPage(
   const instead = commit.exchange && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
   for (const [table, rows] of byTable) await partitions.ensure([table], timesOf(rows));
   await database.transaction(async (session) => {
+    const staged = await stageRows(session, byTable, { instead });
     await holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span));
-    for (const [table, rows] of byTable)
-      await insertRows(session, table, rows, { mend: commit.mend, instead });
+    await insertStaged(session, staged, { mend: commit.mend, instead });
     await writeOddities(session, commit);
     await shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from);
     for (const page of commit.pages) await logPage(session, commit, page);

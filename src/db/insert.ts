@@ -35,22 +35,53 @@ interface InsertOptions {
 }
 
 /**
- * Inserts rows of one table, whatever their number, by way of a temporary table (`stage.ts`). They are sorted by key, so
- * that two transactions with common rows wait for each other instead of deadlocking; of rows with the same key the
- * first counts, its gaps filled from the others. Rows that are new to a stream table leave a receipt.
+ * Brings rows of several tables to the server, whatever their number, each into its temporary table (`stage.ts`). Before
+ * anything is locked: a process that freezes while it sends is in no statement that Postgres would end, and would hold
+ * what it had locked for as long as it stands. They are sorted by key, so that two transactions with common rows wait
+ * for each other instead of deadlocking; of rows with the same key the first counts, its gaps filled from the others.
+ * @returns the tables that `insertStaged` has to write
+ */
+export async function stageRows(
+  session: Session,
+  byTable: readonly (readonly [table: object, rows: readonly object[]])[],
+  { instead }: InsertOptions = {},
+): Promise<Target[]> {
+  const staged: Target[] = [];
+  for (const [table, rows] of byTable) {
+    if (rows.length === 0 && instead === undefined) continue;
+    const target = targetOf(table);
+    const unique = [...distinct(target.facts, rows)].sort(([a], [b]) => (a < b ? -1 : 1));
+    await fillStage(
+      session,
+      target.stage,
+      unique.map(([, row]) => row),
+    );
+    staged.push(target);
+  }
+  return staged;
+}
+
+/**
+ * Writes what `stageRows` brought in the same transaction, table by table. Rows that are new to a stream table leave a
+ * receipt.
  * @returns the number of rows that were new or changed
  */
-export async function insertRows(
+export async function insertStaged(
   session: Session,
-  table: object,
-  rows: readonly object[],
-  { mend = false, instead }: InsertOptions = {},
+  staged: readonly Target[],
+  options: InsertOptions = {},
 ): Promise<number> {
-  if (rows.length === 0 && instead === undefined) return 0;
-  const target = targetOf(table);
-  const unique = [...distinct(target.facts, rows)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+  let rows = 0;
+  for (const target of staged) rows += await insertFrom(session, target, options);
+  return rows;
+}
+
+async function insertFrom(
+  session: Session,
+  target: Target,
+  { mend = false, instead }: InsertOptions,
+): Promise<number> {
   const names = identifiers(target.columns);
-  await fillStage(session, target.stage, unique);
   await makeWay(session, target);
   if (instead !== undefined) await clearOthers(session, target, instead);
   const insert = sql`

@@ -2,7 +2,7 @@ import type { Rows, Tables } from '../job.ts';
 import type { Extra } from '../record.ts';
 import type { Stream } from './coverage.ts';
 import type { Database } from './database.ts';
-import { insertRows, targetOf } from './insert.ts';
+import { insertStaged, stageRows, targetOf } from './insert.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, releaseRecords } from './quarantine.ts';
 import { writingOrder } from './writing-order.ts';
@@ -27,7 +27,7 @@ export async function release(
     .sort(([a], [b]) => writingOrder(targetOf(a), targetOf(b)));
   for (const [table, list] of byTable) await partitions.ensure([table], timesOf(list));
   await database.transaction(async (session) => {
-    for (const [table, list] of byTable) await insertRows(session, table, list);
+    await insertStaged(session, await stageRows(session, byTable));
     if (Object.keys(extra).length > 0) await countDrift(session, stream.dataset, [extra]);
     await releaseRecords(session, stream, [recordId]);
   });

@@ -30,7 +30,7 @@ export function stageOf(table: { name: string; into: SQL; columns: readonly PgCo
       kind: type === 'jsonb' ? 'json' : type.endsWith('[]') ? 'array' : 'text',
     })),
     name,
-    // Emptied by each commit, and here for a table that is written twice in one transaction.
+    // Emptied by each commit, and here for a table that is filled twice in one transaction.
     copy: sql`
       create temp table if not exists ${own} on commit delete rows as select ${names} from ${table.into} with no data;
       delete from ${name};

@@ -1,5 +1,4 @@
-import { tmpdir } from 'node:os';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Faults } from '../../src/simulator/faults.ts';
 import { openCluster } from './cluster.ts';
@@ -12,8 +11,6 @@ export interface Order {
   readonly seed: number;
   readonly seconds: number;
   readonly processes: number;
-  /** The compiled program. */
-  readonly program: string;
   /** Faults that replace the seed's own. */
   readonly faults: Faults;
 }
@@ -23,14 +20,14 @@ export interface Reply {
   readonly postgres: string;
 }
 
-/** A process that runs seeds, one after the other, on a database server of its own. */
-const directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-chaos-'));
+/** A process that runs seeds, one after the other, on a database server of its own, in the directory it is given. */
+const [, , directory = '.'] = process.argv;
 const cluster = await openCluster(join(directory, 'data'));
 
 process.on('message', (order: Order) => {
   const plan = planOf(order.seed, order.seconds, order.processes);
   const own = join(directory, `seed-${order.seed}`);
-  runSeed({ ...plan, faults: { ...plan.faults, ...order.faults } }, cluster, order.program, own)
+  runSeed({ ...plan, faults: { ...plan.faults, ...order.faults } }, cluster, own)
     .catch((error: unknown): Outcome => failed(order.seed, own, error))
     .then(async (outcome) => {
       // The workers' words are kept only where somebody wants to read them.

@@ -41,12 +41,11 @@ async function runSeeds(): Promise<number> {
     seed: first + index,
     seconds,
     processes,
-    program: PROGRAM,
     faults: {},
   }));
   const outcomes: Outcome[] = [];
   let postgres = '';
-  await runOrders(orders, Math.min(atOnce, orders.length), (order, reply) => {
+  await runOrders(PROGRAM, orders, Math.min(atOnce, orders.length), (order, reply) => {
     outcomes.push(reply.outcome);
     postgres = reply.postgres;
     tellOutcome(reply.outcome, commandOf(order));
@@ -84,9 +83,9 @@ async function catchOne(program: string, faults: Order['faults']): Promise<Outco
   let caught: Outcome | undefined;
   function* orders(): Generator<Order> {
     for (let seed = first; seed < first + MUTANT_SEEDS && caught === undefined; seed += 1)
-      yield { seed, seconds, processes, program, faults };
+      yield { seed, seconds, processes, faults };
   }
-  await runOrders(orders(), 1, (_, { outcome }) => {
+  await runOrders(program, orders(), 1, (_, { outcome }) => {
     if (outcome.problems.length > 0) caught = outcome;
   });
   return caught;

@@ -167,10 +167,10 @@ export function mutate(module: string, text: string, { name, edits }: Mutant): s
     }, text);
 }
 
-/** A copy of the compiled program with the bug in it. */
+/** A copy of the compiled program, and of the harness beside it, with the bug in it. */
 export async function compileMutant(program: string, directory: string, mutant: Mutant): Promise<void> {
   await rm(directory, { recursive: true, force: true });
-  for (const part of ['src', 'jobs'])
+  for (const part of ['src', 'jobs', 'test'])
     await cp(join(program, part), join(directory, part), { recursive: true });
   for (const module of new Set(mutant.edits.map((edit) => edit.module))) {
     const path = join(directory, 'src', `${module}.js`);

@@ -77,15 +77,19 @@ export function createSpoiler(seed: number): Spoiler {
     spoil: ({ path }, answer) => {
       const endpoint = ENDPOINTS[path];
       if (!spoiler.active || endpoint === undefined || answer.status !== 200) return answer;
-      let body = answer.body.toString();
+      const body = answer.body.toString();
+      const parts: string[] = [];
+      let told = 0;
       for (const text of elementTexts(body, endpoint.member) ?? []) {
         const key = endpoint.key.exec(text)?.[1] ?? '';
         const ways = WAYS.filter((way) => chosen(way, key));
         if (ways.length === 0) continue;
         for (const way of ways) counts.set(way, (counts.get(way) ?? 0) + 1);
-        body = body.replace(text, () => spoilRecord(endpoint, ways, key, text));
+        const at = body.indexOf(text, told);
+        parts.push(body.slice(told, at), spoilRecord(endpoint, ways, key, text));
+        told = at + text.length;
       }
-      return { ...answer, body };
+      return { ...answer, body: parts.join('') + body.slice(told) };
     },
   };
   return spoiler;

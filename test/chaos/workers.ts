@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 interface CrewOptions {
-  /** The compiled program. */
-  readonly program: string;
+  /** Where the workers' words go. */
   readonly directory: string;
   readonly settings: Readonly<Record<string, string>>;
   readonly args: readonly string[];
@@ -35,6 +34,8 @@ export interface Crew {
   readonly memory: Memory[];
 }
 
+/** The compiled program beside this harness. */
+const PROGRAM = join(import.meta.dirname, '../../src/cli.js');
 /** Away for the moment: whoever runs the program starts it again. */
 const TRY_AGAIN = 75;
 const SAMPLE_MS = 2000;
@@ -101,11 +102,11 @@ export function killAll(): void {
 }
 
 /** A process of the program; its words go to a file. */
-export function launch({ program, directory, settings, args }: CrewOptions, log: string): ChildProcess {
+function launch({ directory, settings, args }: CrewOptions, log: string): ChildProcess {
   const output = openSync(log, 'a');
-  const child = spawn(process.execPath, [join(program, 'src', 'cli.js'), ...args], {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: directory,
-    env: { PATH: process.env['PATH'], HOME: directory, LOG_FORMAT: 'json', LOG_LEVEL: 'info', ...settings },
+    env: { PATH: process.env['PATH'], HOME: directory, LOG_LEVEL: 'info', ...settings },
     stdio: ['ignore', output, output],
   });
   closeSync(output);

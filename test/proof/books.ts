@@ -1,5 +1,5 @@
 import type { Database } from '../../src/db/database.ts';
-import { insertRows } from '../../src/db/insert.ts';
+import { insertStaged, stageRows } from '../../src/db/insert.ts';
 import { createPartitions } from '../../src/db/partitions.ts';
 import { formatTable } from '../../src/commands/table.ts';
 import { loadJobs } from '../../src/crawl/load-jobs.ts';
@@ -57,7 +57,9 @@ async function storeRecorded(database: Database): Promise<void> {
     const rows = accepted.flatMap(({ rows: byTable }) => byTable[name] ?? []);
     const times = new Set(rows.map((row) => (row as { utime: string }).utime));
     await createPartitions(database, 'month').ensure([table], times);
-    await database.transaction((session) => insertRows(session, table, rows));
+    await database.transaction(async (session) =>
+      insertStaged(session, await stageRows(session, [[table, rows]])),
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { expect } from 'vitest';
-import { insertRows, targetOf } from '../../src/db/insert.ts';
+import { insertStaged, stageRows, targetOf } from '../../src/db/insert.ts';
 import { createPartitions } from '../../src/db/partitions.ts';
 import { writingOrder } from '../../src/db/writing-order.ts';
 import type { Job } from '../../src/job.ts';
@@ -36,7 +36,9 @@ export async function openPageStore(): Promise<PageStore> {
           [table],
           rows.map((row) => (row as { utime: string }).utime),
         );
-        changed += await database.transaction((session) => insertRows(session, table, rows));
+        changed += await database.transaction(async (session) =>
+          insertStaged(session, await stageRows(session, [[table, rows]])),
+        );
       }
       return changed;
     },

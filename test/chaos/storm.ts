@@ -1,0 +1,74 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Harm, Harmful } from './plan.ts';
+import { withClient, type Run } from './run.ts';
+import type { Crew } from './workers.ts';
+
+const TICK_MS = 50;
+
+/** Lets the network go on and does all that is planned to the workers and the database, until both are at their end. */
+export async function storm(run: Run, crew: Crew): Promise<void> {
+  await Promise.all([moveHead(run), harmAll(run, crew)]);
+}
+
+/** The head goes on with the wall clock, from the end of history to the end of the range. */
+async function moveHead({ plan, simulator }: Run): Promise<void> {
+  const { head, seconds } = plan;
+  const began = performance.now();
+  for (let share = 0; share < 1; share = (performance.now() - began) / (1000 * seconds)) {
+    simulator.headTime = head.from + share * (head.to - head.from);
+    await delay(TICK_MS);
+  }
+  simulator.headTime = head.to;
+}
+
+async function harmAll(run: Run, crew: Crew): Promise<void> {
+  const began = performance.now();
+  const lasting: Promise<unknown>[] = [];
+  for (const harmful of run.plan.harms) {
+    await delay(Math.max(0, harmful.at - (performance.now() - began)));
+    run.harms.set(harmful.harm, (run.harms.get(harmful.harm) ?? 0) + 1);
+    const done = HARM[harmful.harm](run, crew, harmful);
+    // The database has to be back before anything else is done to it; all other harms may overlap.
+    if (harmful.harm === 'kill database') await done;
+    else lasting.push(done.catch(() => undefined));
+  }
+  await Promise.all(lasting);
+}
+
+const HARM: Readonly<Record<Harm, (run: Run, crew: Crew, harmful: Harmful) => Promise<void>>> = {
+  'kill worker': (_, crew, { worker }) => crew.kill(worker),
+  'freeze worker': (run, crew, { worker, ms }) => crew.freeze(worker, ms, (pid) => expireLeases(run, pid)),
+  'drop connections': async ({ proxy }) => {
+    proxy.drop();
+    await Promise.resolve();
+  },
+  'end sessions': (run) =>
+    withClient(run, async (client) => {
+      await client.query(`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`);
+    }),
+  'kill database': async ({ cluster, proxy }) => {
+    await cluster.killAndRestart();
+    proxy.target = cluster.port;
+  },
+  'disk full': async (run, _, { ms }) => {
+    const set = (full: boolean) =>
+      withClient(run, async (client) => {
+        await client.query(`update chaos.weather set disk_full = ${full}`);
+      });
+    await set(true);
+    await delay(ms);
+    await set(false);
+  },
+};
+
+/** As if the process had stood for longer than its leases last. */
+function expireLeases(run: Run, pid: number): Promise<void> {
+  return withClient(run, async (client) => {
+    await client.query(
+      `update etl.leases set expires_at = clock_timestamp() where owner like '%/' || $1 || '/%'`,
+      [String(pid)],
+    );
+  });
+}
