@@ -10,7 +10,10 @@ const DOUBTFUL_NUMBER = /(?:"\s*:|[[,])\s*-?(?:\d[\d.eE+-]{15}|\d[\d.]{0,14}[eE]
 
 /** An escape that may be NUL or half of a surrogate pair. Neither can stand unescaped in valid UTF-8 JSON. */
 const DOUBTFUL_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
-const LONE_SURROGATE = /\p{Surrogate}/gu;
+/** Escapes, one after the other: a whole surrogate pair is one, and so is an escaped backslash. */
+const ESCAPE =
+  /\\(?:u(?:0000|[dD][89abAB][\da-fA-F]{2}(?:\\u[dD][c-fC-F][\da-fA-F]{2})?|[dD][c-fC-F][\da-fA-F]{2})|.)/gs;
+const HALF = /^\\u[dD][\da-fA-F]{3}$/;
 
 /**
  * Parses the body of a response without changing a number. Integers beyond 2^53 come as BigInt, other numbers that a
@@ -20,8 +23,12 @@ const LONE_SURROGATE = /\p{Surrogate}/gu;
  * Throws BadResponseError for what is not JSON.
  */
 export function parseJson(text: string): unknown {
-  const value = read(text);
-  return text.includes('\\u') && DOUBTFUL_ESCAPE.test(text) ? cleaned(value) : value;
+  return read(text.includes('\\u') && DOUBTFUL_ESCAPE.test(text) ? text.replace(ESCAPE, cleaned) : text);
+}
+
+function cleaned(escape: string): string {
+  if (escape === '\\u0000') return '';
+  return HALF.test(escape) ? '\\ufffd' : escape;
 }
 
 function read(text: string): unknown {
@@ -40,17 +47,4 @@ function read(text: string): unknown {
 function exact(token: string): number | bigint | LosslessNumber {
   if (isSafeNumber(token)) return Number(token);
   return /^-?\d+$/.test(token) ? BigInt(token) : new LosslessNumber(token);
-}
-
-function cleaned(value: unknown): unknown {
-  if (typeof value === 'string') return cleanedText(value);
-  if (Array.isArray(value)) return value.map(cleaned);
-  if (typeof value !== 'object' || value === null || value instanceof LosslessNumber) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [cleanedText(key), cleaned(member)]),
-  );
-}
-
-function cleanedText(text: string): string {
-  return text.replaceAll('\0', '').replaceAll(LONE_SURROGATE, '\uFFFD');
 }

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { backfill } from '../../src/commands/backfill.ts';
 import type { Invocation } from '../../src/commands/command.ts';
@@ -12,7 +11,8 @@ import { datasetsNamed, openTestCrawl, silent } from '../support/crawl.ts';
 import { openProof } from '../support/verify.ts';
 import { compareCovered, findDoubled, findRounded, truthOf } from './audit.ts';
 import { LOG } from './lanes.ts';
-import { DATASETS, settingsOf, withClient, type Run } from './run.ts';
+import { DATASETS, directUrl, settingsOf, withClient, type Run } from './run.ts';
+import { within } from './within.ts';
 import { lastLine } from './workers.ts';
 
 /** Whose rows do not change: they are compared whenever they are covered. */
@@ -21,7 +21,7 @@ const IMMUTABLE = DATASETS.filter((name) => name !== 'actions');
 const TRUTH_TAIL = 150;
 const FINISH_ATTEMPTS = 3;
 /** A command that takes longer hangs. */
-const LONGEST_MS = 60_000;
+const LONGEST_S = 60;
 
 /** What was found after the storm. */
 export interface Findings {
@@ -88,8 +88,9 @@ async function retryQuarantine(run: Run): Promise<string[]> {
 
 /** Actions that were classified again are exchanged by their second reading, which an hour later would be due. */
 async function secondReading(run: Run): Promise<void> {
-  const database = await openDatabase({ url: run.url, applicationName: 'chaos' });
-  const store = { url: run.url, database, close: () => Promise.resolve() };
+  const url = directUrl(run);
+  const database = await openDatabase({ url, applicationName: 'chaos' });
+  const store = { url, database, close: () => Promise.resolve() };
   const crawl = await openTestCrawl(store, run.simulator.url);
   try {
     const proof = await openProof(store, crawl);
@@ -104,7 +105,7 @@ async function secondReading(run: Run): Promise<void> {
 async function compareValues(run: Run, client: pg.Client): Promise<string[]> {
   for (const table of ['transactions', 'blocks', 'messages'])
     await client.query(`update ton.${table} set extra = null where extra is not null`);
-  const found = await differences(run.url, run.simulator, run.plan.range, IMMUTABLE);
+  const found = await differences(directUrl(run), run.simulator, run.plan.range, IMMUTABLE);
   return [...found]
     .filter(([, seconds]) => seconds.size > 0)
     .map(
@@ -128,18 +129,12 @@ async function carryOut(
   run: Run,
   command: (invocation: Invocation) => Promise<ExitCode>,
 ): Promise<{ code: ExitCode | undefined; said: string }> {
-  const config = readConfig(settingsOf(run), run.directory);
+  const config = readConfig(settingsOf(run, directUrl(run)), run.directory);
   const now = Math.floor(Date.now() / 1000);
-  const over = new AbortController();
-  const hanging = delay(LONGEST_MS, undefined, { signal: over.signal }).then(() => {
-    throw new Error(`took more than ${LONGEST_MS / 1000} s`);
-  });
   try {
-    const code = await Promise.race([command({ config, logger: silent, now }), hanging]);
+    const code = await within(LONGEST_S, command({ config, logger: silent, now }), () => 'a command hangs');
     return { code, said: `exit ${code}: ${lastLine(join(run.directory, '..', LOG))}` };
   } catch (error) {
     return { code: undefined, said: error instanceof Error ? (error.stack ?? error.message) : String(error) };
-  } finally {
-    over.abort();
   }
 }

@@ -48,6 +48,8 @@ async function openLane(program: string): Promise<Lane> {
   const output = openSync(log, 'a');
   const child = fork(join(program, 'test/chaos/lane.js'), [directory], {
     stdio: ['ignore', output, output, 'ipc'],
+    // Whole answers live and die in it, of all of which it has several at once.
+    execArgv: [...process.execArgv, '--max-semi-space-size=64'],
   });
   closeSync(output);
   const ended = once(child, 'exit');

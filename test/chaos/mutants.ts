@@ -125,8 +125,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'api/parse-json',
-        find: '? cleaned(value) : value;',
-        instead: '? Object.fromEntries(Object.keys(value).map((key) => [key, []])) : value;',
+        find: '? text.replace(ESCAPE, cleaned) : text);',
+        instead: String.raw`? '{"' + /"(\w+)"/.exec(text)?.[1] + '":[]}' : text);`,
       },
     ],
   },

@@ -42,9 +42,9 @@ export interface Plan {
 
 const START = Date.UTC(2026, 5, 1) / 1000;
 /** Chain seconds before the head's start: history. */
-const HISTORY = 240;
+const HISTORY = 150;
 /** Chain seconds that pass in a second. */
-const SPEED = 12;
+const SPEED = 8;
 /** A network of more chain seconds than this would take too long to compare. */
 const LONGEST = 4000;
 /** Chain seconds behind the range, in which everything late has appeared. */

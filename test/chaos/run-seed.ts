@@ -8,6 +8,7 @@ import { openProxy } from './proxy.ts';
 import { DATASETS, settingsOf, withClient, type Run } from './run.ts';
 import { createSpoiler } from './spoil.ts';
 import { storm } from './storm.ts';
+import { within } from './within.ts';
 import { startCrew, type Memory } from './workers.ts';
 
 /** What became of a seed. */
@@ -41,8 +42,7 @@ export async function runSeed(plan: Plan, cluster: Cluster, directory: string): 
     await withClient(run, (client) => installAudit(client, plan.commitMs));
     return await harmAndCompare(run);
   } finally {
-    await proxy.close();
-    await simulator.close();
+    await within(30, Promise.all([proxy.close(), simulator.close()]), () => 'proxy and simulator stay open');
     await cluster.dropDatabase(name);
   }
 }
@@ -52,7 +52,7 @@ async function harmAndCompare(run: Run): Promise<Outcome> {
   const { processes, seed } = plan;
   const crew = startCrew({
     args: ['sync', '--only', DATASETS.join()],
-    settings: settingsOf(run),
+    settings: settingsOf(run, run.url),
     processes,
     directory,
   });

@@ -1,13 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Harm, Harmful } from './plan.ts';
 import { withClient, type Run } from './run.ts';
+import { within } from './within.ts';
 import type { Crew } from './workers.ts';
 
 const TICK_MS = 50;
 
-/** Lets the network go on and does all that is planned to the workers and the database, until both are at their end. */
+/** What takes so much longer than it should hangs. */
+const PATIENCE_S = 60;
+
+/**
+ * Lets the network go on and does all that is planned to the workers and the database, until both are at their end.
+ * @throws Error where something that was done does not come back
+ */
 export async function storm(run: Run, crew: Crew): Promise<void> {
-  await Promise.all([moveHead(run), harmAll(run, crew)]);
+  const under: Harmful[] = [];
+  const done = Promise.all([moveHead(run), harmAll(run, crew, under)]);
+  await within(run.plan.seconds + PATIENCE_S, done, () =>
+    under.map(({ harm, at }) => `${harm} of ${at} ms`).join(', '),
+  );
 }
 
 /** The head goes on with the wall clock, from the end of history to the end of the range. */
@@ -21,13 +32,17 @@ async function moveHead({ plan, simulator }: Run): Promise<void> {
   simulator.headTime = head.to;
 }
 
-async function harmAll(run: Run, crew: Crew): Promise<void> {
+/** `under` holds what has begun and not ended. */
+async function harmAll(run: Run, crew: Crew, under: Harmful[]): Promise<void> {
   const began = performance.now();
   const lasting: Promise<unknown>[] = [];
   for (const harmful of run.plan.harms) {
     await delay(Math.max(0, harmful.at - (performance.now() - began)));
     run.harms.set(harmful.harm, (run.harms.get(harmful.harm) ?? 0) + 1);
-    const done = HARM[harmful.harm](run, crew, harmful);
+    under.push(harmful);
+    const done = HARM[harmful.harm](run, crew, harmful).finally(() =>
+      under.splice(under.indexOf(harmful), 1),
+    );
     // The database has to be back before anything else is done to it; all other harms may overlap.
     if (harmful.harm === 'kill database') await done;
     else lasting.push(done.catch(() => undefined));
