@@ -1,5 +1,6 @@
 import type { Dataset } from '../dataset.ts';
 import { readMissing } from '../db/coverage.ts';
+import { readSavedWatermark } from '../db/watermark.ts';
 import type { Range } from '../range.ts';
 import { isLeased } from '../db/leases.ts';
 import { patiently } from '../patience.ts';
@@ -39,11 +40,13 @@ export async function reachOf(
 
 /** Tried again for a while: just then a block may be on its way, or the server asked may lag behind the others. */
 async function readWatermark(
-  { api, clock }: CrawlContext,
+  { api, clock, database }: CrawlContext,
   chain: ChainInfo,
   signal: AbortSignal,
 ): Promise<number> {
-  const reader = createWatermarkReader(api, chain);
+  const saved = await readSavedWatermark(database);
+  const before = saved && { newest: saved.newest ?? saved.headUtime, utime: saved.utime };
+  const reader = createWatermarkReader(api, chain, before);
   for (let attempt = 1; ; attempt += 1) {
     const watermark = await reader.read(signal);
     if (watermark.utime > 0) return watermark.utime;

@@ -3,6 +3,7 @@ import type { ApiClient } from '../api/client.ts';
 import { ApiTimeoutError, ApiUnavailableError, NotFoundError } from '../errors.ts';
 import { tiles } from '../shard.ts';
 import { blockKey, contiguousFrom, firstMissing, LinkedBlock } from './block-links.ts';
+import { createSettling, type Sight } from './settling.ts';
 import type { ChainInfo } from './chain-info.ts';
 
 /** Where the first look at a chain begins, in seconds before its newest visible block. */
@@ -21,6 +22,8 @@ export interface Watermark {
   readonly utime: number;
   /** The masterchain block up to which every earlier one is visible, and its time. */
   readonly head: { readonly seqno: number; readonly utime: number };
+  /** Time of the newest masterchain block that is visible, whatever is missing below it. */
+  readonly newest: number;
   /** Why the watermark stands below the newest visible block, where it did not move; for the operator. */
   readonly waitingFor: string | undefined;
 }
@@ -34,42 +37,48 @@ export interface WatermarkReader {
  * Masterchain blocks become visible out of order, and a shard's newest blocks are named by nobody yet. Let H be the
  * last masterchain block up to which seqnos are contiguous. Every block that is not visible yet descends from one of
  * H's shard tops, and time never falls along a chain: so below the smallest time among those tops nothing can appear,
- * once all tops and everything below them is there.
+ * once all tops and everything below them is there. `before`: the last look of the process that looked before this one.
  */
-export function createWatermarkReader(api: ApiClient, info: ChainInfo): WatermarkReader {
+export function createWatermarkReader(api: ApiClient, info: ChainInfo, before?: Sight): WatermarkReader {
   const known = new Map<string, LinkedBlock>();
   let settled: ReadonlySet<string> = new Set();
-  let current: Watermark | undefined;
+  const settle = createSettling(before);
+  let current: Look | undefined;
+  let newest = 0;
   // A server that once had no time for a page hardly has it a moment later.
   const size = { limit: PAGE };
-  const stay = (waitingFor: string): Watermark => {
-    current = { ...(current ?? { utime: 0, head: { seqno: 0, utime: 0 } }), waitingFor };
-    return current;
+  const stay = (waitingFor: string): Look => ({ ...(current ?? NOTHING), waitingFor });
+  const look = async (signal: AbortSignal): Promise<Look> => {
+    for (const block of await blocksSince(api, nextLook(current, info), size, signal))
+      known.set(blockKey(block), block);
+    newest = Math.max(newest, headTime([...known.values()]));
+    // 0 while no look has succeeded yet.
+    const last = current?.head.seqno ?? 0;
+    const seqno = contiguousFrom(last === 0 ? firstSeqno(known) : last, known.values());
+    if (seqno === last) return stay(`masterchain block ${seqno + 1}`);
+    const tops = await shardTops(api, seqno, signal);
+    if (tops === undefined || !tiles(tops)) return stay(`the shard state of masterchain block ${seqno}`);
+    for (const top of tops) known.set(blockKey(top), top);
+    const missing = firstMissing(tops, known, settled);
+    if (missing !== undefined) return stay(`block ${missing}`);
+    settled = new Set(tops.map(blockKey));
+    const utime = lowest(tops, current);
+    forget(known, utime);
+    return { utime, head: { seqno, utime: headTime(tops) }, waitingFor: undefined };
   };
   return {
     async read(signal) {
-      for (const block of await blocksSince(api, nextLook(current, info), size, signal))
-        known.set(blockKey(block), block);
-      // 0 while no look has succeeded yet.
-      const before = current?.head.seqno ?? 0;
-      const seqno = contiguousFrom(before === 0 ? firstSeqno(known) : before, known.values());
-      if (seqno === before) return stay(`masterchain block ${seqno + 1}`);
-      const tops = await shardTops(api, seqno, signal);
-      if (tops === undefined || !tiles(tops)) return stay(`the shard state of masterchain block ${seqno}`);
-      for (const top of tops) known.set(blockKey(top), top);
-      const missing = firstMissing(tops, known, settled);
-      if (missing !== undefined) return stay(`block ${missing}`);
-      settled = new Set(tops.map(blockKey));
-      current = {
-        utime: lowest(tops, current),
-        head: { seqno, utime: headTime(tops) },
-        waitingFor: undefined,
-      };
-      forget(known, current.utime);
-      return current;
+      current = await look(signal);
+      const utime = current.utime === 0 ? 0 : settle({ newest, utime: current.utime });
+      return { ...current, newest, utime };
     },
   };
 }
+
+/** A watermark as one look shows it. */
+type Look = Omit<Watermark, 'newest'>;
+
+const NOTHING: Look = { utime: 0, head: { seqno: 0, utime: 0 }, waitingFor: undefined };
 
 /** What to throw where nothing can be done before there is a watermark. */
 export function untold({ waitingFor }: Watermark): ApiUnavailableError {
@@ -79,7 +88,7 @@ export function untold({ waitingFor }: Watermark): ApiUnavailableError {
 }
 
 /** From the watermark on where a block is known to be missing, else only what is new since the last look. */
-function nextLook(current: Watermark | undefined, info: ChainInfo): number {
+function nextLook(current: Look | undefined, info: ChainInfo): number {
   if (current === undefined || current.head.seqno === 0)
     return Math.max(info.first.utime, info.last.utime - LOOK_BACK);
   return current.waitingFor?.startsWith('block') === true
@@ -92,12 +101,12 @@ function firstSeqno(known: ReadonlyMap<string, LinkedBlock>): number {
   return seqnos.length === 0 ? 0 : Math.min(...seqnos);
 }
 
-function lowest(tops: readonly LinkedBlock[], current: Watermark | undefined): number {
+function lowest(tops: readonly LinkedBlock[], current: Look | undefined): number {
   return Math.max(current?.utime ?? 0, Math.min(...tops.map(({ gen_utime }) => gen_utime)));
 }
 
-function headTime(tops: readonly LinkedBlock[]): number {
-  return Math.max(...tops.map(({ workchain, gen_utime }) => (workchain === -1 ? gen_utime : 0)));
+function headTime(blocks: readonly LinkedBlock[]): number {
+  return Math.max(0, ...blocks.map(({ workchain, gen_utime }) => (workchain === -1 ? gen_utime : 0)));
 }
 
 /** All visible blocks from a second on, in pages of closed seconds: each page begins where the last one's end lies. */

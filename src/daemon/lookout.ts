@@ -1,6 +1,6 @@
 import type { ChainInfo } from '../crawl/chain-info.ts';
 import type { CrawlContext } from '../crawl/crawler.ts';
-import { createWatermarkReader, type Watermark } from '../crawl/watermark.ts';
+import { createWatermarkReader, type Watermark, type WatermarkReader } from '../crawl/watermark.ts';
 import { readSavedWatermark, saveWatermark, takeLookout } from '../db/watermark.ts';
 import { formatTime } from '../range.ts';
 import { STILL_HEAD } from './readiness.ts';
@@ -25,15 +25,17 @@ export function createLookout({
   patience,
 }: LookoutOptions): (signal: AbortSignal) => Promise<Watermark> {
   const { api, database, logger } = context;
-  const reader = createWatermarkReader(api, chain);
   const warn = stillHeadWarning(context);
+  let reader: WatermarkReader | undefined;
   return async (signal) => {
-    const found = (await takeLookout(database, owner, patience)) ? undefined : await readFound(context);
-    if (found !== undefined) return found;
+    const looksOut = await takeLookout(database, owner, patience);
+    const found = looksOut && reader !== undefined ? undefined : await readFound(context);
+    if (found !== undefined && !looksOut) return found;
+    reader ??= createWatermarkReader(api, chain, found);
     const watermark = await reader.read(signal);
-    const { utime, head, waitingFor } = watermark;
+    const { utime, head, newest, waitingFor } = watermark;
     await saveWatermark(database, {
-      ...{ utime, headSeqno: head.seqno, headUtime: head.utime, waitingFor: waitingFor ?? null },
+      ...{ utime, headSeqno: head.seqno, headUtime: head.utime, newest, waitingFor: waitingFor ?? null },
     });
     warn(watermark);
     logger.debug({ watermark: formatTime(utime), head: head.seqno, waitingFor }, 'watermark');
@@ -45,8 +47,8 @@ export function createLookout({
 async function readFound({ database }: CrawlContext): Promise<Watermark | undefined> {
   const saved = await readSavedWatermark(database);
   if (saved === undefined || saved.utime === 0) return undefined;
-  const { utime, headSeqno, headUtime, waitingFor } = saved;
-  return { utime, head: { seqno: headSeqno, utime: headUtime }, waitingFor: waitingFor ?? undefined };
+  const { utime, headSeqno, headUtime, newest = headUtime, waitingFor } = saved;
+  return { utime, head: { seqno: headSeqno, utime: headUtime }, newest, waitingFor: waitingFor ?? undefined };
 }
 
 /** A head that does not move is told after two minutes, then each time that it has lasted twice as long. */

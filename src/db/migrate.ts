@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { WrongDatabaseError } from '../errors.ts';
 import { packageRoot } from '../package.ts';
 import type { Database, Session } from './database.ts';
-import { loadTables } from './load-tables.ts';
+import { loadTables, readSchema } from './load-tables.ts';
 import { factsOf } from './schema/describe.ts';
 
 const FOLDER = join(packageRoot, 'migrations');
@@ -24,14 +24,14 @@ const HISTORY = { migrationsFolder: FOLDER, migrationsSchema: 'etl', migrationsT
  * @throws WrongDatabaseError where a newer program has migrated the database already
  */
 export async function migrate(database: Database): Promise<void> {
-  const repeatable = await repeatableScript();
-  const digest = createHash('sha256').update(repeatable).digest('hex');
+  const functions = await Promise.all(REPEATABLE.map((name) => readFile(join(FOLDER, name), 'utf8')));
+  const digest = await digestOf(functions);
   await alone(database, () =>
     database.connection(async (session, orm) => {
       await refuseNewer(session);
       await applyPending(orm, HISTORY);
       if ((await appliedDigest(session)) === digest) return;
-      await database.script(repeatable);
+      await database.script(await repeatableScript(functions));
       await session.run(sql`
         insert into etl.settings (name, value) values ('repeatable', jsonb_build_object('sha256', ${digest}::text))
         on conflict (name) do update set value = excluded.value, updated_at = default`);
@@ -80,9 +80,14 @@ async function appliedDigest(session: Session): Promise<string | undefined> {
   return row?.digest;
 }
 
+/** Of all that the repeatable part is made of: each start of the program asks whether it has changed. */
+async function digestOf(functions: readonly string[]): Promise<string> {
+  const sources = [...functions, ...(await readSchema()), commentsOf.toString()];
+  return createHash('sha256').update(sources.join('\n')).digest('hex');
+}
+
 /** Functions and views as they are kept in SQL, and a comment for every table and column. */
-async function repeatableScript(): Promise<string> {
-  const functions = await Promise.all(REPEATABLE.map((name) => readFile(join(FOLDER, name), 'utf8')));
+async function repeatableScript(functions: readonly string[]): Promise<string> {
   const comments = (await loadTables()).flatMap(commentsOf);
   return ['begin;', ...functions, ...comments, 'commit;'].join('\n');
 }

@@ -7,6 +7,7 @@ const StoredWatermark = z.object({
   utime: z.number(),
   headSeqno: z.number(),
   headUtime: z.number(),
+  newest: z.number().optional(),
   waitingFor: z.string().nullable(),
 });
 

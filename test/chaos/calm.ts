@@ -29,6 +29,8 @@ export interface Findings {
   readonly problems: readonly string[];
   /** Rows that were held against the truth. */
   readonly rows: number;
+  /** Those of them that the workers had left behind, before anything else was read. */
+  readonly rowsLeft: number;
   readonly quarantined: number;
 }
 
@@ -61,7 +63,8 @@ async function calmWith(run: Run, client: pg.Client): Promise<Findings> {
   problems.push(...healed.problems.map((problem) => `in the end: ${problem}`));
   if ((await countQuarantined(client)) > 0) problems.push('in the end: records are still in quarantine');
   if (problems.length === 0) problems.push(...(await compareValues(run, client)));
-  return { problems, quarantined, rows: left.rows + full.rows + healed.rows };
+  const rows = left.rows + full.rows + healed.rows;
+  return { problems, quarantined, rows, rowsLeft: left.rows };
 }
 
 /** Takes up the backfill until it says that nothing is missing. */
@@ -69,8 +72,10 @@ async function finish(run: Run, client: pg.Client): Promise<string[]> {
   const { from, to } = run.plan.range;
   let said = '';
   for (let attempt = 1; attempt <= FINISH_ATTEMPTS; attempt += 1) {
-    // What was set aside during the storm would be tried again in minutes.
-    await client.query('delete from etl.refused; update etl.leases set expires_at = clock_timestamp()');
+    // What was set aside during the storm would be tried again in minutes, and a rate that was refused in half of one.
+    await client.query(
+      'delete from etl.refused; delete from etl.budget; update etl.leases set expires_at = clock_timestamp()',
+    );
     const flags = { from: String(from), to: String(to), only: DATASETS, quiet: true };
     const result = await carryOut(run, (invocation) => backfill(invocation, flags));
     if (result.code === 0) return [];

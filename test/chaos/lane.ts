@@ -57,6 +57,7 @@ function failed(seed: number, own: string, error: unknown): Outcome {
       harms: {},
       starts: 0,
       rows: 0,
+      rowsLeft: 0,
     },
     ...{ requests: 0, quarantined: 0, memory: [], directory: own },
   };

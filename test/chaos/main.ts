@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Order } from './lane.ts';
+import { bundle } from './bundle.ts';
 import { runOrders } from './lanes.ts';
 import { compileMutant, MUTANTS } from './mutants.ts';
 import type { Outcome } from './run-seed.ts';
@@ -45,6 +46,7 @@ async function runSeeds(): Promise<number> {
   }));
   const outcomes: Outcome[] = [];
   let postgres = '';
+  await bundle(PROGRAM);
   await runOrders(PROGRAM, orders, Math.min(atOnce, orders.length), (order, reply) => {
     outcomes.push(reply.outcome);
     postgres = reply.postgres;
@@ -62,6 +64,7 @@ async function catchMutants(): Promise<number> {
       for (const mutant of share) {
         const directory = join(PROGRAM, '..', 'chaos-mutants', mutant.name.replaceAll(/\W+/g, '-'));
         await compileMutant(PROGRAM, directory, mutant);
+        await bundle(directory);
         const caught = await catchOne(directory, mutant.faults ?? {});
         if (caught === undefined) escaped += 1;
         console.log(

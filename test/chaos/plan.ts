@@ -42,9 +42,9 @@ export interface Plan {
 
 const START = Date.UTC(2026, 5, 1) / 1000;
 /** Chain seconds before the head's start: history. */
-const HISTORY = 150;
+const HISTORY = 100;
 /** Chain seconds that pass in a second. */
-const SPEED = 8;
+const SPEED = 6;
 /** A network of more chain seconds than this would take too long to compare. */
 const LONGEST = 4000;
 /** Chain seconds behind the range, in which everything late has appeared. */
@@ -58,8 +58,8 @@ export function planOf(seed: number, seconds: number, processes: number): Plan {
   return {
     ...{ seed, seconds, processes },
     network: {
-      ...{ seed, start: START, duration: duration + TAIL, load: 3 + random.fraction() * 4 },
-      ...{ accounts: 150, reshardEvery: 15 + random.below(30), build: random.chance(0.5) ? '1.3' : '1.2' },
+      ...{ seed, start: START, duration: duration + TAIL, load: 1 + random.fraction() * 1.5 },
+      ...{ accounts: 60, reshardEvery: 15 + random.below(30), build: random.chance(0.5) ? '1.3' : '1.2' },
       latencyMs: [0, 5 + random.below(60)],
     },
     head: { from: START + HISTORY, to: START + duration },
@@ -74,9 +74,9 @@ export function planOf(seed: number, seconds: number, processes: number): Plan {
 function faultsOf(random: Random): Faults {
   const often = (most: number) => (random.chance(0.75) ? random.fraction() * most : 0);
   return {
-    timeoutAboveLimit: 16 + random.below(40),
+    ...(random.chance(0.6) && { timeoutAboveLimit: 60 + random.below(400) }),
     timeout: often(0.04),
-    storm: { probability: often(0.01), length: 2 + random.below(4) },
+    storm: { probability: often(0.004), length: 2 + random.below(4) },
     badGateway: often(0.04),
     reset: often(0.04),
     resetInBody: often(0.04),
@@ -96,7 +96,7 @@ function faultsOf(random: Random): Faults {
 function harmsOf(random: Random, totalMs: number, processes: number): Harmful[] {
   const harms: Harmful[] = [];
   let database = -Infinity;
-  for (let at = 1200; at < totalMs; at += 700 + random.below(1600)) {
+  for (let at = 1200; at < totalMs; at += 800 + random.below(2400)) {
     const wished = wish(random.fraction());
     const harm =
       wished === 'kill database' && at - database < DATABASE_PAUSE_MS ? 'drop connections' : wished;
@@ -110,9 +110,9 @@ function harmsOf(random: Random, totalMs: number, processes: number): Harmful[] 
 }
 
 function wish(point: number): Harm {
-  if (point < 0.4) return 'kill worker';
-  if (point < 0.7) return 'freeze worker';
-  if (point < 0.8) return 'drop connections';
-  if (point < 0.85) return 'end sessions';
-  return point < 0.95 ? 'kill database' : 'disk full';
+  if (point < 0.3) return 'kill worker';
+  if (point < 0.58) return 'freeze worker';
+  if (point < 0.72) return 'drop connections';
+  if (point < 0.82) return 'end sessions';
+  return point < 0.94 ? 'kill database' : 'disk full';
 }

@@ -62,9 +62,9 @@ async function harmAndCompare(run: Run): Promise<Outcome> {
     await crew.end();
   }
   const faults = Object.fromEntries([...simulator.stats.byFault, ...spoiler.counts]);
-  const { problems, rows, quarantined } = await calm(run);
+  const { problems, ...found } = await calm(run);
   return {
-    ...{ seed, problems: [...crew.complaints, ...problems], rows, quarantined, directory },
+    ...{ seed, problems: [...crew.complaints, ...problems], ...found, directory },
     ...{ faults, harms: Object.fromEntries(run.harms), starts: crew.starts(), memory: crew.memory },
     requests: simulator.stats.total,
   };

@@ -37,7 +37,8 @@ export function printSummary(
   console.log(`processes ${sum(({ starts }) => starts)}`);
   console.log(`requests  ${sum(({ requests }) => requests)}`);
   console.log(
-    `rows      ${sum(({ rows }) => rows)} compared, ${sum(({ quarantined }) => quarantined)} were in quarantine`,
+    `rows      ${sum(({ rows }) => rows)} compared, ${sum(({ rowsLeft }) => rowsLeft)} of them as the workers left them; ` +
+      `${sum(({ quarantined }) => quarantined)} were in quarantine`,
   );
   const [first] = outcomes;
   if (outcomes.length === 1 && first !== undefined)

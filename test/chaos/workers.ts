@@ -4,6 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { entryOf } from './bundle.ts';
 
 interface CrewOptions {
   /** Where the workers' words go. */
@@ -35,7 +36,7 @@ export interface Crew {
 }
 
 /** The compiled program beside this harness. */
-const PROGRAM = join(import.meta.dirname, '../../src/cli.js');
+const PROGRAM = entryOf(join(import.meta.dirname, '../..'));
 /** Away for the moment: whoever runs the program starts it again. */
 const TRY_AGAIN = 75;
 const SAMPLE_MS = 2000;
