@@ -30,7 +30,7 @@ const { values } = parseArgs({
   },
 });
 /** Of a mutant so many seeds are tried. */
-const MUTANT_SEEDS = 6;
+const MUTANT_SEEDS = 8;
 const PROGRAM = join(import.meta.dirname, '../..');
 const seconds = values.minutes === undefined ? Number(values.seconds ?? 20) : 60 * Number(values.minutes);
 const [first, processes, atOnce] = [Number(values.seed), Number(values.processes), Number(values['at-once'])];

@@ -46,6 +46,7 @@ export const MUTANTS: readonly Mutant[] = [
         instead: 'export async function holdLease(session, lease, part) {\n    return;',
       },
     ],
+    faults: { timeoutAboveLimit: 16, slowBody: 0.9, slowBodyMs: 400 },
   },
   {
     name: 'leases ignored',
@@ -68,6 +69,7 @@ export const MUTANTS: readonly Mutant[] = [
         instead: `return { completed: range(cursor.at, last.utime + 1), cursor: last.utime + 1 < cursor.to ? begin(last.utime + 1, cursor.to, cursor.ahead) : undefined };`,
       },
     ],
+    faults: { timeoutAboveLimit: 16 },
   },
   {
     name: 'off-by-one end second',
@@ -92,9 +94,9 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'crawl/watermark',
-        find: 'const seqno = contiguousFrom(before === 0 ? firstSeqno(known) : before, known.values());',
+        find: 'const seqno = contiguousFrom(last === 0 ? firstSeqno(known) : last, known.values());',
         instead:
-          'const seqno = Math.max(before, ...[...known.values()].filter((block) => block.workchain === -1).map((block) => block.seqno));',
+          'const seqno = Math.max(last, ...[...known.values()].filter((block) => block.workchain === -1).map((block) => block.seqno));',
       },
       {
         module: 'crawl/watermark',

@@ -104,7 +104,7 @@ function harmsOf(random: Random, totalMs: number, processes: number): Harmful[] 
     // The first of several workers is never killed: its memory can be watched.
     const worker =
       processes > 1 && harm === 'kill worker' ? 1 + random.below(processes - 1) : random.below(processes);
-    harms.push({ at, harm, worker, ms: 600 + random.below(1400) });
+    harms.push({ at, harm, worker, ms: 1000 + random.below(2500) });
   }
   return harms;
 }
