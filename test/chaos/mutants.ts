@@ -46,7 +46,7 @@ export const MUTANTS: readonly Mutant[] = [
         instead: 'export async function holdLease(session, lease, part) {\n    return;',
       },
     ],
-    faults: { timeoutAboveLimit: 16, slowBody: 0.9, slowBodyMs: 400 },
+    faults: { timeoutAboveLimit: 1000, timeout: 0, badGateway: 0, slowBody: 0.5, slowBodyMs: 300 },
   },
   {
     name: 'leases ignored',

@@ -6,6 +6,9 @@ import type { Crew } from './workers.ts';
 
 const TICK_MS = 50;
 
+/** For so long a worker is watched that is to be frozen while it holds a lease. */
+const AIM_MS = 2000;
+const AIM_PAUSE_MS = 20;
 /** What takes so much longer than it should hangs. */
 const PATIENCE_S = 60;
 
@@ -52,7 +55,10 @@ async function harmAll(run: Run, crew: Crew, under: Harmful[]): Promise<void> {
 
 const HARM: Readonly<Record<Harm, (run: Run, crew: Crew, harmful: Harmful) => Promise<void>>> = {
   'kill worker': (_, crew, { worker }) => crew.kill(worker),
-  'freeze worker': (run, crew, { worker, ms }) => crew.freeze(worker, ms, (pid) => expireLeases(run, pid)),
+  'freeze worker': async (run, crew, { worker, ms }) => {
+    await aim(run, () => crew.pidOf(worker));
+    await crew.freeze(worker, ms, (pid) => expireLeases(run, pid));
+  },
   'drop connections': async ({ proxy }) => {
     proxy.drop();
     await Promise.resolve();
@@ -77,6 +83,21 @@ const HARM: Readonly<Record<Harm, (run: Run, crew: Crew, harmful: Harmful) => Pr
     await set(false);
   },
 };
+
+/** Waits a while for a moment in which the process reads something: one that is frozen while it rests harms nobody. */
+async function aim(run: Run, pidOf: () => number | undefined): Promise<void> {
+  const deadline = performance.now() + AIM_MS;
+  await withClient(run, async (client) => {
+    while (performance.now() < deadline) {
+      const { rowCount } = await client.query(
+        `select 1 from etl.leases where owner like '%/' || $1 || '/%' and expires_at > clock_timestamp() limit 1`,
+        [String(pidOf())],
+      );
+      if (rowCount !== 0) return;
+      await delay(AIM_PAUSE_MS);
+    }
+  });
+}
 
 /** As if the process had stood for longer than its leases last. */
 function expireLeases(run: Run, pid: number): Promise<void> {

@@ -26,6 +26,8 @@ export interface Crew {
   kill(worker: number): Promise<void>;
   /** SIGSTOP for a while; `meanwhile` runs with its process' number while it stands. */
   freeze(worker: number, ms: number, meanwhile: (pid: number) => Promise<void>): Promise<void>;
+  /** Of a worker's process, while it lives. */
+  pidOf(worker: number): number | undefined;
   /** SIGKILL to all of them, for good. */
   end(): Promise<void>;
   /** Sentences about workers that ended by themselves though nothing had told them to. */
@@ -77,6 +79,7 @@ export function startCrew(options: CrewOptions): Crew {
       await killed(workers[worker]);
       if (!over) start(worker);
     },
+    pidOf: (worker) => workers[worker]?.pid,
     async freeze(worker, ms, meanwhile) {
       const child = workers[worker];
       if (child?.pid === undefined || child.exitCode !== null) return;
