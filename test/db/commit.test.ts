@@ -19,15 +19,15 @@ const row = {
 };
 
 /** A database at which a process stops after the rows of a page were sent, until it is told to go on. */
-function stopping({ transaction, ...rest }: Database) {
+function stopping(real: Database) {
   const gate = new AbortController();
   const ended = (signal: AbortSignal) =>
     new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   const reached = new AbortController();
   const database: Database = {
-    ...rest,
+    ...real,
     transaction: (work) =>
-      transaction((session) =>
+      real.transaction((session) =>
         work({
           ...session,
           copyIn: async (...data) => {
