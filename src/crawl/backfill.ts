@@ -1,6 +1,6 @@
 import type { Dataset } from '../dataset.ts';
 import { readMissing } from '../db/coverage.ts';
-import { readSavedWatermark } from '../db/watermark.ts';
+import { readFoundWatermark } from '../db/watermark.ts';
 import type { Range } from '../range.ts';
 import { isLeased } from '../db/leases.ts';
 import { patiently } from '../patience.ts';
@@ -44,9 +44,7 @@ async function readWatermark(
   chain: ChainInfo,
   signal: AbortSignal,
 ): Promise<number> {
-  const saved = await readSavedWatermark(database);
-  const before = saved && { newest: saved.newest ?? saved.headUtime, utime: saved.utime };
-  const reader = createWatermarkReader(api, chain, before);
+  const reader = createWatermarkReader(api, chain, await readFoundWatermark(database));
   for (let attempt = 1; ; attempt += 1) {
     const watermark = await reader.read(signal);
     if (watermark.utime > 0) return watermark.utime;

@@ -19,11 +19,11 @@ export interface Sight {
  * @returns the watermark to be told, for each look
  */
 export function createSettling(before?: Sight): (now: Sight) => number {
-  const sights: Sight[] = before === undefined ? [] : [before];
+  const sights: Sight[] = [];
   let told = 0;
   return (now) => {
-    if (sights[0] === before && before !== undefined && now.newest - before.newest > REPLICA_LAG)
-      sights.length = 0;
+    const isFirst = sights.length === 0;
+    if (isFirst && before !== undefined && now.newest - before.newest <= REPLICA_LAG) sights.push(before);
     sights.push(now);
     while (sights[1] !== undefined && sights[1].newest <= now.newest - REPLICA_LAG) sights.shift();
     const then = sights[0] ?? now;

@@ -1,7 +1,7 @@
 import type { ChainInfo } from '../crawl/chain-info.ts';
 import type { CrawlContext } from '../crawl/crawler.ts';
 import { createWatermarkReader, type Watermark, type WatermarkReader } from '../crawl/watermark.ts';
-import { readSavedWatermark, saveWatermark, takeLookout } from '../db/watermark.ts';
+import { readFoundWatermark, saveWatermark, takeLookout } from '../db/watermark.ts';
 import { formatTime } from '../range.ts';
 import { STILL_HEAD } from './readiness.ts';
 
@@ -29,9 +29,11 @@ export function createLookout({
   let reader: WatermarkReader | undefined;
   return async (signal) => {
     const looksOut = await takeLookout(database, owner, patience);
-    const found = looksOut && reader !== undefined ? undefined : await readFound(context);
-    if (found !== undefined && !looksOut) return found;
-    reader ??= createWatermarkReader(api, chain, found);
+    if (!looksOut || reader === undefined) {
+      const found = await readFound(context);
+      if (!looksOut && found !== undefined) return found;
+      reader ??= createWatermarkReader(api, chain, found);
+    }
     const watermark = await reader.read(signal);
     const { utime, head, newest, waitingFor } = watermark;
     await saveWatermark(database, {
@@ -45,9 +47,9 @@ export function createLookout({
 
 /** What another process found; undefined before it has found any. */
 async function readFound({ database }: CrawlContext): Promise<Watermark | undefined> {
-  const saved = await readSavedWatermark(database);
-  if (saved === undefined || saved.utime === 0) return undefined;
-  const { utime, headSeqno, headUtime, newest = headUtime, waitingFor } = saved;
+  const found = await readFoundWatermark(database);
+  if (found === undefined) return undefined;
+  const { utime, headSeqno, headUtime, newest, waitingFor } = found;
   return { utime, head: { seqno: headSeqno, utime: headUtime }, newest, waitingFor: waitingFor ?? undefined };
 }
 

@@ -50,12 +50,7 @@ export async function stageRows(
   for (const [table, rows] of byTable) {
     if (rows.length === 0 && instead === undefined) continue;
     const target = targetOf(table);
-    const unique = [...distinct(target.facts, rows)].sort(([a], [b]) => (a < b ? -1 : 1));
-    await fillStage(
-      session,
-      target.stage,
-      unique.map(([, row]) => row),
-    );
+    await fillStage(session, target.stage, distinct(target.facts, rows));
     staged.push(target);
   }
   return staged;
@@ -101,15 +96,15 @@ async function insertFrom(
   return written?.rows ?? 0;
 }
 
-/** Rows by the text of their key; of equal keys the first, with its `fill` columns filled from later ones. */
-function distinct(facts: TableFacts, rows: readonly object[]): Map<string, Row> {
+/** Rows sorted by the text of their key; of equal keys the first, with its `fill` columns filled from later ones. */
+function distinct(facts: TableFacts, rows: readonly object[]): Row[] {
   const byKey = new Map<string, Row>();
   for (const row of rows.filter(isRow)) {
     const key = facts.key.map((column) => String(row[column])).join('|');
     const first = byKey.get(key);
     byKey.set(key, first === undefined ? row : merge(facts, first, row));
   }
-  return byKey;
+  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
 
 function isRow(row: object): row is Row {

@@ -2,7 +2,10 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Session } from './database.ts';
 
-/** The last watermark that a process found, for `status` and for other processes. Times in unix seconds. */
+/**
+ * The last watermark that a process found, for `status` and for other processes; `utime` is 0 where it could not be told
+ * yet. Times in unix seconds.
+ */
 const StoredWatermark = z.object({
   utime: z.number(),
   headSeqno: z.number(),
@@ -26,6 +29,15 @@ export async function readSavedWatermark(session: Session): Promise<StoredWaterm
     z.object({ value: StoredWatermark }),
   );
   return row?.value;
+}
+
+/** What another process found, and the newest block that it saw; undefined before any has found one. */
+export async function readFoundWatermark(
+  session: Session,
+): Promise<(StoredWatermark & { readonly newest: number }) | undefined> {
+  const saved = await readSavedWatermark(session);
+  if (saved === undefined || saved.utime === 0) return undefined;
+  return { ...saved, newest: saved.newest ?? saved.headUtime };
 }
 
 /**

@@ -84,13 +84,16 @@ const HARM: Readonly<Record<Harm, (run: Run, crew: Crew, harmful: Harmful) => Pr
   },
 };
 
+/** Which leases a process holds, by its number: an owner's name has it in its middle. */
+const OF_PROCESS = `owner like '%/' || $1 || '/%'`;
+
 /** Waits a while for a moment in which the process reads something: one that is frozen while it rests harms nobody. */
 async function aim(run: Run, pidOf: () => number | undefined): Promise<void> {
   const deadline = performance.now() + AIM_MS;
   await withClient(run, async (client) => {
     while (performance.now() < deadline) {
       const { rowCount } = await client.query(
-        `select 1 from etl.leases where owner like '%/' || $1 || '/%' and expires_at > clock_timestamp() limit 1`,
+        `select 1 from etl.leases where ${OF_PROCESS} and expires_at > clock_timestamp() limit 1`,
         [String(pidOf())],
       );
       if (rowCount !== 0) return;
@@ -102,9 +105,8 @@ async function aim(run: Run, pidOf: () => number | undefined): Promise<void> {
 /** As if the process had stood for longer than its leases last. */
 function expireLeases(run: Run, pid: number): Promise<void> {
   return withClient(run, async (client) => {
-    await client.query(
-      `update etl.leases set expires_at = clock_timestamp() where owner like '%/' || $1 || '/%'`,
-      [String(pid)],
-    );
+    await client.query(`update etl.leases set expires_at = clock_timestamp() where ${OF_PROCESS}`, [
+      String(pid),
+    ]);
   });
 }

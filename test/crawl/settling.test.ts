@@ -24,3 +24,8 @@ test('what another process saw last counts as long as it is fresh', () => {
   expect(tell([now], { newest: 1000, utime: 900 })).toEqual([1090]);
   expect(tell([now])).toEqual([1090]);
 });
+
+test('what another process saw last counts until 30 s have passed since the jump, however many looks there are', () => {
+  const now = [1100, 1121, 1129, 1131].map((newest) => ({ newest, utime: newest - 10 }));
+  expect(tell(now, { newest: 1090, utime: 1000 })).toEqual([1030, 1030, 1030, 1121]);
+});

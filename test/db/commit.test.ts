@@ -8,6 +8,7 @@ import { claimLease, type Lease } from '../../src/db/leases.ts';
 import { createPartitions } from '../../src/db/partitions.ts';
 import { jetton_burns } from '../../src/db/schema/jetton-burns.ts';
 import { LeaseLostError } from '../../src/errors.ts';
+import { untilAborted } from '../../src/stop.ts';
 import { openTestStore } from '../support/database.ts';
 
 const stream: Stream = { dataset: 'jetton_burns', scope: '', pass: 0 };
@@ -21,8 +22,6 @@ const row = {
 /** A database at which a process stops after the rows of a page were sent, until it is told to go on. */
 function stopping(real: Database) {
   const gate = new AbortController();
-  const ended = (signal: AbortSignal) =>
-    new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   const reached = new AbortController();
   const database: Database = {
     ...real,
@@ -33,12 +32,12 @@ function stopping(real: Database) {
           copyIn: async (...data) => {
             await session.copyIn(...data);
             reached.abort();
-            await ended(gate.signal);
+            await untilAborted(gate.signal);
           },
         }),
       ),
   };
-  return { database, stopped: ended(reached.signal), goOn: () => gate.abort() };
+  return { database, stopped: untilAborted(reached.signal), goOn: () => gate.abort() };
 }
 
 test('a process that stops while it sends its rows holds nothing: its range is read by another, and it writes nothing', async () => {
