@@ -1,28 +1,76 @@
-/** Who may import whom. The tree is the architecture; this is its guard. */
-const folder = (name) => `^src/${name}/`;
-const ROOT = '^src/[^/]+\\.ts$';
+/** Who may import whom. The tree is the architecture; this is its guard. `docs/architecture.md` draws it. */
+
+/** The rooms of src/, and which other rooms each may enter. Every room may use the files at the root of src/. */
+const ROOMS = {
+  ton: [],
+  budget: [],
+  dataset: ['budget', 'ton'],
+  records: ['dataset', 'db/schema', 'ton'],
+  api: ['budget', 'dataset'],
+  db: ['budget', 'dataset', 'ton'],
+  embedded: [],
+  crawl: ['api', 'budget', 'dataset', 'db', 'ton'],
+  verify: ['api', 'crawl', 'dataset', 'db', 'ton'],
+  status: ['crawl', 'dataset', 'db'],
+  export: ['dataset', 'db'],
+  doctor: ['api', 'db', 'crawl', 'dataset'],
+  daemon: ['api', 'budget', 'crawl', 'dataset', 'db', 'status', 'verify'],
+  commands: ['api', 'budget', 'crawl', 'daemon', 'dataset', 'db', 'doctor', 'embedded', 'export', 'simulator', 'status', 'ton', 'verify'],
+  simulator: [],
+};
+
+/** Files at the root that introduce the rooms to each other; only commands, cli and these may import them. */
+const FACE = '^src/(cli|app|source)\\.ts$';
+
+const roomRules = Object.entries(ROOMS).map(([room, others]) => ({
+  name: `${room}-enters-only-${others.length === 0 ? 'the-root' : others.join('-').replaceAll('/', '-')}`,
+  severity: 'error',
+  from: { path: `^src/${room}/` },
+  to: { path: '^src/[^/]+/', pathNot: [room, ...others].map((name) => `^src/${name}/`) },
+}));
 
 module.exports = {
   forbidden: [
-    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
+    ...roomRules,
     {
-      name: 'root-nouns-know-no-folder',
+      name: 'root-files-know-no-room',
       severity: 'error',
-      from: { path: ROOT, pathNot: '^src/(cli|app|source)\\.ts$' },
+      from: { path: '^src/[^/]+\\.ts$', pathNot: FACE },
       to: { path: '^(src/[^/]+/|jobs/)' },
     },
-    { name: 'api-and-db-do-not-meet', severity: 'error', from: { path: folder('api') }, to: { path: folder('(db|crawl|verify|daemon|commands|simulator)') } },
-    { name: 'db-and-api-do-not-meet', severity: 'error', from: { path: folder('db') }, to: { path: folder('(api|crawl|verify|daemon|commands|simulator|paginators|rows)') } },
-    { name: 'crawl-and-verify-know-api-and-db', severity: 'error', from: { path: folder('crawl') }, to: { path: folder('(daemon|commands|simulator|verify|rows)') } },
-    { name: 'verify-knows-crawl-api-and-db', severity: 'error', from: { path: folder('verify') }, to: { path: folder('(daemon|commands|simulator|rows)') } },
-    { name: 'doctor-knows-db', severity: 'error', from: { path: folder('doctor') }, to: { path: folder('(?!doctor|db)') } },
-    { name: 'daemon-knows-no-command', severity: 'error', from: { path: folder('daemon') }, to: { path: folder('(commands|simulator|rows)') } },
-    { name: 'paginators-are-pure', severity: 'error', from: { path: folder('paginators') }, to: { path: folder('(?!paginators)') } },
-    { name: 'rows-are-pure', severity: 'error', from: { path: folder('rows') }, to: { path: folder('(?!rows|api/schemas|db/schema)') } },
-    { name: 'jobs-are-facts', severity: 'error', from: { path: '^jobs/' }, to: { path: '^src/(?!job\\.ts|collection\\.ts|range\\.ts|paginators/|rows/|db/schema/|api/schemas/)' } },
+    {
+      name: 'only-commands-are-introduced',
+      severity: 'error',
+      from: { path: '^src/[^/]+/', pathNot: '^src/commands/' },
+      to: { path: FACE },
+    },
+    {
+      name: 'jobs-are-facts',
+      severity: 'error',
+      from: { path: '^jobs/' },
+      to: { path: '^src/', pathNot: '^src/(range\\.ts|(dataset|records|ton|db/schema)/)' },
+    },
     { name: 'nothing-imports-jobs', severity: 'error', from: { path: '^src/' }, to: { path: '^jobs/' } },
-    { name: 'simulator-shares-nothing', severity: 'error', from: { path: folder('simulator') }, to: { path: '^(src/(?!simulator/)[^/]+/|jobs/)' } },
-    { name: 'postgres-is-behind-db', severity: 'error', from: { path: '^(src|jobs)/', pathNot: folder('(db|verify)') }, to: { path: 'node_modules/(pg|drizzle-orm)/' } },
+    {
+      name: 'postgres-is-behind-db',
+      severity: 'error',
+      from: { path: '^(src|jobs)/', pathNot: '^src/(db|verify|embedded)/' },
+      to: { path: 'node_modules/(pg|drizzle-orm)/' },
+    },
+    {
+      name: 'programs-import-no-tests',
+      severity: 'error',
+      from: { path: '^(src|jobs|tools)/' },
+      to: { path: '^test/(?!support/)' },
+    },
+    { name: 'the-product-knows-no-tools', severity: 'error', from: { path: '^(src|jobs)/' }, to: { path: '^(tools|test)/' } },
+    {
+      name: 'tests-of-a-room-do-not-import-each-other',
+      severity: 'error',
+      from: { path: '^test/' },
+      to: { path: '\\.test\\.ts$' },
+    },
     { name: 'no-dev-dependency-at-run-time', severity: 'error', from: { path: '^(src|jobs)/' }, to: { dependencyTypes: ['npm-dev'] } },
   ],
   options: {

@@ -3,7 +3,7 @@ import tseslint from 'typescript-eslint';
 export default tseslint.config(
   { ignores: ['dist/', 'node_modules/'] },
   {
-    files: ['src/**/*.ts', 'jobs/**/*.ts', 'test/**/*.ts', '*.config.ts'],
+    files: ['src/**/*.ts', 'jobs/**/*.ts', 'test/**/*.ts', 'tools/**/*.ts', '*.config.ts'],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -22,7 +22,7 @@ export default tseslint.config(
   },
   {
     // Tests read JSON whose shape the assertion itself checks, and a suite or a proof is one long story.
-    files: ['test/**/*.ts'],
+    files: ['test/**/*.ts', 'tools/**/*.ts'],
     rules: {
       'max-lines-per-function': 'off',
       complexity: 'off',

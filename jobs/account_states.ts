@@ -1,8 +1,8 @@
-import { accountStateFull } from '../src/api/schemas/account-state-full.ts';
-import { defineCollection, lookup } from '../src/collection.ts';
+import { accountStateFull } from '../src/records/schemas/account-state-full.ts';
+import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import { account_state_changes, account_states } from '../src/db/schema/account-states.ts';
-import { batches } from '../src/paginators/lookup.ts';
-import { stateRows } from '../src/rows/account-state-full.ts';
+import { batches } from '../src/dataset/paginators/lookup.ts';
+import { stateRows } from '../src/records/rows/account-state-full.ts';
 
 export default defineCollection({
   title: 'Balance, status, code and last transaction of accounts, with every state that a look-up has found',

@@ -1,8 +1,8 @@
-import { extTransaction } from '../src/api/schemas/v2.ts';
-import { backward as history, defineCollection } from '../src/collection.ts';
+import { extTransaction } from '../src/records/schemas/v2.ts';
+import { backward as history, defineCollection } from '../src/dataset/collection.ts';
 import { account_messages, account_transactions } from '../src/db/schema/account-transactions.ts';
-import { backward } from '../src/paginators/backward.ts';
-import { toldRows } from '../src/rows/v2.ts';
+import { backward } from '../src/dataset/paginators/backward.ts';
+import { toldRows } from '../src/records/rows/v2.ts';
 
 export default defineCollection({
   title:

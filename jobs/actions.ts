@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { action } from '../src/api/schemas/action.ts';
-import { actionTypes } from '../src/api/schemas/action-types.ts';
-import { requiredSeconds } from '../src/api/schemas/scalar.ts';
+import { action } from '../src/records/schemas/action.ts';
+import { actionTypes } from '../src/records/schemas/action-types.ts';
+import { requiredSeconds } from '../src/records/schemas/scalar.ts';
 import { action_accounts, action_transactions, actions } from '../src/db/schema/actions.ts';
-import { defineJob } from '../src/job.ts';
-import { forward } from '../src/paginators/forward.ts';
-import { actionRows } from '../src/rows/action.ts';
+import { defineJob } from '../src/dataset/job.ts';
+import { forward } from '../src/dataset/paginators/forward.ts';
+import { actionRows } from '../src/records/rows/action.ts';
 
 const position = z
   .object({

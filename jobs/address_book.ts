@@ -1,8 +1,8 @@
-import { bookEntry } from '../src/api/schemas/address-entry.ts';
-import { defineCollection, lookup } from '../src/collection.ts';
+import { bookEntry } from '../src/records/schemas/address-entry.ts';
+import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import { address_book } from '../src/db/schema/address-book.ts';
-import { batches } from '../src/paginators/lookup.ts';
-import { bookRow } from '../src/rows/address-entry.ts';
+import { batches } from '../src/dataset/paginators/lookup.ts';
+import { bookRow } from '../src/records/rows/address-entry.ts';
 
 export default defineCollection({
   title: 'Names of accounts: friendly form, domain, kinds of contract',

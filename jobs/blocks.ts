@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { block } from '../src/api/schemas/block.ts';
-import { requiredSeconds } from '../src/api/schemas/scalar.ts';
+import { block } from '../src/records/schemas/block.ts';
+import { requiredSeconds } from '../src/records/schemas/scalar.ts';
 import { block_parents, blocks } from '../src/db/schema/blocks.ts';
-import { defineJob } from '../src/job.ts';
-import { forward } from '../src/paginators/forward.ts';
-import { blockKey } from '../src/rows/block-key.ts';
-import { blockRows } from '../src/rows/block.ts';
-import { joinedUntil } from '../src/rows/joined-until.ts';
+import { defineJob } from '../src/dataset/job.ts';
+import { forward } from '../src/dataset/paginators/forward.ts';
+import { blockKey } from '../src/ton/block-key.ts';
+import { blockRows } from '../src/records/rows/block.ts';
+import { joinedUntil } from '../src/records/rows/joined-until.ts';
 
 const position = z
   .object({

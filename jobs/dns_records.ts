@@ -1,8 +1,8 @@
-import { dnsRecord } from '../src/api/schemas/multisig.ts';
-import { defineCollection, lookup } from '../src/collection.ts';
+import { dnsRecord } from '../src/records/schemas/multisig.ts';
+import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import { dns_records } from '../src/db/schema/dns-records.ts';
-import { oneByOne } from '../src/paginators/lookup.ts';
-import { dnsRow } from '../src/rows/multisig.ts';
+import { oneByOne } from '../src/dataset/paginators/lookup.ts';
+import { dnsRow } from '../src/records/rows/multisig.ts';
 
 const records = {
   endpoint: { path: '/api/v3/dns/records' },

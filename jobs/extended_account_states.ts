@@ -1,8 +1,8 @@
-import { fullAccountState } from '../src/api/schemas/v2.ts';
-import { defineCollection, lookup } from '../src/collection.ts';
+import { fullAccountState } from '../src/records/schemas/v2.ts';
+import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import { extended_account_states } from '../src/db/schema/extended-account-states.ts';
-import { oneByOne } from '../src/paginators/lookup.ts';
-import { extendedStateRow } from '../src/rows/v2.ts';
+import { oneByOne } from '../src/dataset/paginators/lookup.ts';
+import { extendedStateRow } from '../src/records/rows/v2.ts';
 
 const states = {
   endpoint: { method: 'getExtendedAddressInformation' },

@@ -1,9 +1,9 @@
-import { jettonBurn } from '../src/api/schemas/jetton-burn.ts';
-import { transferPosition } from '../src/api/schemas/transfer-position.ts';
+import { jettonBurn } from '../src/records/schemas/jetton-burn.ts';
+import { transferPosition } from '../src/records/schemas/transfer-position.ts';
 import { jetton_burns } from '../src/db/schema/jetton-burns.ts';
-import { defineJob } from '../src/job.ts';
-import { forward } from '../src/paginators/forward.ts';
-import { jettonBurnRow } from '../src/rows/jetton-burn.ts';
+import { defineJob } from '../src/dataset/job.ts';
+import { forward } from '../src/dataset/paginators/forward.ts';
+import { jettonBurnRow } from '../src/records/rows/jetton-burn.ts';
 
 export default defineJob({
   title: 'Jettons that their owners destroyed',

@@ -1,8 +1,8 @@
-import { jettonMaster } from '../src/api/schemas/jetton-master.ts';
-import { defineCollection, list } from '../src/collection.ts';
+import { jettonMaster } from '../src/records/schemas/jetton-master.ts';
+import { defineCollection, list } from '../src/dataset/collection.ts';
 import { jetton_masters } from '../src/db/schema/jetton-masters.ts';
-import { offset } from '../src/paginators/offset.ts';
-import { jettonMasterRow } from '../src/rows/jetton-master.ts';
+import { offset } from '../src/dataset/paginators/offset.ts';
+import { jettonMasterRow } from '../src/records/rows/jetton-master.ts';
 
 export default defineCollection({
   title: 'Jettons (fungible tokens): supply, name, symbol, decimals and content of each master contract',

@@ -1,9 +1,9 @@
-import { jettonTransfer } from '../src/api/schemas/jetton-transfer.ts';
-import { transferPosition } from '../src/api/schemas/transfer-position.ts';
+import { jettonTransfer } from '../src/records/schemas/jetton-transfer.ts';
+import { transferPosition } from '../src/records/schemas/transfer-position.ts';
 import { jetton_transfers } from '../src/db/schema/jetton-transfers.ts';
-import { defineJob } from '../src/job.ts';
-import { forward } from '../src/paginators/forward.ts';
-import { jettonTransferRow } from '../src/rows/jetton-transfer.ts';
+import { defineJob } from '../src/dataset/job.ts';
+import { forward } from '../src/dataset/paginators/forward.ts';
+import { jettonTransferRow } from '../src/records/rows/jetton-transfer.ts';
 
 export default defineJob({
   title: 'Transfers of jettons (fungible tokens)',

@@ -1,9 +1,9 @@
-import { jettonWallet, type JettonWallet } from '../src/api/schemas/jetton-wallet.ts';
-import { defineCollection, list, lookup, type WalkSpec } from '../src/collection.ts';
+import { jettonWallet, type JettonWallet } from '../src/records/schemas/jetton-wallet.ts';
+import { defineCollection, list, lookup, type WalkSpec } from '../src/dataset/collection.ts';
 import { jetton_wallets } from '../src/db/schema/jetton-wallets.ts';
-import { batches } from '../src/paginators/lookup.ts';
-import { offset } from '../src/paginators/offset.ts';
-import { jettonWalletRow } from '../src/rows/jetton-wallet.ts';
+import { batches } from '../src/dataset/paginators/lookup.ts';
+import { offset } from '../src/dataset/paginators/offset.ts';
+import { jettonWalletRow } from '../src/records/rows/jetton-wallet.ts';
 
 // Never with `sort`: by balance the list changes under the walk.
 const wallets: WalkSpec<JettonWallet> = {

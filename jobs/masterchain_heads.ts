@@ -1,9 +1,9 @@
-import { nodeHead } from '../src/api/schemas/v2.ts';
-import { defineCollection, sample } from '../src/collection.ts';
+import { nodeHead } from '../src/records/schemas/v2.ts';
+import { defineCollection, sample } from '../src/dataset/collection.ts';
 import { block_parents, blocks } from '../src/db/schema/blocks.ts';
 import { masterchain_heads } from '../src/db/schema/masterchain-heads.ts';
-import { indexHead, indexHeadRows } from '../src/rows/index-head.ts';
-import { nodeHeadRow } from '../src/rows/v2.ts';
+import { indexHead, indexHeadRows } from '../src/records/rows/index-head.ts';
+import { nodeHeadRow } from '../src/records/rows/v2.ts';
 
 export default defineCollection({
   title: 'The newest masterchain block as the nodes and as the index have it, sampled',

@@ -1,12 +1,12 @@
-import { extTransaction } from '../src/api/schemas/v2.ts';
-import { defineCollection, lookup } from '../src/collection.ts';
+import { extTransaction } from '../src/records/schemas/v2.ts';
+import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import {
   account_messages,
   account_transactions,
   message_locations,
 } from '../src/db/schema/account-transactions.ts';
-import { oneByOne } from '../src/paginators/lookup.ts';
-import { locationRow, toldRows } from '../src/rows/v2.ts';
+import { oneByOne } from '../src/dataset/paginators/lookup.ts';
+import { locationRow, toldRows } from '../src/records/rows/v2.ts';
 
 export default defineCollection({
   title: 'Where messages were received whose receiving transaction is not stored, and that transaction',

@@ -1,8 +1,8 @@
-import { multisigOrder } from '../src/api/schemas/multisig.ts';
-import { defineCollection, lookup } from '../src/collection.ts';
+import { multisigOrder } from '../src/records/schemas/multisig.ts';
+import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import { multisig_order_actions, multisig_orders } from '../src/db/schema/multisig.ts';
-import { batches } from '../src/paginators/lookup.ts';
-import { multisigOrderRows } from '../src/rows/multisig.ts';
+import { batches } from '../src/dataset/paginators/lookup.ts';
+import { multisigOrderRows } from '../src/records/rows/multisig.ts';
 
 const orders = {
   endpoint: { path: '/api/v3/multisig/orders' },

@@ -1,8 +1,8 @@
-import { multisigWallet } from '../src/api/schemas/multisig.ts';
-import { defineCollection, lookup } from '../src/collection.ts';
+import { multisigWallet } from '../src/records/schemas/multisig.ts';
+import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import { multisig_wallets } from '../src/db/schema/multisig.ts';
-import { batches } from '../src/paginators/lookup.ts';
-import { multisigWalletRow } from '../src/rows/multisig.ts';
+import { batches } from '../src/dataset/paginators/lookup.ts';
+import { multisigWalletRow } from '../src/records/rows/multisig.ts';
 
 export default defineCollection({
   title: 'Wallets that several people sign for: signers, proposers, threshold',

@@ -1,8 +1,8 @@
-import { nftCollection } from '../src/api/schemas/nft-item.ts';
-import { defineCollection, list } from '../src/collection.ts';
+import { nftCollection } from '../src/records/schemas/nft-item.ts';
+import { defineCollection, list } from '../src/dataset/collection.ts';
 import { nft_collections } from '../src/db/schema/nft-collections.ts';
-import { offset } from '../src/paginators/offset.ts';
-import { nftCollectionRow } from '../src/rows/nft-item.ts';
+import { offset } from '../src/dataset/paginators/offset.ts';
+import { nftCollectionRow } from '../src/records/rows/nft-item.ts';
 
 export default defineCollection({
   title: 'Collections of NFT items: owner, number of items and content of each',

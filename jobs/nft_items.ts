@@ -1,10 +1,10 @@
-import { nftItem, type NftItem } from '../src/api/schemas/nft-item.ts';
-import { defineCollection, list, lookup, type WalkSpec } from '../src/collection.ts';
+import { nftItem, type NftItem } from '../src/records/schemas/nft-item.ts';
+import { defineCollection, list, lookup, type WalkSpec } from '../src/dataset/collection.ts';
 import { nft_collections } from '../src/db/schema/nft-collections.ts';
 import { nft_items } from '../src/db/schema/nft-items.ts';
-import { batches } from '../src/paginators/lookup.ts';
-import { offset } from '../src/paginators/offset.ts';
-import { nftItemRows } from '../src/rows/nft-item.ts';
+import { batches } from '../src/dataset/paginators/lookup.ts';
+import { offset } from '../src/dataset/paginators/offset.ts';
+import { nftItemRows } from '../src/records/rows/nft-item.ts';
 
 // Never with `sort_by_last_transaction_lt`: the list changes under the walk.
 const items: WalkSpec<NftItem> = {

@@ -1,10 +1,10 @@
-import { nftSale } from '../src/api/schemas/nft-sale.ts';
-import { defineCollection, lookup } from '../src/collection.ts';
+import { nftSale } from '../src/records/schemas/nft-sale.ts';
+import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import { nft_collections } from '../src/db/schema/nft-collections.ts';
 import { nft_items } from '../src/db/schema/nft-items.ts';
 import { nft_sales } from '../src/db/schema/nft-sales.ts';
-import { batches } from '../src/paginators/lookup.ts';
-import { saleRows } from '../src/rows/nft-sale.ts';
+import { batches } from '../src/dataset/paginators/lookup.ts';
+import { saleRows } from '../src/records/rows/nft-sale.ts';
 
 export default defineCollection({
   title: 'Sales and auctions of NFT items: price, bids, fees, royalties',

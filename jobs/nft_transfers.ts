@@ -1,9 +1,9 @@
-import { nftTransfer } from '../src/api/schemas/nft-transfer.ts';
-import { transferPosition } from '../src/api/schemas/transfer-position.ts';
+import { nftTransfer } from '../src/records/schemas/nft-transfer.ts';
+import { transferPosition } from '../src/records/schemas/transfer-position.ts';
 import { nft_transfers } from '../src/db/schema/nft-transfers.ts';
-import { defineJob } from '../src/job.ts';
-import { forward } from '../src/paginators/forward.ts';
-import { nftTransferRow } from '../src/rows/nft-transfer.ts';
+import { defineJob } from '../src/dataset/job.ts';
+import { forward } from '../src/dataset/paginators/forward.ts';
+import { nftTransferRow } from '../src/records/rows/nft-transfer.ts';
 
 export default defineJob({
   title: 'Changes of owner of NFT items',

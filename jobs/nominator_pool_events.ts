@@ -1,9 +1,9 @@
-import { eventPosition } from '../src/api/schemas/event-position.ts';
-import { nominatorPoolEvent } from '../src/api/schemas/nominator-pool-event.ts';
+import { eventPosition } from '../src/records/schemas/event-position.ts';
+import { nominatorPoolEvent } from '../src/records/schemas/nominator-pool-event.ts';
 import { nominator_pool_events } from '../src/db/schema/nominator-pool-events.ts';
-import { defineJob } from '../src/job.ts';
-import { window } from '../src/paginators/window.ts';
-import { nominatorPoolEventRow } from '../src/rows/nominator-pool-event.ts';
+import { defineJob } from '../src/dataset/job.ts';
+import { window } from '../src/dataset/paginators/window.ts';
+import { nominatorPoolEventRow } from '../src/records/rows/nominator-pool-event.ts';
 
 export default defineJob({
   title: "Rewards, penalties, deposits and withdrawals of nominator pools' validators, pool by pool",

@@ -1,8 +1,8 @@
-import { shardBlockProof } from '../src/api/schemas/v2.ts';
-import { defineCollection, lookup } from '../src/collection.ts';
+import { shardBlockProof } from '../src/records/schemas/v2.ts';
+import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import { shard_block_proofs } from '../src/db/schema/shard-block-proofs.ts';
-import { oneByOne } from '../src/paginators/lookup.ts';
-import { proofRow } from '../src/rows/v2.ts';
+import { oneByOne } from '../src/dataset/paginators/lookup.ts';
+import { proofRow } from '../src/records/rows/v2.ts';
 
 export default defineCollection({
   title: 'Merkle proofs that link stored shard blocks of a range to the masterchain',

@@ -1,9 +1,9 @@
-import { shardState } from '../src/api/schemas/shard-state.ts';
-import { defineCollection, perBlock as eachBlock } from '../src/collection.ts';
+import { shardState } from '../src/records/schemas/shard-state.ts';
+import { defineCollection, perBlock as eachBlock } from '../src/dataset/collection.ts';
 import { block_parents, blocks } from '../src/db/schema/blocks.ts';
 import { shard_states } from '../src/db/schema/shard-states.ts';
-import { perBlock } from '../src/paginators/per-block.ts';
-import { isWholeState, shardStateRows } from '../src/rows/shard-state.ts';
+import { perBlock } from '../src/dataset/paginators/per-block.ts';
+import { isWholeState, shardStateRows } from '../src/records/rows/shard-state.ts';
 
 export default defineCollection({
   title: 'Which blocks were the tops of all shards as each masterchain block saw them',

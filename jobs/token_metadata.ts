@@ -1,8 +1,8 @@
-import { metadataEntry } from '../src/api/schemas/address-entry.ts';
-import { defineCollection, lookup } from '../src/collection.ts';
+import { metadataEntry } from '../src/records/schemas/address-entry.ts';
+import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import { token_metadata } from '../src/db/schema/address-book.ts';
-import { batches } from '../src/paginators/lookup.ts';
-import { metadataRow } from '../src/rows/address-entry.ts';
+import { batches } from '../src/dataset/paginators/lookup.ts';
+import { metadataRow } from '../src/records/rows/address-entry.ts';
 
 export default defineCollection({
   title:

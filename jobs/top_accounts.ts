@@ -1,5 +1,5 @@
-import { accountBalance } from '../src/api/schemas/account-balance.ts';
-import { defineCollection, sample } from '../src/collection.ts';
+import { accountBalance } from '../src/records/schemas/account-balance.ts';
+import { defineCollection, sample } from '../src/dataset/collection.ts';
 import { top_accounts } from '../src/db/schema/top-accounts.ts';
 
 export default defineCollection({

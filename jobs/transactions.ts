@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { requiredSeconds } from '../src/api/schemas/scalar.ts';
-import { transaction } from '../src/api/schemas/transaction.ts';
+import { requiredSeconds } from '../src/records/schemas/scalar.ts';
+import { transaction } from '../src/records/schemas/transaction.ts';
 import { messages } from '../src/db/schema/messages.ts';
 import { transactions } from '../src/db/schema/transactions.ts';
-import { defineJob } from '../src/job.ts';
-import { forward } from '../src/paginators/forward.ts';
-import { transactionRows } from '../src/rows/transaction.ts';
+import { defineJob } from '../src/dataset/job.ts';
+import { forward } from '../src/dataset/paginators/forward.ts';
+import { transactionRows } from '../src/records/rows/transaction.ts';
 
 const position = z
   .object({ now: requiredSeconds, lt: z.string().catch('0'), hash: z.string() })

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { requiredSeconds } from '../src/api/schemas/scalar.ts';
-import { validatorComplaint } from '../src/api/schemas/validator-complaint.ts';
+import { requiredSeconds } from '../src/records/schemas/scalar.ts';
+import { validatorComplaint } from '../src/records/schemas/validator-complaint.ts';
 import { complaint_votes, validator_complaints } from '../src/db/schema/validator-complaints.ts';
-import { defineJob } from '../src/job.ts';
-import { window } from '../src/paginators/window.ts';
-import { complaintRows } from '../src/rows/validator-complaint.ts';
+import { defineJob } from '../src/dataset/job.ts';
+import { window } from '../src/dataset/paginators/window.ts';
+import { complaintRows } from '../src/records/rows/validator-complaint.ts';
 
 const position = z
   .object({ created_at: requiredSeconds, election_id: z.number(), complaint_hash: z.string() })

@@ -1,9 +1,9 @@
-import { eventPosition } from '../src/api/schemas/event-position.ts';
-import { validatorEvent } from '../src/api/schemas/validator-event.ts';
+import { eventPosition } from '../src/records/schemas/event-position.ts';
+import { validatorEvent } from '../src/records/schemas/validator-event.ts';
 import { validator_events } from '../src/db/schema/validator-events.ts';
-import { defineJob } from '../src/job.ts';
-import { window } from '../src/paginators/window.ts';
-import { validatorEventRow } from '../src/rows/validator-event.ts';
+import { defineJob } from '../src/dataset/job.ts';
+import { window } from '../src/dataset/paginators/window.ts';
+import { validatorEventRow } from '../src/records/rows/validator-event.ts';
 
 export default defineJob({
   title: 'What the elector did with the stakes of validators',

@@ -1,8 +1,8 @@
-import { vestingContract } from '../src/api/schemas/multisig.ts';
-import { defineCollection, lookup } from '../src/collection.ts';
+import { vestingContract } from '../src/records/schemas/multisig.ts';
+import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import { vesting_contracts } from '../src/db/schema/vesting-contracts.ts';
-import { batches } from '../src/paginators/lookup.ts';
-import { vestingRow } from '../src/rows/multisig.ts';
+import { batches } from '../src/dataset/paginators/lookup.ts';
+import { vestingRow } from '../src/records/rows/multisig.ts';
 
 const contracts = {
   endpoint: { path: '/api/v3/vesting' },

@@ -3,10 +3,17 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
-import type { Choices } from './collection.ts';
 import { UsageError } from './errors.ts';
 import { parseDuration, parseTime } from './range.ts';
 import { parseSchedules, type Schedule } from './schedule.ts';
+
+/** What an operator may choose of how much is read. */
+export interface Choices {
+  /** Whose states are read: those of the watch list, or of every account that indexed rows name. */
+  readonly accounts: 'watched' | 'seen';
+  /** True: code and data of accounts are read too, as bags of cells. */
+  readonly bocs: boolean;
+}
 
 /** Hosts of the public networks, without the key's network's API paths. */
 const HOSTS = { mainnet: 'https://toncenter.com', testnet: 'https://testnet.toncenter.com' } as const;

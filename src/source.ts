@@ -1,12 +1,12 @@
 import type { Store } from './app.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
-import { keepDemoGenesis, readDemoGenesis } from './db/demo-genesis.ts';
-import { readNetwork } from './db/network.ts';
+import { keepDemoGenesis, readDemoGenesis } from './db/migrate/demo-genesis.ts';
+import { readNetwork } from './db/connection/network.ts';
 import { UsageError } from './errors.ts';
 import { formatTime } from './range.ts';
-import { demoNetwork, liveDemoNetwork } from './simulator/demo-network.ts';
-import type { SimulatorOptions } from './simulator/server.ts';
+import { demoNetwork, liveDemoNetwork } from './simulator/network/demo-network.ts';
+import type { SimulatorOptions } from './simulator/http/server.ts';
 
 const HOUR = 3600;
 /** A live demo network begins with this much history, so that there is something to backfill. */
@@ -31,7 +31,7 @@ export async function openSource(config: Config, store: Store, demo: 'still' | '
   const network = await demoOptions(store, demo);
   const rateLimit = { kind: 'sliding-window', rps: config.rps, graceMs: 100 } as const;
   // Only here: nobody else needs it.
-  const { startSimulator } = await import('./simulator/server.ts');
+  const { startSimulator } = await import('./simulator/http/server.ts');
   const simulator = await startSimulator({ ...network, rateLimit });
   return { baseUrl: simulator.url, close: () => simulator.close() };
 }

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { AnyJob, Dataset } from '../src/dataset.ts';
-import { loadDatasets } from '../src/crawl/load-jobs.ts';
+import type { AnyJob, Dataset } from '../src/dataset/dataset.ts';
+import { loadDatasets } from '../src/dataset/load-jobs.ts';
 import { omissions } from '../src/db/schema/omissions.ts';
-import { describeTable } from '../src/db/table-description.ts';
+import { describeTable } from '../src/db/read/table-description.ts';
 
 /** Where a column's comment says that its value comes from; undefined for columns of our own. */
 function memberOf(comment: string): string | undefined {

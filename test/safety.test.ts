@@ -6,11 +6,11 @@ import fc from 'fast-check';
 import { sql } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { findQuarantined } from '../src/db/look-up.ts';
-import { readQuarantined } from '../src/db/quarantined.ts';
-import { addWatch, readWatched } from '../src/db/watch.ts';
-import { passwordsIn, redact } from '../src/redact.ts';
-import { startSimulator } from '../src/simulator/server.ts';
+import { findQuarantined } from '../src/db/read/find-hash.ts';
+import { readQuarantined } from '../src/db/read/quarantined.ts';
+import { addWatch, readWatched } from '../src/db/cursors/watch-list.ts';
+import { passwordsIn, redact } from '../src/doctor/redact.ts';
+import { startSimulator } from '../src/simulator/http/server.ts';
 import { openTestStore } from './support/database.ts';
 
 const SOURCES = join(import.meta.dirname, '../src');

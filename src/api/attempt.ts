@@ -1,9 +1,9 @@
-import type { Budget } from '../budget.ts';
+import type { Budget } from '../budget/budget.ts';
 import type { Clock } from '../clock.ts';
 import { BadResponseError, EtlError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import type { Priority } from '../priority.ts';
-import type { Recorder } from '../recorder.ts';
+import type { Priority } from '../budget/priority.ts';
+import type { Recorder } from './recorder.ts';
 import type { Attempt, Exchange } from './exchange.ts';
 import { parseJson } from './parse-json.ts';
 import type { Prepared } from './prepare.ts';

@@ -1,10 +1,10 @@
-import type { Budget } from '../budget.ts';
+import type { Budget } from '../budget/budget.ts';
 import type { Clock } from '../clock.ts';
 import { ApiTimeoutError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import type { Params } from '../paginator.ts';
-import type { Priority } from '../priority.ts';
-import type { Recorder } from '../recorder.ts';
+import type { Params } from '../dataset/paginator.ts';
+import type { Priority } from '../budget/priority.ts';
+import type { Recorder } from './recorder.ts';
 import { attempt, type Call, type Chain } from './attempt.ts';
 import type { Attempt, Exchange } from './exchange.ts';
 import { linkSignals } from './link-signals.ts';

@@ -1,4 +1,4 @@
-import type { Priority } from '../priority.ts';
+import type { Priority } from '../budget/priority.ts';
 
 /** A request that was answered, and the answer. */
 export interface Exchange<T> {

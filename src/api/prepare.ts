@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import type { Params } from '../paginator.ts';
+import type { Params } from '../dataset/paginator.ts';
 import { toQuery } from './query.ts';
 import { ACCEPT_ENCODING, type Outgoing } from './transport.ts';
 

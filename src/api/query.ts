@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import type { Params } from '../paginator.ts';
+import type { Params } from '../dataset/paginator.ts';
 
 /**
  * The query string of a request, without `?`. Arrays become repeated keys, the one form that the API reads for every

@@ -1,5 +1,5 @@
 import PQueue from 'p-queue';
-import { rankOf, type Priority } from '../priority.ts';
+import { rankOf, type Priority } from '../budget/priority.ts';
 
 /** How many requests are under way at once, and which is next. */
 export interface RequestQueue {

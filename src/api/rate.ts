@@ -1,7 +1,7 @@
-import type { Budget } from '../budget.ts';
+import type { Budget } from '../budget/budget.ts';
 import type { Clock } from '../clock.ts';
-import { createNap } from '../nap.ts';
-import { createWaiters } from '../waiters.ts';
+import { createNap } from '../budget/interruptible-sleep.ts';
+import { createWaiters } from '../budget/waiters.ts';
 import { createPace } from './pace.ts';
 
 interface LocalBudgetOptions {

@@ -1,4 +1,4 @@
-import { PRIORITIES, type Priority } from '../priority.ts';
+import { PRIORITIES, type Priority } from '../budget/priority.ts';
 
 /** What was sent and received since the client was made. */
 export interface Counters {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Echo } from '../paginator.ts';
+import type { Echo } from '../dataset/paginator.ts';
 
 const second = z.number().nullish();
 const echo = z.looseObject({ start_utime: second, end_utime: second });

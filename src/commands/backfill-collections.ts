@@ -1,9 +1,9 @@
 import type { Crawl } from '../app.ts';
-import { readCollections } from '../crawl/collections.ts';
-import type { Collection } from '../dataset.ts';
+import { readCollections } from '../crawl/collections/collections.ts';
+import type { Collection } from '../dataset/dataset.ts';
 import { EXIT, IncompleteError, type ExitCode } from '../errors.ts';
 import { patiently } from '../patience.ts';
-import type { Priority } from '../priority.ts';
+import type { Priority } from '../budget/priority.ts';
 import type { Range } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { tell, type Invocation } from './command.ts';
@@ -25,15 +25,15 @@ export async function readBehind(errand: Behind, exit: ExitCode): Promise<ExitCo
   if (collections.length === 0 || stop.finishing.aborted) return exit;
   const { clock, logger } = crawl.context;
   const round = {
-    ...{
-      context: crawl.context,
-      owner: crawl.owner,
-      choices: invocation.config.choices,
-      carried,
-      range,
-      stop,
-    },
-    ...{ firstSeqno: crawl.chain.first.seqno, priority: BACKFILL, pace: () => Promise.resolve() },
+    context: crawl.context,
+    owner: crawl.owner,
+    choices: invocation.config.choices,
+    carried,
+    range,
+    stop,
+    firstSeqno: crawl.chain.first.seqno,
+    priority: BACKFILL,
+    pace: () => Promise.resolve(),
   };
   const patience = { clock, logger, signal: stop.finishing, attempts: invocation.config.attempts };
   let failed: readonly string[] | undefined;

@@ -1,4 +1,4 @@
-import { createCappedBudget } from '../api/capped-budget.ts';
+import { createCappedBudget } from '../budget/capped-budget.ts';
 import { openCrawl, type Crawl } from '../app.ts';
 import { systemClock } from '../clock.ts';
 import {
@@ -7,21 +7,21 @@ import {
   reachOf,
   type BackfillOptions,
   type Reach,
-} from '../crawl/backfill.ts';
-import { carriedBy } from '../crawl/collections.ts';
-import { loadDatasets, loadJobs } from '../crawl/load-jobs.ts';
-import { chooseDatasets, needsRange, splitKinds, type Collection, type Dataset } from '../dataset.ts';
-import { settleEstimates, type Settled } from '../db/estimates.ts';
+} from '../crawl/streams/backfill.ts';
+import { carriedBy } from '../crawl/collections/collections.ts';
+import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
+import { chooseDatasets, needsRange, splitKinds, type Collection, type Dataset } from '../dataset/dataset.ts';
+import { settleEstimates, type Settled } from '../db/read/estimates.ts';
 import { EXIT, IncompleteError, UsageError, type ExitCode } from '../errors.ts';
 import { formatRange, formatTime, parseDuration, parseRange, type Range } from '../range.ts';
 import { createBlockSource } from '../verify/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
 import { readBehind } from './backfill-collections.ts';
 import { tell, type Invocation } from './command.ts';
-import { formatNumber } from './format-number.ts';
-import { openProgress, progressStyle } from './open-progress.ts';
-import type { Progress } from './progress.ts';
-import { missingLine, printSummary } from './summary.ts';
+import { formatNumber } from './output/format-number.ts';
+import { openProgress, progressStyle } from './output/open-progress.ts';
+import type { Progress } from './output/progress.ts';
+import { missingLine, printSummary } from './output/summary.ts';
 import { withSource, type Opened } from './with-source.ts';
 
 interface BackfillFlags {
@@ -84,7 +84,8 @@ async function runOn(errand: Errand, flags: BackfillFlags): Promise<ExitCode> {
   const { config } = invocation;
   const display: { progress?: Progress } = {};
   const crawl = await openCrawl({
-    ...{ ...invocation, ...errand },
+    ...invocation,
+    ...errand,
     onPage: (event) => display.progress?.onPage(event),
     record: flags.record,
     budget: (plan) => (flags.maxRequests === undefined ? plan : createCappedBudget(plan, flags.maxRequests)),
@@ -103,7 +104,12 @@ async function runOn(errand: Errand, flags: BackfillFlags): Promise<ExitCode> {
     const style = progressStyle(flags.quiet);
     const allowed = flags.maxRequests;
     display.progress = await openProgress({
-      ...{ ...run, style, allowed, range: reach.range, rps: config.rps, workers: WORKERS },
+      ...run,
+      style,
+      allowed,
+      range: reach.range,
+      rps: config.rps,
+      workers: WORKERS,
     });
     const exit = run.datasets.length === 0 ? EXIT.done : await carryOut(run, reach.range, display.progress);
     return await readBehind({ ...run, range: reach.range }, exit);
@@ -123,7 +129,10 @@ interface Run extends Errand {
 async function announce({ store, crawl, datasets, reach, wanted, baseUrl }: Run): Promise<void> {
   const note = noteOn(reach, wanted, crawl);
   await printSummary({
-    ...{ database: store.database, globalId: crawl.chain.globalId, baseUrl, datasets },
+    database: store.database,
+    globalId: crawl.chain.globalId,
+    baseUrl,
+    datasets,
     wanted: reach.range ?? wanted,
     ...(note !== undefined && { note }),
   });
@@ -186,7 +195,11 @@ async function derivationOf(
   progress: Progress,
 ): Promise<NonNullable<BackfillOptions['derived']>> {
   const context = {
-    ...{ database: store.database, jobs: await loadJobs(), clock: systemClock, owner: crawl.owner, stop },
+    database: store.database,
+    jobs: await loadJobs(),
+    clock: systemClock,
+    owner: crawl.owner,
+    stop,
     source: createBlockSource(crawl.context.api, crawl.chain, stop.leaving),
   };
   const chosen = datasets.filter(({ name }) => name === 'transactions');

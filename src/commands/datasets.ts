@@ -1,12 +1,12 @@
-import { loadDatasets } from '../crawl/load-jobs.ts';
-import { chooseDatasets, type AnyJob, type Dataset } from '../dataset.ts';
-import { describeTable, type TableDescription } from '../db/table-description.ts';
+import { loadDatasets } from '../dataset/load-jobs.ts';
+import { chooseDatasets, type AnyJob, type Dataset } from '../dataset/dataset.ts';
+import { describeTable, type TableDescription } from '../db/read/table-description.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
-import type { Params } from '../paginator.ts';
+import type { Params } from '../dataset/paginator.ts';
 import { formatDuration, type Range } from '../range.ts';
-import { collectionFacts, collectionSheet, type CollectionSheet } from './collection-sheet.ts';
+import { collectionFacts, collectionSheet, type CollectionSheet } from './output/collection-sheet.ts';
 import type { Invocation } from './command.ts';
-import { formatTable } from './table.ts';
+import { formatTable } from './output/table.ts';
 
 /** What a dataset is, for people and (`--json`) for programs. */
 interface DatasetSheet {

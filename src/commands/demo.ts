@@ -1,21 +1,21 @@
 import { join } from 'node:path';
 import { openCrawl, openStore, type Store } from '../app.ts';
 import type { Config } from '../config.ts';
-import { backfill, missingOf, reachOf } from '../crawl/backfill.ts';
-import { loadJobs } from '../crawl/load-jobs.ts';
-import { chooseDatasets, type Dataset } from '../dataset.ts';
-import { stopOnSignals } from '../daemon/shutdown.ts';
-import { runSql } from '../db/free-sql.ts';
+import { backfill, missingOf, reachOf } from '../crawl/streams/backfill.ts';
+import { loadJobs } from '../dataset/load-jobs.ts';
+import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
+import { stopOnSignals } from '../shutdown.ts';
+import { runSql } from '../db/read/free-sql.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
-import { demoNetwork } from '../simulator/demo-network.ts';
-import { startSimulator } from '../simulator/server.ts';
+import { demoNetwork } from '../simulator/network/demo-network.ts';
+import { startSimulator } from '../simulator/http/server.ts';
 import { createLogger, type Logger } from '../logger.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
-import { openProgress, progressStyle } from './open-progress.ts';
-import type { Progress } from './progress.ts';
-import { missingLine, printSummary } from './summary.ts';
-import { formatTable } from './table.ts';
+import { openProgress, progressStyle } from './output/open-progress.ts';
+import type { Progress } from './output/progress.ts';
+import { missingLine, printSummary } from './output/summary.ts';
+import { formatTable } from './output/table.ts';
 
 /** The demo network's own limit: enough to be quick, and a limit all the same. */
 const RPS = 25;
@@ -87,7 +87,13 @@ async function crawlAll(
     if ((await missingOf(context, datasets, range, reach.watermark)).size === 0) return 0;
     const style = progressStyle();
     display.progress = await openProgress({
-      ...{ crawl, datasets, reach, range, style, rps: RPS, workers: WORKERS },
+      crawl,
+      datasets,
+      reach,
+      range,
+      style,
+      rps: RPS,
+      workers: WORKERS,
     });
     const left = await backfill({ ...crawl, datasets, reach, workers: WORKERS, stop });
     display.progress.end();

@@ -3,16 +3,16 @@ import { arch, cpus, platform, release, totalmem } from 'node:os';
 import { openApi, openStore, type Store } from '../app.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import { readChainInfo, type ChainInfo } from '../crawl/chain-info.ts';
-import { stopOnSignals } from '../daemon/shutdown.ts';
-import { networkName, readNetwork } from '../db/network.ts';
-import { readBundle } from '../db/read-bundle.ts';
+import { readChainInfo, type ChainInfo } from '../crawl/watermark/chain-info.ts';
+import { stopOnSignals } from '../shutdown.ts';
+import { networkName, readNetwork } from '../db/connection/network.ts';
+import { readBundle } from '../db/read/support-bundle.ts';
 import { examineDatabase } from '../doctor/examine-database.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { EtlError, EXIT, isAbort, UsageError, type ExitCode } from '../errors.ts';
 import { version } from '../package.ts';
 import { formatDuration } from '../range.ts';
-import { passwordsIn, redact } from '../redact.ts';
+import { passwordsIn, redact } from '../doctor/redact.ts';
 import { openSource } from '../source.ts';
 import type { Invocation } from './command.ts';
 
@@ -138,7 +138,8 @@ async function writeBundle(
     machine: { cpus: cpus().length, memory: totalmem() },
     settings: {
       ...settings,
-      ...{ baseUrl: baseUrl ?? null, apiKey: apiKey === undefined ? 'not set' : 'set' },
+      baseUrl: baseUrl ?? null,
+      apiKey: apiKey === undefined ? 'not set' : 'set',
       databaseUrl: databaseUrl === undefined ? 'not set: embedded' : store.database.label,
     },
     database: { label: store.database.label, version: store.database.version },

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { openStore } from '../app.ts';
-import { loadDatasets } from '../crawl/load-jobs.ts';
-import { stopOnSignals } from '../daemon/shutdown.ts';
-import { chooseDatasets, splitKinds, type AnyJob, type Dataset } from '../dataset.ts';
-import { describeTable } from '../db/table-description.ts';
+import { loadDatasets } from '../dataset/load-jobs.ts';
+import { stopOnSignals } from '../shutdown.ts';
+import { chooseDatasets, splitKinds, type AnyJob, type Dataset } from '../dataset/dataset.ts';
+import { describeTable } from '../db/read/table-description.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { csv } from '../export/csv-file.ts';
 import { exportTables, type ExportedTable } from '../export/export.ts';
@@ -33,7 +33,12 @@ export async function exportRows(invocation: Invocation, flags: ExportFlags): Pr
   try {
     console.error(`exports ${formatRange(range)} of ${store.database.label} to ${directory}`);
     const whole = await exportTables({
-      ...{ database: store.database, tables, range, format, directory, stop },
+      database: store.database,
+      tables,
+      range,
+      format,
+      directory,
+      stop,
       onFile: (entry, written) => {
         counts[written ? 'written' : 'unchanged'] += 1;
         counts.rows += entry.rows;

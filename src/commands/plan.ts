@@ -1,18 +1,18 @@
 import { openCrawl, type Crawl } from '../app.ts';
-import { missingOf, reachOf } from '../crawl/backfill.ts';
-import { estimate, type Estimate, type Guess } from '../crawl/estimate.ts';
-import { loadDatasets } from '../crawl/load-jobs.ts';
-import { probe, type Sample } from '../crawl/probe.ts';
-import { streamsOf } from '../crawl/streams.ts';
-import { chooseDatasets, splitKinds, type Dataset } from '../dataset.ts';
-import { keepEstimate } from '../db/estimates.ts';
+import { missingOf, reachOf } from '../crawl/streams/backfill.ts';
+import { estimate, type Estimate, type Guess } from '../crawl/plan/estimate.ts';
+import { loadDatasets } from '../dataset/load-jobs.ts';
+import { probe, type Sample } from '../crawl/plan/probe.ts';
+import { streamsOf } from '../crawl/streams/streams.ts';
+import { chooseDatasets, splitKinds, type Dataset } from '../dataset/dataset.ts';
+import { keepEstimate } from '../db/read/estimates.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { formatDuration, lengthOf, parseRange, type Range } from '../range.ts';
 import { union } from '../ranges.ts';
 import type { Invocation } from './command.ts';
-import { formatNumber } from './format-number.ts';
-import { printSummary } from './summary.ts';
-import { formatTable } from './table.ts';
+import { formatNumber } from './output/format-number.ts';
+import { printSummary } from './output/summary.ts';
+import { formatTable } from './output/table.ts';
 import { withSource, type Opened } from './with-source.ts';
 
 interface PlanFlags {
@@ -72,7 +72,10 @@ async function runOn(errand: Errand, { json = false }: PlanFlags): Promise<ExitC
     const { range, watermark } = await reachOf(context, chain, wanted, watermarkDelay, stop.finishing);
     if (!json) {
       await printSummary({
-        ...{ database: store.database, globalId: chain.globalId, baseUrl, datasets },
+        database: store.database,
+        globalId: chain.globalId,
+        baseUrl,
+        datasets,
         wanted: range ?? wanted,
         ...(range === undefined && { note: 'nothing of it can be read now' }),
       });
@@ -85,7 +88,10 @@ async function runOn(errand: Errand, { json = false }: PlanFlags): Promise<ExitC
       const one = await planDataset(errand, crawl, dataset, range, gaps);
       planned.push({ dataset: dataset.name, missing: gaps, estimate: one });
       await keepEstimate(store.database, {
-        ...{ dataset: dataset.name, span: range, missing: lengthOf(gaps), ...one },
+        dataset: dataset.name,
+        span: range,
+        missing: lengthOf(gaps),
+        ...one,
         profile: [...one.profile],
       });
     }
@@ -197,9 +203,15 @@ function toJson(range: Range, planned: readonly Planned[], rps: number, probes: 
     disk: sumOf(planned, 'disk'),
   };
   return {
-    ...{ range, rps, probes },
+    range,
+    rps,
+    probes,
     datasets: planned.map(({ dataset, missing, estimate: { rows, requests, disk } }) => ({
-      ...{ dataset, missing, rows, requests, disk },
+      dataset,
+      missing,
+      rows,
+      requests,
+      disk,
       secondsAt: times(requests),
     })),
     total: { ...total, secondsAt: times(total.requests) },

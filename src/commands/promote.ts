@@ -1,12 +1,12 @@
 import { openStore } from '../app.ts';
-import { stopOnSignals } from '../daemon/shutdown.ts';
-import { openDatabase } from '../db/database.ts';
-import { migrate } from '../db/migrate.ts';
-import { createPartitions } from '../db/partitions.ts';
-import { promoteTables } from '../db/promote.ts';
+import { stopOnSignals } from '../shutdown.ts';
+import { openDatabase } from '../db/connection/database.ts';
+import { migrate } from '../db/migrate/migrate.ts';
+import { createPartitions } from '../db/write/partitions.ts';
+import { promoteTables } from '../db/migrate/promote.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
-import { formatTable } from './table.ts';
+import { formatTable } from './output/table.ts';
 
 /** `promote postgres://…`: moves what the embedded database holds to a server, without asking the API for anything. */
 export async function promote({ config, logger }: Invocation, url: string): Promise<ExitCode> {
@@ -21,7 +21,9 @@ export async function promote({ config, logger }: Invocation, url: string): Prom
       await migrate(to);
       const counts = new Map<string, number>();
       const isWhole = await promoteTables({
-        ...{ from: store.database, to, signal: stop.finishing },
+        from: store.database,
+        to,
+        signal: stop.finishing,
         partitions: createPartitions(to, config.partition),
         onRows: (table, rows) => counts.set(table, (counts.get(table) ?? 0) + rows),
       });

@@ -1,12 +1,12 @@
 import { openStore } from '../app.ts';
 import { systemClock } from '../clock.ts';
-import { loadJobs } from '../crawl/load-jobs.ts';
-import { floorsOf, prune as pruneNow } from '../crawl/retention.ts';
-import { findExpired, type Expired } from '../db/retention.ts';
+import { loadJobs } from '../dataset/load-jobs.ts';
+import { floorsOf, prune as pruneNow } from '../db/coverage/expire.ts';
+import { findExpired, type Expired } from '../db/coverage/retention.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { formatRange, formatTime } from '../range.ts';
 import type { Invocation } from './command.ts';
-import { formatTable } from './table.ts';
+import { formatTable } from './output/table.ts';
 
 /** `prune`: what the daemon does every hour, once: drops what `ETL_RETENTION` does not keep. */
 export async function prune(

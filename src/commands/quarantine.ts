@@ -1,12 +1,12 @@
 import { openCrawl, openStore, type Store } from '../app.ts';
-import { fillHoles } from '../crawl/fill-holes.ts';
-import { loadDatasets, loadJobs } from '../crawl/load-jobs.ts';
-import { splitAtArchive } from '../crawl/planner.ts';
-import { placeOf, retryRecord } from '../crawl/retry-record.ts';
-import { stopOnSignals } from '../daemon/shutdown.ts';
-import { chooseDatasets, type Dataset } from '../dataset.ts';
-import { readCoverage, type Stream } from '../db/coverage.ts';
-import { createPartitions } from '../db/partitions.ts';
+import { fillHoles } from '../crawl/streams/fill-holes.ts';
+import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
+import { splitAtArchive } from '../crawl/streams/planner.ts';
+import { placeOf, retryRecord } from '../crawl/streams/retry-record.ts';
+import { stopOnSignals } from '../shutdown.ts';
+import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
+import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
+import { createPartitions } from '../db/write/partitions.ts';
 import {
   countQuarantined,
   databaseTime,
@@ -15,14 +15,14 @@ import {
   readQuarantineKinds,
   type Chosen,
   type Quarantined,
-} from '../db/quarantined.ts';
+} from '../db/read/quarantined.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { formatRange, formatTime } from '../range.ts';
 import { common, union } from '../ranges.ts';
 import { openSource } from '../source.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
-import { formatTable } from './table.ts';
+import { formatTable } from './output/table.ts';
 
 /** Records that are read from the database at once. */
 const PAGE = 200;
@@ -189,7 +189,11 @@ async function askAgain(
   const source = await openSource(config, store, 'still');
   try {
     const crawl = await openCrawl({
-      ...{ config, logger, store, stop, baseUrl: source.baseUrl },
+      config,
+      logger,
+      store,
+      stop,
+      baseUrl: source.baseUrl,
       onPage: () => undefined,
     });
     try {

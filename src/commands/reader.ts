@@ -1,5 +1,5 @@
 import { openStore } from '../app.ts';
-import { allowReading } from '../db/reader.ts';
+import { allowReading } from '../db/migrate/reader.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { parseDuration } from '../range.ts';
 import type { Invocation } from './command.ts';

@@ -2,9 +2,9 @@ import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { formatTime, parseTime } from '../range.ts';
 import type { Build } from '../simulator/build.ts';
 import type { Faults } from '../simulator/faults.ts';
-import type { RateLimit } from '../simulator/rate-limiter.ts';
+import type { RateLimit } from '../simulator/http/rate-limiter.ts';
 import { readFault } from '../simulator/read-fault.ts';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../simulator/server.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../simulator/http/server.ts';
 import type { Invocation } from './command.ts';
 
 /** Words of the command line. */

@@ -1,12 +1,12 @@
 import { text as textOf } from 'node:stream/consumers';
 import { openStore } from '../app.ts';
-import type { Database } from '../db/database.ts';
-import { runSql } from '../db/free-sql.ts';
+import type { Database } from '../db/connection/database.ts';
+import { runSql } from '../db/read/free-sql.ts';
 import { EtlError, EXIT, UsageError, type ExitCode } from '../errors.ts';
-import { saysSomething, splitSql } from '../sql-text.ts';
+import { saysSomething, splitSql } from './output/sql-text.ts';
 import { tell, type Invocation } from './command.ts';
-import { formatResult, summarize, type SqlFormat } from './sql-output.ts';
-import { prompt } from './sql-prompt.ts';
+import { formatResult, summarize, type SqlFormat } from './output/sql-output.ts';
+import { prompt } from './output/sql-prompt.ts';
 
 interface SqlFlags {
   readonly url?: boolean;

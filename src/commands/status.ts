@@ -1,15 +1,15 @@
 import { openStore } from '../app.ts';
-import { loadDatasets } from '../crawl/load-jobs.ts';
-import { readReport, type DatasetReport, type Report } from '../crawl/report.ts';
-import { datasetReasons } from '../daemon/readiness.ts';
-import { chooseDatasets, splitKinds } from '../dataset.ts';
-import { readStatus } from '../db/status.ts';
+import { loadDatasets } from '../dataset/load-jobs.ts';
+import { readReport, type DatasetReport, type Report } from '../status/report.ts';
+import { datasetReasons } from '../status/readiness.ts';
+import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
+import { readStatus } from '../db/read/status.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { formatDuration, formatRange, formatTime, lengthOf, parseDuration } from '../range.ts';
 import type { Invocation } from './command.ts';
-import { collectionLines, reportCollections, type CollectionReport } from './collection-report.ts';
-import { spendingLines } from './spending.ts';
-import { formatTable } from './table.ts';
+import { collectionLines, reportCollections, type CollectionReport } from './output/collection-report.ts';
+import { spendingLines } from './output/spending.ts';
+import { formatTable } from './output/table.ts';
 
 /** What `--check` bears where `--max-lag` says nothing: the tail's usual distance, and room for a slow minute. */
 const DEFAULT_MAX_LAG = '5m';

@@ -1,8 +1,8 @@
 import { openCrawl, type Crawl } from '../app.ts';
 import { systemClock } from '../clock.ts';
-import { loadDatasets } from '../crawl/load-jobs.ts';
-import { chooseDatasets, splitKinds, type Dataset } from '../dataset.ts';
-import { readStatus } from '../db/status.ts';
+import { loadDatasets } from '../dataset/load-jobs.ts';
+import { chooseDatasets, splitKinds, type Dataset } from '../dataset/dataset.ts';
+import { readStatus } from '../db/read/status.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { formatRange, parseRange, type Range } from '../range.ts';
 import { common } from '../ranges.ts';
@@ -12,7 +12,7 @@ import type { Finding } from '../verify/finding.ts';
 import { repairRange, type RepairContext } from '../verify/repair.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
 import type { Invocation } from './command.ts';
-import { formatTable } from './table.ts';
+import { formatTable } from './output/table.ts';
 import { withSource, type Opened } from './with-source.ts';
 
 interface VerifyFlags {
@@ -54,8 +54,10 @@ interface Errand extends Opened {
 async function runOn(errand: Errand, flags: VerifyFlags): Promise<ExitCode> {
   const { datasets, range, share } = errand;
   const crawl = await openCrawl({
-    ...{ ...errand.invocation, ...errand },
-    ...{ onPage: () => undefined, record: flags.record },
+    ...errand.invocation,
+    ...errand,
+    onPage: () => undefined,
+    record: flags.record,
   });
   try {
     const context = contextOf(errand, crawl);
@@ -75,7 +77,13 @@ async function runOn(errand: Errand, flags: VerifyFlags): Promise<ExitCode> {
 function contextOf({ store, jobs, stop }: Errand, crawl: Crawl): RepairContext {
   const { context, planner, chain, owner } = crawl;
   return {
-    ...{ database: store.database, jobs, stop, planner, owner, crawl: context, clock: systemClock },
+    database: store.database,
+    jobs,
+    stop,
+    planner,
+    owner,
+    crawl: context,
+    clock: systemClock,
     source: createBlockSource(context.api, chain, stop.leaving),
     watermark: chain.last.utime,
     leastPause: 0,
@@ -205,10 +213,20 @@ function toJson(range: Range, reports: readonly Verified[], causes: Causes, requ
       missing: report.missing,
       refused: causes.get(report) ?? [],
       findings: report.findings.map(({ check, kind, outcome, count, spans, example }) => ({
-        ...{ check, kind, outcome, count, spans, example },
+        check,
+        kind,
+        outcome,
+        count,
+        spans,
+        example,
       })),
       checks: report.checks.map(({ check, span, rows, requests: asked, ms, findings }) => ({
-        ...{ check, span, rows, ms: Math.round(ms), requests: asked, findings: findings.length },
+        check,
+        span,
+        rows,
+        ms: Math.round(ms),
+        requests: asked,
+        findings: findings.length,
       })),
     })),
   };

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { openDatabase } from '../db/database.ts';
-import { findBinaries } from '../db/embedded/binaries.ts';
-import { readVersions } from '../db/version.ts';
+import { openDatabase } from '../db/connection/database.ts';
+import { findBinaries } from '../embedded/binaries.ts';
+import { readVersions } from '../db/connection/version.ts';
 import { EtlError, EXIT, type ExitCode } from '../errors.ts';
 import { packageRoot, version } from '../package.ts';
 import type { Invocation } from './command.ts';

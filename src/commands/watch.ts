@@ -1,11 +1,11 @@
-import { formatAddress, parseAddress } from '../address.ts';
+import { formatAddress, parseAddress } from '../ton/address.ts';
 import { openStore, type Store } from '../app.ts';
-import { readNetwork } from '../db/network.ts';
-import { addWatch, readWatched, removeWatch } from '../db/watch.ts';
+import { readNetwork } from '../db/connection/network.ts';
+import { addWatch, readWatched, removeWatch } from '../db/cursors/watch-list.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { formatTime } from '../range.ts';
 import type { Invocation } from './command.ts';
-import { formatTable } from './table.ts';
+import { formatTable } from './output/table.ts';
 
 const MAINNET = -239;
 

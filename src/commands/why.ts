@@ -1,9 +1,9 @@
 import { openApi, openStore, type Store } from '../app.ts';
 import { askByHash, questionsOn, type KnownThing } from '../crawl/ask-by-hash.ts';
-import { loadJobs } from '../crawl/load-jobs.ts';
-import { stopOnSignals } from '../daemon/shutdown.ts';
-import type { Dataset } from '../dataset.ts';
-import type { Database } from '../db/database.ts';
+import { loadJobs } from '../dataset/load-jobs.ts';
+import { stopOnSignals } from '../shutdown.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import type { Database } from '../db/connection/database.ts';
 import {
   findHashColumns,
   findPages,
@@ -16,9 +16,9 @@ import {
   type LoggedPage,
   type QuarantinedRecord,
   type SecondCoverage,
-} from '../db/look-up.ts';
+} from '../db/read/find-hash.ts';
 import { EtlError, EXIT, type ExitCode } from '../errors.ts';
-import { parseHash } from '../hash.ts';
+import { parseHash } from '../ton/hash.ts';
 import { formatTime, parseTime } from '../range.ts';
 import { openSource } from '../source.ts';
 import type { Invocation } from './command.ts';

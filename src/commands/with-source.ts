@@ -1,5 +1,5 @@
 import { openStore, type Store } from '../app.ts';
-import { PATIENCE_MS, stopOnSignals } from '../daemon/shutdown.ts';
+import { PATIENCE_MS, stopOnSignals } from '../shutdown.ts';
 import type { ExitCode } from '../errors.ts';
 import { openSource } from '../source.ts';
 import type { Stop } from '../stop.ts';

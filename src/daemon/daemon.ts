@@ -1,22 +1,22 @@
 import type { Config } from '../config.ts';
-import type { ChainInfo } from '../crawl/chain-info.ts';
-import { carryOut, runCrew } from '../crawl/crew.ts';
-import type { CrawlContext } from '../crawl/crawler.ts';
-import { splitAtArchive, type Planner, type Want } from '../crawl/planner.ts';
-import { loadJobs } from '../crawl/load-jobs.ts';
-import { floorsOf, prune } from '../crawl/retention.ts';
-import { firstReadings, secondReadings } from '../crawl/streams.ts';
-import { untold, type Watermark } from '../crawl/watermark.ts';
-import type { Collection, Dataset } from '../dataset.ts';
-import { keepWanted, readWanted } from '../db/wanted.ts';
+import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
+import { carryOut, runCrew } from '../crawl/streams/worker-pool.ts';
+import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import { splitAtArchive, type Planner, type Want } from '../crawl/streams/planner.ts';
+import { loadJobs } from '../dataset/load-jobs.ts';
+import { floorsOf, prune } from '../db/coverage/expire.ts';
+import { firstReadings, secondReadings } from '../crawl/streams/streams.ts';
+import { untold, type Watermark } from '../crawl/watermark/watermark.ts';
+import type { Collection, Dataset } from '../dataset/dataset.ts';
+import { keepWanted, readWanted } from '../db/coverage/wanted.ts';
 import { parseTime } from '../range.ts';
 import { untilAborted, type Stop } from '../stop.ts';
 import { patiently } from '../patience.ts';
-import { createGuard } from './guard.ts';
-import { createLookout } from './lookout.ts';
-import { refresh } from './refresh.ts';
+import { createGuard } from './verify-loop.ts';
+import { createLookout } from './watermark-leader.ts';
+import { refresh } from './collections-loop.ts';
 import { runSchedules, scheduledDatasets } from './schedules.ts';
-import { createSentry } from './sentry.ts';
+import { createSentry } from './deletion-watch.ts';
 
 /** The tail takes at most this part of the budget, so that a backfill advances at any plan. */
 const TAIL_SHARE = 0.5;

@@ -1,10 +1,10 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Stats } from '../api/stats.ts';
-import type { PageEvent } from '../crawl/crawler.ts';
+import type { PageEvent } from '../crawl/streams/crawler.ts';
 import { version } from '../package.ts';
-import { PRIORITIES } from '../priority.ts';
+import { PRIORITIES } from '../budget/priority.ts';
 import { lengthOf } from '../range.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Snapshot } from '../status/snapshot.ts';
 
 /** Seconds: from a page that comes at once to one that the server nearly gives up on. */
 const PAGE_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -44,15 +44,22 @@ function pageMetrics(registry: Registry) {
   const labelNames = ['dataset'] as const;
   return {
     rows: new Counter({
-      ...{ name: 'toncenter_etl_rows_total', registers, labelNames },
+      name: 'toncenter_etl_rows_total',
+      registers,
+      labelNames,
       help: 'Records committed by this process since it started. A high rate is a backfill; no growth for minutes while lag grows means that it waits: look at toncenter_etl_budget_paused_seconds, then at the log.',
     }),
     bytes: new Counter({
-      ...{ name: 'toncenter_etl_page_bytes_total', registers, labelNames },
+      name: 'toncenter_etl_page_bytes_total',
+      registers,
+      labelNames,
       help: 'Bytes of committed pages after decompression. High beside few rows means heavy records: look at etl.pages for the requests that bring them.',
     }),
     seconds: new Histogram({
-      ...{ name: 'toncenter_etl_page_seconds', registers, labelNames, buckets: PAGE_SECONDS },
+      name: 'toncenter_etl_page_seconds',
+      registers,
+      labelNames,
+      buckets: PAGE_SECONDS,
       help: 'Time from sending a request to the end of its body. High means that the source or the line is slow: look at etl.pages (ms by request) and at the status of the source.',
     }),
   };

@@ -1,10 +1,10 @@
 import { Cron } from 'croner';
-import { backfill } from '../crawl/backfill.ts';
-import type { ChainInfo } from '../crawl/chain-info.ts';
-import type { CrawlContext } from '../crawl/crawler.ts';
-import type { Planner } from '../crawl/planner.ts';
-import { chooseDatasets, type Dataset } from '../dataset.ts';
-import { readWanted } from '../db/wanted.ts';
+import { backfill } from '../crawl/streams/backfill.ts';
+import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
+import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import type { Planner } from '../crawl/streams/planner.ts';
+import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
+import { readWanted } from '../db/coverage/wanted.ts';
 import { isAbort } from '../errors.ts';
 import { formatRange, lengthOf, parseTime } from '../range.ts';
 import type { Schedule } from '../schedule.ts';
@@ -82,8 +82,14 @@ async function coverOne(options: SchedulesOptions, schedule: Schedule, dataset: 
   const range = { from: Math.max(wanted.from, chain.first.utime), to: Math.min(wanted.to, safe) };
   if (range.from >= range.to) return;
   const missing = await backfill({
-    ...{ context, planner, stop, workers: WORKERS, attempts: ATTEMPTS, again: true },
-    ...{ datasets: [dataset], reach: { range, watermark } },
+    context,
+    planner,
+    stop,
+    workers: WORKERS,
+    attempts: ATTEMPTS,
+    again: true,
+    datasets: [dataset],
+    reach: { range, watermark },
   });
   const left = lengthOf([...missing.values()].flat());
   context.logger.info(

@@ -1,7 +1,7 @@
-import { compareSchema, invalidIndexes, readClock, strayPartitions } from '../db/check-schema.ts';
-import type { Database } from '../db/database.ts';
-import { readStatus } from '../db/status.ts';
-import { readSpending } from '../db/workers.ts';
+import { compareSchema, invalidIndexes, readClock, strayPartitions } from '../db/migrate/check-schema.ts';
+import type { Database } from '../db/connection/database.ts';
+import { readStatus } from '../db/read/status.ts';
+import { readSpending } from '../db/coordination/workers.ts';
 import { formatDuration } from '../range.ts';
 import type { Finding } from './finding.ts';
 
@@ -29,16 +29,19 @@ async function examineSchema(database: Database): Promise<Finding[]> {
   const stray = await strayPartitions(database);
   return [
     ...differences.map((what) => ({
-      ...{ check: 'schema', what },
+      check: 'schema',
+      what,
       remedy:
         'Somebody changed it by hand: undo that, or restore a backup; `migrate` does not repair what a migration made once.',
     })),
     ...invalid.map((name) => ({
-      ...{ check: 'indexes', what: `the index ${name} is invalid: making it failed, and no query uses it` },
+      check: 'indexes',
+      what: `the index ${name} is invalid: making it failed, and no query uses it`,
       remedy: `toncenter-etl sql --write "reindex index ${name}"`,
     })),
     ...stray.map((what) => ({
-      ...{ check: 'partitions', what },
+      check: 'partitions',
+      what,
       remedy:
         'Attach or detach it with `alter table ton.… attach partition`, and keep etl.partitions in step; no partition is made over one that is listed.',
     })),

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { csvLine } from '../csv.ts';
+import { csvLine } from './csv.ts';
 import type { FileFormat } from './row-file.ts';
 
 /** CSV with a header (RFC 4180): null as nothing, the empty string in quotes, times in UTC, everything as Postgres prints it. */

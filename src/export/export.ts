@@ -1,8 +1,8 @@
 import { mkdir, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Database } from '../db/database.ts';
-import type { TableDescription } from '../db/table-description.ts';
-import { gradeOf, partsOf, readPart, stateOf, type TablePart } from '../db/table-parts.ts';
+import type { Database } from '../db/connection/database.ts';
+import type { TableDescription } from '../db/read/table-description.ts';
+import { gradeOf, partsOf, readPart, stateOf, type TablePart } from '../db/read/table-parts.ts';
 import { formatTime, type Range } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { readManifest, writeManifest, type ManifestEntry } from './manifest.ts';
@@ -58,7 +58,9 @@ type Facts = Omit<ManifestEntry, 'rows' | 'bytes' | 'changed_at'>;
 async function factsOf(database: Database, file: string, dataset: string, part: TablePart): Promise<Facts> {
   const { table, span } = part;
   return {
-    ...{ file, table: table.name, dataset },
+    file,
+    table: table.name,
+    dataset,
     from: span === undefined ? null : formatTime(span.from),
     to: span === undefined ? null : formatTime(span.to),
     grade: await gradeOf(database, dataset, span),

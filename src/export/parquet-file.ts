@@ -1,6 +1,6 @@
 import { fileWriter, ParquetWriter } from 'hyparquet-writer';
-import type { ColumnDescription } from '../db/table-description.ts';
-import type { TextRow } from '../db/table-parts.ts';
+import type { ColumnDescription } from '../db/read/table-description.ts';
+import type { TextRow } from '../db/read/table-parts.ts';
 import { UsageError } from '../errors.ts';
 import type { FileFormat } from './row-file.ts';
 

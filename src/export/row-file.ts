@@ -1,5 +1,5 @@
-import type { TableDescription } from '../db/table-description.ts';
-import type { TextRow } from '../db/table-parts.ts';
+import type { TableDescription } from '../db/read/table-description.ts';
+import type { TextRow } from '../db/read/table-parts.ts';
 
 /** A file that takes rows: begun where it is opened, whole when it is ended. */
 export interface RowFile {

@@ -1,11 +1,11 @@
-import type { Entities } from './entities/entities.ts';
+import type { Entities } from './network/entities/entities.ts';
 import type { Rows } from './rows.ts';
 import type { BlockIdJson } from './json/block-json.ts';
-import type { ComplaintJson } from './staking/complaint.ts';
-import type { CycleJson, ElectionJson } from './staking/cycle-json.ts';
-import type { PoolEventJson } from './staking/pool-events.ts';
-import type { NodeSource } from './v2/v2-api.ts';
-import type { ValidatorEventJson } from './staking/validator-event.ts';
+import type { ComplaintJson } from './network/staking/complaint.ts';
+import type { CycleJson, ElectionJson } from './network/staking/cycle-json.ts';
+import type { PoolEventJson } from './network/staking/pool-events.ts';
+import type { NodeSource } from './http/v2/v2-api.ts';
+import type { ValidatorEventJson } from './network/staking/validator-event.ts';
 
 /** What is visible at one moment. */
 export interface View {

@@ -1,11 +1,11 @@
-import type { BocMaker } from './chain/boc.ts';
-import type { Chain } from './chain/chain.ts';
-import { NONE } from './chain/block-table.ts';
-import type { Family } from './chain/family.ts';
-import { supportedTypes } from './actions/action-types.ts';
-import { ChainLedger } from './chain-ledger.ts';
-import type { World } from './chain/world.ts';
-import type { Entities } from './entities/entities.ts';
+import type { BocMaker } from './network/chain/boc.ts';
+import type { Chain } from './network/chain/chain.ts';
+import { NONE } from './network/chain/block-table.ts';
+import type { Family } from './network/chain/family.ts';
+import { supportedTypes } from './network/actions/action-types.ts';
+import { ChainLedger } from './network/chain-ledger.ts';
+import type { World } from './network/chain/world.ts';
+import type { Entities } from './network/entities/entities.ts';
 import type { ActionJson } from './json/action-json.ts';
 import { blockJson, type BlockJson } from './json/block-json.ts';
 import { messageRowJson, type MessageJson } from './json/message-json.ts';
@@ -18,11 +18,11 @@ import {
   type JettonTransferJson,
   type NftTransferJson,
 } from './json/token-json.ts';
-import type { ComplaintJson } from './staking/complaint.ts';
-import type { PoolEventJson } from './staking/pool-events.ts';
-import type { ValidatorEventJson } from './staking/validator-event.ts';
+import type { ComplaintJson } from './network/staking/complaint.ts';
+import type { PoolEventJson } from './network/staking/pool-events.ts';
+import type { ValidatorEventJson } from './network/staking/validator-event.ts';
 import { transactionJson, type TransactionJson } from './json/transaction-json.ts';
-import { v2Transaction, type V2TransactionJson } from './v2/v2-json.ts';
+import { v2Transaction, type V2TransactionJson } from './http/v2/v2-json.ts';
 
 /** A half-open range of unix seconds. */
 export interface Span {

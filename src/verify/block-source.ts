@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { ApiClient } from '../api/client.ts';
-import { LinkedBlock } from '../crawl/block-links.ts';
-import type { ChainInfo } from '../crawl/chain-info.ts';
+import { LinkedBlock } from '../crawl/watermark/block-links.ts';
+import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import { NotFoundError } from '../errors.ts';
-import type { Params } from '../paginator.ts';
+import type { Params } from '../dataset/paginator.ts';
 
 /** Rows of a page of blocks before or after a stretch: several blocks of each shard. */
 const PAGE = 1000;
@@ -32,7 +32,9 @@ export function createBlockSource(api: ApiClient, chain: ChainInfo, signal: Abor
   const ask = async (path: string, params: Params) => {
     requests += 1;
     const { value } = await api.get({
-      ...{ path, params, signal },
+      path,
+      params,
+      signal,
       priority: 'repair',
       parse: (body) => Blocks.parse(body).blocks,
     });

@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { listOf } from '../api/v3-envelope.ts';
-import { compareRows, type Difference } from '../db/compare.ts';
-import { setVerified } from '../db/verifications.ts';
-import type { Reading } from '../job.ts';
-import type { Step } from '../paginator.ts';
+import { compareRows, type Difference } from '../db/read/compare.ts';
+import { setVerified } from '../db/coverage/verifications.ts';
+import type { Reading } from '../dataset/job.ts';
+import type { Step } from '../dataset/paginator.ts';
 import { parseRangeText, type Range } from '../range.ts';
 import { union, without } from '../ranges.ts';
 import type { Checked, Finding } from './finding.ts';
@@ -96,8 +96,14 @@ async function comparePage(
   }
   crawl.logger.debug({ dataset: dataset.name, records: inside.length }, 'page compared');
   return {
-    ...{ check: CHECK, dataset: dataset.name, scope: stream.scope, span, findings },
-    ...{ rows: inside.length, requests: 1, ms: clock.monotonic() - start },
+    check: CHECK,
+    dataset: dataset.name,
+    scope: stream.scope,
+    span,
+    findings,
+    rows: inside.length,
+    requests: 1,
+    ms: clock.monotonic() - start,
   };
 }
 
@@ -133,7 +139,11 @@ function toFindings(
   return [...kinds].map((kind): Finding => {
     const same = differences.filter((difference) => difference.kind === kind);
     return {
-      ...{ check: CHECK, dataset, scope, kind: `${kind}_in_${table}`, count: same.length },
+      check: CHECK,
+      dataset,
+      scope,
+      kind: `${kind}_in_${table}`,
+      count: same.length,
       spans: union(same.map(({ second }) => second)),
       example: same[0]?.row ?? '',
       outcome: kind === 'missing' ? 'hole' : 'doubt',

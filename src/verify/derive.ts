@@ -1,17 +1,17 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { streamOf } from '../crawl/streams.ts';
-import type { Dataset } from '../dataset.ts';
-import { addCoverage, readCoverage, readMissing } from '../db/coverage.ts';
-import type { Session } from '../db/database.ts';
-import { claimLease, holdLease, releaseLease, type Lease } from '../db/leases.ts';
+import { streamOf } from '../crawl/streams/streams.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import { addCoverage, readCoverage, readMissing } from '../db/coverage/coverage.ts';
+import type { Session } from '../db/connection/database.ts';
+import { claimLease, holdLease, releaseLease, type Lease } from '../db/coordination/leases.ts';
 import { LeaseLostError } from '../errors.ts';
 import { lengthOf, type Range } from '../range.ts';
 import { common, union, without } from '../ranges.ts';
 import type { Stop } from '../stop.ts';
 import { worthKeeping } from './derivable.ts';
 import { countOf, during } from './finding.ts';
-import { checkTransactions } from './transactions.ts';
+import { checkTransactions } from './checks/transactions.ts';
 import { verifyRange, type VerifyContext } from './verify.ts';
 
 /** Seconds are looked at together by about so many pages, as one lease holds them. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SQL } from 'drizzle-orm';
 import { sql } from 'drizzle-orm';
-import type { Session } from '../db/database.ts';
+import type { Session } from '../db/connection/database.ts';
 import { parseRangeText, type Range } from '../range.ts';
 
 /** What a check found, all of one kind: which seconds of which dataset it makes doubtful. */

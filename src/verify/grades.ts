@@ -1,4 +1,4 @@
-import type { Dataset } from '../dataset.ts';
+import type { Dataset } from '../dataset/dataset.ts';
 
 /** What a verified range of a dataset is known to be. Lower grades are implied. */
 export type Grade = 'covered' | 'cross-checked' | 'proved';

@@ -1,11 +1,11 @@
-import { fillHoles, type FillContext } from '../crawl/fill-holes.ts';
-import { splitAtArchive } from '../crawl/planner.ts';
-import type { Dataset } from '../dataset.ts';
-import { readCoverage, subtractCoverage, type Stream } from '../db/coverage.ts';
-import { keepHole, readHoles, type HoleReason } from '../db/holes.ts';
-import type { Reopening } from '../db/reopen.ts';
-import { registeringBlocks } from '../db/registering-blocks.ts';
-import { byBlock } from '../paginators/by-block.ts';
+import { fillHoles, type FillContext } from '../crawl/streams/fill-holes.ts';
+import { splitAtArchive } from '../crawl/streams/planner.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import { readCoverage, subtractCoverage, type Stream } from '../db/coverage/coverage.ts';
+import { keepHole, readHoles, type HoleReason } from '../db/coverage/holes.ts';
+import type { Reopening } from '../db/coverage/reopen.ts';
+import { registeringBlocks } from '../db/read/registering-blocks.ts';
+import { byBlock } from '../dataset/paginators/by-block.ts';
 import type { Range } from '../range.ts';
 import { common, union, without } from '../ranges.ts';
 import type { Finding } from './finding.ts';
@@ -170,7 +170,8 @@ function reopeningOf(
       return of === undefined ? [] : common(spans, holes).map((span) => ({ table: of, span }));
     });
   return {
-    ...{ stream, owner },
+    stream,
+    owner,
     holes: holes.flatMap((hole) => splitAtArchive(hole, watermark).filter((part) => part !== undefined)),
     surplus: places(findings.filter(({ outcome }) => outcome === 'surplus')),
     receipts: places(findings.filter(({ check, outcome }) => check === 'receipts' && outcome === 'hole')),

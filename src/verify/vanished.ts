@@ -1,11 +1,11 @@
-import { streamsOf } from '../crawl/streams.ts';
-import type { Dataset } from '../dataset.ts';
-import { readCoverage, type Stream } from '../db/coverage.ts';
-import type { Database } from '../db/database.ts';
-import { openHoles } from '../db/reopen.ts';
+import { streamsOf } from '../crawl/streams/streams.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
+import type { Database } from '../db/connection/database.ts';
+import { openHoles } from '../db/coverage/reopen.ts';
 import type { Range } from '../range.ts';
 import { common, union, without } from '../ranges.ts';
-import { checkReceipts } from './receipts.ts';
+import { checkReceipts } from './checks/receipts.ts';
 
 /** Seconds of chain time that are counted at once: a moment's work for Postgres. */
 const CHUNK = 6 * 3600;

@@ -1,14 +1,14 @@
 import type { Clock } from '../clock.ts';
-import { streamsOf } from '../crawl/streams.ts';
-import type { Dataset } from '../dataset.ts';
-import { readCoverage, type Stream } from '../db/coverage.ts';
-import type { Database, Session } from '../db/database.ts';
-import { forgetHoles } from '../db/holes.ts';
-import { foldReceipts } from '../db/receipt-ledger.ts';
-import { logVerification, saveGrade, setVerified } from '../db/verifications.ts';
+import { streamsOf } from '../crawl/streams/streams.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
+import type { Database, Session } from '../db/connection/database.ts';
+import { forgetHoles } from '../db/coverage/holes.ts';
+import { foldReceipts } from '../db/write/receipt-ledger.ts';
+import { logVerification, saveGrade, setVerified } from '../db/coverage/verifications.ts';
 import type { Range } from '../range.ts';
 import { common, union, without } from '../ranges.ts';
-import { runChecks, type Proved } from './checks.ts';
+import { runChecks, type Proved } from './checks/checks.ts';
 import type { Checked, Finding } from './finding.ts';
 import { gradeOf, type GradeFacts } from './grades.ts';
 import type { BlockSource } from './block-source.ts';
@@ -113,7 +113,13 @@ export async function logChecks(session: Session, checks: readonly Checked[]): P
 
 function toEntry({ check, dataset, scope, span, rows, requests, ms, findings }: Checked) {
   return {
-    ...{ check, dataset, scope, span, rows, requests, ms },
+    check,
+    dataset,
+    scope,
+    span,
+    rows,
+    requests,
+    ms,
     found: findings.reduce((sum, { count }) => sum + count, 0),
     holes: union(...findings.map(({ spans }) => spans)),
     detail: findings.map(tellFinding).join('; '),

@@ -1,12 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { accountBalance } from '../../src/api/schemas/account-balance.ts';
-import { accountStateFull } from '../../src/api/schemas/account-state-full.ts';
-import { bookEntry, metadataEntry } from '../../src/api/schemas/address-entry.ts';
-import { jettonMaster } from '../../src/api/schemas/jetton-master.ts';
-import { jettonWallet } from '../../src/api/schemas/jetton-wallet.ts';
-import { dnsRecord, multisigOrder, multisigWallet, vestingContract } from '../../src/api/schemas/multisig.ts';
-import { nftCollection, nftItem } from '../../src/api/schemas/nft-item.ts';
-import { nftSale } from '../../src/api/schemas/nft-sale.ts';
+import { accountBalance } from '../../src/records/schemas/account-balance.ts';
+import { accountStateFull } from '../../src/records/schemas/account-state-full.ts';
+import { bookEntry, metadataEntry } from '../../src/records/schemas/address-entry.ts';
+import { jettonMaster } from '../../src/records/schemas/jetton-master.ts';
+import { jettonWallet } from '../../src/records/schemas/jetton-wallet.ts';
+import {
+  dnsRecord,
+  multisigOrder,
+  multisigWallet,
+  vestingContract,
+} from '../../src/records/schemas/multisig.ts';
+import { nftCollection, nftItem } from '../../src/records/schemas/nft-item.ts';
+import { nftSale } from '../../src/records/schemas/nft-sale.ts';
 import { openapiSchemas } from '../support/openapi.ts';
 import { hasOpenapi } from '../support/shared-data.ts';
 

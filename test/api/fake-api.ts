@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { createApiClient, type ApiClient, type ApiClientOptions } from '../../src/api/client.ts';
-import type { Budget } from '../../src/budget.ts';
+import type { Budget } from '../../src/budget/budget.ts';
 import { systemClock } from '../../src/clock.ts';
 
 export type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { linkSignals } from '../../src/api/link-signals.ts';
-import { PRIORITIES, type Priority } from '../../src/priority.ts';
+import { PRIORITIES, type Priority } from '../../src/budget/priority.ts';
 import { json, startFakeApi, type Answer, type FakeApi } from './fake-api.ts';
 
 let api: FakeApi;

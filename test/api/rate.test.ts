@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLocalBudget } from '../../src/api/rate.ts';
 import { systemClock } from '../../src/clock.ts';
-import type { Priority } from '../../src/priority.ts';
+import type { Priority } from '../../src/budget/priority.ts';
 import { startFakeApi, type FakeApi } from './fake-api.ts';
 import { LIMITERS } from './limiters.ts';
 import { manualClock } from './manual-clock.ts';

@@ -3,11 +3,11 @@ import { sql } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { parseJson } from '../../src/api/parse-json.ts';
-import { backfill } from '../../src/crawl/backfill.ts';
-import { loadJobs } from '../../src/crawl/load-jobs.ts';
-import { refuseLateRows } from '../../src/crawl/late-rows.ts';
+import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { loadJobs } from '../../src/dataset/load-jobs.ts';
+import { refuseLateRows } from '../../src/crawl/streams/late-rows.ts';
 import { EtlError } from '../../src/errors.ts';
-import { startSimulator } from '../../src/simulator/server.ts';
+import { startSimulator } from '../../src/simulator/http/server.ts';
 import { expectWritable, harm, harmed } from '../support/bad-values.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore } from '../support/database.ts';
@@ -56,7 +56,10 @@ test('a page with arbitrary values is committed whole or not at all', async () =
     fc.asyncProperty(harm, async (changes) => {
       const store = await openTestStore();
       const simulator = await startSimulator({
-        ...{ start: START, duration: 300, load: 1, accounts: 50 },
+        start: START,
+        duration: 300,
+        load: 1,
+        accounts: 50,
         after: ({ path }, answer) =>
           path === '/api/v3/transactions'
             ? { ...answer, body: harmed(answer.body.toString(), changes) }

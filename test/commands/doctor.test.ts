@@ -5,8 +5,8 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { Finding } from '../../src/doctor/finding.ts';
-import { errorAnswer } from '../../src/simulator/answer.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { errorAnswer } from '../../src/simulator/http/answer.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
 import { openCli, type Cli } from '../support/cli.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 
@@ -26,7 +26,10 @@ beforeAll(async () => {
   store = await openTestStore();
   directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-doctor-'));
   simulator = await startSimulator({
-    ...{ start: NOW - 1200, duration: 1200, load: 1, accounts: 100 },
+    start: NOW - 1200,
+    duration: 1200,
+    load: 1,
+    accounts: 100,
     keys: { [KEY]: 'simulated' },
     // A server that repeats the key that it was given, in an error and in a record that does not fit.
     before: ({ path, header }) =>
@@ -49,13 +52,12 @@ afterAll(async () => {
 
 function run(args: readonly string[], more: Record<string, string> = {}) {
   return cli.run(args, {
-    ...{
-      DATABASE_URL: store.url,
-      TONCENTER_NETWORK: simulator.url,
-      TONCENTER_API_KEY: KEY,
-      TONCENTER_RPS: '100',
-    },
-    ...{ ETL_ATTEMPTS: '2', ...more },
+    DATABASE_URL: store.url,
+    TONCENTER_NETWORK: simulator.url,
+    TONCENTER_API_KEY: KEY,
+    TONCENTER_RPS: '100',
+    ETL_ATTEMPTS: '2',
+    ...more,
   });
 }
 

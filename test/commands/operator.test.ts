@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { readFileSync } from 'node:fs';
-import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
 import { openCli, type Cli } from '../support/cli.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 
@@ -20,14 +20,12 @@ beforeAll(async () => {
   cli = await openCli();
   store = await openTestStore();
   simulator = await startSimulator({
-    ...{
-      start: START,
-      duration: 2 * DAY + 7200,
-      masterchainInterval: 240,
-      maxShards: 1,
-      tickTockEvery: 0,
-      accounts: 200,
-    },
+    start: START,
+    duration: 2 * DAY + 7200,
+    masterchainInterval: 240,
+    maxShards: 1,
+    tickTockEvery: 0,
+    accounts: 200,
     load: { base: 0.05, dayCycle: CYCLE },
   });
   settings = { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '500' };

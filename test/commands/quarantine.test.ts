@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { openCli, type Cli, type CliResult } from '../support/cli.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
@@ -23,7 +23,10 @@ let wrong = true;
 beforeAll(async () => {
   cli = await openCli();
   simulator = await startSimulator({
-    ...{ start: START, duration: 8 * 3600, load: 1, accounts: 100 },
+    start: START,
+    duration: 8 * 3600,
+    load: 1,
+    accounts: 100,
     after: ({ path }, answer) =>
       wrong && path === '/api/v3/transactions' ? { ...answer, body: spoil(answer.body.toString()) } : answer,
   });
@@ -51,7 +54,10 @@ function spoil(body: string): string {
 
 function run(...args: string[]): Promise<CliResult> {
   return cli.run(args, {
-    ...{ DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '100', ETL_ATTEMPTS: '2' },
+    DATABASE_URL: store.url,
+    TONCENTER_NETWORK: simulator.url,
+    TONCENTER_RPS: '100',
+    ETL_ATTEMPTS: '2',
   });
 }
 

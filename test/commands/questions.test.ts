@@ -2,8 +2,8 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { prompt } from '../../src/commands/sql-prompt.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { prompt } from '../../src/commands/output/sql-prompt.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { openCli, type Cli, type CliResult } from '../support/cli.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
@@ -25,7 +25,10 @@ let misfit: TransactionJson;
 beforeAll(async () => {
   store = await openTestStore();
   simulator = await startSimulator({
-    ...{ start: START, duration: 8 * 3600, load: 1, accounts: 100 },
+    start: START,
+    duration: 8 * 3600,
+    load: 1,
+    accounts: 100,
     after: ({ path }, answer) => {
       if (path !== '/api/v3/transactions') return answer;
       const body = answer.body
@@ -53,7 +56,10 @@ function never(): never {
 
 function settings(more: Record<string, string> = {}): Record<string, string> {
   return {
-    ...{ DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '100', ETL_ATTEMPTS: '1' },
+    DATABASE_URL: store.url,
+    TONCENTER_NETWORK: simulator.url,
+    TONCENTER_RPS: '100',
+    ETL_ATTEMPTS: '1',
     ...more,
   };
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
 import { openCli, type Cli } from '../support/cli.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 import { digestTables } from '../support/kill/digest.ts';
@@ -24,8 +24,12 @@ beforeAll(async () => {
   cli = await openCli();
   directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-recording-'));
   simulator = await startSimulator({
-    ...{ start: START, duration: 8 * 3600, load: 1, accounts: 100 },
-    ...{ keys: { 'the-key-itself': 'simulated' }, faults: { badGateway: 0.3 } },
+    start: START,
+    duration: 8 * 3600,
+    load: 1,
+    accounts: 100,
+    keys: { 'the-key-itself': 'simulated' },
+    faults: { badGateway: 0.3 },
     after: ({ path }, answer) =>
       path === '/api/v3/transactions'
         ? { ...answer, body: answer.body.toString().replaceAll('"lt":"', '"big":9007199254740993123,"lt":"') }
@@ -43,8 +47,11 @@ async function crawl(network: string, more: readonly string[] = []) {
   const store = await openTestStore();
   stores.push(store);
   const result = await cli.run(['backfill', ...RANGE, ...more], {
-    ...{ DATABASE_URL: store.url, TONCENTER_NETWORK: network, TONCENTER_API_KEY: 'the-key-itself' },
-    ...{ TONCENTER_RPS: '200', ETL_ATTEMPTS: '10' },
+    DATABASE_URL: store.url,
+    TONCENTER_NETWORK: network,
+    TONCENTER_API_KEY: 'the-key-itself',
+    TONCENTER_RPS: '200',
+    ETL_ATTEMPTS: '10',
   });
   return { store, ...result };
 }
@@ -77,7 +84,9 @@ test('a recorded run is served back: another database gets the same rows without
   const beyond = await cli.run(
     ['backfill', '--from', String(TO), '--to', String(TO + 60), '--only', 'transactions'],
     {
-      ...{ DATABASE_URL: replayed.store.url, TONCENTER_NETWORK: url, TONCENTER_RPS: '200' },
+      DATABASE_URL: replayed.store.url,
+      TONCENTER_NETWORK: url,
+      TONCENTER_RPS: '200',
     },
   );
   expect(beyond.code).toBe(3);

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
 import { openCli, type Cli, type CliResult } from '../support/cli.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 
@@ -24,7 +24,9 @@ afterAll(async () => {
 
 function run(...args: string[]): Promise<CliResult> {
   return cli.run([...args, '--only', 'blocks,transactions'], {
-    ...{ DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '200' },
+    DATABASE_URL: store.url,
+    TONCENTER_NETWORK: simulator.url,
+    TONCENTER_RPS: '200',
   });
 }
 

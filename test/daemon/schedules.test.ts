@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
-import { streamOf } from '../../src/crawl/streams.ts';
+import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { runOnce, runSchedules, scheduledDatasets } from '../../src/daemon/schedules.ts';
-import type { Dataset } from '../../src/dataset.ts';
-import { readCoverage } from '../../src/db/coverage.ts';
-import { keepWanted } from '../../src/db/wanted.ts';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import { readCoverage } from '../../src/db/coverage/coverage.ts';
+import { keepWanted } from '../../src/db/coverage/wanted.ts';
 import { UsageError } from '../../src/errors.ts';
 import { parseSchedules } from '../../src/schedule.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 
@@ -32,7 +32,11 @@ afterAll(async () => {
 });
 
 const options = (text: string) => ({
-  ...{ ...crawl, datasets, schedules: parseSchedules(text), delay: 10, stop: never },
+  ...crawl,
+  datasets,
+  schedules: parseSchedules(text),
+  delay: 10,
+  stop: never,
   watermark: () => START + 1000,
 });
 const coverageOf = (name: string) =>

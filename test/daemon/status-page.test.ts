@@ -3,12 +3,12 @@ import pg from 'pg';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { loadJobs } from '../../src/crawl/load-jobs.ts';
+import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { createMetrics } from '../../src/daemon/metrics.ts';
-import { startStatusServer, type StatusServer } from '../../src/daemon/server.ts';
-import { createSnapshots } from '../../src/daemon/snapshot.ts';
+import { startStatusServer, type StatusServer } from '../../src/daemon/status-server.ts';
+import { createSnapshots } from '../../src/status/snapshot.ts';
 import { createStats } from '../../src/api/stats.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
 import { browserPath, openBrowser } from '../support/browser.ts';
 import { openCli, type Cli, type RunningCli } from '../support/cli.ts';
 import { silent, testConfig } from '../support/crawl.ts';
@@ -38,18 +38,22 @@ describe.skipIf(browserPath === undefined)('the status page in a real browser', 
     store = await openTestStore();
     const away = { status: 502, body: 'away', headers: {} };
     simulator = await startSimulator({
-      ...{ start: SINCE - DAY, live: { head: now }, load: 0.004, masterchainInterval: 240, tickTockEvery: 0 },
+      start: SINCE - DAY,
+      live: { head: now },
+      load: 0.004,
+      masterchainInterval: 240,
+      tickTockEvery: 0,
       maxShards: 1,
       before: ({ path }) => (isAway && path === '/api/v3/transactions' ? away : undefined),
     });
     daemon = cli.start(['sync', '--only', 'blocks,transactions'], {
-      ...{
-        DATABASE_URL: store.url,
-        TONCENTER_NETWORK: simulator.url,
-        TONCENTER_RPS: '500',
-        ETL_ATTEMPTS: '1',
-      },
-      ...{ ETL_SINCE: String(SINCE), ETL_LISTEN: '127.0.0.1:0', LOG_LEVEL: 'info' },
+      DATABASE_URL: store.url,
+      TONCENTER_NETWORK: simulator.url,
+      TONCENTER_RPS: '500',
+      ETL_ATTEMPTS: '1',
+      ETL_SINCE: String(SINCE),
+      ETL_LISTEN: '127.0.0.1:0',
+      LOG_LEVEL: 'info',
     });
     url = await daemon.sees(/"status":"(http:[^"]+)"/);
   });
@@ -178,7 +182,9 @@ describe.skipIf(browserPath === undefined)('with a year of coverage of every dat
     }
     const context = { database: store.database, clock: systemClock };
     server = await startStatusServer({
-      ...{ listen: '127.0.0.1:0', clock: systemClock, logger: silent },
+      listen: '127.0.0.1:0',
+      clock: systemClock,
+      logger: silent,
       metrics: createMetrics(createStats().stats),
       snapshot: createSnapshots({ context, jobs, datasets: jobs, config: testConfig() }),
     });

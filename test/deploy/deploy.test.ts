@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { createStats } from '../../src/api/stats.ts';
 import { SETTING_NAMES } from '../../src/config.ts';
 import { createMetrics } from '../../src/daemon/metrics.ts';
-import { runSql } from '../../src/db/free-sql.ts';
+import { runSql } from '../../src/db/read/free-sql.ts';
 import { parseSchedules } from '../../src/schedule.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 

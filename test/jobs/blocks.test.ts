@@ -122,7 +122,10 @@ describe('how far a page of blocks is joined', () => {
   it('is no further where a block of the page goes to quarantine', () => {
     const page = [1, 2, 3].map((seqno) =>
       sampleBlock({
-        ...{ workchain: 0, shard: '8', seqno, gen_utime: String(1_760_000_000 + seqno) },
+        workchain: 0,
+        shard: '8',
+        seqno,
+        gen_utime: String(1_760_000_000 + seqno),
         prev_blocks: [{ workchain: 0, shard: '8', seqno: seqno - 1 }],
       }),
     );

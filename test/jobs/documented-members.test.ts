@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { ZodType } from 'zod';
-import { action } from '../../src/api/schemas/action.ts';
-import { block } from '../../src/api/schemas/block.ts';
-import { jettonBurn } from '../../src/api/schemas/jetton-burn.ts';
-import { jettonTransfer } from '../../src/api/schemas/jetton-transfer.ts';
-import { message } from '../../src/api/schemas/message.ts';
-import { nftTransfer } from '../../src/api/schemas/nft-transfer.ts';
-import { nominatorPoolEvent } from '../../src/api/schemas/nominator-pool-event.ts';
-import { trace } from '../../src/api/schemas/trace.ts';
-import { transaction } from '../../src/api/schemas/transaction.ts';
-import { validatorComplaint } from '../../src/api/schemas/validator-complaint.ts';
-import { validatorEvent } from '../../src/api/schemas/validator-event.ts';
+import { action } from '../../src/records/schemas/action.ts';
+import { block } from '../../src/records/schemas/block.ts';
+import { jettonBurn } from '../../src/records/schemas/jetton-burn.ts';
+import { jettonTransfer } from '../../src/records/schemas/jetton-transfer.ts';
+import { message } from '../../src/records/schemas/message.ts';
+import { nftTransfer } from '../../src/records/schemas/nft-transfer.ts';
+import { nominatorPoolEvent } from '../../src/records/schemas/nominator-pool-event.ts';
+import { trace } from '../../src/records/schemas/trace.ts';
+import { transaction } from '../../src/records/schemas/transaction.ts';
+import { validatorComplaint } from '../../src/records/schemas/validator-complaint.ts';
+import { validatorEvent } from '../../src/records/schemas/validator-event.ts';
 import { openapiSchemas, referenceOf, type Described } from '../support/openapi.ts';
 import { sampleBlock, sampleMessage, sampleTransaction } from '../support/sample-records.ts';
 import {

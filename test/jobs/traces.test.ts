@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/traces.ts';
-import type { Rows } from '../../src/job.ts';
+import type { Rows } from '../../src/dataset/job.ts';
 import { comparableTrace } from '../support/comparable-trace.ts';
 import { traceRebuilder, traceTables, type TraceStore } from '../support/rebuild-from-rows.ts';
 import { sampleMessage, sampleTransaction } from '../support/sample-records.ts';

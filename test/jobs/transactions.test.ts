@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import job from '../../jobs/transactions.ts';
 import { messages } from '../../src/db/schema/messages.ts';
 import { transactions } from '../../src/db/schema/transactions.ts';
-import type { Rows } from '../../src/job.ts';
+import type { Rows } from '../../src/dataset/job.ts';
 import { rebuildTransaction } from '../support/rebuild.ts';
 import { comparable } from '../support/same-record.ts';
 import { sampleExternal, sampleMessage, sampleTransaction } from '../support/sample-records.ts';

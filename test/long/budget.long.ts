@@ -42,7 +42,8 @@ test.each(runs)(
     const statements = reports.reduce((sum, report) => sum + report.statements, 0);
     const requests = reports.map((report) => report.requests);
     console.log(`${processes} processes at ${rps}/s`, {
-      ...{ used: percent(used), refused: percent(refused) },
+      used: percent(used),
+      refused: percent(refused),
       statementsARequest: round(statements / server.arrivals.length),
       statementMs: round(reports.reduce((sum, report) => sum + report.statementMs, 0) / processes),
       shares: `${Math.min(...requests)} to ${Math.max(...requests)} requests a process`,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readCoverage, type Stream } from '../../src/db/coverage.ts';
+import { readCoverage, type Stream } from '../../src/db/coverage/coverage.ts';
 import { compile } from '../support/compile.ts';
 import { openTestStore } from '../support/database.ts';
 import { CLAIMANT, claimTogether } from '../support/leases/claimants.ts';

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { streamOf } from '../../src/crawl/streams.ts';
+import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
-import { readCoverage } from '../../src/db/coverage.ts';
+import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { lengthOf } from '../../src/range.ts';
-import { startSimulator } from '../../src/simulator/server.ts';
+import { startSimulator } from '../../src/simulator/http/server.ts';
 import { datasetsNamed, openTestCrawl, testConfig } from '../support/crawl.ts';
 import { openTestStore } from '../support/database.ts';
 
@@ -17,7 +17,10 @@ const WARM_UP_MS = 60_000;
 async function run(rps: number) {
   const now = Math.floor(Date.now() / 1000);
   const simulator = await startSimulator({
-    ...{ start: now - 3 * 3600, load: 3, accounts: 600, live: { head: now } },
+    start: now - 3 * 3600,
+    load: 3,
+    accounts: 600,
+    live: { head: now },
     rateLimit: { kind: 'sliding-window', rps, graceMs: 100 },
     latencyMs: [0, 100],
   });
@@ -52,8 +55,13 @@ async function run(rps: number) {
   const sorted = lags.sort((a, b) => a - b);
   const at = (share: number) => Math.round(sorted[Math.floor(sorted.length * share)] ?? NaN);
   return {
-    ...{ rps, requests, refused, usedOfAllowed: requests / (rps * MINUTES * 60) },
-    ...{ lagP50: at(0.5), lagP95: at(0.95), lagMax: at(0.999) },
+    rps,
+    requests,
+    refused,
+    usedOfAllowed: requests / (rps * MINUTES * 60),
+    lagP50: at(0.5),
+    lagP95: at(0.95),
+    lagMax: at(0.999),
     tailShare: byPriority.tail.requests / requests,
     coveredSeconds: history,
   };

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
-import { backfill, reachOf } from '../../src/crawl/backfill.ts';
-import type { Dataset } from '../../src/dataset.ts';
-import { startSimulator, type SimulatorOptions } from '../../src/simulator/server.ts';
+import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import { startSimulator, type SimulatorOptions } from '../../src/simulator/http/server.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore } from '../support/database.ts';
 
@@ -70,7 +70,8 @@ function withPages({ name, job }: Dataset, maxSize: number): Dataset {
 test.each(CASES)('$name of build $build: 95 % of the pages of a dense range are full', async (one) => {
   const { rows, requests } = await costOf(one.name, PAGE, {
     ...one.network,
-    ...{ build: one.build, duration: 4 * 3600 },
+    build: one.build,
+    duration: 4 * 3600,
   });
   const full = rows / (requests * PAGE);
   console.log(`${one.name}, build ${one.build}`, { rows, requests, fullPages: Math.round(full * 1000) / 10 });
@@ -83,7 +84,10 @@ test.each(CASES)(
   async (one) => {
     const size = (await datasetsNamed(one.name))[0]?.job.paginator.maxSize ?? 0;
     const { rows, requests } = await costOf(one.name, size, {
-      ...{ build: one.build, duration: 86_400, load: 0.005, masterchainInterval: 60 },
+      build: one.build,
+      duration: 86_400,
+      load: 0.005,
+      masterchainInterval: 60,
     });
     console.log(`${one.name}, build ${one.build}`, { rows, requests });
     // The newest blocks are joined to nothing yet, and a page may be cut short: what follows them is asked for again.

@@ -7,12 +7,12 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createStats } from '../../src/api/stats.ts';
 import { systemClock } from '../../src/clock.ts';
-import { loadJobs } from '../../src/crawl/load-jobs.ts';
+import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { createMetrics } from '../../src/daemon/metrics.ts';
-import { startStatusServer } from '../../src/daemon/server.ts';
-import { createSnapshots } from '../../src/daemon/snapshot.ts';
-import { chooseDatasets } from '../../src/dataset.ts';
-import { startSimulator } from '../../src/simulator/server.ts';
+import { startStatusServer } from '../../src/daemon/status-server.ts';
+import { createSnapshots } from '../../src/status/snapshot.ts';
+import { chooseDatasets } from '../../src/dataset/dataset.ts';
+import { startSimulator } from '../../src/simulator/http/server.ts';
 import { browserPath, openBrowser } from '../support/browser.ts';
 import { compile } from '../support/compile.ts';
 import { silent, testConfig } from '../support/crawl.ts';
@@ -87,7 +87,9 @@ test.skipIf(browserPath === undefined)(
       ('etl-2/4711/9f3a01', 'backfill', 0.66)) as s (who, what, share)`);
     const context = { database, clock: systemClock };
     const server = await startStatusServer({
-      ...{ listen: '127.0.0.1:0', clock: systemClock, logger: silent },
+      listen: '127.0.0.1:0',
+      clock: systemClock,
+      logger: silent,
       metrics: createMetrics(createStats().stats),
       snapshot: createSnapshots({ context, jobs, datasets, config: testConfig() }),
     });
@@ -139,12 +141,10 @@ test.skipIf(browserPath === undefined)(
     const store = await openTestStore();
     const start = Date.UTC(2026, 10, 1) / 1000;
     const simulator = await startSimulator({
-      ...{
-        start,
-        duration: 8 * 3600,
-        load: { base: 4, dayCycle: 0.5 },
-        rateLimit: { kind: 'sliding-window', rps: 12, graceMs: 100 },
-      },
+      start,
+      duration: 8 * 3600,
+      load: { base: 4, dayCycle: 0.5 },
+      rateLimit: { kind: 'sliding-window', rps: 12, graceMs: 100 },
     });
     const program = await compile();
     const command = `stty cols 128; node ${join(program, 'src', 'cli.js')}`;
@@ -152,14 +152,14 @@ test.skipIf(browserPath === undefined)(
     const run = (words: string) => {
       const child = spawn('script', ['-qec', `${command} ${words}`, '/dev/null'], {
         env: {
-          ...{
-            PATH: process.env['PATH'],
-            HOME: program,
-            LOG_LEVEL: 'warn',
-            DATABASE_URL: store.url,
-            TERM: 'xterm',
-          },
-          ...{ TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '10', COLUMNS: '128' },
+          PATH: process.env['PATH'],
+          HOME: program,
+          LOG_LEVEL: 'warn',
+          DATABASE_URL: store.url,
+          TERM: 'xterm',
+          TONCENTER_NETWORK: simulator.url,
+          TONCENTER_RPS: '10',
+          COLUMNS: '128',
         },
       });
       return { child, output: text(child.stdout) };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
 import { openCli, type Cli } from '../support/cli.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 
@@ -24,14 +24,12 @@ beforeAll(async () => {
   cli = await openCli();
   store = await openTestStore();
   simulator = await startSimulator({
-    ...{
-      start: START,
-      duration: END - START,
-      masterchainInterval: 900,
-      tickTockEvery: 0,
-      accounts: 500,
-      latencyMs: [20, 60],
-    },
+    start: START,
+    duration: END - START,
+    masterchainInterval: 900,
+    tickTockEvery: 0,
+    accounts: 500,
+    latencyMs: [20, 60],
     load: {
       base: 0.03,
       dayCycle: 9 / 11,

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { openDatabase, type Database } from '../../src/db/database.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { readCoverage } from '../../src/db/coverage.ts';
-import { startSimulator } from '../../src/simulator/server.ts';
+import { openDatabase, type Database } from '../../src/db/connection/database.ts';
+import { migrate } from '../../src/db/migrate/migrate.ts';
+import { readCoverage } from '../../src/db/coverage/coverage.ts';
+import { startSimulator } from '../../src/simulator/http/server.ts';
 import { compile } from '../support/compile.ts';
 import { createDatabase, type TestDatabase } from '../support/postgres.ts';
 import { CLAIMANT, claimTogether } from '../support/leases/claimants.ts';
@@ -79,7 +79,10 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode, as a role 
   test('processes share a range and the budget', async () => {
     const [rps, span] = [25, 1800];
     const simulator = await startSimulator({
-      ...{ start: START, duration: span + 600, load: 10, accounts: 300 },
+      start: START,
+      duration: span + 600,
+      load: 10,
+      accounts: 300,
       rateLimit: { kind: 'sliding-window', rps, graceMs: 100 },
     });
     const workers = await openWorkers();

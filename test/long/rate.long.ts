@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { createLocalBudget } from '../../src/api/rate.ts';
 import { systemClock } from '../../src/clock.ts';
-import { createRateLimiter, type RateLimit } from '../../src/simulator/rate-limiter.ts';
+import { createRateLimiter, type RateLimit } from '../../src/simulator/http/rate-limiter.ts';
 import { startFakeApi, type FakeApi } from '../api/fake-api.ts';
 
 const SECONDS = 120;

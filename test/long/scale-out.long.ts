@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { LEASE_SECONDS } from '../../src/db/leases.ts';
-import { startSimulator, type SimulatorOptions } from '../../src/simulator/server.ts';
+import { LEASE_SECONDS } from '../../src/db/coordination/leases.ts';
+import { startSimulator, type SimulatorOptions } from '../../src/simulator/http/server.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 import { comparable } from '../support/same-record.ts';
 import type { WorkOrder } from '../support/scale/worker.ts';
@@ -106,8 +106,11 @@ test('eight processes, one killed every few seconds and one frozen past its leas
     processes.map(async (process) => process.exitCode ?? ((await once(process, 'exit'))[0] as unknown)),
   );
   console.log('killed and frozen', {
-    ...{ kills, seconds: Math.round((performance.now() - frozenAt) / 1000), codes: codes.join() },
-    ...{ requests: simulator.stats.total, refused: simulator.stats.byStatus.get(429) ?? 0 },
+    kills,
+    seconds: Math.round((performance.now() - frozenAt) / 1000),
+    codes: codes.join(),
+    requests: simulator.stats.total,
+    refused: simulator.stats.byStatus.get(429) ?? 0,
   });
   expect(codes).toEqual(codes.map(() => 0));
   await readStored(store.url, async (stored) => {

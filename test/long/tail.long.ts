@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readCoverage } from '../../src/db/coverage.ts';
-import { startSimulator } from '../../src/simulator/server.ts';
+import { readCoverage } from '../../src/db/coverage/coverage.ts';
+import { startSimulator } from '../../src/simulator/http/server.ts';
 import { openTestStore } from '../support/database.ts';
 import { openWorkers, type Workers } from '../support/scale/workers.ts';
 
@@ -22,7 +22,10 @@ test.each([10, 25])(
   async (rps) => {
     const now = Math.floor(Date.now() / 1000);
     const simulator = await startSimulator({
-      ...{ start: now - 4 * 3600, load: 5, accounts: 600, live: { head: now } },
+      start: now - 4 * 3600,
+      load: 5,
+      accounts: 600,
+      live: { head: now },
       rateLimit: { kind: 'sliding-window', rps, graceMs: 100 },
       latencyMs: [0, 100],
     });

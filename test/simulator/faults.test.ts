@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { jsonAnswer } from '../../src/simulator/answer.ts';
+import { jsonAnswer } from '../../src/simulator/http/answer.ts';
 import type { BlockJson } from '../../src/simulator/json/block-json.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
 
 const START = 1_767_225_600;
 const SIZE = { start: START, duration: 900, load: 5, accounts: 60 } as const;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
-import type { ComplaintJson } from '../../src/simulator/staking/complaint.ts';
-import type { CycleJson, ElectionJson } from '../../src/simulator/staking/cycle-json.ts';
-import type { PoolEventJson } from '../../src/simulator/staking/pool-events.ts';
-import type { ValidatorEventJson } from '../../src/simulator/staking/validator-event.ts';
+import type { ComplaintJson } from '../../src/simulator/network/staking/complaint.ts';
+import type { CycleJson, ElectionJson } from '../../src/simulator/network/staking/cycle-json.ts';
+import type { PoolEventJson } from '../../src/simulator/network/staking/pool-events.ts';
+import type { ValidatorEventJson } from '../../src/simulator/network/staking/validator-event.ts';
 import { hasOpenApi, makeValidator } from './open-api.ts';
 
 const START = 1_767_225_600;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { toCopyText } from '../../src/db/copy-text.ts';
-import { targetOf } from '../../src/db/insert.ts';
-import type { Rows, Tables } from '../../src/job.ts';
+import { toCopyText } from '../../src/db/write/copy-text.ts';
+import { targetOf } from '../../src/db/write/insert.ts';
+import type { Rows, Tables } from '../../src/dataset/job.ts';
 
 /** JSON texts that a server should not send, and may. */
 const VALUES = [

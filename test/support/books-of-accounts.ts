@@ -1,4 +1,4 @@
-import { actionTypes } from '../../src/api/schemas/action-types.ts';
+import { actionTypes } from '../../src/records/schemas/action-types.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import type { Span, Truth } from '../../src/simulator/truth.ts';
 
@@ -43,7 +43,11 @@ export function jettonMovements(truth: Truth, span: Span): Movement[] {
     const at = { utime: each.transaction_now, lt: BigInt(each.transaction_lt), step: 0, txHash };
     found.push({
       ...at,
-      ...{ account, jetton, kind: 'burned', amount: -BigInt(each.amount), counterparty: null },
+      account,
+      jetton,
+      kind: 'burned',
+      amount: -BigInt(each.amount),
+      counterparty: null,
     });
   }
   for (const action of truth.actions(span, actionTypes)) {

@@ -1,9 +1,9 @@
 import pg from 'pg';
-import type { Choices } from '../../src/collection.ts';
-import { backfill, reachOf } from '../../src/crawl/backfill.ts';
-import { carriedBy, readCollections } from '../../src/crawl/collections.ts';
-import { loadDatasets } from '../../src/crawl/load-jobs.ts';
-import { chooseDatasets, splitKinds } from '../../src/dataset.ts';
+import type { Choices } from '../../src/config.ts';
+import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
+import { carriedBy, readCollections } from '../../src/crawl/collections/collections.ts';
+import { loadDatasets } from '../../src/dataset/load-jobs.ts';
+import { chooseDatasets, splitKinds } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
 import type { Stop } from '../../src/stop.ts';
 import { datasetsNamed, never, openTestCrawl } from './crawl.ts';
@@ -32,7 +32,11 @@ export async function readOnce(
   const crawl = await openTestCrawl(store, url, { stop: opening, config: { v2Transport }, maxAttempts: 3 });
   try {
     const round = {
-      ...{ context: crawl.context, owner: crawl.owner, range, stop, priority: 'backfill' as const },
+      context: crawl.context,
+      owner: crawl.owner,
+      range,
+      stop,
+      priority: 'backfill' as const,
       choices: { accounts: 'watched' as const, bocs: false, ...choices },
       carried: carriedBy(splitKinds(all).collections),
       firstSeqno: crawl.chain.first.seqno,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { openEmbedded } from '../../src/db/embedded.ts';
+import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { startContainer } from './container.ts';
 
 declare module 'vitest' {

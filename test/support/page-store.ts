@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { expect } from 'vitest';
-import { insertStaged, stageRows, targetOf } from '../../src/db/insert.ts';
-import { createPartitions } from '../../src/db/partitions.ts';
-import { writingOrder } from '../../src/db/writing-order.ts';
-import type { Job } from '../../src/job.ts';
+import { insertStaged, stageRows, targetOf } from '../../src/db/write/insert.ts';
+import { createPartitions } from '../../src/db/write/partitions.ts';
+import { writingOrder } from '../../src/db/write/writing-order.ts';
+import type { Job } from '../../src/dataset/job.ts';
 import { openTestStore } from './database.ts';
 import { textColumns, type TextRow } from './text-row.ts';
 

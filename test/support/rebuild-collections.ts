@@ -83,7 +83,9 @@ export async function rebuiltHistory(store: TestStore, account: string): Promise
       utime: Date.parse(String(row['utime'])) / 1000,
       data: row['data'],
       transaction_id: { lt: row['lt'], hash: row['hash'] },
-      ...{ fee: row['fee'], storage_fee: row['storage_fee'], other_fee: row['other_fee'] },
+      fee: row['fee'],
+      storage_fee: row['storage_fee'],
+      other_fee: row['other_fee'],
       in_msg: own.filter(({ position }) => position === 0).map(rebuiltMessage)[0],
       out_msgs: own.filter(({ position }) => position !== 0).map(rebuiltMessage),
     };

@@ -11,8 +11,8 @@ import { nft_transfers } from '../../src/db/schema/nft-transfers.ts';
 import { nominator_pool_events } from '../../src/db/schema/nominator-pool-events.ts';
 import { complaint_votes, validator_complaints } from '../../src/db/schema/validator-complaints.ts';
 import { validator_events } from '../../src/db/schema/validator-events.ts';
-import type { Job } from '../../src/job.ts';
-import type { Position } from '../../src/paginator.ts';
+import type { Job } from '../../src/dataset/job.ts';
+import type { Position } from '../../src/dataset/paginator.ts';
 import {
   rebuildComplaint,
   rebuildJettonBurn,

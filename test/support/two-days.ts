@@ -2,7 +2,11 @@
 export const twoDays = {
   name: 'two_days',
   options: {
-    ...{ seed: 5, start: Date.UTC(2026, 0, 31, 23, 25) / 1000, duration: 4200, load: 2 },
-    ...{ accounts: 120, electionSeconds: 600 },
+    seed: 5,
+    start: Date.UTC(2026, 0, 31, 23, 25) / 1000,
+    duration: 4200,
+    load: 2,
+    accounts: 120,
+    electionSeconds: 600,
   },
 } as const;

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import type { Crawl } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
-import { backfill, reachOf, type Reach } from '../../src/crawl/backfill.ts';
-import { loadJobs } from '../../src/crawl/load-jobs.ts';
-import type { Dataset } from '../../src/dataset.ts';
+import { backfill, reachOf, type Reach } from '../../src/crawl/streams/backfill.ts';
+import { loadJobs } from '../../src/dataset/load-jobs.ts';
+import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
 import { createBlockSource } from '../../src/verify/block-source.ts';
 import { repairRange, type RepairContext, type Repaired } from '../../src/verify/repair.ts';
@@ -28,8 +28,16 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
   const jobs = await loadJobs();
   const source = createBlockSource(crawl.context.api, crawl.chain, never.leaving);
   const context: RepairContext = {
-    ...{ database: store.database, source, jobs, clock: systemClock, crawl: crawl.context, stop: never },
-    ...{ planner: crawl.planner, watermark: crawl.chain.last.utime, leastPause: 0, insist: false },
+    database: store.database,
+    source,
+    jobs,
+    clock: systemClock,
+    crawl: crawl.context,
+    stop: never,
+    planner: crawl.planner,
+    watermark: crawl.chain.last.utime,
+    leastPause: 0,
+    insist: false,
     owner: `test/${randomBytes(3).toString('hex')}`,
   };
   return {

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
 import { openCli, type Cli } from '../support/cli.ts';
 import { createDatabase, type TestDatabase } from '../support/postgres.ts';
-import { readAll, readVersion, restore, type Version } from './version.ts';
+import { readAll, readVersion, restore, type Version } from '../../tools/upgrade/version.ts';
 
 // Processes, on machines that may have other work.
 vi.setConfig({ testTimeout: 90_000 });
@@ -57,7 +57,9 @@ describe('a database of an older version', () => {
     const { from, to } = version.range;
     const range = ['--from', String(from), '--to', String(to), '--only', version.datasets.join()];
     const { code, stderr } = await cli.run(['backfill', ...range], {
-      ...{ DATABASE_URL: database.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '100' },
+      DATABASE_URL: database.url,
+      TONCENTER_NETWORK: simulator.url,
+      TONCENTER_RPS: '100',
     });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect([...simulator.stats.byPath.keys()]).toEqual(['/api/v3/masterchainInfo']);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
-import { differences } from '../proof/differences.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { differences } from '../../tools/proof/differences.ts';
 import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 import { openProof } from '../support/verify.ts';
@@ -22,7 +22,11 @@ const hidden = new Set<string>();
 beforeAll(async () => {
   store = await openTestStore();
   simulator = await startSimulator({
-    ...{ start: START, duration: 600, seed: 5, load: 3, reshardEvery: 15 },
+    start: START,
+    duration: 600,
+    seed: 5,
+    load: 3,
+    reshardEvery: 15,
     after: ({ path }, answer) => {
       const list = LISTS[path];
       if (list === undefined || answer.status !== 200) return answer;

@@ -1,11 +1,11 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
-import type { Dataset } from '../../src/dataset.ts';
-import { resetReceipts } from '../../src/db/receipt-ledger.ts';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { jetton_transfers } from '../../src/db/schema/jetton-transfers.ts';
 import type { Range } from '../../src/range.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
 import { checkDeep } from '../../src/verify/deep.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';

@@ -1,13 +1,13 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
-import { backfill } from '../../src/crawl/backfill.ts';
-import type { Dataset } from '../../src/dataset.ts';
-import { readCoverage } from '../../src/db/coverage.ts';
+import { backfill } from '../../src/crawl/streams/backfill.ts';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import type { Range } from '../../src/range.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/server.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
 import { deriveTransactions } from '../../src/verify/derive.ts';
-import { differences } from '../proof/differences.ts';
+import { differences } from '../../tools/proof/differences.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 import { openProof, type Proof } from '../support/verify.ts';

@@ -1,5 +1,5 @@
-import { NONE } from '../chain/block-table.ts';
-import type { World } from '../chain/world.ts';
+import { NONE } from '../network/chain/block-table.ts';
+import type { World } from '../network/chain/world.ts';
 
 /** The state of an account as a transaction's before and after. */
 export interface AccountStateJson {

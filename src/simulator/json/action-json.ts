@@ -1,6 +1,6 @@
-import type { Action } from '../actions/action.ts';
-import { NONE } from '../chain/block-table.ts';
-import type { World } from '../chain/world.ts';
+import type { Action } from '../network/actions/action.ts';
+import { NONE } from '../network/chain/block-table.ts';
+import type { World } from '../network/chain/world.ts';
 import { lastSeqno } from './trace-json.ts';
 
 /** An action as v3 prints it. Numbers beyond 2^53 among the details are bigints. */

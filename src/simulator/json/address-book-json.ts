@@ -1,6 +1,6 @@
-import { friendlyAddress } from '../address.ts';
-import type { Role } from '../chain/accounts.ts';
-import type { World } from '../chain/world.ts';
+import { friendlyAddress } from './address.ts';
+import type { Role } from '../network/chain/accounts.ts';
+import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
 
 const INTERFACES: Readonly<Record<Role, readonly string[]>> = {

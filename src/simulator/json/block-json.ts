@@ -1,5 +1,5 @@
-import { BLOCK, NONE, SHARD_TEXTS } from '../chain/block-table.ts';
-import type { World } from '../chain/world.ts';
+import { BLOCK, NONE, SHARD_TEXTS } from '../network/chain/block-table.ts';
+import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
 
 export interface BlockIdJson {

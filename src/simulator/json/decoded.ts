@@ -1,7 +1,7 @@
-import { NONE } from '../chain/block-table.ts';
-import type { World } from '../chain/world.ts';
+import { NONE } from '../network/chain/block-table.ts';
+import type { World } from '../network/chain/world.ts';
 import { comment, queryId } from './comment.ts';
-import { jettonDestination } from '../chain/jetton-parties.ts';
+import { jettonDestination } from '../network/chain/jetton-parties.ts';
 import { FORWARDED, jettonAmount, responseDestination } from './payload.ts';
 
 function varUint(value: string): object {

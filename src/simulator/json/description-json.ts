@@ -1,8 +1,8 @@
-import { ZERO_HASH } from '../chain/hash-space.ts';
-import { MESSAGE } from '../chain/message-table.ts';
-import { NONE } from '../chain/block-table.ts';
-import { TRANSACTION } from '../chain/transaction-table.ts';
-import type { World } from '../chain/world.ts';
+import { ZERO_HASH } from '../network/chain/hash-space.ts';
+import { MESSAGE } from '../network/chain/message-table.ts';
+import { NONE } from '../network/chain/block-table.ts';
+import { TRANSACTION } from '../network/chain/transaction-table.ts';
+import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
 import { extraCurrencies } from './account-state-json.ts';
 

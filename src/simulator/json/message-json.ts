@@ -1,8 +1,8 @@
-import { EMPTY_BOC, type BocMaker } from '../chain/boc.ts';
-import { NONE } from '../chain/block-table.ts';
-import { MESSAGE, SYSTEM, type Op } from '../chain/message-table.ts';
-import { SYSTEM_ADDRESS } from '../chain/accounts.ts';
-import type { World } from '../chain/world.ts';
+import { EMPTY_BOC, type BocMaker } from '../network/chain/boc.ts';
+import { NONE } from '../network/chain/block-table.ts';
+import { MESSAGE, SYSTEM, type Op } from '../network/chain/message-table.ts';
+import { SYSTEM_ADDRESS } from '../network/chain/accounts.ts';
+import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
 import { extraCurrencies } from './account-state-json.ts';
 import { decodedBody, decodedOpcode } from './decoded.ts';

@@ -1,5 +1,5 @@
-import type { BocMaker } from '../chain/boc.ts';
-import type { World } from '../chain/world.ts';
+import type { BocMaker } from '../network/chain/boc.ts';
+import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
 import { comment } from './comment.ts';
 

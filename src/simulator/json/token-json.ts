@@ -1,7 +1,7 @@
-import type { BocMaker } from '../chain/boc.ts';
-import { jettonDestination } from '../chain/jetton-parties.ts';
-import { nftReceiver } from '../chain/reactions.ts';
-import type { World } from '../chain/world.ts';
+import type { BocMaker } from '../network/chain/boc.ts';
+import { jettonDestination } from '../network/chain/jetton-parties.ts';
+import { nftReceiver } from '../network/chain/reactions.ts';
+import type { World } from '../network/chain/world.ts';
 import { queryId } from './comment.ts';
 import { customPayload, FORWARDED, forwardPayload, jettonAmount, responseDestination } from './payload.ts';
 

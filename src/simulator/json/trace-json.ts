@@ -1,6 +1,6 @@
-import type { BocMaker } from '../chain/boc.ts';
-import { NONE } from '../chain/block-table.ts';
-import type { World } from '../chain/world.ts';
+import type { BocMaker } from '../network/chain/boc.ts';
+import { NONE } from '../network/chain/block-table.ts';
+import type { World } from '../network/chain/world.ts';
 import { transactionJson, type TransactionJson } from './transaction-json.ts';
 
 /** A node of the tree: null instead of children where all that was sent went outside. */

@@ -1,7 +1,7 @@
-import type { BocMaker } from '../chain/boc.ts';
-import { NONE } from '../chain/block-table.ts';
-import { ZERO_HASH } from '../chain/hash-space.ts';
-import type { World } from '../chain/world.ts';
+import type { BocMaker } from '../network/chain/boc.ts';
+import { NONE } from '../network/chain/block-table.ts';
+import { ZERO_HASH } from '../network/chain/hash-space.ts';
+import type { World } from '../network/chain/world.ts';
 import { accountStateJson, type AccountStateJson } from './account-state-json.ts';
 import { blockId, type BlockIdJson } from './block-json.ts';
 import { descriptionJson, type DescriptionJson } from './description-json.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { formatAddress, parseAddress } from '../../../src/address.ts';
-import { parseHash } from '../../../src/hash.ts';
+import { formatAddress, parseAddress } from '../../../src/ton/address.ts';
+import { parseHash } from '../../../src/ton/hash.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';
 import { hasCorpus, NO_CORPUS, readCorpus } from '../../support/shared-data.ts';
 
@@ -200,8 +200,12 @@ test('jetton_units divides by the decimals that are stored, by nine where none a
   await client.query('rollback');
   expect(rows).toEqual([
     {
-      ...{ six: '1.234567', zero: '7', none: '1.500000000', looked_up: '0.001' },
-      ...{ much: '123456789012.345678901234567890', unknown: null },
+      six: '1.234567',
+      zero: '7',
+      none: '1.500000000',
+      looked_up: '0.001',
+      much: '123456789012.345678901234567890',
+      unknown: null,
     },
   ]);
 });

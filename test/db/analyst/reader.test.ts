@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { createPartitions } from '../../../src/db/partitions.ts';
-import { allowReading } from '../../../src/db/reader.ts';
+import { createPartitions } from '../../../src/db/write/partitions.ts';
+import { allowReading } from '../../../src/db/migrate/reader.ts';
 import { blocks } from '../../../src/db/schema/blocks.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';
 

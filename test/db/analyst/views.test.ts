@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { actionTypes } from '../../../src/api/schemas/action-types.ts';
+import { actionTypes } from '../../../src/records/schemas/action-types.ts';
 import type { TransactionJson } from '../../../src/simulator/json/transaction-json.ts';
 import { holders, jettonMovements, ledger } from '../../support/books-of-accounts.ts';
 import {
@@ -220,10 +220,15 @@ test('swaps are the exchanges that the source found', async () => {
     swaps.map((action) => {
       const details = action.details as Swap;
       return {
-        ...{ account: details.sender, dex: details.dex, success: action.success ? 't' : 'f' },
-        ...{ asset_in: details.asset_in, amount_in: details.dex_incoming_transfer.amount },
-        ...{ asset_out: details.asset_out, amount_out: details.dex_outgoing_transfer.amount },
-        ...{ trace_id: action.trace_id, action_id: action.action_id },
+        account: details.sender,
+        dex: details.dex,
+        success: action.success ? 't' : 'f',
+        asset_in: details.asset_in,
+        amount_in: details.dex_incoming_transfer.amount,
+        asset_out: details.asset_out,
+        amount_out: details.dex_outgoing_transfer.amount,
+        trace_id: action.trace_id,
+        action_id: action.action_id,
         utime: iso(action.trace_end_utime).replace('T', ' '),
       };
     }),
@@ -236,13 +241,13 @@ test('nft_ownership follows each item from owner to owner', async () => {
     ...[...truth.nftTransfers(span)]
       .filter(({ transaction_aborted }) => !transaction_aborted)
       .map((each) => ({
-        ...{ nft_address: each.nft_address, owner: each.new_owner, at: each.transaction_now },
-        ...{
-          kind: 'transfer',
-          previous_owner: each.old_owner,
-          lt: each.transaction_lt,
-          trace_id: each.trace_id,
-        },
+        nft_address: each.nft_address,
+        owner: each.new_owner,
+        at: each.transaction_now,
+        kind: 'transfer',
+        previous_owner: each.old_owner,
+        lt: each.transaction_lt,
+        trace_id: each.trace_id,
       })),
     ...[...truth.actions(span, actionTypes)]
       .filter(({ type, success }) => type === 'nft_mint' && success !== false)
@@ -281,9 +286,15 @@ test('validator_stakes adds the stakes of each election', async () => {
       const accepted = all.filter(({ type }) => type === 'stake_accepted');
       const { election_id, validator_pubkey, stake_holder_address } = all[0]!;
       return {
-        ...{ election_id, starts: election_id, validator_pubkey, stake_holder_address },
-        ...{ stake: sum(accepted.map(({ amount }) => amount)), accepted: accepted.length },
-        ...{ rejected: all.length - accepted.length, first: all[0]!.utime, last: all.at(-1)?.utime },
+        election_id,
+        starts: election_id,
+        validator_pubkey,
+        stake_holder_address,
+        stake: sum(accepted.map(({ amount }) => amount)),
+        accepted: accepted.length,
+        rejected: all.length - accepted.length,
+        first: all[0]!.utime,
+        last: all.at(-1)?.utime,
       };
     }),
   );
@@ -293,9 +304,12 @@ test('complaints come with their votes', async () => {
   await expectRows(
     `select complaint_hash, election_id, validator_pubkey, stake_holder_address, is_passed, votes, weight, voters from complaints`,
     store.truth.validatorComplaints(store.spanOf('validator_complaints')).map((each) => ({
-      ...{ complaint_hash: each.complaint_hash, election_id: each.election_id },
-      ...{ validator_pubkey: each.validator_pubkey, stake_holder_address: each.stake_holder_address },
-      ...{ is_passed: each.is_passed ? 't' : 'f', votes: each.voted_validators.length },
+      complaint_hash: each.complaint_hash,
+      election_id: each.election_id,
+      validator_pubkey: each.validator_pubkey,
+      stake_holder_address: each.stake_holder_address,
+      is_passed: each.is_passed ? 't' : 'f',
+      votes: each.voted_validators.length,
       weight: sum(each.voted_validators.map(({ weight }) => weight)),
       voters:
         each.voted_validators.length === 0
@@ -318,10 +332,16 @@ test('nominator_pool_cycles keeps the books of each pool', async () => {
     ].map((all) => {
       const of = (kind: string) => sum(all.filter(({ type }) => type === kind).map(({ amount }) => amount));
       return {
-        ...{ pool_address: pool, validator_address: all[0]!.validator_address, cycle: all[0]!.settled },
-        ...{ opening: all[0]!.balance_before, rewards: of('reward'), penalties: of('penalty') },
-        ...{ deposits: of('deposit'), withdrawals: of('withdrawal') },
-        ...{ closing: all.at(-1)?.balance_after, events: all.length },
+        pool_address: pool,
+        validator_address: all[0]!.validator_address,
+        cycle: all[0]!.settled,
+        opening: all[0]!.balance_before,
+        rewards: of('reward'),
+        penalties: of('penalty'),
+        deposits: of('deposit'),
+        withdrawals: of('withdrawal'),
+        closing: all.at(-1)?.balance_after,
+        events: all.length,
       };
     });
   });

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createRateLimiter, type RateLimit } from '../../../src/simulator/rate-limiter.ts';
+import { createRateLimiter, type RateLimit } from '../../../src/simulator/http/rate-limiter.ts';
 
 export interface Arrival {
   /** Monotonic milliseconds at which the limiter counted it. */

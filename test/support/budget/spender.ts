@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { createApiClient } from '../../../src/api/client.ts';
 import { systemClock } from '../../../src/clock.ts';
-import { createSharedBudget } from '../../../src/db/budget.ts';
-import { openDatabase } from '../../../src/db/database.ts';
+import { createSharedBudget } from '../../../src/db/coordination/shared-budget.ts';
+import { openDatabase } from '../../../src/db/connection/database.ts';
 import { createLogger } from '../../../src/logger.ts';
-import type { Priority } from '../../../src/priority.ts';
+import type { Priority } from '../../../src/budget/priority.ts';
 
 /** What a process of its own shall do: ask the API from so many lanes, as often as the budget lets it. */
 export interface SpendingOrder {
@@ -40,7 +40,9 @@ const shared = createSharedBudget({
       return rows;
     },
   },
-  ...{ host: new URL(order.api).host, rps: order.rps, clock: systemClock },
+  host: new URL(order.api).host,
+  rps: order.rps,
+  clock: systemClock,
 });
 const waits: number[] = [];
 const api = createApiClient({
@@ -62,8 +64,11 @@ const stop = new AbortController();
 async function lane(number: number) {
   while (!stop.signal.aborted) {
     await api.get({
-      ...{ path: `/${process.pid}/${order.priority}/${number}`, params: {} },
-      ...{ parse: (body: unknown) => body, priority: order.priority, signal: stop.signal },
+      path: `/${process.pid}/${order.priority}/${number}`,
+      params: {},
+      parse: (body: unknown) => body,
+      priority: order.priority,
+      signal: stop.signal,
     });
     if (order.pauseMs > 0) await systemClock.sleep(order.pauseMs, stop.signal);
   }

@@ -1,8 +1,8 @@
 import { openCrawl, openStore } from '../../../src/app.ts';
 import { readConfig } from '../../../src/config.ts';
-import { backfill } from '../../../src/crawl/backfill.ts';
-import { loadJobs } from '../../../src/crawl/load-jobs.ts';
-import { chooseDatasets, type Dataset } from '../../../src/dataset.ts';
+import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { loadJobs } from '../../../src/dataset/load-jobs.ts';
+import { chooseDatasets, type Dataset } from '../../../src/dataset/dataset.ts';
 import { createLogger } from '../../../src/logger.ts';
 import type { Range } from '../../../src/range.ts';
 
@@ -29,11 +29,17 @@ const stop = { finishing: never, leaving: never };
 const logger = createLogger({ level: 'error', format: 'json' });
 const store = await openStore(config, logger, order.applicationName);
 const crawl = await openCrawl({
-  ...{ config, store, logger, stop, baseUrl: order.api },
+  config,
+  store,
+  logger,
+  stop,
+  baseUrl: order.api,
   onPage: () => undefined,
 });
 const missing = await backfill({
-  ...{ ...crawl, workers: order.workers, stop },
+  ...crawl,
+  workers: order.workers,
+  stop,
   datasets: chooseDatasets(order.datasets, await loadJobs()).map(smaller),
   reach: { range: order.range, watermark: order.range.to },
 });

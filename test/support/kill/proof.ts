@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/server.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/http/server.ts';
 import { compile } from '../compile.ts';
 import { openTestStore, type TestStore } from '../database.ts';
 import type { Order } from './child.ts';
@@ -47,8 +47,13 @@ export async function openProof({ network, datasets, page }: ProofOptions): Prom
   const keys = keysOf(simulator.truth, range);
   const run = (store: TestStore): Run => {
     const order: Order = {
-      ...{ database: store.url, api: simulator.url, applicationName: APPLICATION },
-      ...{ datasets, range, page, workers: 3 },
+      database: store.url,
+      api: simulator.url,
+      applicationName: APPLICATION,
+      datasets,
+      range,
+      page,
+      workers: 3,
     };
     return { order, program };
   };

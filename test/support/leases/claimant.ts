@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
-import { addCoverage, type Stream } from '../../../src/db/coverage.ts';
-import { openDatabase } from '../../../src/db/database.ts';
+import { addCoverage, type Stream } from '../../../src/db/coverage/coverage.ts';
+import { openDatabase } from '../../../src/db/connection/database.ts';
 import {
   claimLease,
   cutLease,
@@ -8,7 +8,7 @@ import {
   releaseLease,
   shortenLease,
   type Lease,
-} from '../../../src/db/leases.ts';
+} from '../../../src/db/coordination/leases.ts';
 import { LeaseLostError } from '../../../src/errors.ts';
 import type { Range } from '../../../src/range.ts';
 
@@ -40,7 +40,11 @@ const report = { claims: 0, covered: [] as Range[], error: undefined as string |
 
 async function claim(length: number): Promise<Lease | undefined> {
   const lease = await claimLease(database, {
-    ...{ stream, wanted: [wanted], length, owner, priority: 'backfill' },
+    stream,
+    wanted: [wanted],
+    length,
+    owner,
+    priority: 'backfill',
   });
   if (lease !== undefined) report.claims += 1;
   return lease;

@@ -1,9 +1,9 @@
 import { openCrawl, openStore } from '../../../src/app.ts';
 import { readConfig } from '../../../src/config.ts';
-import { backfill } from '../../../src/crawl/backfill.ts';
-import { loadJobs } from '../../../src/crawl/load-jobs.ts';
+import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { runDaemon } from '../../../src/daemon/daemon.ts';
-import { chooseDatasets, type Dataset } from '../../../src/dataset.ts';
+import { chooseDatasets, type Dataset } from '../../../src/dataset/dataset.ts';
 import { createLogger } from '../../../src/logger.ts';
 import type { Range } from '../../../src/range.ts';
 
@@ -53,7 +53,11 @@ async function work(): Promise<void> {
   }
   await new Promise((resolve) => process.once('message', resolve));
   const missing = await backfill({
-    ...{ ...crawl, datasets, workers, stop, attempts: 100 },
+    ...crawl,
+    datasets,
+    workers,
+    stop,
+    attempts: 100,
     reach: { range, watermark: Number.MAX_SAFE_INTEGER },
   });
   process.exitCode = missing.size === 0 ? 0 : 3;

@@ -1,0 +1,20 @@
+import type { Budget } from './budget.ts';
+import { IncompleteError } from '../errors.ts';
+
+/** A budget that ends after `most` requests: whoever asks for one more gets an IncompleteError. */
+export function createCappedBudget(budget: Budget, most: number): Budget {
+  let left = most;
+  return {
+    async take(priority, signal) {
+      if (left <= 0) {
+        throw new IncompleteError(`all ${most} requests of --max-requests are spent`, {
+          hint: 'What was read is kept; the same command goes on from there.',
+        });
+      }
+      left -= 1;
+      await budget.take(priority, signal);
+    },
+    refused: (retryAfterMs, elapsedMs) => budget.refused(retryAfterMs, elapsedMs),
+    succeeded: (elapsedMs) => budget.succeeded(elapsedMs),
+  };
+}

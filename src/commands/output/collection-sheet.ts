@@ -1,0 +1,80 @@
+import type { CollectionJob, LookupWalk, Walk } from '../../dataset/collection.ts';
+import type { Collection } from '../../dataset/dataset.ts';
+import { describeTable, type TableDescription } from '../../db/read/table-description.ts';
+import { formatDuration } from '../../range.ts';
+
+/** What a dataset that is no stream of time is, for people and (`--json`) for programs. */
+export interface CollectionSheet {
+  readonly name: string;
+  readonly title: string;
+  readonly core: false;
+  /** Endpoints, one a walk. */
+  readonly endpoint: string;
+  readonly walks: readonly { readonly how: string; readonly from: string; readonly cost: string }[];
+  readonly cannotKnow: string;
+  readonly onRequest: boolean;
+  readonly tables: readonly TableDescription[];
+}
+
+export function collectionSheet({ name, job }: Collection): CollectionSheet {
+  return {
+    name,
+    title: job.title,
+    core: job.core,
+    endpoint: [...new Set(job.walks.map(endpointOf))].join(', '),
+    walks: job.walks.map((walk) => ({ how: walk.kind, from: endpointOf(walk), cost: costOf(walk) })),
+    cannotKnow: job.blind,
+    onRequest: job.onRequest,
+    tables: Object.values(job.tables).map(describeTable),
+  };
+}
+
+/** The facts of a sheet, title and text. */
+export function collectionFacts(sheet: CollectionSheet): [string, string][] {
+  return [
+    ['dataset', `${sheet.name}${sheet.onRequest ? ' (read only where it is named)' : ''}`],
+    ['what', sheet.title],
+    ...sheet.walks.flatMap(({ how, from, cost }): [string, string][] => [
+      ['how', `${WORDS[how] ?? how}: ${from}`],
+      ['cost', cost],
+    ]),
+    ['blind', `it cannot know ${sheet.cannotKnow}`],
+    ['tables', sheet.tables.map(({ name }) => name).join(', ')],
+  ];
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  list: 'a list, by offset',
+  lookup: 'a look-up by name',
+  backward: 'the history of each watched account, from its newest transaction backwards',
+  per_block: 'an answer for each masterchain block',
+  sample: 'what the source says at a moment',
+};
+
+function endpointOf({ endpoint }: Walk): string {
+  return 'path' in endpoint ? `GET ${endpoint.path}` : `GET /api/v2/${endpoint.method}`;
+}
+
+function costOf(walk: CollectionJob['walks'][number]): string {
+  switch (walk.kind) {
+    case 'list':
+      return `one request for each ${walk.paginator.maxSize} records, one to see whether any were appended; whole again every ${formatDuration(walk.rescan)}`;
+    case 'lookup':
+      return lookupCost(walk);
+    case 'backward':
+      return `one request for each ${walk.paginator.maxSize - 1} transactions of a watched account that has moved, one for 500 accounts to see which have`;
+    case 'per_block':
+      return 'one request for each masterchain block of the range';
+    case 'sample':
+      return `one request, not more often than every ${formatDuration(walk.every)}`;
+  }
+}
+
+function lookupCost({ paginator, subjects, refresh, unknownFor }: LookupWalk): string {
+  const names = subjects.seenIn.map(({ relation, key }) => `${relation}.${key}`);
+  const sources = [...(subjects.watched ? ['the watch list'] : []), ...names].join(', ');
+  const only = subjects.onlyIfSeen === true ? ' (all but the watch list only with ETL_ACCOUNTS=seen)' : '';
+  const each = paginator.most === 1 ? 'one request each' : `one request for up to ${paginator.most}`;
+  const again = refresh === undefined ? '' : `, all again after ${formatDuration(refresh)}`;
+  return `${each} of those that are new or have moved in ${sources}${only}${again}; unknown ones again after ${formatDuration(unknownFor)}`;
+}

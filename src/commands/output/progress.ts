@@ -1,0 +1,211 @@
+import { MultiBar } from 'cli-progress';
+import type { PageEvent } from '../../crawl/streams/crawler.ts';
+import { formatDuration, lengthOf, type Range } from '../../range.ts';
+import { createForecast, type Task } from './forecast.ts';
+import { formatNumber } from './format-number.ts';
+
+/** Told of each page; shows bars on a terminal, JSON lines in a pipe, nothing where it shall be quiet. */
+export interface Progress {
+  onPage(event: PageEvent): void;
+  /** What is missing of a dataset now, where more than pages has covered it. */
+  rest(dataset: string, missing: readonly Range[]): void;
+  end(): void;
+}
+
+/** What a run waits for: a slot of the budget, the server's answer, or the database. */
+export type WaitsFor = 'budget' | 'server' | 'database';
+
+export interface ProgressOptions {
+  readonly tasks: readonly Task[];
+  /** Seconds of chain time that the run is about, over all datasets, also what was covered before. */
+  readonly seconds: number;
+  readonly style: 'bars' | 'lines' | 'quiet';
+  /** Requests sent so far, and how many may be sent at most. */
+  readonly requests: () => number;
+  readonly allowed: number | undefined;
+  /** Requests a second of the plan, and how many are asked for at once. */
+  readonly rps: number;
+  readonly workers: number;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  readonly write: (text: string) => void;
+}
+
+const LINE_EVERY_MS = 5000;
+const REDRAW_MS = 500;
+/** Columns for the longest words beside the bar. */
+const WORDS = 58;
+/** What a run waits for is told of the last so many milliseconds. */
+const RECENT_MS = 10_000;
+
+export function createProgress(options: ProgressOptions): Progress {
+  const course = follow(options);
+  if (options.style === 'quiet') return { ...course, end: () => undefined };
+  return options.style === 'bars' ? bars(options, course) : lines(options, course);
+}
+
+interface Course extends Omit<Progress, 'end'> {
+  of(dataset: string): { readonly rows: number; readonly done: number; readonly total: number };
+  all(): Overall;
+}
+
+interface Overall {
+  readonly percent: number;
+  readonly rows: number;
+  readonly rate: number;
+  readonly requests: number;
+  readonly elapsed: number;
+  /** Seconds; undefined before anything is known. */
+  readonly left: number | undefined;
+  readonly waitsFor: WaitsFor;
+}
+
+/** What has happened so far, whatever is made of it. */
+function follow(options: ProgressOptions): Course {
+  const { tasks, seconds, requests, now } = options;
+  const started = now();
+  const forecast = createForecast(tasks);
+  const missing = tasks.reduce((sum, task) => sum + lengthOf(task.missing), 0);
+  const states = new Map(
+    tasks.map((task) => [task.dataset, { rows: 0, done: 0, total: lengthOf(task.missing) }]),
+  );
+  const recent: { readonly at: number; readonly ms: number; readonly requests: number }[] = [];
+  const sum = (member: 'rows' | 'done') =>
+    [...states.values()].reduce((total, state) => total + state[member], 0);
+  return {
+    onPage({ dataset, records, completed, ms }) {
+      const at = now();
+      forecast.learn(dataset, records, completed, at);
+      const state = states.get(dataset);
+      if (state !== undefined) {
+        state.rows += records;
+        state.done += completed === undefined ? 0 : completed.to - completed.from;
+      }
+      recent.push({ at, ms, requests: requests() });
+      while ((recent[0]?.at ?? at) < at - RECENT_MS) recent.shift();
+    },
+    rest(dataset, ranges) {
+      forecast.rest(dataset, ranges);
+      const state = states.get(dataset);
+      if (state !== undefined) state.done = Math.max(state.done, state.total - lengthOf(ranges));
+    },
+    of: (dataset) => states.get(dataset) ?? { rows: 0, done: 0, total: 0 },
+    all() {
+      const elapsed = Math.max(0.001, (now() - started) / 1000);
+      const covered = seconds - missing + sum('done');
+      return {
+        percent: seconds === 0 ? 100 : Math.min(100, Math.floor((1000 * covered) / seconds) / 10),
+        rows: sum('rows'),
+        rate: Math.round(sum('rows') / elapsed),
+        requests: requests(),
+        elapsed,
+        left: forecast.left(now()),
+        waitsFor: waitsFor(options, recent, now()),
+      };
+    },
+  };
+}
+
+/** The budget where it is nearly used up, else whoever takes more of the workers' time. */
+function waitsFor(
+  { rps, workers, requests }: ProgressOptions,
+  recent: readonly { readonly at: number; readonly ms: number; readonly requests: number }[],
+  at: number,
+): WaitsFor {
+  const [first] = recent;
+  if (first === undefined) return 'server';
+  const ms = Math.max(1, at - first.at);
+  if (((requests() - first.requests) * 1000) / ms > 0.8 * rps) return 'budget';
+  const asking = recent.reduce((sum, page) => sum + page.ms, 0);
+  return asking > 0.5 * workers * ms ? 'server' : 'database';
+}
+
+function words(
+  { rows, rate, requests, left, waitsFor: reason }: Overall,
+  allowed: number | undefined,
+): string {
+  const used = allowed === undefined ? `${requests}` : `${requests}/${allowed}`;
+  const rest = left === undefined ? '?' : formatDuration(left);
+  return `${formatNumber(rows)} rows  ${formatNumber(rate)}/s  ${used} requests  ${rest} left  (${reason})`;
+}
+
+/** One bar a dataset and one in total. */
+function bars({ tasks, allowed }: ProgressOptions, course: Course): Progress {
+  // Whatever ends this process, even SIGKILL, leaves a terminal with its cursor and its wrapping of lines. A single bar
+  // of this library also restores a cursor position at its end, on top of what was logged since.
+  const display = new MultiBar({
+    format: '{name} {bar} {percent}%  {words}',
+    barsize: barSize(process.stderr.columns),
+    linewrap: true,
+    gracefulExit: false,
+    clearOnComplete: false,
+    forceRedraw: true,
+  });
+  const width = Math.max(...tasks.map(({ dataset }) => dataset.length), 'in all'.length);
+  const draw = () => {
+    for (const [name, line] of own) {
+      const { rows, done, total } = course.of(name);
+      const percent = total === 0 ? '100.0' : Math.min(100, (100 * done) / total).toFixed(1);
+      const note = `${formatNumber(rows)} rows`;
+      line.update(done, { name: name.padEnd(width), percent: percent.padStart(5), words: note });
+    }
+    const all = course.all();
+    const payload = { name: 'in all'.padEnd(width), percent: all.percent.toFixed(1).padStart(5) };
+    sum.update(all.percent, { ...payload, words: words(all, allowed) });
+  };
+  // The library writes into the object that it is given: each bar has its own.
+  const empty = { name: '', percent: '0.0', words: '' };
+  const own = tasks.map(
+    ({ dataset }) =>
+      [dataset, display.create(Math.max(1, course.of(dataset).total), 0, { ...empty })] as const,
+  );
+  const sum = display.create(100, 0, { ...empty });
+  draw();
+  const timer = setInterval(draw, REDRAW_MS);
+  timer.unref();
+  const { onPage, rest } = course;
+  return {
+    onPage,
+    rest,
+    end() {
+      clearInterval(timer);
+      draw();
+      display.stop();
+    },
+  };
+}
+
+/** What the words beside the bar leave of a line of so many columns. */
+function barSize(columns = 80): number {
+  return Math.max(5, Math.min(40, columns - WORDS - 24));
+}
+
+/** One JSON line every few seconds, also while nothing comes, and one at the end. */
+function lines({ tasks, allowed, write }: ProgressOptions, course: Course): Progress {
+  const line = () => {
+    const { percent, rows, rate, requests, elapsed, left, waitsFor: reason } = course.all();
+    const fields = {
+      percent,
+      rows,
+      rowsPerSecond: rate,
+      requests,
+      allowedRequests: allowed ?? null,
+      seconds: Math.round(elapsed),
+      etaSeconds: left === undefined ? null : Math.round(left),
+      waitsFor: reason,
+      datasets: Object.fromEntries(tasks.map(({ dataset }) => [dataset, course.of(dataset)])),
+    };
+    write(`${JSON.stringify({ event: 'progress', ...fields })}\n`);
+  };
+  const timer = setInterval(line, LINE_EVERY_MS);
+  timer.unref();
+  const { onPage, rest } = course;
+  return {
+    onPage,
+    rest,
+    end() {
+      clearInterval(timer);
+      line();
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import type { Dataset } from '../../dataset/dataset.ts';
+import { readCoverage, readMissing } from '../../db/coverage/coverage.ts';
+import type { Database } from '../../db/connection/database.ts';
+import { networkName } from '../../db/connection/network.ts';
+import { streamOf } from '../../crawl/streams/streams.ts';
+import { formatDuration, formatRange, lengthOf, type Range } from '../../range.ts';
+import { formatTable } from './table.ts';
+
+interface SummaryFacts {
+  readonly database: Database;
+  readonly globalId: number;
+  readonly baseUrl: string;
+  readonly datasets: readonly Dataset[];
+  readonly wanted: Range;
+  /** What to say of the range where it is not the one that was asked for. */
+  readonly note?: string;
+}
+
+/** What a run is about to do, printed before it does it: database, network, datasets, wanted, covered, missing. */
+export async function printSummary(facts: SummaryFacts): Promise<void> {
+  const { database, datasets, wanted } = facts;
+  console.log(`database  ${database.label} (Postgres ${Math.floor(database.version / 10_000)})`);
+  console.log(`network   ${networkName(facts.globalId)} at ${facts.baseUrl}`);
+  console.log(
+    `range     ${formatRange(wanted)} (${formatDuration(wanted.to - wanted.from)}, UTC, end exclusive)`,
+  );
+  if (facts.note !== undefined) console.log(`          ${facts.note}`);
+  const rows = await Promise.all(datasets.map((dataset) => coverageRow(database, dataset, wanted)));
+  console.log(formatTable(['dataset', 'covered', 'missing', 'holes'], rows));
+}
+
+async function coverageRow(database: Database, dataset: Dataset, wanted: Range): Promise<string[]> {
+  const stream = streamOf(dataset);
+  const missing = await readMissing(database, stream, [wanted]);
+  const covered = await readCoverage(database, stream);
+  const left = lengthOf(missing);
+  const share = 100 * (1 - left / (wanted.to - wanted.from));
+  const percent = left > 0 ? Math.min(99.9, Math.floor(share * 10) / 10) : 100;
+  return [
+    dataset.name,
+    `${percent}%${covered.length === 0 ? ' (new)' : ''}`,
+    left === 0 ? 'nothing' : formatDuration(left),
+    String(missing.length),
+  ];
+}
+
+/** What a run leaves unread of a dataset, for its last lines. */
+export function missingLine(dataset: string, ranges: readonly Range[]): string {
+  const shown = ranges.slice(0, 5).map(formatRange).join(', ');
+  return `missing   ${dataset}: ${shown}${ranges.length > 5 ? ` and ${ranges.length - 5} more` : ''}`;
+}

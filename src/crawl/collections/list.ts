@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import type { ListWalk } from '../../dataset/collection.ts';
+import { ApiTimeoutError } from '../../errors.ts';
+import { createPageSize } from '../streams/page-size.ts';
+import { ask, readRecords, write, type Answer } from './ask.ts';
+import { isOver, nowOf, type Errand } from './walk-context.ts';
+
+const Cursor = z.object({
+  at: z.number(),
+  end: z.number(),
+  round: z.boolean(),
+  ended: z.number().nullable(),
+  beyond: z.number().nullable(),
+});
+
+/**
+ * Reads a list on from where it stands, or looks whether something was appended. Where the server runs out of time even
+ * for a small page, the rest is out of reach: what is seen of it elsewhere is looked up by name.
+ */
+export async function walkList(errand: Errand<ListWalk>): Promise<void> {
+  const { walk, context } = errand;
+  const { paginator } = walk;
+  const size = createPageSize(paginator.maxSize);
+  const stored = Cursor.safeParse(errand.stored).data;
+  let cursor = paginator.start(stored, nowOf(errand), walk.rescan);
+  while (cursor !== undefined && !isOver(errand)) {
+    const request = paginator.request(cursor, size.current());
+    const answer = await askOrGiveUp(errand, request, (asked) => size.timedOut(asked));
+    if (answer === 'smaller') continue;
+    if (answer === 'beyond') {
+      const beyond = paginator.giveUp(cursor, nowOf(errand));
+      context.logger.warn({ dataset: errand.dataset.name, offset: cursor.at }, 'list goes on beyond reach');
+      await errand.keep(beyond);
+      return;
+    }
+    size.arrived();
+    const step = paginator.next(cursor, request.limit, answer.value.records.length, nowOf(errand));
+    await write(errand, {
+      answer,
+      reading: readRecords(errand, answer, '', request.offset),
+      cursor: step.cursor,
+    });
+    cursor = step.done ? undefined : step.cursor;
+  }
+}
+
+async function askOrGiveUp(
+  errand: Errand,
+  request: Parameters<typeof ask>[1] & { readonly limit: number },
+  timedOut: (size: number) => boolean,
+): Promise<Answer | 'smaller' | 'beyond'> {
+  try {
+    return await ask(errand, request);
+  } catch (error) {
+    if (!(error instanceof ApiTimeoutError)) throw error;
+    return timedOut(request.limit) ? 'smaller' : 'beyond';
+  }
+}

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import type { LookupWalk, Subject } from '../../dataset/collection.ts';
+import { gatherSubjects, readDueSubjects, type Outcomes } from '../../db/cursors/subjects.ts';
+import { ApiTimeoutError, NotFoundError } from '../../errors.ts';
+import type { Params } from '../../dataset/paginator.ts';
+import type { BatchSize } from '../../dataset/cursor-paginators.ts';
+import { ask, readRecords, write, type Answer } from './ask.ts';
+import { isOver, type Errand } from './walk-context.ts';
+import { probeWatched } from './watched-moves.ts';
+
+const Cursor = z.object({
+  gathered: z.number(),
+  /** Whether the last gathering looked at indexed rows: a change of the operator's mind begins anew. */
+  seen: z.boolean(),
+  batch: z.object({ fits: z.number(), tooMany: z.number().nullable(), passed: z.number() }),
+});
+
+/** Asks for every subject that is new, has moved, or was unknown a while ago, as many at once as the URL takes. */
+export async function walkLookup(errand: Errand<LookupWalk>): Promise<void> {
+  const { walk, dataset, context, choices } = errand;
+  const { subjects, paginator } = walk;
+  const stored = Cursor.safeParse(errand.stored).data;
+  const seen = subjects.onlyIfSeen !== true || choices.accounts === 'seen';
+  const name = { dataset: dataset.name, walk: walk.name };
+  const since = stored?.seen === seen ? stored.gathered : undefined;
+  const gathered = await gatherSubjects(context.database, {
+    ...name,
+    subjects,
+    seen,
+    range: errand.range,
+    since,
+  });
+  if (subjects.probed === true) await probeWatched(errand);
+  let batch = paginator.start(stored?.batch);
+  const keep = () => errand.keep({ gathered, seen, batch });
+  const onlyWatched = subjects.watched && !seen;
+  while (!isOver(errand)) {
+    const limit = paginator.size(batch);
+    const due = await readDueSubjects(context.database, { ...name, before: gathered, onlyWatched, limit });
+    if (due.length === 0) break;
+    const answer = await askFor(errand, due);
+    if (answer === 'too large') {
+      const smaller = paginator.refused(batch, due.length);
+      if (smaller === undefined)
+        throw new ApiTimeoutError(`${dataset.name} cannot be asked for one at a time`);
+      batch = smaller;
+      await keep();
+      continue;
+    }
+    batch = paginator.passed(batch, due.length);
+    await writeAnswer(errand, answer, due, { gathered, seen, batch });
+  }
+  await keep();
+}
+
+/** A single thing that is not there is told by a 404: an answer without records. */
+async function askFor(
+  errand: Errand<LookupWalk>,
+  due: readonly Subject[],
+): Promise<Answer | 'too large' | 'none'> {
+  try {
+    return await ask(errand, paramsOf(errand.walk, due));
+  } catch (error) {
+    if (error instanceof ApiTimeoutError && errand.walk.paginator.most > 1) return 'too large';
+    if (error instanceof NotFoundError && due.length === 1) return 'none';
+    throw error;
+  }
+}
+
+function paramsOf({ paginator }: LookupWalk, due: readonly Subject[]): Params {
+  const limit = paginator.limited ? { limit: paginator.most } : {};
+  if (paginator.most === 1) {
+    const [one] = due;
+    return paginator.param === '' ? { ...one?.fields, ...limit } : { [paginator.param]: one?.key, ...limit };
+  }
+  return { [paginator.param]: due.map(({ key }) => key), ...limit };
+}
+
+async function writeAnswer(
+  errand: Errand<LookupWalk>,
+  answer: Answer | 'none',
+  due: readonly Subject[],
+  cursor: { gathered: number; seen: boolean; batch: BatchSize },
+): Promise<void> {
+  const { walk } = errand;
+  const single = walk.paginator.most === 1 ? (due[0]?.key ?? '') : '';
+  const asked = due.map(({ key }) => key);
+  const outcomes: Omit<Outcomes, 'found'> = {
+    walk: walk.name,
+    asked,
+    refresh: walk.refresh,
+    unknownFor: walk.unknownFor,
+  };
+  if (answer === 'none') {
+    await errand.keep(cursor, { ...outcomes, found: [] });
+    return;
+  }
+  const found = answer.value.records.flatMap((raw) => {
+    const told = walk.answers(raw);
+    // Of a single subject every record is an answer, whatever it names itself.
+    return single === '' ? (told ?? []) : [{ key: single, lt: told?.lt }];
+  });
+  const reading = readRecords(errand, answer, single);
+  await write(errand, { answer, reading, cursor, outcomes: { ...outcomes, found } });
+}

@@ -1,0 +1,48 @@
+import type { Choices } from '../../config.ts';
+import type { Walk } from '../../dataset/collection.ts';
+import type { Collection } from '../../dataset/dataset.ts';
+import type { Claim } from '../../db/cursors/cursors.ts';
+import type { Outcomes } from '../../db/cursors/subjects.ts';
+import type { Priority } from '../../budget/priority.ts';
+import type { Range } from '../../range.ts';
+import type { Stop } from '../../stop.ts';
+import type { CrawlContext } from '../streams/crawler.ts';
+
+/** What all walks of a run have in common. */
+export interface Round {
+  readonly context: CrawlContext;
+  /** Name of this process. */
+  readonly owner: string;
+  readonly choices: Choices;
+  /** Collections whose records come with the answers of others. */
+  readonly carried: readonly Collection[];
+  /** What masterchain blocks and subjects of a range are read for; undefined where none was asked for. */
+  readonly range: Range | undefined;
+  /** The first masterchain block of the index. */
+  readonly firstSeqno: number;
+  readonly priority: Priority;
+  readonly stop: Stop;
+  /** Waits before each request until the walk's share of the budget allows it. */
+  readonly pace: () => Promise<void>;
+}
+
+/** One walk of a run, whose cursor is claimed. */
+export interface Errand<W extends Walk = Walk> extends Round {
+  readonly dataset: Collection;
+  readonly walk: W;
+  readonly claim: Claim;
+  /** The cursor as the last commit left it. */
+  readonly stored: unknown;
+  /** Commits the cursor alone, where nothing else is to be written, with what was learned of subjects. */
+  readonly keep: (cursor: object, outcomes?: Outcomes) => Promise<void>;
+}
+
+/** True as soon as the walk is to end. */
+export function isOver({ stop }: Round): boolean {
+  return stop.finishing.aborted;
+}
+
+/** Unix seconds. */
+export function nowOf({ context }: Round): number {
+  return Math.floor(context.clock.now() / 1000);
+}

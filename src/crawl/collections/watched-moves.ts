@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import type { BackwardWalk, LookupWalk } from '../../dataset/collection.ts';
+import { noteMoves } from '../../db/cursors/subjects.ts';
+import { readWatched } from '../../db/cursors/watch-list.ts';
+import type { Errand } from './walk-context.ts';
+
+const Accounts = z.object({
+  accounts: z.array(z.object({ address: z.string(), last_transaction_lt: z.string().nullish() })).nullable(),
+});
+
+/** Accounts that one probe asks for. */
+const MOST = 500;
+
+/**
+ * Asks the index how far the watched accounts have moved: one request for many of them spares one for each that has not.
+ */
+export async function probeWatched(errand: Errand<LookupWalk | BackwardWalk>): Promise<void> {
+  const { context, dataset, walk, priority, stop } = errand;
+  const watched = (await readWatched(context.database)).map(({ address }) => address);
+  for (let at = 0; at < watched.length; at += MOST) {
+    await errand.pace();
+    const { value } = await context.api.get({
+      path: '/api/v3/accountStates',
+      params: {
+        address: watched.slice(at, at + MOST),
+        include_boc: false,
+        x_no_address_book: true,
+        x_no_metadata: true,
+      },
+      priority,
+      signal: stop.leaving,
+      parse: (body) => Accounts.parse(body).accounts ?? [],
+    });
+    const moves = value.flatMap(({ address, last_transaction_lt: lt }) =>
+      lt == null ? [] : [{ key: address, lt }],
+    );
+    await noteMoves(context.database, { dataset: dataset.name, walk: walk.name }, moves);
+  }
+}

@@ -1,0 +1,41 @@
+import { statfs } from 'node:fs/promises';
+import type { Clock } from '../../clock.ts';
+import type { Logger } from '../../logger.ts';
+
+/** How often the file system is asked, in milliseconds. */
+const EVERY = 5000;
+
+/** Lets a page be read only while the disk has room for it. */
+export interface DiskGuard {
+  /** Resolves at once while there is room; otherwise says so, and resolves when there is. Rejects when aborted. */
+  wait(signal: AbortSignal): Promise<void>;
+}
+
+/** For a database on somebody else's disk. */
+export const noDiskGuard: DiskGuard = { wait: () => Promise.resolve() };
+
+/** Guards the file system of `directory`: below `minFree` bytes nothing more is read. */
+export function createDiskGuard(directory: string, minFree: number, clock: Clock, logger: Logger): DiskGuard {
+  let checked = -Infinity;
+  const free = async () => {
+    const { bavail, bsize } = await statfs(directory);
+    return bavail * bsize;
+  };
+  return {
+    async wait(signal) {
+      if (clock.monotonic() - checked < EVERY) return;
+      let told = false;
+      for (let left = await free(); left < minFree; left = await free()) {
+        if (!told)
+          logger.warn(
+            { directory, free: left, minFree },
+            'paused: the disk is nearly full; free some space or lower ETL_MIN_FREE',
+          );
+        told = true;
+        await clock.sleep(EVERY, signal);
+      }
+      if (told) logger.info({ directory }, 'the disk has room again');
+      checked = clock.monotonic();
+    },
+  };
+}

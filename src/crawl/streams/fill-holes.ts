@@ -1,0 +1,48 @@
+import type { Dataset } from '../../dataset/dataset.ts';
+import type { Lease } from '../../db/coordination/leases.ts';
+import { reopen, type Reopening } from '../../db/coverage/reopen.ts';
+import { DatabaseConflictError } from '../../errors.ts';
+import type { Stop } from '../../stop.ts';
+import type { CrawlContext } from './crawler.ts';
+import { carryOut } from './worker-pool.ts';
+import type { Assignment, Planner } from './planner.ts';
+
+const REOPEN_ATTEMPTS = 5;
+/** A hole that the source cannot even be asked for keeps the others from nothing. */
+const temper = { setsAside: true };
+
+export interface FillContext {
+  readonly crawl: CrawlContext;
+  readonly planner: Planner;
+  readonly stop: Stop;
+}
+
+/**
+ * Takes holes out of coverage and reads them again. They are leased as they are taken out; where a lease was lost or
+ * cut, what is left of it is claimed anew.
+ */
+export async function fillHoles(context: FillContext, dataset: Dataset, reopening: Reopening): Promise<void> {
+  const { stream, holes } = reopening;
+  const want = { dataset, stream, zones: holes.map((hole) => [hole]), priority: 'repair' as const };
+  for (const lease of await reopenPatiently(context, reopening)) {
+    if (context.stop.finishing.aborted) return;
+    await carryOut(context.crawl, { ...want, lease }, context.stop, temper);
+  }
+  for (;;) {
+    if (context.stop.finishing.aborted) return;
+    const rest: Assignment | undefined = await context.planner.take([want]);
+    if (rest === undefined) return;
+    await carryOut(context.crawl, rest, context.stop, temper);
+  }
+}
+
+async function reopenPatiently({ crawl }: FillContext, reopening: Reopening): Promise<Lease[]> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await reopen(crawl.database, reopening);
+    } catch (error) {
+      if (!(error instanceof DatabaseConflictError) || attempt >= REOPEN_ATTEMPTS) throw error;
+      await crawl.clock.sleep(100 * attempt);
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import type { Dataset } from '../../dataset/dataset.ts';
+import type { Stream } from '../../db/coverage/coverage.ts';
+import type { Database } from '../../db/connection/database.ts';
+import { claimLease, findFree, type Lease } from '../../db/coordination/leases.ts';
+import type { Priority } from '../../budget/priority.ts';
+import { intersect, type Range } from '../../range.ts';
+
+/** Work that is wanted of one stream. Claims are tried zone by zone, so that no lease lies in two of them. */
+export interface Want {
+  readonly dataset: Dataset;
+  readonly stream: Stream;
+  readonly zones: readonly (readonly Range[])[];
+  readonly priority: Priority;
+  /** A second before this one need not be read again when it matures: a first reading of it counts as the second. */
+  readonly matureBefore?: number;
+}
+
+/** A lease and what it is for. */
+export interface Assignment extends Want {
+  readonly lease: Lease;
+}
+
+interface PlannerOptions {
+  readonly database: Database;
+  /** Name of this worker in leases and logs. */
+  readonly owner: string;
+  readonly leaseSeconds: (dataset: Dataset) => number;
+}
+
+/** Hands out `wanted - covered - leased - refused`, dataset by dataset in turn, the newest gap first. */
+export interface Planner {
+  /** The next lease of what is wanted now; undefined where nothing is free. */
+  take(wants: readonly Want[]): Promise<Assignment | undefined>;
+}
+
+export function createPlanner({ database, owner, leaseSeconds }: PlannerOptions): Planner {
+  let turn = 0;
+  return {
+    async take(wants) {
+      const wishes = wants.map(({ stream, zones }) => ({ stream, wanted: zones.flat() }));
+      const free = new Set(await findFree(database, wishes));
+      for (let step = 0; step < wants.length; step += 1) {
+        turn = (turn + 1) % wants.length;
+        const want = wants[turn];
+        const lease = want && free.has(turn) ? await claimFirst(want) : undefined;
+        if (want !== undefined && lease !== undefined) return { ...want, lease };
+      }
+      return undefined;
+    },
+  };
+
+  async function claimFirst({ dataset, stream, zones, priority }: Want): Promise<Lease | undefined> {
+    for (const wanted of zones) {
+      const claim = { stream, wanted, length: leaseSeconds(dataset), owner, priority };
+      const lease = await claimLease(database, claim);
+      if (lease !== undefined) return lease;
+    }
+    return undefined;
+  }
+}
+
+/**
+ * Where windows may not cross: what is older than this is answered from an archive that lags by some servers, so a
+ * short page of a window that crosses it could come from the archive and lack its newest part.
+ */
+const ARCHIVE_AGE = 3600;
+
+/** Cuts a range at the age where servers change from live data to the archive: what is live, what is archived. */
+export function splitAtArchive(
+  range: Range,
+  watermark: number,
+): [live: Range | undefined, archived: Range | undefined] {
+  const border = watermark - ARCHIVE_AGE;
+  return [
+    intersect(range, { from: border, to: Infinity }),
+    intersect(range, { from: -Infinity, to: border }),
+  ];
+}
+
+/** The parts of a range that one window may not cross; the newer part first. */
+export function zonesOf(range: Range, watermark: number): Range[] {
+  return splitAtArchive(range, watermark).filter((zone) => zone !== undefined);
+}

@@ -1,0 +1,89 @@
+import type { Dataset } from '../../dataset/dataset.ts';
+import { readDue, type Stream } from '../../db/coverage/coverage.ts';
+import type { Database, Session } from '../../db/connection/database.ts';
+import { readPools } from '../../db/cursors/pools.ts';
+import { readFloors, type Floors } from '../../db/coverage/retention.ts';
+import type { Priority } from '../../budget/priority.ts';
+import { intersect, type Range } from '../../range.ts';
+import { zonesOf, type Want } from './planner.ts';
+
+/** The first reading of a dataset that is read as a whole. */
+export function streamOf(dataset: Dataset): Stream {
+  return { dataset: dataset.name, scope: '', pass: 0 };
+}
+
+/** The first readings of a dataset: one, or one for each pool that is known. */
+export async function streamsOf(session: Session, dataset: Dataset): Promise<Stream[]> {
+  const { scopes } = dataset.job;
+  if (scopes === undefined) return [streamOf(dataset)];
+  return (await readPools(session)).map((scope) => ({ ...streamOf(dataset), scope }));
+}
+
+/** The part of a range that a dataset can be asked for: some sources lag behind the chain's. */
+function readable(dataset: Dataset, range: Range, watermark: number): Range | undefined {
+  return intersect(range, { from: -Infinity, to: watermark - (dataset.job.delay ?? 0) });
+}
+
+/** The part of a range that is kept: what lies below a dataset's floor has expired. */
+function keptOf({ name }: Dataset, range: Range | undefined, { datasets }: Floors): Range | undefined {
+  const floor = datasets.get(name);
+  return range === undefined || floor === undefined ? range : intersect(range, { from: floor, to: Infinity });
+}
+
+/** The part of a range that a dataset can be asked for and that is kept, of each dataset that has one. */
+export async function readableNow(
+  session: Session,
+  datasets: readonly Dataset[],
+  range: Range,
+  watermark: number,
+): Promise<[Dataset, Range][]> {
+  const floors = await readFloors(session);
+  return datasets.flatMap((dataset): [Dataset, Range][] => {
+    const part = keptOf(dataset, readable(dataset, range, watermark), floors);
+    return part === undefined ? [] : [[dataset, part]];
+  });
+}
+
+/** What is wanted of the datasets between two seconds, for the first time. */
+export async function firstReadings(
+  database: Database,
+  datasets: readonly Dataset[],
+  range: Range,
+  watermark: number,
+  priority: Priority,
+): Promise<Want[]> {
+  const wants: Want[] = [];
+  for (const [dataset, part] of await readableNow(database, datasets, range, watermark)) {
+    const zones = zonesOf(part, watermark).map((zone) => [zone]);
+    const { maturity, exchange } = dataset.job;
+    const mature = exchange && maturity !== undefined ? { matureBefore: watermark - maturity } : {};
+    for (const stream of await streamsOf(database, dataset))
+      wants.push({ dataset, stream, zones, priority, ...mature });
+  }
+  return wants;
+}
+
+/**
+ * What is to be read a second time: what was covered at least as long ago as the dataset takes to mature, both by the
+ * chain's time and by the clock, and not read again since.
+ */
+export async function secondReadings(
+  database: Database,
+  datasets: readonly Dataset[],
+  range: Range,
+  watermark: number,
+): Promise<Want[]> {
+  const wants: Want[] = [];
+  for (const [dataset, part] of await readableNow(database, datasets, range, watermark)) {
+    const { maturity } = dataset.job;
+    if (maturity === undefined) continue;
+    const mature = { from: part.from, to: Math.min(range.to, watermark - maturity) };
+    if (mature.from >= mature.to) continue;
+    for (const first of await streamsOf(database, dataset)) {
+      const due = await readDue(database, first, mature, maturity);
+      if (due.length > 0)
+        wants.push({ dataset, stream: { ...first, pass: 1 }, zones: [due], priority: 'refresh' });
+    }
+  }
+  return wants;
+}

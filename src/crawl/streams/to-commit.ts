@@ -1,0 +1,64 @@
+import type { Exchange } from '../../api/exchange.ts';
+import type { PageCommit, PageLog } from '../../db/write/commit.ts';
+import type { Lease } from '../../db/coordination/leases.ts';
+import type { Reading } from '../../dataset/job.ts';
+import type { Step } from '../../dataset/paginator.ts';
+import type { Range } from '../../range.ts';
+import type { Assignment } from './planner.ts';
+
+/** A response, read, and what its page means for the walk. */
+export interface Fetched {
+  readonly reading: Reading;
+  readonly step: Step<unknown>;
+}
+
+export type FetchedPage = Exchange<Fetched>;
+
+/** What is to be written of pages that belong together: one, or all of a second that is exchanged as a whole. */
+export function toCommit(
+  { dataset, matureBefore, priority }: Assignment,
+  lease: Lease,
+  pages: readonly FetchedPage[],
+): PageCommit {
+  const step = pages.at(-1)?.value.step;
+  const done = step?.completed ?? step?.saturated;
+  const readings = pages.map(({ value }) =>
+    within(value.reading, dataset.job.exchange ? step?.completed : lease.span),
+  );
+  const accepted = readings.flatMap((reading) => reading.accepted);
+  return {
+    lease,
+    tables: dataset.job.tables,
+    rows: accepted.map(({ rows }) => rows),
+    ids: accepted.map(({ position }) => position.id),
+    extras: accepted.map(({ extra }) => extra).filter((extra) => Object.keys(extra).length > 0),
+    rejected: readings.flatMap(({ rejected }) => rejected),
+    done: done && {
+      span: done,
+      outcome: step?.completed === undefined ? 'saturated' : 'covered',
+      mature: matureBefore !== undefined && done.to <= matureBefore,
+    },
+    exchange: dataset.job.exchange,
+    mend: priority === 'repair',
+    pages: pages.map((page) => logOf(page, lease.span)),
+  };
+}
+
+/**
+ * What of a page lies in the seconds that are exchanged, or in the lease: a page that looks ahead for successors ends
+ * beyond it, anywhere, and what the tables hold must not depend on where pages end. The rest is read with its own second.
+ */
+function within(reading: Reading, span: Range | undefined): Reading {
+  const inside = ({ position }: { readonly position: { readonly utime: number } }) =>
+    span !== undefined && position.utime >= span.from && position.utime < span.to;
+  return { ...reading, accepted: reading.accepted.filter(inside), rejected: reading.rejected.filter(inside) };
+}
+
+function logOf({ value, request, bytes, ms, apiVersion }: FetchedPage, lease: Range): PageLog {
+  const { positions } = value.reading;
+  const times = positions.map(({ utime }) => utime);
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  const span =
+    positions.length === 0 ? { from: lease.from, to: lease.from + 1 } : { from: first, to: last + 1 };
+  return { span, request: `${request.path}?${request.query}`, rows: positions.length, bytes, ms, apiVersion };
+}

@@ -1,0 +1,201 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import { UsageError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { packageRoot } from '../package.ts';
+import type { Metrics } from './metrics.ts';
+import type { Snapshot } from '../status/snapshot.ts';
+
+/** Milliseconds between two looks at the database while somebody has the status page open. */
+const LIVE_EVERY_MS = 1000;
+/** A comment now and then tells proxies that the stream of events lives. */
+const KEEP_ALIVE_MS = 15_000;
+
+interface ServerOptions {
+  /** `host:port`; port 0 is any free one. */
+  readonly listen: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly snapshot: () => Promise<Snapshot>;
+}
+
+export interface StatusServer {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Serves `/health` (the process lives), `/ready` (it has caught up; else 503 and the reasons), `/metrics` (Prometheus),
+ * `/status` (JSON), `/events` (the same, as it changes) and the status page at `/`. It only reads, and knows no secret.
+ * @throws UsageError where the address cannot be had
+ */
+export async function startStatusServer(options: ServerOptions): Promise<StatusServer> {
+  const page = await readPage();
+  const live = new Set<ServerResponse>();
+  const closing = new AbortController();
+  const server = createServer((request, response) => {
+    const path = new URL(request.url ?? '/', 'http://localhost').pathname;
+    if (path === '/events' && request.method === 'GET') {
+      follow(options, response, live, closing.signal);
+      return;
+    }
+    answer(options, page, request.method ?? 'GET', path).then(
+      (reply) => send(request, response, reply),
+      (error: unknown) => {
+        options.logger.debug({ path, reason: String(error) }, 'status not read');
+        send(request, response, json(503, { error: String(error) }));
+      },
+    );
+  });
+  const url = await bind(server, options.listen);
+  return {
+    url,
+    close: () =>
+      new Promise((resolve) => {
+        closing.abort();
+        for (const response of live) response.end();
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answer(options: ServerOptions, page: Reply, method: string, path: string): Promise<Reply> {
+  if (method !== 'GET' && method !== 'HEAD') return json(405, { error: 'only GET' });
+  switch (path) {
+    case '/':
+      return page;
+    case '/health':
+      return json(200, { alive: true });
+    case '/ready': {
+      const readiness = await options.snapshot().then(
+        (snapshot) => snapshot.readiness,
+        (error: unknown) => ({ ready: false, reasons: [sentence(error)] }),
+      );
+      return json(readiness.ready ? 200 : 503, readiness);
+    }
+    case '/metrics': {
+      const snapshot = await options.snapshot().catch(() => undefined);
+      const body = await options.metrics.render(snapshot, options.clock.now() / 1000);
+      return { status: 200, type: options.metrics.contentType, body };
+    }
+    case '/status':
+      return json(200, await options.snapshot());
+    default:
+      return json(404, { error: `there is no ${path}; there are /, /health, /ready, /metrics and /status` });
+  }
+}
+
+function sentence(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function json(status: number, value: unknown): Reply {
+  return { status, type: 'application/json; charset=utf-8', body: `${JSON.stringify(value)}\n` };
+}
+
+function send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
+  response.writeHead(reply.status, {
+    'content-type': reply.type,
+    'content-length': Buffer.byteLength(reply.body),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...reply.headers,
+  });
+  response.end(request.method === 'HEAD' ? undefined : reply.body);
+}
+
+/** The page may run its own script and style, and ask nobody but this server. */
+async function readPage(): Promise<Reply> {
+  const body = await readFile(join(packageRoot, 'web', 'status.html'), 'utf8');
+  const hashOf = (tag: string) => {
+    const text = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(body)?.[1] ?? '';
+    return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+  };
+  const policy = `default-src 'none'; script-src ${hashOf('script')}; style-src ${hashOf('style')}; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+  return {
+    status: 200,
+    type: 'text/html; charset=utf-8',
+    body,
+    headers: { 'content-security-policy': policy, 'referrer-policy': 'no-referrer' },
+  };
+}
+
+/** Server-sent events: the parts of the snapshot that have changed since the last one that this reader was sent. */
+function follow(
+  { snapshot, clock }: ServerOptions,
+  response: ServerResponse,
+  live: Set<ServerResponse>,
+  closing: AbortSignal,
+): void {
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+  });
+  live.add(response);
+  const gone = new AbortController();
+  const leave = () => {
+    live.delete(response);
+    gone.abort();
+  };
+  response.once('close', leave);
+  closing.addEventListener('abort', leave, { once: true });
+  void stream({ snapshot, clock }, response, gone.signal);
+}
+
+async function stream(
+  { snapshot, clock }: Pick<ServerOptions, 'snapshot' | 'clock'>,
+  response: ServerResponse,
+  gone: AbortSignal,
+): Promise<void> {
+  const sent = new Map<string, string>();
+  let lastSent = clock.monotonic();
+  while (!gone.aborted) {
+    const parts = await snapshot().then(
+      (current): object => ({ ...current, error: null }),
+      (error: unknown) => ({ error: sentence(error), at: Math.floor(clock.now() / 1000) }),
+    );
+    const changed: string[] = [];
+    for (const [name, value] of Object.entries(parts)) {
+      const text = JSON.stringify(value);
+      if (sent.get(name) === text) continue;
+      sent.set(name, text);
+      changed.push(`${JSON.stringify(name)}:${text}`);
+    }
+    if (changed.length > 0) response.write(`data: {${changed.join(',')}}\n\n`);
+    else if (clock.monotonic() - lastSent > KEEP_ALIVE_MS) response.write(': alive\n\n');
+    if (changed.length > 0) lastSent = clock.monotonic();
+    await clock.sleep(LIVE_EVERY_MS, gone).catch(() => undefined);
+  }
+}
+
+async function bind(server: Server, listen: string): Promise<string> {
+  const { hostname, port } = new URL(`http://${listen}`);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) =>
+      reject(
+        new UsageError(`the status page cannot be served at ${listen}: ${error.message}`, {
+          hint: 'Set ETL_LISTEN to another address such as 127.0.0.1:9465, or to off.',
+          cause: error,
+        }),
+      ),
+    );
+    server.listen(port === '' ? 80 : Number(port), host, resolve);
+  });
+  const address = server.address();
+  const bound = typeof address === 'object' && address !== null ? address.port : port;
+  return `http://${hostname}:${bound}`;
+}

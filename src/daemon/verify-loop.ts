@@ -1,0 +1,168 @@
+import type { Config } from '../config.ts';
+import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
+import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import { loadJobs } from '../dataset/load-jobs.ts';
+import type { Planner } from '../crawl/streams/planner.ts';
+import { streamsOf } from '../crawl/streams/streams.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import { readCoverage } from '../db/coverage/coverage.ts';
+import { countHoles } from '../db/coverage/holes.ts';
+import { readVerified, takeGuard } from '../db/coverage/verifications.ts';
+import { EtlError, EXIT } from '../errors.ts';
+import { formatRange, lengthOf, type Range } from '../range.ts';
+import { common, union, without } from '../ranges.ts';
+import type { Stop } from '../stop.ts';
+import { createBlockSource } from '../verify/block-source.ts';
+import { repairRange, type RepairContext } from '../verify/repair.ts';
+import { verifyRange, type Verified } from '../verify/verify.ts';
+
+/** A round asks for about so many blocks' pages, and may spend a hundredth of the budget. */
+const REQUESTS_OF_A_ROUND = 4;
+const SHARE = 0.01;
+const SHORTEST_PERIOD_MS = 60_000;
+/** A daemon that has not come back for so many periods is dead, or repairs much: another one verifies. */
+const PERIODS = 10;
+/** Seconds of chain time that one round verifies at most: a few seconds of work for Postgres. */
+const CHUNK = 3 * 3600;
+/** The newest covered seconds wait: with blocks stored behind it a range is closed with a single request. */
+const LEAD = 120;
+/** What cannot be proved yet is tried again after so long, then after twice as long, and so on, in milliseconds. */
+const FIRST_PAUSE_MS = 10 * 60_000;
+const LONGEST_PAUSE_MS = 24 * 3_600_000;
+
+interface GuardOptions {
+  /** Name of this process. */
+  readonly owner: string;
+  readonly context: CrawlContext;
+  readonly planner: Planner;
+  readonly chain: ChainInfo;
+  readonly datasets: readonly Dataset[];
+  readonly config: Config;
+  readonly stop: Stop;
+  /** How far the chain is known, unix seconds. */
+  readonly watermark: () => number;
+}
+
+/** Verifies what the daemon has covered, behind its back; of several daemons one does. */
+export interface Guard {
+  /** Verifies the newest stretch that is not verified yet and repairs it; false where there is none, or another daemon sees to it. */
+  round(): Promise<boolean>;
+  /** Milliseconds between two rounds, so that they cost a hundredth of the budget. */
+  readonly periodMs: number;
+}
+
+interface Doubt {
+  readonly span: Range;
+  readonly pauseMs: number;
+  readonly until: number;
+}
+
+export async function createGuard(options: GuardOptions): Promise<Guard> {
+  const { context, chain, planner, stop, config, owner } = options;
+  const jobs = await loadJobs();
+  const periodMs = Math.max(SHORTEST_PERIOD_MS, (1000 * REQUESTS_OF_A_ROUND) / SHARE / config.rps);
+  let doubts: readonly Doubt[] = [];
+  return {
+    periodMs,
+    async round() {
+      if (!(await takeGuard(context.database, owner, (PERIODS * periodMs) / 1000))) return false;
+      const now = context.clock.monotonic();
+      const waiting = doubts.filter(({ until }) => until > now).map(({ span }) => span);
+      const range = await nextRange(options, waiting);
+      if (range === undefined) return false;
+      const holes = await countHoles(context.database);
+      const repair: RepairContext = {
+        database: context.database,
+        crawl: context,
+        clock: context.clock,
+        jobs,
+        planner,
+        stop,
+        owner,
+        source: createBlockSource(context.api, chain, stop.leaving),
+        watermark: options.watermark(),
+        leastPause: (REQUESTS_OF_A_ROUND * (holes + 1)) / SHARE / config.rps,
+        insist: false,
+      };
+      const reports = await verifyAndRepair(repair, options.datasets, range);
+      doubts = remember(doubts, unprovedIn(range, reports), now);
+      return true;
+    },
+  };
+}
+
+/** A check that fails for good must not end the daemon: it is told, and the stretch waits. */
+async function verifyAndRepair(
+  context: RepairContext,
+  datasets: readonly Dataset[],
+  range: Range,
+): Promise<readonly Verified[]> {
+  const { logger } = context.crawl;
+  try {
+    const found = await verifyRange(context, datasets, range);
+    const { reports, rounds } = await repairRange(context, datasets, range, found);
+    logger.info(
+      { range: formatRange(range), proved: reports.every(isProved), repairs: rounds },
+      'stretch verified',
+    );
+    return reports;
+  } catch (error) {
+    if (!(error instanceof EtlError) || error.retryable || error.exitCode === EXIT.usage) throw error;
+    logger.error(
+      { range: formatRange(range), code: error.code, reason: error.message },
+      'verification failed',
+    );
+    return [];
+  }
+}
+
+function isProved({ findings }: Verified): boolean {
+  return findings.length === 0;
+}
+
+/**
+ * Seconds that stay covered without their grade; all of the range where nothing was reported. Rows that are not to be
+ * had were taken out of coverage, and when they are read again they are verified at once.
+ */
+function unprovedIn(range: Range, reports: readonly Verified[]): Range[] {
+  if (reports.length === 0) return [range];
+  return union(
+    ...reports.flatMap(({ findings }) => {
+      const lost = findings.filter(({ outcome }) => outcome === 'hole' || outcome === 'surplus');
+      return findings.map(({ spans }) => without(spans, union(...lost.map((hole) => hole.spans))));
+    }),
+  );
+}
+
+/** Each time that a stretch stays unproved, it waits twice as long. */
+function remember(doubts: readonly Doubt[], unproved: readonly Range[], now: number): Doubt[] {
+  const touched = (span: Range) => common([span], unproved).length > 0;
+  const again = unproved.map((span): Doubt => {
+    const before = doubts.filter((doubt) => common([doubt.span], [span]).length > 0);
+    const longest = Math.max(FIRST_PAUSE_MS / 2, ...before.map(({ pauseMs }) => pauseMs));
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * longest);
+    return { span, pauseMs, until: now + pauseMs };
+  });
+  return [...doubts.filter(({ span, until }) => !touched(span) && until > now), ...again];
+}
+
+/** The newest stretch of any dataset that is covered (read twice, where that is needed), and not verified. */
+async function nextRange({ context, datasets, watermark }: GuardOptions, waiting: readonly Range[]) {
+  const { database } = context;
+  const ripe = [{ from: 0, to: watermark() - LEAD }];
+  let next: Range | undefined;
+  for (const dataset of datasets) {
+    for (const stream of await streamsOf(database, dataset)) {
+      const once = await readCoverage(database, stream);
+      const covered =
+        dataset.job.maturity === undefined
+          ? once
+          : common(once, await readCoverage(database, { ...stream, pass: 1 }));
+      const todo = without(common(covered, ripe), [...(await readVerified(database, stream)), ...waiting]);
+      const last = todo.at(-1);
+      if (last !== undefined && lengthOf([last]) > 0 && last.to > (next?.to ?? 0))
+        next = { from: Math.max(last.from, last.to - CHUNK), to: last.to };
+    }
+  }
+  return next;
+}

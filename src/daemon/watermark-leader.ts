@@ -1,0 +1,73 @@
+import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
+import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import { createWatermarkReader, type Watermark, type WatermarkReader } from '../crawl/watermark/watermark.ts';
+import { readFoundWatermark, saveWatermark, takeLookout } from '../db/coverage/watermark.ts';
+import { formatTime } from '../range.ts';
+import { STILL_HEAD } from '../status/readiness.ts';
+
+interface LookoutOptions {
+  readonly context: CrawlContext;
+  readonly chain: ChainInfo;
+  /** Name of this process. */
+  readonly owner: string;
+  /** Seconds after which another process looks out where this one no longer does. */
+  readonly patience: number;
+}
+
+/**
+ * How far it is safe to read. Of all daemons that share a database one asks the API, as long as it lives; the others
+ * take what it found, so that ten of them spend no more on it than one.
+ */
+export function createLookout({
+  context,
+  chain,
+  owner,
+  patience,
+}: LookoutOptions): (signal: AbortSignal) => Promise<Watermark> {
+  const { api, database, logger } = context;
+  const warn = stillHeadWarning(context);
+  let reader: WatermarkReader | undefined;
+  return async (signal) => {
+    const looksOut = await takeLookout(database, owner, patience);
+    if (!looksOut || reader === undefined) {
+      const found = await readFound(context);
+      if (!looksOut && found !== undefined) return found;
+      reader ??= createWatermarkReader(api, chain, found);
+    }
+    const watermark = await reader.read(signal);
+    const { utime, head, newest, waitingFor } = watermark;
+    await saveWatermark(database, {
+      utime,
+      headSeqno: head.seqno,
+      headUtime: head.utime,
+      newest,
+      waitingFor: waitingFor ?? null,
+    });
+    warn(watermark);
+    logger.debug({ watermark: formatTime(utime), head: head.seqno, waitingFor }, 'watermark');
+    return watermark;
+  };
+}
+
+/** What another process found; undefined before it has found any. */
+async function readFound({ database }: CrawlContext): Promise<Watermark | undefined> {
+  const found = await readFoundWatermark(database);
+  if (found === undefined) return undefined;
+  const { utime, headSeqno, headUtime, newest, waitingFor } = found;
+  return { utime, head: { seqno: headSeqno, utime: headUtime }, newest, waitingFor: waitingFor ?? undefined };
+}
+
+/** A head that does not move is told after two minutes, then each time that it has lasted twice as long. */
+function stillHeadWarning({ clock, logger }: CrawlContext): (watermark: Watermark) => void {
+  let last = { seqno: -1, since: 0, next: STILL_HEAD };
+  return ({ head, utime, waitingFor }) => {
+    const now = clock.monotonic() / 1000;
+    if (head.seqno !== last.seqno) last = { seqno: head.seqno, since: now, next: STILL_HEAD };
+    if (now - last.since < last.next) return;
+    last.next *= 2;
+    logger.warn(
+      { head: head.seqno, watermark: formatTime(utime), seconds: Math.round(now - last.since), waitingFor },
+      'the head does not move: look at the status of the source; where waitingFor names a block for an hour, the source has a gap',
+    );
+  };
+}

@@ -1,0 +1,84 @@
+import { distance } from 'fastest-levenshtein';
+import { UsageError } from '../errors.ts';
+import type { CollectionJob } from './collection.ts';
+import type { Job } from './job.ts';
+
+/** A job and its name: the name of its file in `jobs/`. Without more words a stream of time. */
+export interface Dataset<J extends AnyJob = Job> {
+  readonly name: string;
+  readonly job: J;
+}
+
+/** Every kind of job: a stream of time, or a collection with its walks. */
+export type AnyJob = Job | CollectionJob;
+
+export type Collection = Dataset<CollectionJob>;
+
+/** True where a collection cannot be read without a range of time. */
+export function needsRange({ job }: Collection): boolean {
+  return job.walks.every(
+    (walk) => walk.kind === 'per_block' || (walk.kind === 'lookup' && walk.subjects.ofRange === true),
+  );
+}
+
+/** The two kinds apart, each in its order. */
+export function splitKinds(datasets: readonly Dataset<AnyJob>[]): {
+  readonly streams: Dataset[];
+  readonly collections: Collection[];
+} {
+  return {
+    streams: datasets.flatMap(({ name, job }) => (job.kind === 'stream' ? [{ name, job }] : [])),
+    collections: datasets.flatMap(({ name, job }) => (job.kind === 'collection' ? [{ name, job }] : [])),
+  };
+}
+
+/**
+ * The datasets that words such as `blocks`, `core` or `all` choose, each once, in the order of `available`.
+ * @throws UsageError for a name that does not exist, with the nearest one that does
+ */
+export function chooseDatasets<J extends AnyJob>(
+  words: readonly string[],
+  available: readonly Dataset<J>[],
+): Dataset<J>[] {
+  const chosen = new Set<string>();
+  for (const word of words) {
+    const datasets = byWord(word, available);
+    if (datasets.length === 0) throw unknown(word, available);
+    for (const { name } of datasets) chosen.add(name);
+  }
+  return available.filter(({ name }) => chosen.has(name));
+}
+
+function byWord<J extends AnyJob>(word: string, available: readonly Dataset<J>[]): readonly Dataset<J>[] {
+  if (word === 'all') return available.filter(({ job }) => job.kind === 'stream' || !job.onRequest);
+  if (word === 'core') return available.filter(({ job }) => job.core);
+  return available.filter(({ name }) => name === word);
+}
+
+/** What people ask for by name, and which comes as a part of datasets, or is deliberately not read. */
+const NOT_DATASETS: ReadonlyMap<string, string> = new Map([
+  [
+    'messages',
+    'they come with "transactions" and "traces" into the table messages. The API\'s own list of messages cannot be ' +
+      'read by time whole: messages from outside the chain have no time of creation',
+  ],
+  ['events', 'its endpoint is the deprecated twin of "traces", which holds the same'],
+  [
+    'pending',
+    'what is pending vanishes or becomes a finished trace, so it is never stored; "traces" and "transactions" hold what became of it',
+  ],
+]);
+
+function unknown(word: string, available: readonly Dataset<AnyJob>[]): UsageError {
+  const reason = NOT_DATASETS.get(/^pending/i.test(word) ? 'pending' : word.toLowerCase());
+  if (reason !== undefined) {
+    return new UsageError(`"${word}" is no dataset of its own: ${reason}`, {
+      hint: `Datasets are ${available.map(({ name }) => name).join(', ')}.`,
+    });
+  }
+  const names = available.map(({ name }) => name);
+  const [nearest] = [...names, 'core', 'all'].sort((a, b) => distance(word, a) - distance(word, b));
+  return new UsageError(`there is no dataset "${word}": did you mean "${nearest ?? ''}"?`, {
+    hint: `Datasets are ${names.join(', ')}; core and all name groups of them.`,
+  });
+}

@@ -1,0 +1,56 @@
+import type { Range } from '../range.ts';
+
+/** A query parameter; an array becomes repeated keys. */
+export type Param = string | number | boolean | readonly string[] | undefined;
+export type Params = Readonly<Record<string, Param>>;
+
+/** Where a record lies: seconds of chain time, logical time, and what tells it from its neighbours. */
+export interface Position {
+  readonly utime: number;
+  readonly lt: string;
+  readonly id: string;
+}
+
+/** One response as a paginator sees it. */
+export interface Page {
+  /** The limit that was asked for: a page with fewer rows is short. */
+  readonly size: number;
+  /** The records' positions in the order received. */
+  readonly positions: readonly Position[];
+  /**
+   * For endpoints whose 200 may be cut short: the second before which the records themselves show that nothing is
+   * missing. Undefined where a short page can be trusted.
+   */
+  readonly joinedUntil?: number;
+  /** The window (both ends inclusive, unix seconds) that the response says it answers, where its endpoint echoes one. */
+  readonly echo?: Echo;
+}
+
+export interface Echo {
+  readonly start_utime?: number;
+  readonly end_utime?: number;
+}
+
+/** What to do after a page. */
+export interface Step<Cursor> {
+  /** Seconds that this page (with those before it) completes: always a prefix of what was left of the span. */
+  readonly completed: Range | undefined;
+  /** A second inside the span that cannot be read whole; the cursor has gone past it. */
+  readonly saturated?: Range;
+  /** Where to go on; undefined when the span is done. */
+  readonly cursor: Cursor | undefined;
+}
+
+/**
+ * Which page comes next: a value without state or I/O. A cursor is plain JSON, holds all that must be remembered
+ * between pages of one span, and never outlives it: what is done is remembered as coverage.
+ */
+export interface Paginator<Cursor> {
+  /** The most rows that one page may be asked for. */
+  readonly maxSize: number;
+  start(span: Range): Cursor;
+  /** The paging parameters of the next request, for a page of at most `size` rows. */
+  request(cursor: Cursor, size: number): Params & { readonly limit: number };
+  /** Throws a BadResponseError where the page cannot be an answer to the request. */
+  next(cursor: Cursor, page: Page): Step<Cursor>;
+}

@@ -1,0 +1,54 @@
+import type { BackwardCursor, BackwardPaginator, BackwardStep, Place } from '../cursor-paginators.ts';
+
+const NOTHING: BackwardCursor = { newest: null, oldest: null, complete: false, top: null, at: null };
+
+/**
+ * The start of a page is inclusive, so each page but the first begins with the row that ended the last one; `to_lt` is
+ * exclusive. A walk resumes from both ends: from the head down to what is stored, then from its oldest row on.
+ */
+export function backward({ maxSize = 100 }: { maxSize?: number } = {}): BackwardPaginator {
+  return {
+    maxSize,
+    start: (cursor) => cursor ?? NOTHING,
+    phase(cursor, headDone) {
+      if (!headDone) return 'head';
+      return cursor.complete || cursor.oldest === null ? undefined : 'tail';
+    },
+    request(cursor, phase, size) {
+      const from = phase === 'head' ? cursor.at : cursor.oldest;
+      const until = phase === 'head' ? cursor.newest?.lt : undefined;
+      return { limit: size, lt: from?.lt, hash: from?.hash, to_lt: until };
+    },
+    next: (cursor, phase, places, size) =>
+      phase === 'head' ? afterHead(cursor, places, size) : afterTail(cursor, places),
+  };
+}
+
+function repeatedIn(places: readonly Place[], from: Place | null): number {
+  const [first] = places;
+  return from !== null && first !== undefined && first.lt === from.lt ? 1 : 0;
+}
+
+/** A page that is not full has reached what is stored, or, where nothing is, the account's beginning. */
+function afterHead(cursor: BackwardCursor, places: readonly Place[], size: number): BackwardStep {
+  const repeated = repeatedIn(places, cursor.at);
+  const fresh = places.slice(repeated);
+  const last = fresh.at(-1);
+  const top = cursor.top ?? fresh[0] ?? null;
+  if (cursor.newest === null) {
+    // The first page of an account: what is older is the tail's business.
+    if (last === undefined) return { cursor: { ...cursor, complete: true }, repeated, done: true };
+    return { cursor: { ...NOTHING, newest: top, oldest: last }, repeated, done: true };
+  }
+  if (last !== undefined && places.length >= size)
+    return { cursor: { ...cursor, top, at: last }, repeated, done: false };
+  return { cursor: { ...cursor, newest: top ?? cursor.newest, top: null, at: null }, repeated, done: true };
+}
+
+/** No row tells what came before it: the beginning is reached where a page holds nothing but the row that it began with. */
+function afterTail(cursor: BackwardCursor, places: readonly Place[]): BackwardStep {
+  const repeated = repeatedIn(places, cursor.oldest);
+  const last = places.slice(repeated).at(-1);
+  if (last === undefined) return { cursor: { ...cursor, complete: true }, repeated, done: true };
+  return { cursor: { ...cursor, oldest: last }, repeated, done: false };
+}

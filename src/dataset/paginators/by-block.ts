@@ -1,0 +1,31 @@
+import type { Paginator } from '../paginator.ts';
+import type { Range } from '../../range.ts';
+
+export interface ByBlockCursor {
+  readonly span: Range;
+  /** Masterchain blocks that are still to be read, ascending; the first one is being read. */
+  readonly seqnos: readonly number[];
+  /** Records of the first one that were read. */
+  readonly skip: number;
+}
+
+/**
+ * Reads a span through the masterchain blocks that register what is in it, one after the other, for endpoints that take
+ * `seqno`, `limit`, `offset` and whose answers never change. Only the last of them completes the span. `seqnosOf` must
+ * name at least one block; records of other seconds that come along do no harm.
+ */
+export function byBlock(seqnosOf: (span: Range) => readonly number[]): Paginator<ByBlockCursor> {
+  return {
+    maxSize: 1000,
+    start: (span) => ({ span, seqnos: seqnosOf(span), skip: 0 }),
+    request: ({ seqnos: [seqno], skip }, size) => ({ seqno, limit: size, offset: skip, sort: 'asc' }),
+    next: ({ span, seqnos, skip }, { positions, size }) => {
+      if (positions.length >= size)
+        return { completed: undefined, cursor: { span, seqnos, skip: skip + positions.length } };
+      const rest = seqnos.slice(1);
+      return rest.length === 0
+        ? { completed: span, cursor: undefined }
+        : { completed: undefined, cursor: { span, seqnos: rest, skip: 0 } };
+    },
+  };
+}

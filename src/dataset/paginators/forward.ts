@@ -1,0 +1,160 @@
+import { BadResponseError } from '../../errors.ts';
+import type { Page, Paginator, Params, Position, Step } from '../paginator.ts';
+import { formatTime, type Range } from '../../range.ts';
+import { openSecond, partRequest, readPart, type Second } from './second.ts';
+
+/** Seconds beyond the span that a request looks for successors: doubled while it finds none. */
+const FIRST_LOOK_AHEAD = 30;
+const LAST_LOOK_AHEAD = 8 * 60 * 60;
+/** So often may the row that ended the last page be missing from its place before offsets are given up. */
+const MOST_RESTARTS = 3;
+
+export interface ForwardCursor {
+  /** The next second to be completed; all before it in the span is done. */
+  readonly at: number;
+  readonly to: number;
+  /** Rows of second `at` already read, and the id of the last of them. */
+  readonly skip: number;
+  readonly anchor: string;
+  readonly restarts: number;
+  readonly ahead: number;
+  /** Set while second `at`, larger than a page, is taken apart. */
+  readonly second: Second | undefined;
+}
+
+interface ForwardOptions {
+  /**
+   * How the endpoint sorts rows of one second. `total`: always alike, so a second larger than a page is read on by
+   * offset. `partial`: any order, perhaps another in each request, so offsets would lose rows.
+   */
+  readonly order: 'total' | 'partial';
+  /** The most rows that the endpoint gives at once. */
+  readonly maxSize?: number;
+  /** True where a short page may be cut short, and pages say by themselves how far they are joined (`joinedUntil`). */
+  readonly joined?: boolean;
+}
+
+/**
+ * Reads a span in ascending time with closed windows, for endpoints that take `start_utime`, `end_utime`, `sort`,
+ * `limit`. A full page whose last row lies in second `t` completes everything before `t`. In a total order reading goes
+ * on at row `k` of second `t`: it asks from `k - 1` and requires that the page begins with the row that ended the last
+ * one. In a partial order second `t` is read again, and one that fills a page alone is taken apart by logical time
+ * (`second.ts`). No offset is deeper than one second. Pages must hold at least two rows.
+ */
+export function forward({ order, maxSize = 1000, joined = false }: ForwardOptions): Paginator<ForwardCursor> {
+  return {
+    maxSize,
+    start: ({ from, to }) => begin(from, to, joined ? FIRST_LOOK_AHEAD : 0),
+    request: (cursor, size) =>
+      cursor.second === undefined
+        ? windowRequest(cursor, size)
+        : partRequest(cursor.second, cursor.at, size, maxSize),
+    next: (cursor, page) => {
+      requireSorted(cursor, page.positions);
+      return cursor.second === undefined
+        ? nextPage(cursor, page, order)
+        : nextPart(cursor, cursor.second, page);
+    },
+  };
+}
+
+function begin(at: number, to: number, ahead: number): ForwardCursor {
+  return { at, to, skip: 0, anchor: '', restarts: 0, ahead, second: undefined };
+}
+
+function windowRequest(
+  { at, to, skip, ahead }: ForwardCursor,
+  size: number,
+): Params & { readonly limit: number } {
+  return {
+    start_utime: at,
+    end_utime: to - 1 + ahead,
+    sort: 'asc',
+    limit: size,
+    offset: Math.max(0, skip - 1),
+  };
+}
+
+/** A server that ignores the window or the sort would make everything after it wrong. */
+function requireSorted(cursor: ForwardCursor, positions: readonly Position[]): void {
+  const end = cursor.second === undefined ? cursor.to + cursor.ahead : cursor.at + 1;
+  let latest = cursor.at;
+  for (const { utime, id } of positions) {
+    const inside = utime >= cursor.at && utime < end;
+    if (!inside) {
+      throw new BadResponseError(
+        `row ${id} of ${formatTime(utime)} lies outside of the window that was asked for`,
+      );
+    }
+    if (utime < latest) throw new BadResponseError(`row ${id} of ${formatTime(utime)} is not sorted by time`);
+    latest = utime;
+  }
+}
+
+function nextPage(cursor: ForwardCursor, page: Page, order: ForwardOptions['order']): Step<ForwardCursor> {
+  const { positions, size } = page;
+  if (cursor.skip > 0 && positions[0]?.id !== cursor.anchor) return restart(cursor);
+  const last = positions.at(-1);
+  if (last === undefined || positions.length < size) return shortPage(cursor, page.joinedUntil ?? cursor.to);
+  if (last.utime >= cursor.to) return complete(cursor, cursor.to);
+  if (order === 'total' && cursor.restarts < MOST_RESTARTS) return goOnBehind(cursor, last, positions);
+  if (last.utime > cursor.at) return complete(cursor, last.utime);
+  return {
+    completed: undefined,
+    cursor: { ...begin(cursor.at, cursor.to, cursor.ahead), second: openSecond(positions) },
+  };
+}
+
+/** Completes `[at, until)` of the span and goes on there. */
+function complete(cursor: ForwardCursor, until: number): Step<ForwardCursor> {
+  return {
+    completed: range(cursor.at, until),
+    cursor: until < cursor.to ? begin(until, cursor.to, cursor.ahead) : undefined,
+  };
+}
+
+function goOnBehind(
+  cursor: ForwardCursor,
+  last: Position,
+  positions: readonly Position[],
+): Step<ForwardCursor> {
+  const rows = positions.filter(({ utime }) => utime === last.utime).length;
+  const before = last.utime === cursor.at ? Math.max(0, cursor.skip - 1) : 0;
+  const restarts = last.utime === cursor.at ? cursor.restarts : 0;
+  const next = {
+    ...begin(last.utime, cursor.to, cursor.ahead),
+    skip: before + rows,
+    anchor: last.id,
+    restarts,
+  };
+  return { completed: range(cursor.at, last.utime), cursor: next };
+}
+
+/** Another replica or build answered: its rows may stand elsewhere, so second `at` is read again from its first row. */
+function restart(cursor: ForwardCursor): Step<ForwardCursor> {
+  const restarts = cursor.restarts + 1;
+  return { completed: undefined, cursor: { ...begin(cursor.at, cursor.to, cursor.ahead), restarts } };
+}
+
+/** `until` is where the page's own links end: beyond it a successor may have been cut off. */
+function shortPage(cursor: ForwardCursor, until: number): Step<ForwardCursor> {
+  if (until >= cursor.to) return complete(cursor, cursor.to);
+  if (until > cursor.at) return complete(cursor, until);
+  if (cursor.ahead >= LAST_LOOK_AHEAD) {
+    throw new BadResponseError(`no row joins what lies at ${formatTime(cursor.at)} to what follows it`);
+  }
+  return { completed: undefined, cursor: { ...cursor, ahead: Math.max(FIRST_LOOK_AHEAD, cursor.ahead * 2) } };
+}
+
+function nextPart(cursor: ForwardCursor, before: Second, page: Page): Step<ForwardCursor> {
+  const second = readPart(before, page);
+  if (second.parts.length > 0) return { completed: undefined, cursor: { ...cursor, second } };
+  const step = complete(cursor, cursor.at + 1);
+  return second.saturated
+    ? { ...step, completed: undefined, saturated: { from: cursor.at, to: cursor.at + 1 } }
+    : step;
+}
+
+function range(from: number, to: number): Range | undefined {
+  return from < to ? { from, to } : undefined;
+}

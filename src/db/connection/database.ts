@@ -1,0 +1,222 @@
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import type { SQL } from 'drizzle-orm';
+import { PgDialect } from 'drizzle-orm/pg-core';
+import pg from 'pg';
+import type { ZodType } from 'zod';
+import { DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
+import { copyIn } from './copy-in.ts';
+import { translate } from './translate.ts';
+
+/** Postgres 14 brought multiranges, on which coverage rests. */
+const OLDEST_SERVER = 140_000;
+
+/**
+ * Said once a transaction, not once a session, so that PgBouncer in transaction mode changes nothing. A frozen process
+ * must not hold a row that all others need, and nobody waits for ever for one that does. The protocols of leases and
+ * commits see what others committed while they waited, whatever a role or database makes the default.
+ */
+const BEGIN = `begin isolation level read committed; set local idle_in_transaction_session_timeout = '5s'; set local lock_timeout = '10s'`;
+
+const dialect = new PgDialect();
+
+/** What statements run on: the pool (each in its own transaction) or one transaction. */
+export interface Session {
+  /** Runs a statement and parses each row that it returns. */
+  rows<T>(query: SQL, row: ZodType<T>): Promise<T[]>;
+  /** Runs a statement; the number of rows that it touched. */
+  run(query: SQL): Promise<number>;
+  /** Runs statements without parameters, of which one is a `copy … from stdin` that takes the data. */
+  copyIn(statements: SQL, pieces: Iterable<string>): Promise<void>;
+}
+
+export interface Database extends Session {
+  /** Host, port and database name: never the password. */
+  readonly label: string;
+  /** Server version as Postgres counts it: 150004 is 15.4. */
+  readonly version: number;
+  /** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. */
+  transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /** Runs `work` with one connection of its own, outside of any transaction: for session locks and migrations. */
+  connection<T>(work: (session: Session, orm: NodePgDatabase) => Promise<T>): Promise<T>;
+  /** Runs text of many statements, as migrations are. */
+  script(text: string): Promise<void>;
+  /** Runs one statement of the user's own in a transaction of its own; values as Postgres prints them. */
+  asText(text: string, options: TextOptions): Promise<TextResult>;
+  close(): Promise<void>;
+}
+
+interface TextOptions {
+  readonly readOnly: boolean;
+  /** Settings for this statement alone. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+export interface TextResult {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly (string | null)[])[];
+  readonly command: string;
+}
+
+interface DatabaseOptions {
+  readonly url: string;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string;
+  readonly maxConnections?: number;
+}
+
+/** Connects and checks the server's version. Throws DatabaseUnavailableError or WrongDatabaseError. */
+export async function openDatabase({
+  url,
+  applicationName,
+  maxConnections = 8,
+}: DatabaseOptions): Promise<Database> {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: maxConnections,
+    application_name: applicationName,
+    connectionTimeoutMillis: 10_000,
+    // A server that went without a word is noticed within minutes; by the system's own default, after two hours.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  });
+  // An idle connection that breaks is replaced by the pool; the query that needed it gets its own error.
+  pool.on('error', ignore);
+  // While a query of the pool's own runs, the pool listens for one error alone. A server that dies says so twice: in a
+  // last message, and by its socket; the second would end the process.
+  pool.on('connect', (client) => client.on('error', ignore));
+  try {
+    const version = await serverVersion(pool);
+    return assemble(pool, url, version);
+  } catch (error) {
+    await pool.end();
+    throw translate(error);
+  }
+}
+
+async function serverVersion(pool: pg.Pool): Promise<number> {
+  const result = await pool.query<{ server_version_num: string }>('show server_version_num');
+  const version = Number(result.rows[0]?.server_version_num);
+  if (!(version >= OLDEST_SERVER)) {
+    throw new WrongDatabaseError(
+      `this is Postgres ${Math.floor(version / 10_000)}, which has no multiranges`,
+      {
+        hint: 'Use Postgres 14 or newer, or leave DATABASE_URL unset to run the embedded server.',
+      },
+    );
+  }
+  return version;
+}
+
+function assemble(pool: pg.Pool, url: string, version: number): Database {
+  return {
+    label: labelOf(url),
+    version,
+    ...sessionOn(drizzle(pool), (task) => withClient(pool, task)),
+    transaction: (work) => withClient(pool, (client) => inTransaction(client, work)),
+    connection: (work) =>
+      withClient(pool, (client) => {
+        const orm = drizzle(client);
+        return work(
+          sessionOn(orm, (task) => task(client)),
+          orm,
+        );
+      }),
+    script: (text) =>
+      withClient(pool, async (client) => {
+        await client.query(text);
+      }),
+    asText: (text, options) => withClient(pool, (client) => queryAsText(client, text, options)),
+    close: () => pool.end(),
+  };
+}
+
+/** `withOne` runs a task on one connection: the session's own, or any of the pool. */
+function sessionOn(
+  orm: NodePgDatabase,
+  withOne: (task: (client: pg.PoolClient) => Promise<void>) => Promise<void>,
+): Session {
+  const execute = (query: SQL) =>
+    orm.execute(query).catch((error: unknown) => {
+      throw translate(error);
+    });
+  return {
+    rows: async (query, row) => (await execute(query)).rows.map((raw) => row.parse(raw)),
+    run: async (query) => (await execute(query)).rowCount ?? 0,
+    copyIn: (statements, pieces) =>
+      withOne((client) =>
+        copyIn(client, dialect.sqlToQuery(statements).sql, pieces).catch((error: unknown) => {
+          throw translate(error);
+        }),
+      ),
+  };
+}
+
+/** Values stay text: no number loses digits, no time its zone. */
+async function queryAsText(
+  client: pg.PoolClient,
+  text: string,
+  { readOnly, settings }: TextOptions,
+): Promise<TextResult> {
+  await client.query(readOnly ? 'begin read only' : 'begin');
+  try {
+    for (const [name, value] of Object.entries(settings))
+      await client.query('select set_config($1, $2, true)', [name, value]);
+    const types = { getTypeParser: () => String };
+    // Extended: one statement and no more, so that none can end the read-only transaction and be followed by another.
+    const query = { text, rowMode: 'array' as const, types, queryMode: 'extended' };
+    const result = await client.query<(string | null)[]>(query);
+    await client.query('commit');
+    return {
+      columns: result.fields.map(({ name }) => name),
+      rows: result.rows,
+      command: [result.command, result.rowCount].filter((part) => part !== null).join(' '),
+    };
+  } catch (error) {
+    await client.query('rollback').catch(ignore);
+    throw error;
+  }
+}
+
+async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw translate(error);
+  });
+  // What the server said when it ended the session while nothing was asked of it: later errors only tell that it ended.
+  let last: Error | undefined;
+  const onError = (error: Error) => {
+    last ??= error;
+  };
+  client.on('error', onError);
+  let broken: boolean | Error = false;
+  try {
+    return await work(client);
+  } catch (error) {
+    const outcome = translate(error);
+    const translated =
+      last !== undefined && outcome instanceof DatabaseUnavailableError ? translate(last) : outcome;
+    broken = translated instanceof Error && 'code' in translated && translated.code !== 'database';
+    throw translated;
+  } finally {
+    client.off('error', onError);
+    client.release(broken);
+  }
+}
+
+const ignore = () => undefined;
+
+async function inTransaction<T>(client: pg.PoolClient, work: (session: Session) => Promise<T>): Promise<T> {
+  await client.query(BEGIN);
+  try {
+    const result = await work(sessionOn(drizzle(client), (task) => task(client)));
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch(ignore);
+    throw error;
+  }
+}
+
+function labelOf(url: string): string {
+  const { hostname, port, pathname } = new URL(url);
+  return `${hostname}:${port === '' ? '5432' : port}${pathname}`;
+}

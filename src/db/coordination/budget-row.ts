@@ -1,0 +1,72 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Session } from '../connection/database.ts';
+
+/** What a process asks of the row. */
+export interface Ask {
+  readonly host: string;
+  /** Requests a second that the plan allows. */
+  readonly rps: number;
+  /** 0 for the most urgent. */
+  readonly rank: number;
+  /** How many wait with this rank. */
+  readonly wanted: number;
+  /** True for whoever was told to come now because there was no slot before. */
+  readonly called: boolean;
+  /** Requests that the server let through since the last ask. */
+  readonly succeeded: number;
+}
+
+/** What the row answers. Seconds, counted from the moment of the answer, so that no clock of a client matters. */
+const Answer = z.object({
+  /** Slots that were given. */
+  granted: z.number(),
+  /** Until the first of them. */
+  first: z.number(),
+  /** From one to the next. */
+  gap: z.number(),
+  /** Until it makes sense to ask again. */
+  again: z.number(),
+  generation: z.coerce.number(),
+});
+
+export type Answer = z.infer<typeof Answer>;
+
+const Missing = z.object({ granted: z.null() });
+
+/** Takes slots, or says when to ask again, and makes the row where there is none: a transaction of its own each time. */
+export async function takeSlots(session: Session, ask: Ask): Promise<Answer> {
+  const { host, rps, rank, wanted, called, succeeded } = ask;
+  for (;;) {
+    const [answer] = await session.rows(
+      sql`select * from etl.take_slots(${host}, ${rps}, ${rank}, ${wanted}, ${called}, ${succeeded})`,
+      Answer.or(Missing),
+    );
+    if (answer !== undefined && answer.granted !== null) return answer;
+    await makeRow(session, host, rps);
+  }
+}
+
+/** Nobody knows what was sent before: the first second is left free. */
+async function makeRow(session: Session, host: string, rps: number): Promise<void> {
+  await session.run(sql`
+    insert into etl.budget (host, rps, free_at, slack, server_started_at)
+    values (${host}, ${rps}, extract(epoch from clock_timestamp()) + 1, 0,
+      extract(epoch from pg_postmaster_start_time()))
+    on conflict (host) do nothing`);
+}
+
+interface Refusal {
+  readonly host: string;
+  /** Of the slot with which the refused request went out. */
+  readonly generation: number;
+  /** What the server asked for, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** Pauses everybody, and makes everybody slower unless a refusal of this generation is known already. */
+export async function refuseSlots(session: Session, refusal: Refusal): Promise<void> {
+  const { host, generation, retryAfterMs } = refusal;
+  const pause = retryAfterMs === undefined ? null : retryAfterMs / 1000;
+  await session.run(sql`select etl.refuse_slots(${host}, ${generation}, ${pause})`);
+}

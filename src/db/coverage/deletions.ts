@@ -1,0 +1,29 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import { parseRangeText } from '../../range.ts';
+import type { Session } from '../connection/database.ts';
+
+const Partition = z.object({
+  table: z.string(),
+  span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
+  mark: z.string(),
+});
+
+/** A partition of a stream table. */
+export type PartitionMark = z.infer<typeof Partition>;
+
+/**
+ * A mark for each partition that changes when rows are deleted from it or it is truncated, whoever does so. Postgres
+ * counts deletions by itself, so asking costs next to nothing; a session that has just done something else may tell of
+ * its deletions only some seconds later.
+ */
+export function readDeletionMarks(session: Session): Promise<PartitionMark[]> {
+  return session.rows(
+    sql`select p.parent as table, p.span::text, s.n_tup_del || '/' || c.relfilenode as mark
+        from etl.partitions p
+          join pg_class c on c.relname = p.name and c.relnamespace = 'etl_partitions'::regnamespace
+          join pg_stat_user_tables s on s.relid = c.oid
+        order by lower(p.span) desc, p.parent`,
+    Partition,
+  );
+}

@@ -1,0 +1,84 @@
+import type { Clock } from '../../clock.ts';
+import type { Dataset } from '../../dataset/dataset.ts';
+import type { Database } from '../connection/database.ts';
+import { periodOf, type PartitionSize } from '../write/partitions.ts';
+import { dropPartition, findExpired, raiseFloors, type Expired, type Kept } from './retention.ts';
+import { factsOf } from '../schema/describe.ts';
+import { DatabaseConflictError, UsageError } from '../../errors.ts';
+
+/** How long each dataset is kept, in seconds. */
+export type Retention = ReadonlyMap<string, number>;
+
+/** So often a partition that somebody reads is tried again before it is left for the next time. */
+const ATTEMPTS = 5;
+const PAUSE_MS = 1000;
+
+/**
+ * From when on each dataset is kept. The floor lies at the begin of a partition, so that nothing is half dropped: what
+ * is kept is at least as long as was asked for, and at most a partition longer.
+ * @throws UsageError for a name that is no dataset, and for one whose rows are no stream of time
+ */
+export function floorsOf(
+  retention: Retention,
+  jobs: readonly Dataset[],
+  now: number,
+  size: PartitionSize,
+): Kept[] {
+  return [...retention].map(([dataset, seconds]) => {
+    const found = jobs.find(({ name }) => name === dataset);
+    if (found === undefined) throw new UsageError(`ETL_RETENTION names "${dataset}", which is no dataset`);
+    const tables = ownTables(found, jobs);
+    if (tables.length === 0) {
+      throw new UsageError(
+        `ETL_RETENTION names "${dataset}", whose rows are not kept by time: they cannot expire`,
+      );
+    }
+    return { dataset, tables, floor: periodOf(now - seconds, size).from };
+  });
+}
+
+/** Tables that are first of all this dataset's: what others write there goes with it. */
+function ownTables({ name, job }: Dataset, jobs: readonly Dataset[]): string[] {
+  const place = (other: Dataset, table: string) => {
+    const index = Object.keys(other.job.tables).indexOf(table);
+    return index < 0 ? Infinity : index;
+  };
+  return Object.entries(job.tables)
+    .filter(([, table]) => factsOf(table).partitioned)
+    .map(([table]) => table)
+    .filter((table) => {
+      const own = place({ name, job }, table);
+      return jobs.every((other) => other.name === name || place(other, table) > own);
+    });
+}
+
+/** What one round of retention did. */
+export interface Pruned {
+  readonly dropped: readonly Expired[];
+  /** Somebody was reading these: the next round drops them. */
+  readonly left: readonly Expired[];
+}
+
+/** Moves the floors first, and drops what lies below them. */
+export async function prune(database: Database, kept: readonly Kept[], clock: Clock): Promise<Pruned> {
+  if (kept.length === 0) return { dropped: [], left: [] };
+  await raiseFloors(database, kept);
+  const dropped: Expired[] = [];
+  const left: Expired[] = [];
+  for (const expired of await findExpired(database, kept))
+    ((await drop(database, expired, clock)) ? dropped : left).push(expired);
+  return { dropped, left };
+}
+
+async function drop(database: Database, expired: Expired, clock: Clock): Promise<boolean> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await dropPartition(database, expired);
+      return true;
+    } catch (error) {
+      if (!(error instanceof DatabaseConflictError)) throw error;
+      if (attempt >= ATTEMPTS) return false;
+      await clock.sleep(PAUSE_MS);
+    }
+  }
+}

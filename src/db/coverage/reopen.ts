@@ -1,0 +1,77 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import { formatTime, type Range } from '../../range.ts';
+import { subtractCoverage, type Stream } from './coverage.ts';
+import type { Database, Session } from '../connection/database.ts';
+import { targetOf } from '../write/insert.ts';
+import { LEASE_SECONDS, type Lease } from '../coordination/leases.ts';
+import { resetReceipts } from '../write/receipt-ledger.ts';
+import { rangeParam } from '../connection/sql.ts';
+
+/** Holes of one stream. */
+interface Opening {
+  readonly stream: Stream;
+  readonly holes: readonly Range[];
+  /** Seconds of a table that hold rows which the source does not know: they are removed. */
+  readonly surplus: readonly Doubtful[];
+  /** Seconds of a table whose receipts do not agree with it: what is there now is taken for what must be there. */
+  readonly receipts: readonly Doubtful[];
+}
+
+/** Holes that are to be read again now, by whoever found them. */
+export interface Reopening extends Opening {
+  readonly owner: string;
+}
+
+interface Doubtful {
+  readonly table: object;
+  readonly span: Range;
+}
+
+const Id = z.object({ id: z.coerce.number() });
+
+/**
+ * Takes holes out of coverage and leases them to the one who found them, in one transaction: nobody else can read them
+ * in between without knowing that what is stored there is wrong.
+ */
+export function reopen(database: Database, reopening: Reopening): Promise<Lease[]> {
+  const { stream, holes, owner } = reopening;
+  return database.transaction(async (session) => {
+    await takeOut(session, reopening);
+    const leases: Lease[] = [];
+    for (const span of holes) leases.push(await lease(session, stream, span, owner));
+    return leases;
+  });
+}
+
+/** Takes holes out of coverage, in one transaction: whoever looks for work next reads them. */
+export function openHoles(database: Database, opening: Opening): Promise<void> {
+  return database.transaction((session) => takeOut(session, opening));
+}
+
+async function takeOut(session: Session, { stream, holes, surplus, receipts }: Opening): Promise<void> {
+  // The second reading first: a commit that counts for both takes them in this order.
+  await subtractCoverage(session, { ...stream, pass: 1 }, holes);
+  await subtractCoverage(session, { ...stream, pass: 0 }, holes);
+  for (const { table, span } of surplus) await removeRows(session, table, span);
+  for (const { table, span } of [...receipts, ...surplus]) await resetReceipts(session, table, span);
+}
+
+async function removeRows(session: Session, table: object, { from, to }: Range): Promise<void> {
+  const { into } = targetOf(table);
+  await session.run(
+    sql`delete from ${into} where utime >= ${formatTime(from)} and utime < ${formatTime(to)}`,
+  );
+}
+
+async function lease(session: Session, stream: Stream, span: Range, owner: string): Promise<Lease> {
+  const { dataset, scope, pass } = stream;
+  const [row] = await session.rows(
+    sql`insert into etl.leases (dataset, scope, pass, span, owner, priority, expires_at)
+        values (${dataset}, ${scope}, ${pass}, ${rangeParam(span)}, ${owner}, 'repair',
+          clock_timestamp() + make_interval(secs => ${LEASE_SECONDS}))
+        returning id`,
+    Id,
+  );
+  return { id: row?.id ?? 0, stream, owner, span };
+}

@@ -1,0 +1,116 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import { parseRangeText, type Range } from '../../range.ts';
+import type { Database, Session } from '../connection/database.ts';
+import { multirangeParam } from '../connection/sql.ts';
+
+const Floors = z.object({
+  datasets: z.record(z.string(), z.number()),
+  tables: z.record(z.string(), z.number()),
+});
+
+/** The first second that is kept of each dataset, and of each table: what is older is neither read nor written. */
+export interface Floors {
+  readonly datasets: ReadonlyMap<string, number>;
+  readonly tables: ReadonlyMap<string, number>;
+}
+
+/** What retention has decided so far; every writer asks before each page. */
+export async function readFloors(session: Session): Promise<Floors> {
+  const [row] = await session.rows(
+    sql`select value from etl.settings where name = 'floors'`,
+    z.object({ value: Floors }),
+  );
+  return {
+    datasets: new Map(Object.entries(row?.value.datasets ?? {})),
+    tables: new Map(Object.entries(row?.value.tables ?? {})),
+  };
+}
+
+/** A dataset that is kept from a second on, with the tables that are its own. */
+export interface Kept {
+  readonly dataset: string;
+  readonly tables: readonly string[];
+  readonly floor: number;
+}
+
+const Partition = z.object({
+  table: z.string(),
+  name: z.string(),
+  span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
+  bytes: z.coerce.number(),
+  rows: z.coerce.number(),
+});
+
+/** A partition that lies below its table's floor as a whole. */
+export type Expired = z.infer<typeof Partition>;
+
+/** The partitions that retention would drop, oldest first; rows as Postgres estimates them. */
+export async function findExpired(session: Session, kept: readonly Kept[]): Promise<Expired[]> {
+  const floors = kept.flatMap(({ tables, floor }) => tables.map((table) => ({ table, floor })));
+  return session.rows(
+    sql`
+      select p.parent as table, p.name, p.span::text, pg_total_relation_size(c.oid) as bytes,
+        greatest(c.reltuples::int8, s.n_live_tup, 0) as rows
+      from json_to_recordset(${JSON.stringify(floors)}::json) as f ("table" text, floor int8)
+        join etl.partitions p on p.parent = f.table and upper(p.span) <= f.floor
+        join pg_class c on c.relname = p.name and c.relnamespace = 'etl_partitions'::regnamespace
+        left join pg_stat_user_tables s on s.relid = c.oid
+      order by lower(p.span), p.parent`,
+    Partition,
+  );
+}
+
+/**
+ * Moves the floor: from now on nothing older is wanted, read or written. Leases go before coverage, which waits for
+ * commits under way, so that no page asked for before can cover what is about to be dropped.
+ */
+export async function raiseFloors(database: Database, kept: readonly Kept[]): Promise<void> {
+  await database.transaction(async (session) => {
+    await session.run(sql`select pg_advisory_xact_lock(hashtextextended('toncenter-etl/retention', 0))`);
+    const before = await readFloors(session);
+    const datasets = new Map([...before.datasets, ...kept.map((one) => [one.dataset, one.floor] as const)]);
+    const tables = new Map([
+      ...before.tables,
+      ...kept.flatMap((one) => one.tables.map((table) => [table, one.floor] as const)),
+    ]);
+    const value = { datasets: Object.fromEntries(datasets), tables: Object.fromEntries(tables) };
+    await session.run(sql`
+      insert into etl.settings (name, value) values ('floors', ${JSON.stringify(value)}::jsonb)
+      on conflict (name) do update set value = excluded.value, updated_at = default`);
+    for (const { dataset, floor } of kept) await expire(session, dataset, { from: 0, to: floor });
+  });
+}
+
+async function expire(session: Session, dataset: string, old: Range): Promise<void> {
+  const spans = multirangeParam([old]);
+  await session.run(
+    sql`update etl.wanted set since = ${old.to}, updated_at = default where dataset = ${dataset} and since < ${old.to}`,
+  );
+  await session.run(sql`delete from etl.leases where dataset = ${dataset} and span && ${spans}`);
+  await session.run(sql`
+    update etl.coverage set covered = covered - ${spans}, verified = verified - ${spans}, updated_at = default
+    where dataset = ${dataset} and covered && ${spans}`);
+  await session.run(sql`delete from etl.refused where dataset = ${dataset} and span <@ ${spans}`);
+  await session.run(sql`delete from etl.holes where dataset = ${dataset} and span <@ ${spans}`);
+  await session.run(
+    sql`delete from etl.quarantine where dataset = ${dataset} and utime < to_timestamp(${old.to}::float8)`,
+  );
+}
+
+/**
+ * Drops a partition with its receipts. Readers of the table wait for a moment; where one holds it for longer this gives
+ * up, so that no queue forms behind it.
+ * @throws DatabaseConflictError where somebody reads the table just now
+ */
+export async function dropPartition(database: Database, { table, name, span }: Expired): Promise<void> {
+  await database.transaction(async (session) => {
+    await session.run(sql`select set_config('lock_timeout', '2s', true)`);
+    await session.run(sql`
+      alter table ton.${sql.identifier(table)} detach partition etl_partitions.${sql.identifier(name)}`);
+    await session.run(sql`drop table etl_partitions.${sql.identifier(name)}`);
+    await session.run(sql`delete from etl.partitions where parent = ${table} and name = ${name}`);
+    await session.run(sql`
+      delete from etl.receipts where table_name = ${table} and minute < ${Math.floor(span.to / 60)}::int8`);
+  });
+}

@@ -1,0 +1,27 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Session } from '../connection/database.ts';
+
+const Row = z.object({ dataset: z.string(), since: z.coerce.number() });
+
+/** From when on each dataset is kept complete, in unix seconds. */
+export async function readWanted(session: Session): Promise<Map<string, number>> {
+  const rows = await session.rows(sql`select dataset, since from etl.wanted`, Row);
+  return new Map(rows.map(({ dataset, since }) => [dataset, since]));
+}
+
+/**
+ * Keeps what an earlier start decided, unless the setting's words have changed since: `-7d` means seven days before
+ * the start at which it was first said.
+ */
+export async function keepWanted(
+  session: Session,
+  dataset: string,
+  since: number,
+  chosen: string,
+): Promise<void> {
+  await session.run(sql`
+    insert into etl.wanted as w (dataset, since, chosen) values (${dataset}, ${since}, ${chosen})
+    on conflict (dataset) do update set since = excluded.since, chosen = excluded.chosen, updated_at = default
+    where w.chosen <> excluded.chosen`);
+}

@@ -1,0 +1,25 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Session } from '../connection/database.ts';
+
+const Standing = z.object({
+  dataset: z.string(),
+  scope: z.string(),
+  cursor: z.unknown(),
+  owner: z.string().nullable(),
+  updatedAt: z.coerce.number(),
+});
+
+/** Where one walk stands; `updatedAt` in unix seconds. */
+export type Standing = z.infer<typeof Standing>;
+
+/** The cursor of every walk; of walks over single accounts only how many there are is the reader's business. */
+export async function readStandings(session: Session): Promise<Standing[]> {
+  return session.rows(
+    sql`
+      select dataset, scope, cursor, case when expires_at > clock_timestamp() then owner end as owner,
+        extract(epoch from updated_at)::int8 as "updatedAt"
+      from etl.cursors where position(':' in scope) = 0 order by dataset, scope`,
+    Standing,
+  );
+}

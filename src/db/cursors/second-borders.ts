@@ -1,0 +1,25 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Session } from '../connection/database.ts';
+
+/** Seconds before a border in which its last masterchain block is looked for. */
+const REACH = 300;
+
+/**
+ * The seqno of the first masterchain block at or after a second of chain time, from stored blocks; undefined where they
+ * do not tell, because they are not known to be all.
+ */
+export async function readStoredBorder(session: Session, utime: number): Promise<number | undefined> {
+  const [row] = await session.rows(
+    sql`
+      with last as (
+        select seqno, extract(epoch from b.utime)::int8 as at from ton.blocks b
+        where workchain = -1 and b.utime >= to_timestamp(${utime - REACH}) and b.utime < to_timestamp(${utime})
+        order by seqno desc limit 1)
+      select seqno + 1 as seqno from last
+      where exists (select from etl.coverage where dataset = 'blocks' and scope = '' and pass = 0
+        and covered @> int8range(last.at, ${utime}::int8))`,
+    z.object({ seqno: z.number() }),
+  );
+  return row?.seqno;
+}

@@ -1,0 +1,184 @@
+import { sql, type SQL } from 'drizzle-orm';
+import { z } from 'zod';
+import type { SeenIn, Subject, Subjects } from '../../dataset/collection.ts';
+import type { Range } from '../../range.ts';
+import type { Session } from '../connection/database.ts';
+
+/** Seconds by which a gathering looks further back than the last one: commits take a while to become visible. */
+const OVERLAP = 120;
+
+/** Which of a dataset's look-ups. */
+export interface LookupName {
+  readonly dataset: string;
+  readonly walk: string;
+}
+
+interface Gathering extends LookupName {
+  readonly subjects: Subjects;
+  /** False: only the watch list is looked at. */
+  readonly seen: boolean;
+  /** What `Subjects.ofRange` is about. */
+  readonly range: Range | undefined;
+  /** Unix seconds of the last gathering; undefined before the first. */
+  readonly since: number | undefined;
+}
+
+/**
+ * Notes down every subject that the watch list and the relations name and that is not known yet, and how far it has moved
+ * since. Of streams only the parts are looked at into which something was committed since the last time.
+ * @returns the moment of this gathering, unix seconds on the database's clock
+ */
+export async function gatherSubjects(session: Session, gathering: Gathering): Promise<number> {
+  const [clock] = await session.rows(
+    sql`select extract(epoch from clock_timestamp())::float8 as now`,
+    z.object({ now: z.number() }),
+  );
+  const { subjects, seen } = gathering;
+  if (subjects.watched) {
+    await note(
+      session,
+      gathering,
+      sql`select address as subject, null::jsonb as fields, null::int8 as lt from etl.watch`,
+    );
+  }
+  if (seen) {
+    for (const source of subjects.seenIn) await note(session, gathering, namedIn(source, gathering));
+  }
+  return clock?.now ?? 0;
+}
+
+async function note(session: Session, { dataset, walk }: LookupName, source: SQL): Promise<void> {
+  await session.run(sql`
+    insert into etl.lookups as l (dataset, walk, subject, fields, seen_lt, again_at)
+    select ${dataset}, ${walk}, subject, (array_agg(fields))[1], max(lt), clock_timestamp()
+    from (${source}) s where subject is not null group by subject order by subject
+    on conflict (dataset, walk, subject) do update set seen_lt = excluded.seen_lt
+      where excluded.seen_lt > coalesce(l.seen_lt, -1)`);
+}
+
+function namedIn(source: SeenIn, { subjects, range, since }: Gathering): SQL {
+  const column = (name: string) => sql`r.${sql.identifier(name)}`;
+  const fields = (source.fields ?? []).map((name) => sql`${name}::text, ${column(name)}::text`);
+  const object =
+    fields.length === 0 ? sql`null::jsonb` : sql`jsonb_build_object(${sql.join(fields, sql`, `)})`;
+  const lt = source.lt === undefined ? sql`null::int8` : sql`${column(source.lt)}::int8`;
+  const [schema = '', relation = ''] = source.relation.split('.');
+  const from = sql`${sql.identifier(schema)}.${sql.identifier(relation)} r`;
+  const select = sql`select ${column(source.key)} as subject, ${object} as fields, ${lt} as lt from`;
+  if (subjects.ofRange === true) {
+    const { from: start, to } = range ?? { from: 0, to: 0 };
+    return sql`${select} ${from} where r.utime >= to_timestamp(${start}) and r.utime < to_timestamp(${to})`;
+  }
+  if (since === undefined) return sql`${select} ${from}`;
+  const before = sql`to_timestamp(${since - OVERLAP}::float8)`;
+  if (source.time === 'loaded_at') return sql`${select} ${from} where r.loaded_at >= ${before}`;
+  return sql`${select} (
+      select unnest(range_agg(span)) as span from etl.pages
+      where committed_at >= ${before} and not isempty(span)) p
+    join ${from} on r.utime >= to_timestamp(lower(p.span)) and r.utime < to_timestamp(upper(p.span))`;
+}
+
+/** Notes how far subjects have moved, as the source itself says: for those that no indexed row speaks of. */
+export async function noteMoves(
+  session: Session,
+  { dataset, walk }: LookupName,
+  moves: readonly { readonly key: string; readonly lt: string }[],
+): Promise<void> {
+  await session.run(sql`
+    update etl.lookups l set seen_lt = m.lt
+    from (select j->>'key' as subject, (j->>'lt')::int8 as lt from json_array_elements(${JSON.stringify(moves)}::json) j) m
+    where l.dataset = ${dataset} and l.walk = ${walk} and l.subject = m.subject and m.lt > coalesce(l.seen_lt, -1)`);
+}
+
+const Due = z.object({ key: z.string(), fields: z.record(z.string(), z.string()).nullable() });
+
+interface DueOptions extends LookupName {
+  /** Those that were asked for since then are not due again, unix seconds: within a run everything is asked once. */
+  readonly before: number;
+  readonly onlyWatched: boolean;
+  readonly limit: number;
+}
+
+const isDue = sql`(l.again_at <= clock_timestamp() or l.seen_lt > coalesce(l.known_lt, -1))`;
+
+function dueOnes({ dataset, walk, onlyWatched }: Omit<DueOptions, 'limit' | 'before'>): SQL {
+  const watched = onlyWatched ? sql`and l.subject in (select address from etl.watch)` : sql``;
+  return sql`from etl.lookups l where l.dataset = ${dataset} and l.walk = ${walk} and ${isDue} ${watched}`;
+}
+
+/** The next subjects to ask for, by name. */
+export async function readDueSubjects(session: Session, options: DueOptions): Promise<Subject[]> {
+  const rows = await session.rows(
+    sql`
+      select l.subject as key, l.fields ${dueOnes(options)}
+        and (l.asked_at is null or l.asked_at < to_timestamp(${options.before}::float8))
+      order by l.subject limit ${options.limit}`,
+    Due,
+  );
+  return rows.map(({ key, fields }) => ({ key, fields: fields ?? {} }));
+}
+
+/** What an answer said of the subjects that were asked for. */
+export interface Outcomes {
+  readonly walk: string;
+  readonly asked: readonly string[];
+  readonly found: readonly { readonly key: string; readonly lt: string | undefined }[];
+  /** Seconds after which a known subject is asked again in any case; undefined: only where it moves. */
+  readonly refresh: number | undefined;
+  readonly unknownFor: number;
+}
+
+/**
+ * Remembers, within the commit, who was found and how far the answer goes. An answer that is older than what is known to
+ * have happened leaves the subject due: a replica lagged.
+ */
+export async function rememberOutcomes(
+  session: Session,
+  dataset: string,
+  { walk, asked, found, refresh, unknownFor }: Outcomes,
+): Promise<void> {
+  const known = found.map(({ key, lt }) => ({ key, lt: lt ?? null }));
+  await session.run(sql`
+    update etl.lookups l set
+      found = f.subject is not null,
+      known_lt = case when f.subject is null then l.seen_lt else coalesce(f.lt, l.seen_lt, 0) end,
+      asked_at = clock_timestamp(),
+      again_at = case when f.subject is null then clock_timestamp() + make_interval(secs => ${unknownFor})
+        else clock_timestamp() + make_interval(secs => ${refresh ?? null}::float8) end
+    from json_array_elements_text(${JSON.stringify(asked)}::json) a (subject)
+    left join (
+      select j->>'key' as subject, max((j->>'lt')::int8) as lt from json_array_elements(${JSON.stringify(known)}::json) j
+      group by 1) f using (subject)
+    where l.dataset = ${dataset} and l.walk = ${walk} and l.subject = a.subject`);
+}
+
+/** Remembers subjects that came with the answer of another dataset, also such as nobody has asked for yet. */
+export async function noteSpared(session: Session, dataset: string, outcomes: Outcomes): Promise<void> {
+  await session.run(sql`
+    insert into etl.lookups (dataset, walk, subject)
+    select ${dataset}, ${outcomes.walk}, subject
+    from (select distinct subject from json_array_elements_text(${JSON.stringify(outcomes.asked)}::json) a (subject)) s
+    order by subject
+    on conflict (dataset, walk, subject) do nothing`);
+  await rememberOutcomes(session, dataset, outcomes);
+}
+
+/** How a dataset's look-ups stand. */
+export interface LookupCounts {
+  readonly dataset: string;
+  readonly walk: string;
+  readonly known: number;
+  readonly unknown: number;
+  readonly due: number;
+}
+
+export async function countLookups(session: Session): Promise<LookupCounts[]> {
+  const count = z.coerce.number();
+  return session.rows(
+    sql`
+      select dataset, walk, count(*) filter (where found) as known, count(*) filter (where not found) as unknown,
+        count(*) filter (where ${isDue}) as due
+      from etl.lookups l group by dataset, walk order by dataset, walk`,
+    z.object({ dataset: z.string(), walk: z.string(), known: count, unknown: count, due: count }),
+  );
+}

@@ -1,0 +1,123 @@
+import { getTableColumns, sql } from 'drizzle-orm';
+import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
+import { z } from 'zod';
+import type { Session } from '../connection/database.ts';
+import { loadTables } from '../load-tables.ts';
+
+const Column = z.object({ table: z.string(), column: z.string(), type: z.string(), required: z.boolean() });
+const Index = z.object({ name: z.string(), valid: z.boolean() });
+
+/** How Postgres prints what Drizzle writes shorter. */
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['timestamp (0) with time zone', 'timestamp(0) with time zone'],
+]);
+
+/** Sentences about what of the live schema is not as the migrations make it; empty where all is. */
+export async function compareSchema(session: Session): Promise<string[]> {
+  const tables = await loadTables();
+  const columns = await session.rows(
+    sql`
+      select n.nspname || '.' || c.relname as "table", a.attname as "column",
+        format_type(a.atttypid, a.atttypmod) as type, a.attnotnull as required
+      from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname in ('ton', 'etl') and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped`,
+    Column,
+  );
+  const indexes = await session.rows(
+    sql`select indexname as name, true as valid from pg_indexes where schemaname in ('ton', 'etl')`,
+    Index,
+  );
+  const names = new Set(indexes.map(({ name }) => name));
+  return tables.flatMap((table) => [
+    ...columnDifferences(
+      table,
+      columns.filter((column) => column.table === nameOf(table)),
+    ),
+    ...indexesOf(table)
+      .filter((name) => !names.has(name))
+      .map((name) => `${nameOf(table)} lacks the index ${name}`),
+  ]);
+}
+
+function nameOf(table: PgTable): string {
+  const { schema, name } = getTableConfig(table);
+  return `${schema ?? 'public'}.${name}`;
+}
+
+function columnDifferences(table: PgTable, live: readonly z.infer<typeof Column>[]): string[] {
+  const title = nameOf(table);
+  if (live.length === 0) return [`the table ${title} is missing`];
+  const wanted = Object.values(getTableColumns(table));
+  const differences = wanted.flatMap((column) => {
+    const found = live.find((row) => row.column === column.name);
+    if (found === undefined) return [`${title} lacks the column ${column.name}`];
+    const type = typeOf(column.getSQLType());
+    if (found.type !== type) return [`${title}.${column.name} is ${found.type}, not ${type}`];
+    const required = column.notNull || found.required;
+    return required === found.required ? [] : [`${title}.${column.name} lets nulls in`];
+  });
+  const known = new Set(wanted.map(({ name }) => name));
+  const others = live.filter(({ column }) => !known.has(column));
+  return [
+    ...differences,
+    ...others.map(({ column }) => `${title} has a column ${column} that no migration made`),
+  ];
+}
+
+function typeOf(declared: string): string {
+  return TYPES.get(declared) ?? declared;
+}
+
+function indexesOf(table: PgTable): string[] {
+  return getTableConfig(table).indexes.flatMap(({ config }) =>
+    config.name === undefined ? [] : [config.name],
+  );
+}
+
+/** Indexes that Postgres does not use because making them failed: schema and name, quoted. */
+export async function invalidIndexes(session: Session): Promise<string[]> {
+  const rows = await session.rows(
+    sql`
+      select quote_ident(n.nspname) || '.' || quote_ident(c.relname) as name, false as valid
+      from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
+      where not i.indisvalid and n.nspname in ('ton', 'etl', 'etl_partitions') order by 1`,
+    Index,
+  );
+  return rows.map(({ name }) => name);
+}
+
+const Partition = z.object({
+  name: z.string(),
+  parent: z.string(),
+  attached: z.boolean(),
+  listed: z.boolean(),
+});
+
+/** Partitions that are listed and not attached to their table, or attached and not listed. */
+export async function strayPartitions(session: Session): Promise<string[]> {
+  const rows = await session.rows(
+    sql`
+      with attached as (
+        select c.relname as name, p.relname as parent
+        from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+        join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'etl_partitions' and c.relkind = 'r')
+      select coalesce(l.name, a.name) as name, coalesce(l.parent, a.parent) as parent, a.name is not null as attached,
+        l.name is not null as listed
+      from etl.partitions l full join attached a on a.name = l.name and a.parent = l.parent
+      where a.name is null or l.name is null order by 1`,
+    Partition,
+  );
+  return rows.map(({ name, parent, attached }) =>
+    attached
+      ? `etl_partitions.${name} is a partition of ${parent} that etl.partitions does not list`
+      : `etl.partitions lists ${name}, which is no partition of ${parent}`,
+  );
+}
+
+const Time = z.object({ time: z.coerce.number() });
+
+/** The database's clock, unix seconds with a fraction. */
+export async function readClock(session: Session): Promise<number> {
+  const [row] = await session.rows(sql`select extract(epoch from clock_timestamp())::float8 as time`, Time);
+  return row?.time ?? 0;
+}

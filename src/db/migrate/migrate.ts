@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { getTableColumns, sql } from 'drizzle-orm';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { migrate as applyPending } from 'drizzle-orm/node-postgres/migrator';
+import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
+import { z } from 'zod';
+import { WrongDatabaseError } from '../../errors.ts';
+import { packageRoot } from '../../package.ts';
+import type { Database, Session } from '../connection/database.ts';
+import { loadTables, readSchema } from '../load-tables.ts';
+import { factsOf } from '../schema/describe.ts';
+
+const FOLDER = join(packageRoot, 'migrations');
+/** Applied whole and in this order: what the program calls, then what analysts do. */
+const REPEATABLE = ['repeatable.sql', 'analyst.sql'];
+const LOCK = sql`hashtextextended('toncenter-etl/migrate', 0)`;
+const HISTORY = { migrationsFolder: FOLDER, migrationsSchema: 'etl', migrationsTable: 'migrations' };
+
+/**
+ * Brings the database to this program's schema: pending migrations in order, then the repeatable part (functions,
+ * views, comments) as a whole if it has changed. One process at a time; the others wait.
+ * @throws WrongDatabaseError where a newer program has migrated the database already
+ */
+export async function migrate(database: Database): Promise<void> {
+  const functions = await Promise.all(REPEATABLE.map((name) => readFile(join(FOLDER, name), 'utf8')));
+  const digest = await digestOf(functions);
+  await alone(database, () =>
+    database.connection(async (session, orm) => {
+      await refuseNewer(session);
+      await applyPending(orm, HISTORY);
+      if ((await appliedDigest(session)) === digest) return;
+      await database.script(await repeatableScript(functions));
+      await session.run(sql`
+        insert into etl.settings (name, value) values ('repeatable', jsonb_build_object('sha256', ${digest}::text))
+        on conflict (name) do update set value = excluded.value, updated_at = default`);
+    }),
+  );
+}
+
+/**
+ * Holds the lock in a transaction that does nothing else, however long the work takes. A lock of the session's would be
+ * taken on one connection and given back on another where PgBouncer hands them out by transaction: it would stay for
+ * ever, and so would whoever waits for it.
+ */
+function alone<T>(database: Database, work: () => Promise<T>): Promise<T> {
+  return database.transaction(async (session) => {
+    await session.run(sql`
+      select set_config('lock_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`);
+    await session.run(sql`select pg_advisory_xact_lock(${LOCK})`);
+    return work();
+  });
+}
+
+/** Drizzle compares times only; a database from a newer program would look migrated. */
+async function refuseNewer(session: Session): Promise<void> {
+  const [history] = await session.rows(
+    sql`select to_regclass('etl.migrations') is not null as there`,
+    z.object({ there: z.boolean() }),
+  );
+  if (history?.there !== true) return;
+  const known = new Set(readMigrationFiles(HISTORY).map(({ hash }) => hash));
+  const applied = await session.rows(sql`select hash from etl.migrations`, z.object({ hash: z.string() }));
+  if (applied.some(({ hash }) => !known.has(hash))) {
+    throw new WrongDatabaseError(
+      'the database has a schema that this version of toncenter-etl does not know',
+      {
+        hint: 'Use the version of toncenter-etl that migrated it last, or a newer one.',
+      },
+    );
+  }
+}
+
+async function appliedDigest(session: Session): Promise<string | undefined> {
+  const [row] = await session.rows(
+    sql`select value->>'sha256' as digest from etl.settings where name = 'repeatable'`,
+    z.object({ digest: z.string() }),
+  );
+  return row?.digest;
+}
+
+/** Of all that the repeatable part is made of: each start of the program asks whether it has changed. */
+async function digestOf(functions: readonly string[]): Promise<string> {
+  const sources = [...functions, ...(await readSchema()), commentsOf.toString()];
+  return createHash('sha256').update(sources.join('\n')).digest('hex');
+}
+
+/** Functions and views as they are kept in SQL, and a comment for every table and column. */
+async function repeatableScript(functions: readonly string[]): Promise<string> {
+  const comments = (await loadTables()).flatMap(commentsOf);
+  return ['begin;', ...functions, ...comments, 'commit;'].join('\n');
+}
+
+function commentsOf(table: PgTable): string[] {
+  const { schema, name } = getTableConfig(table);
+  const { comment, columns } = factsOf(table);
+  const title = `"${schema ?? 'public'}"."${name}"`;
+  const columnComments = Object.values(getTableColumns(table)).map(
+    (column) => `comment on column ${title}."${column.name}" is ${literal(columns[column.name] ?? '')};`,
+  );
+  return [`comment on table ${title} is ${literal(comment)};`, ...columnComments];
+}
+
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

@@ -1,0 +1,84 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Range } from '../../range.ts';
+import type { Session } from '../connection/database.ts';
+import { rangeParam } from '../connection/sql.ts';
+
+const Minute = z.object({
+  dataset: z.string(),
+  /** Begin of the minute, unix seconds. */
+  minute: z.coerce.number(),
+  pages: z.coerce.number(),
+  rows: z.coerce.number(),
+  bytes: z.coerce.number(),
+  /** Milliseconds that a page took, on average. */
+  ms: z.coerce.number(),
+  /** Seconds between the newest second completed in this minute and the moment that it was committed; null where none was. */
+  lag: z.coerce.number().nullable(),
+});
+
+/** What became of one dataset in one minute of the database's clock, as the log of pages tells. */
+export type Activity = z.infer<typeof Minute>;
+
+/** The minutes of each dataset from a moment on (unix seconds), oldest first. */
+export function readActivity(session: Session, since: number): Promise<Activity[]> {
+  return session.rows(
+    sql`select dataset, extract(epoch from date_trunc('minute', committed_at))::int8 as minute, count(*) as pages,
+          sum(rows) as rows, sum(bytes) as bytes, avg(ms) as ms,
+          min(extract(epoch from committed_at) - upper(completed)) as lag
+        from etl.pages
+        where committed_at >= to_timestamp(${since}::float8) and dataset in (select distinct dataset from etl.coverage)
+        group by 1, 2 order by 2, 1`,
+    Minute,
+  );
+}
+
+const Spent = z.object({ minute: z.coerce.number(), priority: z.string(), requests: z.coerce.number() });
+
+/** Requests sent in one minute, of all processes, by what they were for. */
+export type SpentMinute = z.infer<typeof Spent>;
+
+/** The minutes from a moment on (unix seconds), oldest first. */
+export function readSpentMinutes(session: Session, since: number): Promise<SpentMinute[]> {
+  return session.rows(
+    sql`select extract(epoch from minute)::int8 as minute, priority, sum(requests) as requests
+        from etl.spending where minute >= to_timestamp(${since}::float8) group by 1, 2 order by 1, 2`,
+    Spent,
+  );
+}
+
+const Unfit = z.object({
+  dataset: z.string(),
+  path: z.string(),
+  reason: z.string(),
+  records: z.coerce.number(),
+  last: z.coerce.number(),
+});
+
+/** Records in quarantine that lie there for the same reason. */
+export type Unfit = z.infer<typeof Unfit>;
+
+/** Why records lie in quarantine, the most frequent reason first. */
+export function readUnfit(session: Session, most: number): Promise<Unfit[]> {
+  return session.rows(
+    sql`select dataset, path, reason, count(*) as records, extract(epoch from max(last_at))::int8 as last
+        from etl.quarantine group by 1, 2, 3 order by 4 desc, 1, 2 limit ${most}`,
+    Unfit,
+  );
+}
+
+const Sum = z.object({ rows: z.coerce.number(), seconds: z.coerce.number() });
+
+/** Rows and seconds of first readings that pages have completed in a range: how dense it is, as far as it was read. */
+export async function readDensity(
+  session: Session,
+  dataset: string,
+  range: Range,
+): Promise<z.infer<typeof Sum>> {
+  const [row] = await session.rows(
+    sql`select coalesce(sum(rows), 0) as rows, coalesce(sum(upper(completed) - lower(completed)), 0) as seconds
+        from etl.pages where dataset = ${dataset} and pass = 0 and span && ${rangeParam(range)}`,
+    Sum,
+  );
+  return row ?? { rows: 0, seconds: 0 };
+}

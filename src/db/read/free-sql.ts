@@ -1,0 +1,35 @@
+import { DatabaseError, UsageError } from '../../errors.ts';
+import type { Database, TextResult } from '../connection/database.ts';
+
+/** read_only_sql_transaction */
+const READ_ONLY = '25006';
+
+/**
+ * Runs one statement of the user's own with the data's schemas in the search path and times in UTC; every value of the
+ * result as Postgres prints it.
+ * @throws DatabaseError with Postgres' own words; UsageError for a write where `write` is false: nothing was changed
+ */
+export async function runSql(
+  database: Database,
+  text: string,
+  { write }: { write: boolean },
+): Promise<TextResult> {
+  try {
+    return await database.asText(text, {
+      readOnly: !write,
+      settings: { search_path: 'ton, etl, public', TimeZone: 'UTC' },
+    });
+  } catch (error) {
+    if (!isRefusedWrite(error)) throw error;
+    throw new UsageError(`nothing was changed: ${error.message}`, {
+      cause: error,
+      hint: 'The statement would write, and reading is all that is allowed unless you say so: add --write.',
+    });
+  }
+}
+
+function isRefusedWrite(error: unknown): error is DatabaseError {
+  if (!(error instanceof DatabaseError)) return false;
+  const { cause } = error;
+  return typeof cause === 'object' && cause !== null && 'code' in cause && cause.code === READ_ONLY;
+}

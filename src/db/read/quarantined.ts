@@ -1,0 +1,116 @@
+import { sql, type SQL } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Range } from '../../range.ts';
+import type { Session } from '../connection/database.ts';
+import { multirangeParam } from '../connection/sql.ts';
+
+const seconds = z.coerce.number();
+
+const Quarantined = z.object({
+  id: z.coerce.number(),
+  dataset: z.string(),
+  scope: z.string(),
+  recordId: z.string(),
+  utime: seconds,
+  path: z.string(),
+  reason: z.string(),
+  raw: z.string(),
+  request: z.string(),
+  attempts: z.number(),
+  firstAt: seconds,
+  lastAt: seconds,
+});
+
+/** A record that did not fit, whole; times in unix seconds, `raw` the JSON text. */
+export type Quarantined = z.infer<typeof Quarantined>;
+
+/** Which records; members that are left out choose all. */
+export interface Chosen {
+  readonly ids?: readonly number[] | undefined;
+  readonly datasets?: readonly string[] | undefined;
+}
+
+/** Records in quarantine from one number on, at most `limit`, by number: so that any number of them fits in memory. */
+export function readQuarantined(
+  session: Session,
+  chosen: Chosen,
+  page: { readonly after: number; readonly limit: number },
+): Promise<Quarantined[]> {
+  return session.rows(
+    sql`
+      select id, dataset, scope, record_id as "recordId", extract(epoch from utime)::int8 as utime, path, reason, raw,
+        request, attempts, extract(epoch from first_at)::int8 as "firstAt", extract(epoch from last_at)::int8 as "lastAt"
+      from etl.quarantine where ${isChosen(chosen)} and id > ${page.after} order by id limit ${page.limit}`,
+    Quarantined,
+  );
+}
+
+/** How many records are chosen. */
+export async function countQuarantined(session: Session, chosen: Chosen): Promise<number> {
+  const [row] = await session.rows(
+    sql`select count(*) as records from etl.quarantine where ${isChosen(chosen)}`,
+    z.object({ records: seconds }),
+  );
+  return row?.records ?? 0;
+}
+
+function isChosen({ ids, datasets }: Chosen): SQL {
+  const ofIds =
+    ids === undefined
+      ? sql`true`
+      : sql`id in (select json_array_elements_text(${JSON.stringify(ids)}::json)::int8)`;
+  const ofDatasets =
+    datasets === undefined
+      ? sql`true`
+      : sql`dataset in (select json_array_elements_text(${JSON.stringify(datasets)}::json))`;
+  return sql`(${ofIds} and ${ofDatasets})`;
+}
+
+const Kind = z.object({
+  dataset: z.string(),
+  path: z.string(),
+  reason: z.string(),
+  records: seconds,
+  from: seconds,
+  to: seconds,
+});
+
+/** Records that do not fit for the same reason, and the seconds between which they lie. */
+export type QuarantineKind = z.infer<typeof Kind>;
+
+/** Why records lie in quarantine, the most frequent reason first. */
+export function readQuarantineKinds(session: Session): Promise<QuarantineKind[]> {
+  return session.rows(
+    sql`
+      select dataset, regexp_replace(path, '\\d+', '*', 'g') as path, reason, count(*) as records,
+        extract(epoch from min(utime))::int8 as "from", extract(epoch from max(utime))::int8 + 1 as "to"
+      from etl.quarantine group by 1, 2, 3 order by count(*) desc, 1, 2, 3`,
+    Kind,
+  );
+}
+
+/**
+ * Forgets those of the records, by number, that were not received since `began` (as Postgres prints it) though their
+ * seconds were read again: the source has them no longer, or they fit now.
+ */
+export async function forgetUnseen(
+  session: Session,
+  ids: readonly number[],
+  covered: readonly Range[],
+  began: string,
+): Promise<void> {
+  await session.run(sql`
+    delete from etl.quarantine
+    where id in (select json_array_elements_text(${JSON.stringify(ids)}::json)::int8)
+      and last_at < ${began}::timestamptz
+      and ${multirangeParam(covered)} @> extract(epoch from utime)::int8`);
+}
+
+/** The database's clock, to the microsecond. */
+export async function databaseTime(session: Session): Promise<string> {
+  const [row] = await session.rows(
+    sql`select clock_timestamp()::text as time`,
+    z.object({ time: z.string() }),
+  );
+  return row?.time ?? '';
+}

@@ -1,0 +1,106 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import { parseRangeText, type Range } from '../../range.ts';
+import type { Session } from '../connection/database.ts';
+
+const ranges = z.string().transform(parseRangeText);
+const seconds = z.coerce.number();
+
+const StreamStatus = z.object({
+  dataset: z.string(),
+  scope: z.string(),
+  pass: z.number(),
+  covered: ranges,
+  verified: ranges,
+});
+
+const Refused = z.object({
+  dataset: z.string(),
+  scope: z.string(),
+  span: ranges,
+  reason: z.string(),
+  detail: z.string(),
+  attempts: z.number(),
+  retryAt: seconds,
+});
+
+const Failure = z.object({
+  dataset: z.string(),
+  code: z.string(),
+  message: z.string(),
+  hint: z.string().nullable(),
+  at: seconds,
+});
+const Quarantined = z.object({ dataset: z.string(), records: seconds });
+const Drift = z.object({
+  dataset: z.string(),
+  path: z.string(),
+  type: z.string(),
+  example: z.string().nullable(),
+  times: seconds,
+  firstAt: seconds,
+  lastAt: seconds,
+});
+
+/** A member that no column takes; `example` is JSON text, times in unix seconds. */
+export type Drift = z.infer<typeof Drift>;
+
+const Held = z.object({
+  dataset: z.string(),
+  owner: z.string(),
+  priority: z.string(),
+  span: ranges,
+  expiresIn: seconds,
+});
+
+/** Everything that the database knows of the crawl's state, as one moment saw it. Times in unix seconds. */
+export interface Status {
+  readonly streams: readonly z.infer<typeof StreamStatus>[];
+  readonly refused: readonly z.infer<typeof Refused>[];
+  readonly failures: readonly z.infer<typeof Failure>[];
+  readonly quarantined: ReadonlyMap<string, number>;
+  readonly drift: readonly Drift[];
+  readonly leases: readonly z.infer<typeof Held>[];
+}
+
+export async function readStatus(session: Session): Promise<Status> {
+  const streams = await session.rows(
+    sql`select dataset, scope, pass, covered::text, verified::text from etl.coverage order by dataset, scope, pass`,
+    StreamStatus,
+  );
+  const refused = await session.rows(
+    sql`select dataset, scope, span::text, reason, detail, attempts, extract(epoch from retry_at)::int8 as "retryAt"
+        from etl.refused order by dataset, scope, lower(span)`,
+    Refused,
+  );
+  const failures = await session.rows(
+    sql`select dataset, code, message, hint, extract(epoch from at)::int8 as at from etl.failures order by dataset`,
+    Failure,
+  );
+  const quarantined = await session.rows(
+    sql`select dataset, count(*) as records from etl.quarantine group by dataset`,
+    Quarantined,
+  );
+  const leases = await session.rows(
+    sql`select dataset, owner, priority, span::text, extract(epoch from expires_at - clock_timestamp()) as "expiresIn"
+        from etl.leases where expires_at > clock_timestamp() order by dataset, lower(span)`,
+    Held,
+  );
+  const counts = new Map(quarantined.map(({ dataset, records }) => [dataset, records]));
+  return { streams, refused, failures, quarantined: counts, drift: await readDrift(session), leases };
+}
+
+/** Members of the API that no column takes, newest first. */
+export function readDrift(session: Session): Promise<Drift[]> {
+  return session.rows(
+    sql`select dataset, path, type, example::text, times, extract(epoch from first_at)::int8 as "firstAt",
+          extract(epoch from last_at)::int8 as "lastAt"
+        from etl.schema_drift order by first_at desc, dataset, path, type`,
+    Drift,
+  );
+}
+
+/** The seconds between the first and the last covered one that are not covered. */
+export function holesIn(covered: readonly Range[]): Range[] {
+  return covered.slice(1).map((range, index) => ({ from: covered[index]?.to ?? range.from, to: range.from }));
+}

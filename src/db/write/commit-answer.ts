@@ -1,0 +1,83 @@
+import { sql } from 'drizzle-orm';
+import type { Rejected, Rows, Tables } from '../../dataset/job.ts';
+import type { Extra } from '../../dataset/record.ts';
+import { gather, timesOf } from './commit.ts';
+import { holdCursor, moveCursor, type Claim } from '../cursors/cursors.ts';
+import type { Database } from '../connection/database.ts';
+import { insertStaged, stageRows } from './insert.ts';
+import { noteSpared, rememberOutcomes, type Outcomes } from '../cursors/subjects.ts';
+import type { Partitions } from './partitions.ts';
+import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
+
+/** One answer of a dataset that is no stream of time: everything that its commit writes. */
+export interface AnswerCommit {
+  readonly claim: Claim;
+  readonly tables: Tables;
+  readonly rows: readonly Rows[];
+  readonly rejected: readonly Rejected[];
+  readonly extras: readonly Extra[];
+  readonly ids: readonly string[];
+  /** Where the walk stands after it. */
+  readonly cursor: object;
+  /** Of a look-up: whom was asked for and who was found. */
+  readonly outcomes?: Outcomes;
+  /** What it brought of other collections, whose look-ups it spares. */
+  readonly carried: readonly { readonly dataset: string; readonly outcomes: Outcomes }[];
+  readonly log: {
+    readonly request: string;
+    readonly rows: number;
+    readonly bytes: number;
+    readonly ms: number;
+    readonly apiVersion: string | undefined;
+  };
+}
+
+/**
+ * Writes an answer's rows and the cursor behind it in one transaction: after it both are there, or neither. Writing an
+ * answer twice changes nothing.
+ * @throws LeaseLostError where another worker has taken the walk: nothing was written
+ */
+export async function commitAnswer(
+  database: Database,
+  partitions: Partitions,
+  commit: AnswerCommit,
+): Promise<void> {
+  const byTable = gather(commit.tables, commit.rows);
+  for (const [table, rows] of byTable) await partitions.ensure([table], timesOf(rows));
+  const { claim, rejected, extras, ids, log } = commit;
+  const stream = { dataset: claim.dataset, scope: '', pass: 0 };
+  await database.transaction(async (session) => {
+    const staged = await stageRows(session, byTable);
+    await holdCursor(session, claim);
+    await insertStaged(session, staged);
+    if (rejected.length > 0) await quarantineRecords(session, stream, log.request, rejected);
+    await releaseRecords(session, stream, ids);
+    if (extras.length > 0) await countDrift(session, claim.dataset, extras);
+    if (commit.outcomes !== undefined) await rememberOutcomes(session, claim.dataset, commit.outcomes);
+    for (const { dataset, outcomes } of commit.carried) {
+      if (outcomes.asked.length > 0) await noteSpared(session, dataset, outcomes);
+    }
+    await moveCursor(session, claim, commit.cursor);
+    await session.run(sql`
+      insert into etl.pages (dataset, scope, span, request, rows, bytes, ms, worker, api_version)
+      values (${claim.dataset}, ${claim.scope}, 'empty', ${log.request.slice(0, 2000)}, ${log.rows}, ${log.bytes},
+        ${Math.round(log.ms)}, ${claim.owner}, ${log.apiVersion ?? null})`);
+  });
+}
+
+/**
+ * Commits a cursor without rows.
+ * @throws LeaseLostError where another worker has taken the walk
+ */
+export async function commitCursor(
+  database: Database,
+  claim: Claim,
+  cursor: object,
+  outcomes?: Outcomes,
+): Promise<void> {
+  await database.transaction(async (session) => {
+    await holdCursor(session, claim);
+    if (outcomes !== undefined) await rememberOutcomes(session, claim.dataset, outcomes);
+    await moveCursor(session, claim, cursor);
+  });
+}

@@ -1,0 +1,136 @@
+import { sql } from 'drizzle-orm';
+import type { Rejected, Rows, Tables } from '../../dataset/job.ts';
+import type { Range } from '../../range.ts';
+import type { Extra } from '../../dataset/record.ts';
+import { addCoverage, type Stream } from '../coverage/coverage.ts';
+import type { Database, Session } from '../connection/database.ts';
+import { insertStaged, stageRows, targetOf } from './insert.ts';
+import { holdLease, shortenLease, type Lease } from '../coordination/leases.ts';
+import type { Partitions } from './partitions.ts';
+import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
+import { forgetRefusals, refuse } from '../coverage/refused.ts';
+import { readFloors } from '../coverage/retention.ts';
+import { rangeParam } from '../connection/sql.ts';
+import { writingOrder } from './writing-order.ts';
+
+/** A second that cannot be read whole is done with too: the lease goes past it, coverage does not. */
+interface Done {
+  readonly span: Range;
+  readonly outcome: 'covered' | 'saturated';
+  /** True where this reading counts as the second one too: the rows had matured before they were read. */
+  readonly mature: boolean;
+}
+
+/** One page, or the pages of one second that are written together: everything that their commit writes. */
+export interface PageCommit {
+  readonly lease: Lease;
+  readonly tables: Tables;
+  /** Rows of each accepted record. */
+  readonly rows: readonly Rows[];
+  readonly rejected: readonly Rejected[];
+  /** Unknown members of each accepted record that has some. */
+  readonly extras: readonly Extra[];
+  /** Identities of the accepted records. */
+  readonly ids: readonly string[];
+  /** Seconds that are over and done with after this page, a prefix of the lease; undefined where none are yet. */
+  readonly done: Done | undefined;
+  /** True: what the tables hold of the seconds that are done is removed first, because the source may have removed it. */
+  readonly exchange: boolean;
+  /** True: the range is read again because stored rows are wrong, so what the source says now counts. */
+  readonly mend: boolean;
+  /** The pages, in the order in which they were read; the last one completes. */
+  readonly pages: readonly PageLog[];
+}
+
+export interface PageLog {
+  readonly span: Range;
+  readonly request: string;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly ms: number;
+  readonly apiVersion: string | undefined;
+}
+
+/**
+ * Writes a page's rows and the coverage that they complete in one transaction: after it both are there, or neither.
+ * Writing a page twice changes nothing. Order: rows to their stages, which takes longest and locks nothing; the lease
+ * (is the range still ours?), rows (tables by name), the lease shortened, the log, coverage last, because every commit
+ * of the dataset waits for that row.
+ * @throws LeaseLostError where the range is no longer ours: nothing was written
+ */
+export async function commitPage(
+  database: Database,
+  partitions: Partitions,
+  commit: PageCommit,
+): Promise<void> {
+  const { tables } = await readFloors(database);
+  const byTable = gather(commit.tables, commit.rows).map(
+    ([table, rows]) => [table, keptOf(rows, tables.get(targetOf(table).name))] as const,
+  );
+  const instead = commit.exchange && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
+  for (const [table, rows] of byTable) await partitions.ensure([table], timesOf(rows));
+  await database.transaction(async (session) => {
+    const staged = await stageRows(session, byTable, { instead });
+    await holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span));
+    await insertStaged(session, staged, { mend: commit.mend, instead });
+    await writeOddities(session, commit);
+    await shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from);
+    for (const page of commit.pages) await logPage(session, commit, page);
+    if (commit.done !== undefined) await finish(session, commit.lease.stream, commit.done);
+  });
+}
+
+/** Pages bring rows along that are older than what is kept: those of a trace that lasted long. */
+function keptOf(rows: object[], floor: number | undefined): object[] {
+  if (floor === undefined) return rows;
+  return rows.filter(
+    (row) => !('utime' in row && typeof row.utime === 'string') || Date.parse(row.utime) >= floor * 1000,
+  );
+}
+
+function lastSecond({ to }: Range): Range {
+  return { from: to - 1, to };
+}
+
+async function finish(session: Session, stream: Stream, { span, outcome, mature }: Done): Promise<void> {
+  if (outcome === 'saturated') {
+    const detail = 'more rows of one logical time than the source lets anybody read';
+    await refuse(session, stream, span, 'saturated', detail);
+    return;
+  }
+  await forgetRefusals(session, stream, span);
+  if (mature) await addCoverage(session, { ...stream, pass: 1 }, span);
+  await addCoverage(session, stream, span);
+}
+
+async function writeOddities(session: Session, commit: PageCommit): Promise<void> {
+  const { lease, rejected, extras, ids, pages } = commit;
+  const request = pages.at(-1)?.request ?? '';
+  if (rejected.length > 0) await quarantineRecords(session, lease.stream, request, rejected);
+  await releaseRecords(session, lease.stream, ids);
+  if (extras.length > 0) await countDrift(session, lease.stream.dataset, extras);
+}
+
+async function logPage(session: Session, { lease, pages, done }: PageCommit, page: PageLog): Promise<void> {
+  const { dataset, scope, pass } = lease.stream;
+  const completes = done?.outcome === 'covered' && page === pages.at(-1);
+  const completed = completes ? rangeParam(done.span) : sql`null`;
+  await session.run(sql`
+    insert into etl.pages (dataset, scope, pass, span, completed, request, rows, bytes, ms, worker, api_version)
+    values (${dataset}, ${scope}, ${pass}, ${rangeParam(page.span)}, ${completed}, ${page.request}, ${page.rows},
+      ${page.bytes}, ${Math.round(page.ms)}, ${lease.owner}, ${page.apiVersion ?? null})`);
+}
+
+/** Rows of all records by table, tables in the order of their names. */
+export function gather(tables: Tables, records: readonly Rows[]): [object, object[]][] {
+  return Object.entries(tables)
+    .map(([name, table]): [object, object[]] => [table, records.flatMap((rows) => rows[name] ?? [])])
+    .sort(([a], [b]) => writingOrder(targetOf(a), targetOf(b)));
+}
+
+/** Block times of the rows, for their partitions. */
+export function timesOf(rows: readonly object[]): Set<string> {
+  const times = new Set<string>();
+  for (const row of rows) if ('utime' in row && typeof row.utime === 'string') times.add(row.utime);
+  return times;
+}

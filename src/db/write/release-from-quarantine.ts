@@ -1,0 +1,32 @@
+import type { Rows, Tables } from '../../dataset/job.ts';
+import type { Extra } from '../../dataset/record.ts';
+import { gather, timesOf } from './commit.ts';
+import type { Stream } from '../coverage/coverage.ts';
+import type { Database } from '../connection/database.ts';
+import { insertStaged, stageRows } from './insert.ts';
+import type { Partitions } from './partitions.ts';
+import { countDrift, releaseRecords } from './quarantine.ts';
+
+/** A quarantined record that fits now, and what it becomes. */
+interface Released {
+  readonly stream: Stream;
+  readonly recordId: string;
+  readonly tables: Tables;
+  readonly rows: Rows;
+  readonly extra: Extra;
+}
+
+/** Writes the rows of a quarantined record and takes it out of quarantine, in one transaction: both or neither. */
+export async function release(
+  database: Database,
+  partitions: Partitions,
+  { stream, recordId, tables, rows, extra }: Released,
+): Promise<void> {
+  const byTable = gather(tables, [rows]);
+  for (const [table, list] of byTable) await partitions.ensure([table], timesOf(list));
+  await database.transaction(async (session) => {
+    await insertStaged(session, await stageRows(session, byTable));
+    if (Object.keys(extra).length > 0) await countDrift(session, stream.dataset, [extra]);
+    await releaseRecords(session, stream, [recordId]);
+  });
+}

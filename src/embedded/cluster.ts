@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import { WrongDatabaseError } from '../errors.ts';
+import { namesIn, readIfThere, writeOwned } from './owned-files.ts';
+import type { Place } from './place.ts';
+
+/** Marks a data directory as ours, and keeps what a connection string needs, so that it stays valid. Mode 0600. */
+const MARKER = 'toncenter-etl.json';
+const credentialsShape = z.object({ password: z.string().min(1), port: z.number().int().min(1).max(65_535) });
+export type Credentials = z.infer<typeof credentialsShape>;
+
+/**
+ * The password and usual port of the cluster in `place`; where there is none yet, `create` makes it.
+ * @throws WrongDatabaseError for a directory that is not ours or of another major version than `major`.
+ */
+export async function openCluster(
+  place: Place,
+  major: string,
+  create: () => Promise<void>,
+): Promise<Credentials> {
+  const found = await readCluster(place, major);
+  if (found !== undefined) return found;
+  await refuseForeign(place.dataDir);
+  await create();
+  const made = await readCluster(place, major);
+  if (made !== undefined) return made;
+  throw new WrongDatabaseError(`the database in ${place.dataDir} vanished while it was made`);
+}
+
+/** Writes the marker: the password, and the port that the server got, for the next start. */
+export async function keepCredentials({ pgdata, account }: Place, credentials: Credentials): Promise<void> {
+  await writeOwned(join(pgdata, MARKER), `${JSON.stringify(credentials)}\n`, account);
+}
+
+async function readCluster({ dataDir, pgdata }: Place, major: string): Promise<Credentials | undefined> {
+  if ((await namesIn(pgdata)).length === 0) return undefined;
+  const version = (await readIfThere(join(pgdata, 'PG_VERSION')))?.trim();
+  const marker = await readIfThere(join(pgdata, MARKER));
+  if (version === undefined || marker === undefined) throw notOurs(pgdata);
+  if (version !== major) throw otherVersion(dataDir, pgdata, version, major);
+  try {
+    return credentialsShape.parse(JSON.parse(marker));
+  } catch (error) {
+    throw new WrongDatabaseError(`${join(pgdata, MARKER)} cannot be read`, {
+      hint: 'Restore it from a backup: it holds {"password": …, "port": …} of this database.',
+      cause: error,
+    });
+  }
+}
+
+/** A new cluster is put only where nothing else is. */
+async function refuseForeign(dataDir: string): Promise<void> {
+  const others = (await namesIn(dataDir)).filter(
+    (name) => !name.startsWith('.') && name !== 'lost+found' && name !== 'postgres',
+  );
+  if (others.length > 0) throw notOurs(dataDir);
+}
+
+function notOurs(directory: string): WrongDatabaseError {
+  return new WrongDatabaseError(`${directory} holds files that this program did not make`, {
+    hint: 'Set ETL_DATA_DIR to a new directory, or DATABASE_URL to the server that owns this one.',
+  });
+}
+
+function otherVersion(dataDir: string, pgdata: string, found: string, wanted: string): WrongDatabaseError {
+  return new WrongDatabaseError(
+    `the database in ${dataDir} was made by Postgres ${found}, the installed one is Postgres ${wanted}`,
+    {
+      hint:
+        `Install the release of this program that brings Postgres ${found}; or run a Postgres ${found} on ${pgdata} ` +
+        `and set DATABASE_URL to it; or move ${dataDir} away to begin anew.`,
+    },
+  );
+}

@@ -1,0 +1,115 @@
+import { join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import { DatabaseUnavailableError, EtlError, isAbort } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { Binaries } from './binaries.ts';
+import { keepCredentials, type Credentials } from './cluster.ts';
+import { errorCode } from './failure.ts';
+import { joinServer, type Keeper } from './keeper.ts';
+import type { Place } from './place.ts';
+import { freePort, isFree } from './port.ts';
+import { runningPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
+import type { ServerSettings } from './settings.ts';
+import { startServer } from './start.ts';
+
+interface Opening {
+  readonly place: Place;
+  /** Asked only where a server must be started: root may have to copy them first. */
+  readonly binaries: () => Promise<Binaries>;
+  readonly credentials: Credentials;
+  readonly settings: ServerSettings;
+  readonly clock: Clock;
+  readonly port?: number;
+  readonly logger?: Logger;
+  readonly signal?: AbortSignal;
+}
+
+export interface Joined {
+  readonly keeper: Keeper;
+  readonly port: number;
+}
+
+/** How long a server may take to answer, or a dead one to leave its shared memory; recovery is not counted. */
+const PATIENCE_MS = 20_000;
+const PAUSE_MS = 20;
+
+/** SQLSTATEs and system errors of a server that is about to be ready, about to end, or full for the moment. */
+const PASSING = /^(57P0[1-5]|53300|08...|ECONN.*|EPIPE|ETIMEDOUT)$/;
+
+/**
+ * Looks, joins or starts, and looks again until it has a claim on a server. Nothing is locked: Postgres itself lets
+ * only one server into a directory, so whoever starts second finds the first one's and joins it.
+ */
+export async function joinOrStart(opening: Opening): Promise<Joined> {
+  const { place, clock, signal } = opening;
+  const takenPorts = new Set<number>();
+  let waitingSince = clock.monotonic();
+  let reason: unknown;
+  for (;;) {
+    const server = await runningPostmaster(place.pgdata);
+    // What was started is joined before the signal is heard again, so that an abort leaves no server behind.
+    if (server === undefined && (await start(opening, takenPorts))) continue;
+    if (server?.status === 'starting') waitingSince = clock.monotonic();
+    if (server?.status === 'ready') {
+      const attempt = await tryToJoin(opening, server);
+      if ('keeper' in attempt) return attempt;
+      reason = attempt.reason;
+    }
+    if (clock.monotonic() - waitingSince > PATIENCE_MS) throw noAnswer(place, server, reason);
+    await clock.sleep(PAUSE_MS, signal);
+  }
+}
+
+async function tryToJoin(opening: Opening, { port }: Postmaster): Promise<Joined | { reason: unknown }> {
+  const { place, credentials, signal, logger } = opening;
+  try {
+    const keeper = await joinServer({ port, password: credentials.password, pgdata: place.pgdata });
+    if (signal?.aborted === true) await keeper.leave(() => stopPostmaster(place.pgdata));
+    signal?.throwIfAborted();
+    logger?.debug({ dataDir: place.dataDir, port }, 'embedded Postgres joined');
+    return { keeper, port };
+  } catch (error) {
+    const code = errorCode(error);
+    // The driver gives a connection that was cut or timed out no code.
+    if (error instanceof EtlError || isAbort(error) || (code !== undefined && !PASSING.test(code)))
+      throw error;
+    return { reason: error };
+  }
+}
+
+/** One attempt, true when the server is ready; where it fails in passing, the next look tells what to do. */
+async function start(opening: Opening, takenPorts: Set<number>): Promise<boolean> {
+  const { place, credentials, settings, signal, logger, clock } = opening;
+  signal?.throwIfAborted();
+  const port = await choosePort(opening, takenPorts);
+  const began = clock.monotonic();
+  const result = await startServer({ place, settings, port, signal, binaries: await opening.binaries() });
+  if (result === 'port-taken') takenPorts.add(port);
+  if (result !== 'ready') return false;
+  if (port !== credentials.port) await keepCredentials(place, { ...credentials, port });
+  const ms = Math.round(clock.monotonic() - began);
+  logger?.debug({ dataDir: place.dataDir, port, ms }, 'embedded Postgres started');
+  return true;
+}
+
+async function choosePort({ port, credentials }: Opening, taken: ReadonlySet<number>): Promise<number> {
+  if (port === undefined) return freePort(credentials.port, taken);
+  if (!taken.has(port) && (await isFree(port))) return port;
+  throw new DatabaseUnavailableError(`port ${port} is taken by another program`, {
+    hint: 'Stop that program, or let the embedded Postgres choose its port.',
+  });
+}
+
+function noAnswer(place: Place, server: Postmaster | undefined, cause: unknown): DatabaseUnavailableError {
+  const who = server === undefined ? 'what is left of a killed server' : `the server (process ${server.pid})`;
+  return new DatabaseUnavailableError(
+    `${who} holds the embedded database in ${place.dataDir} and does not answer`,
+    {
+      hint:
+        server === undefined
+          ? `Try again in a moment; ${join(place.pgdata, 'server.log')} says what it waits for.`
+          : `Try again; if it hangs, end it with \`kill -QUIT ${server.pid}\` (nothing that was committed is lost).`,
+      cause,
+    },
+  );
+}

@@ -1,0 +1,145 @@
+import { realpath } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { z } from 'zod';
+import { WrongDatabaseError } from '../errors.ts';
+import { errorCode } from './failure.ts';
+import { DATABASE, SUPERUSER } from './settings.ts';
+
+interface Address {
+  readonly port: number;
+  readonly password: string;
+  readonly pgdata: string;
+}
+
+/** One open handle's claim on the server. */
+export interface Keeper {
+  /** Gives the claim up; where it was the last one, `stopServer` runs before anybody else can claim the server. */
+  leave(stopServer: () => Promise<void>): Promise<void>;
+}
+
+/** Any number that no other program locks in this cluster. */
+const LOCK = 0x746f6e63;
+const REJOIN_ATTEMPTS = 50;
+const REJOIN_PAUSE_MS = 200;
+
+const DUPLICATE_DATABASE = new Set(['42P04', '23505']);
+const LOGIN_REFUSED = new Set(['28P01', '28000']);
+
+/**
+ * Claims the server at `address` with a session that holds a shared advisory lock. Whoever can take the lock alone is
+ * the last one; a process that dies gives its claim up with its connection, so there is no file that could be stale.
+ * An opener that meets the last one's closing waits for the lock, and finds its own session ended.
+ * @throws WrongDatabaseError where another server answers, or ours refuses the login; the driver's error where nothing
+ * answers or the server is about to end.
+ */
+export async function joinServer(address: Address): Promise<Keeper> {
+  let session: Session | undefined;
+  let rejoining: Promise<void> | undefined;
+  let left = false;
+
+  async function join(): Promise<void> {
+    const joined = await openSession(address);
+    session = joined;
+    // A handle that was forgotten does not keep the process alive.
+    joined.socket.unref();
+    joined.client.once('end', () => {
+      session = undefined;
+      rejoining = rejoin();
+    });
+  }
+
+  /** Sessions end while the server lives when Postgres restarts them all because one of them crashed. */
+  async function rejoin(): Promise<void> {
+    for (let attempt = 0; attempt < REJOIN_ATTEMPTS && !left; attempt++) {
+      await join().catch(() => undefined);
+      if (session !== undefined) return;
+      await delay(REJOIN_PAUSE_MS, undefined, { ref: false });
+    }
+  }
+
+  await join();
+  return {
+    async leave(stopServer) {
+      left = true;
+      await rejoining;
+      // Where nothing answers there is no server to stop.
+      const last = session ?? (await openSession(address).catch(() => undefined));
+      if (last === undefined) return;
+      last.socket.ref();
+      try {
+        // A session that ends at this moment ends with its server.
+        if (await isLast(last.client).catch(() => false)) await stopServer();
+      } finally {
+        await last.client.end().catch(() => undefined);
+      }
+    },
+  };
+}
+
+interface Session {
+  readonly client: pg.Client;
+  readonly socket: Socket;
+}
+
+async function openSession(address: Address): Promise<Session> {
+  const socket = new Socket();
+  const client = new pg.Client({
+    host: '127.0.0.1',
+    port: address.port,
+    user: SUPERUSER,
+    password: address.password,
+    database: 'postgres',
+    application_name: 'toncenter-etl keeper',
+    connectionTimeoutMillis: 5_000,
+    stream: () => socket,
+  });
+  // What ends a session is followed by its `end`, where it is dealt with.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await identify(client, address);
+    await client.query('select pg_advisory_lock_shared($1)', [LOCK]);
+    await ensureDatabase(client);
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw LOGIN_REFUSED.has(errorCode(error) ?? '') ? notOurServer(address, error) : error;
+  }
+  return { client, socket };
+}
+
+/** The port in postmaster.pid could have gone to another server since. */
+async function identify(client: pg.Client, address: Address): Promise<void> {
+  const { rows } = await client.query("select current_setting('data_directory') as directory");
+  const { directory } = z.object({ directory: z.string() }).parse(rows[0]);
+  const actual = await realpath(directory).catch(() => directory);
+  if (actual !== (await realpath(address.pgdata))) throw notOurServer(address);
+}
+
+function notOurServer({ port, pgdata }: Address, cause?: unknown): WrongDatabaseError {
+  return new WrongDatabaseError(
+    `the Postgres on port ${port} is not the one that this program made in ${pgdata}`,
+    {
+      hint: 'Stop that server, or set DATABASE_URL to it if it is the one you mean.',
+      cause,
+    },
+  );
+}
+
+async function ensureDatabase(client: pg.Client): Promise<void> {
+  const { rowCount } = await client.query('select from pg_database where datname = $1', [DATABASE]);
+  if (rowCount !== 0) return;
+  try {
+    await client.query(`create database ${pg.escapeIdentifier(DATABASE)}`);
+  } catch (error) {
+    if (!DUPLICATE_DATABASE.has(errorCode(error) ?? '')) throw error;
+  }
+}
+
+/** Of several that leave at once exactly one is the last: each gives its share up before it tries for the whole. */
+async function isLast(client: pg.Client): Promise<boolean> {
+  await client.query('select pg_advisory_unlock_shared($1)', [LOCK]);
+  const { rows } = await client.query('select pg_try_advisory_lock($1) as alone', [LOCK]);
+  return z.object({ alone: z.boolean() }).parse(rows[0]).alone;
+}

@@ -1,0 +1,102 @@
+import { access, chmod, constants, mkdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { DatabaseError } from '../errors.ts';
+import { canEnter, isRoot, ownerOf, serverAccount } from './account.ts';
+import type { Account } from './command.ts';
+import { exists, namesIn } from './owned-files.ts';
+import { isTrusted, openShelter, shelterFor } from './shelter.ts';
+
+/** Where a server keeps its data, and as whom it runs. */
+export interface Place {
+  /** The directory asked for, or the one that stands for it. */
+  readonly dataDir: string;
+  /** The data directory in Postgres' sense, below `dataDir`. */
+  readonly pgdata: string;
+  /** Undefined: the user of this process. */
+  readonly account: Account | undefined;
+}
+
+/**
+ * Finds where the data of `intended` (absolute) are, or are to be: there, unless root runs this and the server's user
+ * cannot enter it; then in a shelter. Data that exist are never left behind for an empty place.
+ */
+export async function choosePlace(intended: string, shelters: readonly string[]): Promise<Place> {
+  if (!isRoot()) return placeOfUser(intended);
+  const trusted = await Promise.all(
+    shelters.map(async (shelter) => ((await isTrusted(shelter)) ? [shelter] : [])),
+  );
+  for (const dataDir of [intended, ...trusted.flat().map((shelter) => shelterFor(shelter, intended))]) {
+    const pgdata = pgdataOf(dataDir);
+    if (await exists(pgdata)) return entered(dataDir, await serverAccount(pgdata));
+  }
+  const account = await serverAccount(pgdataOf(intended));
+  const dataDir = (await makeEnterable(intended, account))
+    ? intended
+    : await makeSheltered(intended, shelters, account);
+  return { dataDir, pgdata: pgdataOf(dataDir), account };
+}
+
+function pgdataOf(dataDir: string): string {
+  return join(dataDir, 'postgres');
+}
+
+async function placeOfUser(dataDir: string): Promise<Place> {
+  const pgdata = pgdataOf(dataDir);
+  const owner = await ownerOf(pgdata);
+  if (owner !== undefined && process.getuid !== undefined && owner.uid !== process.getuid()) {
+    throw new DatabaseError(
+      `the embedded database in ${dataDir} belongs to another user (uid ${owner.uid})`,
+      {
+        hint: 'Run it as that user (or as root), or set ETL_DATA_DIR to a directory of your own.',
+      },
+    );
+  }
+  if (!(await exists(dataDir))) await makeDirectory(dataDir);
+  return { dataDir, pgdata, account: undefined };
+}
+
+/** Data that became unreachable (a directory above was closed since) are not replaced by an empty database. */
+async function entered(dataDir: string, account: Account): Promise<Place> {
+  const pgdata = pgdataOf(dataDir);
+  if (await canEnter(account, pgdata)) return { dataDir, pgdata, account };
+  throw new DatabaseError(
+    `the user that Postgres runs as (uid ${account.uid}) can no longer enter ${pgdata}`,
+    {
+      hint: `Open the directories above it to that user (chmod a+x), or move ${dataDir} and set ETL_DATA_DIR.`,
+    },
+  );
+}
+
+/** Looks at what exists before making any of it, so that nothing is left where it cannot be used. */
+async function makeEnterable(directory: string, account: Account): Promise<boolean> {
+  const existing = await deepestExisting(directory);
+  // An empty directory was made for us (a mounted volume, say): better opened than left for another place.
+  const ours = existing === directory && (await namesIn(directory)).length === 0;
+  if (!(await canEnter(account, ours ? dirname(directory) : existing))) return false;
+  if (ours) await chmod(directory, (await stat(directory)).mode | 0o011);
+  else if (existing !== directory) await makeDirectory(directory);
+  return true;
+}
+
+async function makeSheltered(
+  intended: string,
+  shelters: readonly string[],
+  account: Account,
+): Promise<string> {
+  const dataDir = shelterFor(await openShelter(shelters, account), intended);
+  await makeDirectory(dataDir);
+  return dataDir;
+}
+
+/** Every directory made on the way can be passed by the server's user, whatever the umask; none that was there changes. */
+async function makeDirectory(directory: string): Promise<void> {
+  // mkdir reports a read-only file system as a missing directory.
+  await access(await deepestExisting(directory), constants.W_OK);
+  const first = await mkdir(directory, { recursive: true });
+  if (first === undefined || !isRoot()) return;
+  for (let made = directory; made.length >= first.length; made = dirname(made)) await chmod(made, 0o711);
+}
+
+async function deepestExisting(directory: string): Promise<string> {
+  return (await exists(directory)) ? directory : deepestExisting(dirname(directory));
+}

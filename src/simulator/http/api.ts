@@ -1,0 +1,165 @@
+import { errorAnswer, htmlAnswer, jsonAnswer, textAnswer, type Answer } from './answer.ts';
+import { asksArchive, type ArchiveOptions } from './archive.ts';
+import { API_VERSIONS, type Build } from '../build.ts';
+import type { Faults } from '../faults.ts';
+import type { Ledger, View } from '../ledger.ts';
+import { Query } from './query.ts';
+import { Random } from '../random.ts';
+import type { RouteRequest, Routes } from './route.ts';
+import { actionRoutes } from './routes/actions.ts';
+import { blockRoutes } from './routes/blocks.ts';
+import { entityRoutes } from './routes/entities.ts';
+import { messageRoutes } from './routes/messages.ts';
+import { stakingRoutes } from './routes/staking.ts';
+import { tokenRoutes } from './routes/tokens.ts';
+import { traceRoutes } from './routes/traces.ts';
+import { transactionRoutes } from './routes/transactions.ts';
+import { ServedError } from './served-error.ts';
+import type { Stats } from './stats.ts';
+import { answerV2, isV2 } from './v2/v2-api.ts';
+
+/** A request as it reaches the server behind the gateway. */
+export interface ApiRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly search: URLSearchParams;
+  /** Of a POST, else empty. */
+  readonly body: string;
+  readonly header: (name: string) => string | undefined;
+}
+
+/** Every path that both builds serve: a family of endpoints each has a file under routes/. */
+const ROUTES: Routes = {
+  ...blockRoutes,
+  ...transactionRoutes,
+  ...messageRoutes,
+  ...actionRoutes,
+  ...traceRoutes,
+  ...tokenRoutes,
+  ...entityRoutes,
+};
+
+const ROUTES_OF: Readonly<Record<Build, Routes>> = { '1.2': ROUTES, '1.3': { ...ROUTES, ...stakingRoutes } };
+
+/** What a replica shows whose data are so many seconds older than those of the one that took the request. */
+type Views = (secondsBehind: number) => View;
+
+/** What answers requests behind the gateway: the imitated server, or a recording of a real one. */
+export interface Answering {
+  answer(request: ApiRequest, views: Views): Answer;
+}
+
+/** Endpoints whose truncated answers the real server does not notice. */
+const BREAKING_OFF = new Set([
+  '/api/v3/blocks',
+  '/api/v3/masterchainBlockShards',
+  '/api/v3/masterchainBlockShardState',
+]);
+const WITHOUT_LIMIT = new Set([
+  '/api/v3/masterchainInfo',
+  '/api/v3/masterchainBlockShardState',
+  '/api/v3/adjacentTransactions',
+  '/api/v3/nft/sales',
+  '/api/v3/accountStates',
+  '/api/v3/addressBook',
+  '/api/v3/metadata',
+]);
+/** These wrap every failure as a 422. */
+const FAILING_AS_422 = new Set(['/api/v3/accountStates', '/api/v3/dns/records']);
+
+export interface ApiOptions {
+  /** Which of the real servers is imitated; default 1.3. */
+  readonly build?: Build;
+  /** Build 1.3 only: what is old is answered by an archive that lags. Absent: there is none. */
+  readonly archive?: ArchiveOptions;
+}
+
+/** The server itself: decodes, routes, and turns errors into its own kind of answer. */
+export class Api implements Answering {
+  private readonly ledger: Ledger;
+  private readonly build: Build;
+  private readonly faults: Faults;
+  private readonly random: Random;
+  private readonly stats: Stats;
+  private readonly archive: ArchiveOptions | undefined;
+
+  constructor(ledger: Ledger, options: ApiOptions, faults: Faults, random: Random, stats: Stats) {
+    this.ledger = ledger;
+    this.build = options.build ?? '1.3';
+    this.archive = options.archive;
+    this.faults = faults;
+    this.random = random;
+    this.stats = stats;
+  }
+
+  /** Answers a request from what a replica shows. */
+  answer(request: ApiRequest, views: Views): Answer {
+    if (request.path === '/healthcheck') return textAnswer(200, 'OK');
+    const headers = { 'x-api-version': API_VERSIONS[this.build] };
+    const answer = this.route(request, views);
+    return { ...answer, headers: { ...answer.headers, ...headers } };
+  }
+
+  private route(request: ApiRequest, views: Views): Answer {
+    if (isV2(request.path)) return answerV2(request, this.ledger.node, views(0));
+    const routes = ROUTES_OF[this.build];
+    const route = Object.hasOwn(routes, request.path) ? routes[request.path] : undefined;
+    if (route === undefined) return htmlAnswer(404, 'Not Found');
+    if (request.method !== 'GET') return errorAnswer(500, 'internal server error: Method Not Allowed');
+    try {
+      const query = new Query(request.search);
+      const timeout = this.timeout(request.path, query);
+      if (timeout !== undefined) return timeout;
+      const view = this.view(request.path, query, views);
+      return jsonAnswer(200, route(this.routeRequest(request, query, view)));
+    } catch (error) {
+      if (error instanceof ServedError) return errorAnswer(error.status, error.message);
+      throw error;
+    }
+  }
+
+  /** Validators and pools are read from a copy, and so is what is old on 1.3. */
+  private view(path: string, query: Query, views: Views): View {
+    const { archive, build, faults } = this;
+    if (Object.hasOwn(stakingRoutes, path)) return views(faults.staleEvents ?? 0);
+    const newest = views(0);
+    if (archive === undefined || build === '1.2') return newest;
+    return asksArchive(path, query, newest.headTime, archive) ? views(archive.lagSeconds) : newest;
+  }
+
+  private routeRequest(request: ApiRequest, query: Query, view: View): RouteRequest {
+    const breaks = BREAKING_OFF.has(request.path) && this.random.chance(this.faults.shortBlocks ?? 0);
+    if (breaks) this.stats.injected('shortBlocks');
+    return {
+      query,
+      header: request.header,
+      view,
+      build: this.build,
+      ledger: this.ledger,
+      random: new Random(this.random.next(), 2),
+      noAddressBook: switchedOff(request, query, 'x_no_address_book'),
+      noMetadata: switchedOff(request, query, 'x_no_metadata'),
+      breaksOff: breaks,
+    };
+  }
+
+  /** A query that takes too long: for a page too large, or by chance. */
+  private timeout(path: string, query: Query): Answer | undefined {
+    const limit = query.int32('limit') ?? 100;
+    const { timeoutAboveLimit = Infinity, timeout = 0 } = this.faults;
+    const tooLarge = !WITHOUT_LIMIT.has(path) && limit > timeoutAboveLimit && limit <= 1000;
+    if (!tooLarge && !this.random.chance(timeout)) return undefined;
+    this.stats.injected(tooLarge ? 'timeoutAboveLimit' : 'timeout');
+    const text =
+      path === '/api/v3/blocks'
+        ? 'internal server error: query timeout 3s'
+        : 'timeout: context deadline exceeded';
+    return errorAnswer(FAILING_AS_422.has(path) ? 422 : 500, text);
+  }
+}
+
+function switchedOff(request: ApiRequest, query: Query, name: string): boolean {
+  if (query.bool(name) === true) return true;
+  const header = request.header(name.replaceAll('_', '-'));
+  return header !== undefined && ['1', 't', 'true'].includes(header.toLowerCase());
+}

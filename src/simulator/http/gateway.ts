@@ -1,0 +1,72 @@
+import { gatewayError, jsonAnswer, type Answer } from './answer.ts';
+import type { Faults } from '../faults.ts';
+import type { Random } from '../random.ts';
+import { createRateLimiter, type RateLimit, type RateLimiter } from './rate-limiter.ts';
+import type { Stats } from './stats.ts';
+
+export interface GatewayOptions {
+  /** Absent: no limit. */
+  readonly rateLimit?: RateLimit;
+  /** Known keys and the network that each was issued for. Absent: no key is checked. */
+  readonly keys?: Readonly<Record<string, string>>;
+  /** The network that this host serves; default `simulated`. */
+  readonly network?: string;
+  /** The limit of requests without a key; absent: the same limit as with one. */
+  readonly anonymous?: RateLimit;
+}
+
+/** What stands before the server: keys and the rate limit. */
+export class Gateway {
+  private readonly options: GatewayOptions;
+  private readonly faults: Faults;
+  private readonly random: Random;
+  private readonly stats: Stats;
+  private readonly limiter: RateLimiter | undefined;
+  private readonly anonymous: RateLimiter | undefined;
+  private refusals = 0;
+  private stormLeft = 0;
+
+  constructor(options: GatewayOptions, faults: Faults, random: Random, stats: Stats) {
+    this.options = options;
+    this.faults = faults;
+    this.random = random;
+    this.stats = stats;
+    const factor = (): number => (faults.lieAboutLimit === true ? 0.6 : 1);
+    this.limiter = options.rateLimit === undefined ? undefined : createRateLimiter(options.rateLimit, factor);
+    this.anonymous =
+      options.anonymous === undefined ? undefined : createRateLimiter(options.anonymous, factor);
+  }
+
+  /** Counts an arrival and says why it goes no further, if it does not. `key`: undefined where none was sent. */
+  refusal(key: string | undefined, nowMs: number): Answer | undefined {
+    const limiter = key === undefined ? (this.anonymous ?? this.limiter) : this.limiter;
+    const waitMs = limiter?.admit(nowMs) ?? 0;
+    if (waitMs > 0) return this.tooMany(waitMs);
+    if (this.inStorm()) return this.tooMany(1000);
+    const { keys, network = 'simulated' } = this.options;
+    if (keys === undefined || key === undefined) return undefined;
+    if (!Object.hasOwn(keys, key)) return gatewayError(401, 'API key does not exist');
+    return keys[key] === network ? undefined : gatewayError(403, 'Network not allowed');
+  }
+
+  private inStorm(): boolean {
+    const { storm } = this.faults;
+    if (storm !== undefined && this.stormLeft === 0 && this.random.chance(storm.probability))
+      this.stormLeft = storm.length;
+    if (this.stormLeft === 0) return false;
+    this.stormLeft--;
+    this.stats.injected('storm');
+    return true;
+  }
+
+  /** Both shapes that clients have recorded, in turn. */
+  private tooMany(waitMs: number): Answer {
+    const tells = this.options.rateLimit?.retryAfter === true || this.options.anonymous?.retryAfter === true;
+    const headers: Record<string, string> = tells ? { 'retry-after': String(Math.ceil(waitMs / 1000)) } : {};
+    const body =
+      this.refusals++ % 2 === 0
+        ? { ok: false, result: 'Ratelimit exceed', code: 429 }
+        : { ok: false, code: 429, error: 'Ratelimit exceeded' };
+    return jsonAnswer(429, JSON.stringify(body), headers);
+  }
+}

@@ -1,0 +1,70 @@
+import type { Build } from '../build.ts';
+import type { Ledger, Range, View } from '../ledger.ts';
+import type { Query } from './query.ts';
+import type { Random } from '../random.ts';
+
+/** One request, as a route sees it. */
+export interface RouteRequest {
+  readonly query: Query;
+  /** A header by its lower-case name. */
+  readonly header: (name: string) => string | undefined;
+  readonly build: Build;
+  readonly ledger: Ledger;
+  readonly view: View;
+  /** A stream of this request alone: two requests shuffle differently, two runs alike. */
+  readonly random: Random;
+  readonly noAddressBook: boolean;
+  readonly noMetadata: boolean;
+  /** True where the query breaks off after some rows, unnoticed by the server. */
+  readonly breaksOff: boolean;
+}
+
+/** JSON text, as a string or as its bytes. */
+export type Body = string | Buffer;
+
+/**
+ * Answers a request with the JSON text of a 200.
+ * @throws ServedError for any other answer.
+ */
+export type Route = (request: RouteRequest) => Body;
+
+/** Routes by path below the host. */
+export type Routes = Readonly<Record<string, Route>>;
+
+/** start_utime and end_utime, inclusive; undefined where neither is given. */
+export function utimeRange(query: Query): Range | undefined {
+  return range(query.utime('start_utime'), query.utime('end_utime'));
+}
+
+/** start_lt and end_lt, inclusive; undefined where neither is given. */
+export function ltRange(query: Query): Range | undefined {
+  return range(query.uint64('start_lt'), query.uint64('end_lt'));
+}
+
+function range(from: number | undefined, to: number | undefined): Range | undefined {
+  return from === undefined && to === undefined
+    ? undefined
+    : { from: from ?? 0, to: to ?? Number.MAX_SAFE_INTEGER - 1 };
+}
+
+export const EVERYTHING: Range = { from: 0, to: Number.MAX_SAFE_INTEGER - 1 };
+
+export function within(bounds: Range | undefined, value: number): boolean {
+  return bounds === undefined || (value >= bounds.from && value <= bounds.to);
+}
+
+/** `"address_book":{…}`, empty where the request switched it off. */
+export function addressBookMember(request: RouteRequest, addresses: () => string[]): string {
+  return `"address_book":${request.noAddressBook ? '{}' : JSON.stringify(request.ledger.addressBook(addresses()))}`;
+}
+
+/** `"metadata":{…}`, empty where the request switched it off. */
+export function metadataMember(request: RouteRequest, addresses: () => string[]): string {
+  return `"metadata":${request.noMetadata ? '{}' : JSON.stringify(request.ledger.metadata(addresses()))}`;
+}
+
+/** Puts a body together without turning bytes into text and back. */
+export function joinBody(head: string, middle: Body, tail: string): Body {
+  if (typeof middle === 'string') return head + middle + tail;
+  return Buffer.concat([Buffer.from(head), middle, Buffer.from(tail)]);
+}

@@ -1,0 +1,170 @@
+import type { Entities } from '../../network/entities/entities.ts';
+import { cutPage, parsePaging } from '../paging.ts';
+import { addressBookMember, metadataMember, type RouteRequest, type Routes } from '../route.ts';
+import { ServedError } from '../served-error.ts';
+
+/** Contracts as they are now: lists in the order of ids, and look-ups by address. */
+export const entityRoutes: Routes = {
+  '/api/v3/jetton/masters': (request) =>
+    lists(request, 'jetton_masters', (entities) => entities.jettonMasters(), [
+      ['address', 'address'],
+      ['admin_address', 'admin_address'],
+    ]),
+  '/api/v3/jetton/wallets': (request) =>
+    lists(request, 'jetton_wallets', (entities) => entities.jettonWallets(), [
+      ['address', 'address'],
+      ['owner_address', 'owner'],
+      ['jetton_address', 'jetton'],
+    ]),
+  '/api/v3/nft/collections': (request) =>
+    lists(request, 'nft_collections', (entities) => entities.nftCollections(), [
+      ['collection_address', 'address'],
+      ['owner_address', 'owner_address'],
+    ]),
+  '/api/v3/nft/items': (request) =>
+    lists(request, 'nft_items', (entities) => entities.nftItems(), [
+      ['address', 'address'],
+      ['owner_address', 'owner_address'],
+      ['collection_address', 'collection_address'],
+    ]),
+  '/api/v3/nft/sales': sales,
+  '/api/v3/accountStates': accountStates,
+  '/api/v3/addressBook': ({ query, ledger }) =>
+    JSON.stringify(ledger.addressBook(required(query.addresses('address')))),
+  '/api/v3/metadata': ({ query, ledger }) =>
+    JSON.stringify(ledger.metadata(required(query.addresses('address')))),
+  '/api/v3/topAccountsByBalance': topAccounts,
+  '/api/v3/multisig/wallets': multisigWallets,
+  '/api/v3/multisig/orders': multisigOrders,
+  '/api/v3/vesting': vesting,
+  '/api/v3/dns/records': dnsRecords,
+};
+
+type Filter = readonly [parameter: string, member: string];
+
+/** These refuse a limit with a 500 on both builds. */
+function page<T>({ query }: RouteRequest, rows: readonly T[], defaultLimit?: number): T[] {
+  const paging = parsePaging(query, '1.2', defaultLimit);
+  return cutPage(rows.keys(), paging).flatMap((index) => rows[index] ?? []);
+}
+
+/** With a filter by address the query has no order at all. */
+function lists(
+  request: RouteRequest,
+  member: string,
+  rowsOf: (entities: Entities) => readonly object[],
+  filters: readonly Filter[],
+): string {
+  const { query, ledger, view, random } = request;
+  const wanted = filters
+    .map(([parameter, name]) => ({ name, values: new Set(query.addresses(parameter)) }))
+    .filter(({ values }) => values.size > 0);
+  const rows = rowsOf(ledger.entities.at(view)).filter((row) =>
+    wanted.every(({ name, values }) => values.has(String(Reflect.get(row, name)))),
+  );
+  const ordered = wanted.length === 0 ? rows : random.shuffle([...rows]);
+  return answer(request, member, page(request, ordered), true);
+}
+
+/** Addresses that stand anywhere in the rows, for the address book. */
+function addressesIn(rows: readonly object[]): string[] {
+  return [...new Set(JSON.stringify(rows).match(/-?\d+:[0-9A-F]{64}/g) ?? [])];
+}
+
+function answer(request: RouteRequest, member: string, rows: readonly object[], metadata: boolean): string {
+  const addresses = () => addressesIn(rows);
+  const book = addressBookMember(request, addresses);
+  const more = metadata ? `,${metadataMember(request, addresses)}` : '';
+  return `{"${member}":${JSON.stringify(rows)},${book}${more}}`;
+}
+
+function required(addresses: string[], most = Infinity): string[] {
+  if (addresses.length === 0) throw new ServedError(422, 'at least one address is required');
+  if (addresses.length > most) throw new ServedError(422, `maximum ${most} addresses allowed`);
+  return addresses;
+}
+
+function sales(request: RouteRequest): string {
+  const wanted = new Set(required(request.query.addresses('address'), 1000));
+  const found = request.ledger.entities.at(request.view).nftSales();
+  return answer(
+    request,
+    'nft_sales',
+    found.filter(({ address }) => wanted.has(address)),
+    true,
+  );
+}
+
+/** Unknown accounts are left out, and so is what lies beyond the query's own limit. */
+function accountStates(request: RouteRequest): string {
+  const { query, ledger, view, random } = request;
+  const entities = ledger.entities.at(view);
+  const wanted = [...new Set(required(query.addresses('address')))];
+  const includeBoc = query.bool('include_boc') ?? true;
+  const rows = wanted.flatMap((address) => entities.accountState(address, includeBoc) ?? []);
+  return answer(request, 'accounts', random.shuffle(rows).slice(0, 1000), true);
+}
+
+/** A bare array. */
+function topAccounts(request: RouteRequest): string {
+  return JSON.stringify(page(request, request.ledger.entities.at(request.view).balances()));
+}
+
+function multisigWallets(request: RouteRequest): string {
+  const { query, ledger, view } = request;
+  const [addresses, owners] = [query.addresses('address'), query.addresses('wallet_address')];
+  if (addresses.length + owners.length === 0)
+    throw new ServedError(422, 'At least one of address or wallet_address should be specified');
+  const rows = ledger.entities
+    .at(view)
+    .multisigs(query.bool('include_orders') ?? true)
+    .filter(
+      ({ address, signers, proposers }) =>
+        addresses.includes(address) || [...signers, ...proposers].some((signer) => owners.includes(signer)),
+    );
+  return answer(request, 'multisigs', page(request, rows), false);
+}
+
+function multisigOrders(request: RouteRequest): string {
+  const { query, ledger, view } = request;
+  const [addresses, wallets] = [
+    new Set(query.addresses('address')),
+    new Set(query.addresses('multisig_address')),
+  ];
+  if (addresses.size + wallets.size === 0)
+    throw new ServedError(422, 'At least one of address or multisig_address should be specified');
+  const rows = ledger.entities
+    .at(view)
+    .multisigOrders(query.bool('parse_actions') ?? false)
+    .filter((order) => addresses.has(order.address) || wallets.has(order.multisig_address));
+  return answer(request, 'orders', page(request, rows), false);
+}
+
+function vesting(request: RouteRequest): string {
+  const { query, ledger, view } = request;
+  const [contracts, wallets] = [query.addresses('contract_address'), query.addresses('wallet_address')];
+  if (contracts.length + wallets.length === 0)
+    throw new ServedError(422, 'at least one of contract_address, wallet_address should be specified');
+  if (contracts.length > 0 && wallets.length > 0)
+    throw new ServedError(422, 'only one of contract_address, wallet_address should be specified');
+  const rows = ledger.entities
+    .at(view)
+    .vestings()
+    .filter(
+      ({ address, owner_address, sender_address }) =>
+        contracts.includes(address) || [owner_address, sender_address].some((one) => wallets.includes(one)),
+    );
+  return answer(request, 'vesting_contracts', page(request, rows), false);
+}
+
+function dnsRecords(request: RouteRequest): string {
+  const { query, ledger, view } = request;
+  const [wallet, domain] = [query.address('wallet'), query.text('domain')];
+  if ((wallet === undefined) === (domain === undefined))
+    throw new ServedError(422, 'exactly one of wallet, domain should be specified');
+  const rows = ledger.entities
+    .at(view)
+    .dnsRecords()
+    .filter((record) => record.dns_wallet === wallet || record.domain === domain);
+  return answer(request, 'records', page(request, rows), false);
+}

@@ -1,0 +1,148 @@
+import type { EventSource } from '../../ledger.ts';
+import { cutPage, parsePaging } from '../paging.ts';
+import type { Query } from '../query.ts';
+import { addressBookMember, EVERYTHING, utimeRange, type RouteRequest, type Routes } from '../route.ts';
+import { walk } from '../../rows.ts';
+import { ServedError } from '../served-error.ts';
+import { checkWindow, electionRoutes } from './elections.ts';
+
+/** Validators and nominator pools: only build 1.3 knows them. */
+export const stakingRoutes: Routes = {
+  ...electionRoutes,
+  '/api/v3/validators/events': validatorEvents,
+  '/api/v3/validators/complaints': complaints,
+  '/api/v3/staking/nominatorPools/validatorEvents': poolEvents,
+  '/api/v3/staking/nominatorPools/pool': pool,
+};
+
+const DEFAULT_LIMIT = 10;
+
+/** offset and sort are taken, though nothing says so. The order (utime, lt) is total: one account's transactions. */
+function validatorEvents(request: RouteRequest): string {
+  const { query, ledger } = request;
+  const holder = query.address('stake_holder_address');
+  const [adnl, pubkey] = [hex(query, 'adnl_address'), hex(query, 'validator_pubkey')];
+  if (holder !== undefined && adnl !== undefined)
+    throw new ServedError(422, 'only one of stake_holder_address, adnl_address should be specified');
+  const type = query.text('type');
+  const paging = parsePaging(query, request.build, DEFAULT_LIMIT);
+  const page = take(request, ledger.staking.validatorEvents, paging.sort !== 'asc', paging, (event) =>
+    matches([
+      [holder, event.stake_holder_address],
+      [adnl, event.adnl_addr],
+      [pubkey, event.validator_pubkey],
+      [type, event.type],
+    ]),
+  );
+  const addresses = (): string[] => page.map((event) => event.stake_holder_address);
+  return `{${window(query)}"events":${JSON.stringify(page)},${addressBookMember(request, addresses)}}`;
+}
+
+/** Newest first and nothing but a limit: a second with more events than that cannot be paged past. */
+function poolEvents(request: RouteRequest): string {
+  const { query, ledger } = request;
+  const [pool_, validator] = [query.address('pool'), query.address('validator')];
+  if (pool_ === undefined && validator === undefined)
+    throw new ServedError(422, 'validator or pool parameter is required');
+  const type = query.text('type');
+  const { limit } = parsePaging(query, request.build);
+  const page = take(request, ledger.staking.poolEvents, true, { limit, offset: 0 }, (event) =>
+    matches([
+      [pool_, event.pool_address],
+      [validator, event.validator_address],
+      [type, event.type],
+    ]),
+  );
+  const addresses = (): string[] =>
+    page.flatMap(({ pool_address, validator_address }) => [pool_address, validator_address]);
+  return `{${window(query)}"events":${JSON.stringify(page)},${addressBookMember(request, addresses)}}`;
+}
+
+/** What a pool is at the moment that is shown. */
+function pool(request: RouteRequest): string {
+  const { query, ledger } = request;
+  const address = query.address('pool');
+  if (address === undefined) throw new ServedError(422, 'pool parameter is required');
+  const validator = ledger.staking.validatorOf(address);
+  if (validator === undefined) throw new ServedError(404, 'Pool not found');
+  const [last] = take(request, ledger.staking.poolEvents, true, { limit: 1, offset: 0 }, (event) =>
+    matches([[address, event.pool_address]]),
+  );
+  const body = {
+    stake_amount_sent: '0',
+    validator_amount: last?.balance_after ?? '0',
+    validator_address: validator,
+    validator_reward_share: last?.validator_reward_share ?? 0,
+    state: 0,
+    nominators_count: 0,
+    max_nominators_count: 40,
+    min_validator_stake: '10000000000000',
+    min_nominator_stake: '10000000000000',
+    active_nominators: [],
+  };
+  return `${JSON.stringify(body).slice(0, -1)},${addressBookMember(request, () => [validator])}}`;
+}
+
+/** created_at follows the direction, the hash always ascends. */
+function complaints(request: RouteRequest): string {
+  const { query, ledger, view } = request;
+  const paging = parsePaging(query, request.build, DEFAULT_LIMIT);
+  checkWindow(query);
+  const found = ledger.staking
+    .complaints(utimeRange(query) ?? EVERYTHING, view.headTime)
+    .filter((complaint) =>
+      matches([
+        [query.int32('cycle_start'), complaint.cycle_start],
+        [query.int32('election_id'), complaint.election_id],
+        [query.address('stake_holder_address'), complaint.stake_holder_address],
+        [hex(query, 'adnl_address'), complaint.adnl_addr],
+        [hex(query, 'validator_pubkey'), complaint.validator_pubkey],
+      ]),
+    );
+  const sign = paging.sort === 'asc' ? 1 : -1;
+  found.sort(
+    (a, b) => sign * (a.created_at - b.created_at) || (a.complaint_hash < b.complaint_hash ? -1 : 1),
+  );
+  const page = found.slice(paging.offset, paging.offset + paging.limit);
+  const addresses = (): string[] =>
+    page.flatMap(({ stake_holder_address: holder, reward_address: reward }) =>
+      holder === undefined ? [reward] : [holder, reward],
+    );
+  return `{"complaints":${JSON.stringify(page)},${addressBookMember(request, addresses)}}`;
+}
+
+/** The events of one page, in the order (utime, lt). */
+function take<T>(
+  { query, view }: RouteRequest,
+  source: EventSource<T>,
+  descending: boolean,
+  paging: { readonly limit: number; readonly offset: number },
+  passes: (event: T) => boolean,
+): T[] {
+  checkWindow(query);
+  const rows = walk(
+    source.byTime(utimeRange(query) ?? EVERYTHING),
+    descending,
+    (row) => source.visible(view, row) && passes(source.json(row)),
+  );
+  return cutPage(rows, paging).map((row) => source.json(row));
+}
+
+/** The window as it was asked for; what was not asked for is left out. */
+function window(query: Query): string {
+  return ['start_utime', 'end_utime']
+    .map((name) => ({ name, value: query.utime(name) }))
+    .map(({ name, value }) => (value === undefined ? '' : `"${name}":${value},`))
+    .join('');
+}
+
+/** True where every value that is asked for is there. */
+function matches(pairs: readonly (readonly [unknown, unknown])[]): boolean {
+  return pairs.every(([asked, there]) => asked === undefined || asked === there);
+}
+
+/** Keys and addresses of validators are taken in every form of a hash and compared as upper-case hex. */
+function hex(query: Query, name: string): string | undefined {
+  const hash = query.hash(name);
+  return hash === undefined ? undefined : Buffer.from(hash, 'base64').toString('hex').toUpperCase();
+}

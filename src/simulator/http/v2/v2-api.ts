@@ -1,0 +1,217 @@
+import { z } from 'zod';
+import { jsonAnswer, type Answer } from '../answer.ts';
+import type { BocMaker } from '../../network/chain/boc.ts';
+import { NONE } from '../../network/chain/block-table.ts';
+import type { World } from '../../network/chain/world.ts';
+import { accountStateJson } from '../../json/account-state-json.ts';
+import { messageJson } from '../../json/message-json.ts';
+import type { View } from '../../ledger.ts';
+import { Query } from '../query.ts';
+import { ServedError } from '../served-error.ts';
+import { blockIdExt, fullAccountState, shardBlockProof, v2Transaction } from './v2-json.ts';
+
+/** What v2 reads from: only generated networks have it. */
+export interface NodeSource {
+  readonly world: World;
+  readonly bocs: BocMaker;
+  /** Blocks that a masterchain block registered, and the shards' tops, as rows. */
+  readonly registeredIn: (seqno: number) => readonly number[];
+  readonly topsOf: (seqno: number) => readonly number[];
+  /** Rows of an account's transactions, ascending by lt. */
+  readonly ofAccount: (address: string) => readonly number[];
+  readonly sees: (view: View, row: number) => boolean;
+}
+
+interface Call {
+  readonly node: NodeSource;
+  readonly view: View;
+  readonly query: Query;
+}
+
+type Method = (call: Call) => object;
+
+/** Seconds of history that regular nodes keep; more only with `archival`. */
+const KEPT = 2 * 86_400;
+const MOST = 1000;
+
+const METHODS: Readonly<Record<string, Method>> = {
+  getMasterchainInfo: masterchainInfo,
+  shards,
+  getShards: shards,
+  getTransactions: transactions,
+  tryLocateTx: locate,
+  tryLocateResultTx: locate,
+  getExtendedAddressInformation: addressInformation,
+  getShardBlockProof: proof,
+};
+
+const JsonRpc = z.object({ method: z.string(), params: z.record(z.string(), z.unknown()).optional() });
+const PATH = '/api/v2/';
+
+/** True for what v2 answers. */
+export function isV2(path: string): boolean {
+  return path.startsWith(PATH);
+}
+
+/**
+ * Answers a v2 method, over GET or through POST jsonRPC, which gives the inner body and status as they are: no `jsonrpc`,
+ * no `id`. `node` undefined: nothing is known of accounts and blocks.
+ */
+export function answerV2(
+  request: {
+    readonly method: string;
+    readonly path: string;
+    readonly search: URLSearchParams;
+    readonly body: string;
+  },
+  node: NodeSource | undefined,
+  view: View,
+): Answer {
+  try {
+    const { name, query } = readCall(request);
+    const method = Object.hasOwn(METHODS, name) ? METHODS[name] : undefined;
+    if (method === undefined || node === undefined) throw new ServedError(404, 'method not found');
+    return jsonAnswer(
+      200,
+      JSON.stringify({ ok: true, result: method({ node, view, query }), '@extra': EXTRA }),
+    );
+  } catch (error) {
+    if (!(error instanceof ServedError)) throw error;
+    const { status, message } = error;
+    return jsonAnswer(status, JSON.stringify({ ok: false, error: message, code: status, '@extra': EXTRA }));
+  }
+}
+
+const EXTRA = '1760000000.0000000:0:0.5';
+
+function readCall(request: Parameters<typeof answerV2>[0]): { name: string; query: Query } {
+  const name = request.path.slice(PATH.length);
+  if (name !== 'jsonRPC') {
+    if (request.method !== 'GET') throw new ServedError(405, 'method not allowed');
+    return { name, query: new Query(request.search) };
+  }
+  if (request.method !== 'POST') throw new ServedError(405, 'method not allowed');
+  const call = JsonRpc.safeParse(jsonOf(request.body));
+  if (!call.success) throw new ServedError(500, 'internal error');
+  const params = Object.entries(call.data.params ?? {}).map(([key, value]): [string, string] => [
+    key,
+    String(value),
+  ]);
+  return { name: call.data.method, query: new Query(new URLSearchParams(params)) };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function refuse(text: string): never {
+  throw new ServedError(422, text);
+}
+
+function addressOf(query: Query, name: string): string {
+  const address = query.has(name) ? query.address(name) : undefined;
+  return address ?? refuse(`empty ${name}`);
+}
+
+/** The row of a masterchain block that is visible. */
+function masterOf({ node, view }: Call, seqno: number): number {
+  const [first] = node.registeredIn(seqno);
+  if (first === undefined || !view.seesMasterchain(seqno))
+    throw new ServedError(500, `LITE_SERVER_NOTREADY: block ${seqno} is not in db`);
+  return first;
+}
+
+function headOf(call: Call): number {
+  return masterOf(call, call.view.head ?? 0);
+}
+
+function masterchainInfo(call: Call): object {
+  const { world } = call.node;
+  return {
+    '@type': 'blocks.masterchainInfo',
+    last: blockIdExt(world, headOf(call)),
+    state_root_hash: world.hashes('state').text(headOf(call)),
+    init: { ...blockIdExt(world, headOf(call)), seqno: 0, root_hash: world.hashes('root').text(0) },
+  };
+}
+
+/** Ids alone, without the masterchain block. */
+function shards(call: Call): object {
+  const seqno = call.query.int32('seqno') ?? refuse('seqno is required');
+  const master = masterOf(call, seqno);
+  const tops = call.node.topsOf(seqno).filter((row) => row !== master);
+  return { '@type': 'blocks.shards', shards: tops.map((row) => blockIdExt(call.node.world, row)) };
+}
+
+/** Newest first; the start is inclusive, `to_lt` is not. */
+function transactions({ node, view, query }: Call): object {
+  const { world } = node;
+  const limit = query.int32('limit') ?? 10;
+  const [lt, hash] = [query.uint64('lt') ?? 0, query.hash('hash')];
+  if (limit < 1) refuse('limit should be positive');
+  if (limit > MOST) refuse('limit should be less or equal 1000');
+  if ((lt === 0) !== (hash === undefined)) refuse('lt and hash should be used together');
+  const until = query.uint64('to_lt') ?? 0;
+  const oldest = query.bool('archival') === true ? 0 : view.headTime - KEPT;
+  const rows = node
+    .ofAccount(addressOf(query, 'address'))
+    .filter((row) => node.sees(view, row) && world.utimeOf(row) >= oldest)
+    .filter(
+      (row) => world.transactions.lt.get(row) > until && (lt === 0 || world.transactions.lt.get(row) <= lt),
+    );
+  return rows
+    .toReversed()
+    .slice(0, limit)
+    .map((row) => v2Transaction(world, node.bocs, row));
+}
+
+function locate({ node, view, query }: Call): object {
+  const { world } = node;
+  const [source, destination] = [addressOf(query, 'source'), addressOf(query, 'destination')];
+  const createdLt = query.uint64('created_lt') ?? refuse('empty created_lt');
+  const found = node.ofAccount(destination).find((row) => {
+    const message = world.transactions.inMessage.get(row);
+    if (message === NONE || world.messages.createdLt.get(message) !== createdLt) return false;
+    return messageJson(world, node.bocs, message).source === source && node.sees(view, row);
+  });
+  if (found === undefined) throw new ServedError(404, 'transaction not found');
+  return v2Transaction(world, node.bocs, found);
+}
+
+function addressInformation(call: Call): object {
+  const { node, view, query } = call;
+  const { world } = node;
+  const seqno = query.int32('seqno');
+  const block = seqno === undefined ? headOf(call) : masterOf(call, seqno);
+  const address = addressOf(query, 'address');
+  const at = seqno ?? view.head ?? 0;
+  const seen = node
+    .ofAccount(address)
+    .filter((row) => node.sees(view, row) && world.seqnoOfTick(world.tickOf(row)) <= at);
+  const row = seen.at(-1) ?? NONE;
+  const exists = row !== NONE && accountStateJson(world, row).account_status !== null;
+  return fullAccountState(world, node.bocs, address, exists ? row : NONE, block);
+}
+
+function proof(call: Call): object {
+  const { node, query } = call;
+  const { world } = node;
+  const [workchain, shard, seqno] = [query.int32('workchain'), query.text('shard'), query.int32('seqno')];
+  if (workchain === undefined || shard === undefined || seqno === undefined || seqno < 1)
+    refuse('failed to parse block id');
+  const head = call.view.head ?? 0;
+  for (let master = head; master >= world.options.firstSeqno; master--) {
+    const block = node.registeredIn(master).find((row) => {
+      const id = blockIdExt(world, row);
+      return id.workchain === workchain && id.shard === shard && id.seqno === seqno;
+    });
+    if (block === undefined) continue;
+    const from = masterOf(call, query.int32('from_seqno') ?? head);
+    return shardBlockProof(world, node.bocs, block, masterOf(call, master), from);
+  }
+  throw new ServedError(500, 'LITE_SERVER_NOTREADY: block is not in db');
+}

@@ -1,0 +1,33 @@
+import { SYSTEM_ADDRESS } from '../chain/accounts.ts';
+import { SYSTEM } from '../chain/message-table.ts';
+import type { World } from '../chain/world.ts';
+import { extraCurrencies } from '../../json/account-state-json.ts';
+import { opcodeOf, opcodeText } from '../../json/message-json.ts';
+
+/** The accounts at the ends of a message. */
+export function ends(world: World, message: number): { source: string | null; destination: string | null } {
+  const { messages, accounts } = world;
+  const source = messages.source.get(message);
+  return {
+    source: source === SYSTEM ? SYSTEM_ADDRESS : source < 0 ? null : accounts.address(source),
+    destination: accounts.address(messages.destination.get(message)),
+  };
+}
+
+/** The details of a contract_deploy. */
+export function deployment(world: World, message: number): object {
+  const { messages } = world;
+  return {
+    opcode: opcodeText(opcodeOf(world, message)),
+    ...ends(world, message),
+    value: messages.isExternalIn(message) ? null : String(messages.value.get(message)),
+  };
+}
+
+/** The details of a call_contract. */
+export function call(world: World, message: number): object {
+  return {
+    ...deployment(world, message),
+    extra_currencies: extraCurrencies(world.messages.extra.get(message)),
+  };
+}

@@ -1,0 +1,117 @@
+import type { BocMaker } from '../chain/boc.ts';
+import { NONE } from '../chain/block-table.ts';
+import { SYSTEM, type Op } from '../chain/message-table.ts';
+import { TRANSACTION } from '../chain/transaction-table.ts';
+import type { World } from '../chain/world.ts';
+import { extraCurrencies } from '../../json/account-state-json.ts';
+import { comment } from '../../json/comment.ts';
+import { mix32 } from '../../random.ts';
+import { call, deployment, ends } from './call-details.ts';
+import { legOf, succeeded, type Action, type Leg } from './action.ts';
+import { contractActions } from './contract-actions.ts';
+import { jettonBurn, jettonMint, jettonTransfers, nftMint, nftTransfer } from './token-actions.ts';
+
+/** One in so many traces is one that the classifier makes nothing of in the end. */
+const UNCLASSIFIED = 40;
+/** The classifier gives up on what is larger. */
+const MOST_ACTIONS = 500;
+
+/**
+ * What a complete trace did: its actions in the end, whatever was said of it before. Parts of composite actions are
+ * among them, with their ancestors.
+ */
+export function classify(world: World, bocs: BocMaker, trace: number): Action[] {
+  const root = world.traces.root.get(trace);
+  const actions = allActions(world, bocs, root);
+  const first = actions[0];
+  if (first === undefined || first.transactions.length < 2) return actions;
+  return mix32(trace ^ 0x5eed) % UNCLASSIFIED === 0 ? [] : actions;
+}
+
+/** What the classifier says at first of a trace that it will look at again; see {@link classify} for the end. */
+export function classifyAtFirst(world: World, bocs: BocMaker, trace: number): Action[] {
+  const root = world.traces.root.get(trace);
+  const settled = classify(world, bocs, trace);
+  const dice = mix32(trace ^ 0xf1a57) % 100;
+  if (settled.length > 0 && dice < 40) return settled;
+  if (settled.length > 1 && dice < 60) return settled.slice(0, 1);
+  if (settled.length > 0 && dice < 75) return [];
+  return allActions(world, bocs, root).slice(0, 2).map(basic(world));
+}
+
+/** Any action as the call of a contract: what nobody knew better. */
+function basic(world: World): (action: Action) => Action {
+  return (action) => {
+    const { transactions } = action;
+    const received = world.transactions.inMessage.get(transactions.at(-1) ?? NONE);
+    return { ...action, type: 'call_contract', ancestors: [], details: () => call(world, received) };
+  };
+}
+
+function allActions(world: World, bocs: BocMaker, root: number): Action[] {
+  const { transactions, messages } = world;
+  const kind = transactions.kindOf(root);
+  const received = transactions.inMessage.get(root);
+  if (received === NONE)
+    return kind === 'tick' || kind === 'tock' ? [only(root, 'tick_tock', () => ({}))] : [];
+  const actions: Action[] = [];
+  const first = transactions.firstOut.get(root);
+  const sent = transactions.outCount.get(root);
+  if (messages.isExternalIn(received) && transactions.has(root, TRANSACTION.activated))
+    actions.push(only(root, 'contract_deploy', () => deployment(world, received)));
+  else if (sent === 0 || messages.source.get(received) === SYSTEM)
+    actions.push(only(root, 'call_contract', () => call(world, received)));
+  for (let message = first; message < first + sent && actions.length < MOST_ACTIONS; message++) {
+    const leg = legOf(world, bocs, root, message);
+    if (leg !== undefined) actions.push(...actionsOfLeg(leg));
+  }
+  return actions;
+}
+
+function only(row: number, type: string, details: () => object): Action {
+  return { type, ancestors: [], transactions: [row], success: true, details };
+}
+
+function actionsOfLeg(leg: Leg): Action[] {
+  const op = leg.world.messages.opOf(leg.message);
+  return (KNOWN[op] ?? tonTransfer)(leg);
+}
+
+const KNOWN: Readonly<Partial<Record<Op, (leg: Leg) => Action[]>>> = {
+  jetton_transfer: jettonTransfers,
+  jetton_burn: jettonBurn,
+  jetton_mint: jettonMint,
+  nft_mint: nftMint,
+  nft_transfer: nftTransfer,
+  call: contractActions,
+  deploy: (leg) => {
+    const activated = leg.world.transactions.has(leg.receiver, TRANSACTION.activated);
+    return activated ? [ofLeg(leg, 'contract_deploy', deployment)] : [ofLeg(leg, 'call_contract', call)];
+  },
+};
+
+function ofLeg(leg: Leg, type: string, details: (world: World, message: number) => object): Action {
+  return {
+    type,
+    ancestors: [],
+    transactions: leg.transactions,
+    success: succeeded(leg),
+    details: () => details(leg.world, leg.message),
+  };
+}
+
+function tonTransfer(leg: Leg): Action[] {
+  return [ofLeg(leg, 'ton_transfer', tonTransferDetails)];
+}
+
+function tonTransferDetails(world: World, message: number): object {
+  const { messages } = world;
+  const op = messages.opOf(message);
+  return {
+    ...ends(world, message),
+    value: String(messages.value.get(message)),
+    value_extra_currencies: extraCurrencies(messages.extra.get(message)),
+    comment: op === 'text_comment' || op === 'encrypted_comment' ? comment(message) : null,
+    encrypted: op === 'encrypted_comment',
+  };
+}

@@ -1,0 +1,108 @@
+import { SLOTS } from '../chain/accounts.ts';
+import { queryId } from '../../json/comment.ts';
+import { mix32 } from '../../random.ts';
+import type { Leg } from './action.ts';
+
+/** Makes the value of one member of an action's details; `place` tells members of one kind apart. */
+export type Member = (leg: Leg, place: number) => unknown;
+
+/** The members of a type's details, in their order. */
+export type Shape = Readonly<Record<string, Member>>;
+
+/** The details that a shape makes of a leg. */
+export function fill(shape: Shape, leg: Leg): object {
+  return Object.fromEntries(Object.entries(shape).map(([name, member], place) => [name, member(leg, place)]));
+}
+
+const dice = ({ message }: Leg, place: number): number => mix32(message + place * 7919);
+
+export const actor: Member = ({ world, message }) =>
+  world.accounts.address(world.messages.source.get(message));
+export const contract: Member = ({ world, message }) =>
+  world.accounts.address(world.messages.destination.get(message));
+
+/** Some wallet that has nothing to do with the trace. */
+export const wallet: Member = (leg, place) => {
+  const { accounts } = leg.world;
+  return accounts.address(accounts.account('wallet', dice(leg, place) % accounts.wallets));
+};
+
+const itemOf = (leg: Leg): number =>
+  leg.world.accounts.account('nft_item', dice(leg, 0) % leg.world.accounts.wallets);
+export const item: Member = (leg) => leg.world.accounts.address(itemOf(leg));
+export const collection: Member = ({ world, ...leg }) =>
+  world.accounts.address(world.accounts.collection(itemOf({ world, ...leg })));
+export const index: Member = (leg) => String(leg.world.accounts.indexInRole(itemOf(leg)));
+
+const senderOf = ({ world, message }: Leg): number => world.messages.source.get(message);
+const isWallet = ({ world, message }: Leg): boolean =>
+  world.accounts.role(world.messages.source.get(message)) === 'wallet';
+
+/** One of the jettons of the sender's group; null where the sender is no wallet. */
+export const asset =
+  (slot: number): Member =>
+  (leg) =>
+    isWallet(leg)
+      ? leg.world.accounts.address(leg.world.accounts.jettonMaster(senderOf(leg), slot % SLOTS))
+      : null;
+
+/** The sender's jetton wallet for {@link asset}. */
+export const jettonWallet =
+  (slot: number): Member =>
+  (leg) =>
+    isWallet(leg)
+      ? leg.world.accounts.address(leg.world.accounts.jettonWallet(senderOf(leg), slot % SLOTS))
+      : null;
+
+/** Nanotons sent along. */
+export const value: Member = ({ world, message }) => String(world.messages.value.get(message));
+
+/** An amount of something, sometimes beyond what a number holds. */
+export const amount: Member = (leg, place) => {
+  const text = String(dice(leg, place) % 1_000_000_007);
+  return dice(leg, place + 1) % 5 === 0 ? `${text}${mix32(leg.message)}00000000007` : text;
+};
+
+export const query: Member = ({ trace }) => queryId(trace);
+export const boc: Member = ({ bocs, message }, place) =>
+  bocs.make(message + place, 60 + (mix32(message) % 90));
+export const hash: Member = ({ world, message }, place) => world.hashes(`detail ${place}`).text(message);
+export const hex: Member = ({ world, message }, place) => world.hashes(`detail ${place}`).hex(message);
+export const yesNo: Member = (leg, place) => dice(leg, place) % 2 === 0;
+export const small: Member = (leg, place) => dice(leg, place) % 250;
+
+/** Beyond 2^53: printed as a number all the same. */
+export const huge: Member = (leg, place) =>
+  (BigInt(dice(leg, place) | 1) << 31n) + BigInt(dice(leg, place + 1)) + 9_007_199_254_740_993n;
+
+/** A number as text. */
+export const count: Member = (leg, place) => String(dice(leg, place) % 100_000);
+
+/** A number as text that may be below zero. */
+export const tick: Member = (leg, place) => String((dice(leg, place) % 200_000) - 100_000);
+export const second: Member = ({ world, receiver }) => world.utimeOf(receiver) + 86_400;
+export const nothing: Member = () => null;
+
+/** One of a few values. */
+export const oneOf =
+  (...values: readonly unknown[]): Member =>
+  (leg, place) =>
+    values[dice(leg, place) % values.length];
+
+/** The member or null, as it comes. */
+export const maybe =
+  (member: Member): Member =>
+  (leg, place) =>
+    dice(leg, place + 2) % 3 === 0 ? null : member(leg, place);
+
+/** An object of its own. */
+export const nested =
+  (shape: Shape): Member =>
+  (leg) =>
+    fill(shape, leg);
+
+/** One to three values. */
+export const some =
+  (member: Member): Member =>
+  (leg, place) =>
+    Array.from({ length: 1 + (dice(leg, place) % 3) }, (_, at) => member(leg, place + at * 13));

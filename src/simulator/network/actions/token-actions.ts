@@ -1,0 +1,213 @@
+import { nftReceiver } from '../chain/reactions.ts';
+import { comment, queryId } from '../../json/comment.ts';
+import {
+  customPayload,
+  FORWARDED,
+  forwardPayload,
+  jettonAmount,
+  responseDestination,
+} from '../../json/payload.ts';
+import { jettonParties, nftParties } from '../../json/token-json.ts';
+import type { World } from '../chain/world.ts';
+import { mix32 } from '../../random.ts';
+import { succeeded, type Action, type Leg } from './action.ts';
+
+const DEXES = ['dedust', 'stonfi', 'stonfi_v2', 'tonco'] as const;
+
+/** A jetton transfer, or a swap where the exchange paid back: then the two transfers are its hidden parts. */
+export function jettonTransfers(leg: Leg): Action[] {
+  const there = transfer(leg, leg.receiver, []);
+  if (leg.world.traces.purposeOf(leg.trace) !== 'jetton_swap') return [there];
+  const back = leg.transactions.find(
+    (row) => row !== leg.receiver && receivedOp(leg.world, row) === 'jetton_transfer',
+  );
+  if (back === undefined || !succeeded(leg)) return [there];
+  const parts = [leg.receiver, back].map((row) => transfer(leg, row, ['jetton_swap']));
+  const swap: Action = {
+    type: 'jetton_swap',
+    ancestors: [],
+    transactions: leg.transactions,
+    success: true,
+    details: () => swapDetails(leg, leg.receiver, back),
+  };
+  return [swap, ...parts];
+}
+
+function receivedOp(world: World, row: number): string {
+  return world.messages.opOf(world.transactions.inMessage.get(row));
+}
+
+function transfer(leg: Leg, row: number, ancestors: readonly string[]): Action {
+  return {
+    type: 'jetton_transfer',
+    ancestors,
+    transactions:
+      ancestors.length === 0 ? leg.transactions : leg.transactions.filter((other) => other >= row),
+    success: leg.world.transactions.kindOf(row) === 'ok',
+    details: () => transferDetails(leg, row),
+  };
+}
+
+function transferDetails({ world, bocs, trace }: Leg, row: number): object {
+  const { accounts } = world;
+  const { from, to, item, group } = jettonParties(world, row);
+  const message = world.transactions.inMessage.get(row);
+  const { body, decoded } = forwardPayload(bocs, message);
+  return {
+    asset: accounts.address(group),
+    sender: accounts.address(from),
+    receiver: accounts.address(to),
+    sender_jetton_wallet: accounts.address(item),
+    receiver_jetton_wallet: accounts.address(accounts.jettonWallet(to, accounts.jettonSlot(item))),
+    amount: jettonAmount(world, trace),
+    comment: decoded === null ? null : comment(message),
+    is_encrypted_comment: decoded === null ? null : false,
+    query_id: queryId(trace),
+    response_destination: addressOrNull(world, responseDestination(world, message)),
+    custom_payload: customPayload(bocs, message).body,
+    forward_payload: body,
+    forward_amount: FORWARDED,
+  };
+}
+
+function addressOrNull(world: World, account: number | undefined): string | null {
+  return account === undefined ? null : world.accounts.address(account);
+}
+
+function swapDetails({ world, trace }: Leg, there: number, back: number): object {
+  const [incoming, outgoing] = [swapTransfer(world, there, trace), swapTransfer(world, back, trace)];
+  const dex = DEXES[mix32(trace + 1) % DEXES.length] ?? 'dedust';
+  const hop = {
+    asset_in: incoming.asset,
+    amount_in: incoming.amount,
+    asset_out: outgoing.asset,
+    amount_out: outgoing.amount,
+  };
+  return {
+    dex,
+    sender: incoming.source,
+    asset_in: hop.asset_in,
+    asset_out: hop.asset_out,
+    dex_incoming_transfer: incoming,
+    dex_outgoing_transfer: outgoing,
+    peer_swaps: mix32(trace + 2) % 3 === 0 ? [hop, { ...hop, asset_in: null }] : [],
+    ...(dex === 'tonco' ? { min_out_amount: mix32(trace) % 2 === 0 ? hop.amount_out : null } : {}),
+  };
+}
+
+function swapTransfer(world: World, row: number, trace: number): Readonly<Record<SwapMember, string>> {
+  const { accounts } = world;
+  const { from, to, item, group } = jettonParties(world, row);
+  return {
+    asset: accounts.address(group),
+    source: accounts.address(from),
+    destination: accounts.address(to),
+    source_jetton_wallet: accounts.address(item),
+    destination_jetton_wallet: accounts.address(accounts.jettonWallet(to, accounts.jettonSlot(item))),
+    amount: jettonAmount(world, trace),
+  };
+}
+
+type SwapMember =
+  'asset' | 'source' | 'destination' | 'source_jetton_wallet' | 'destination_jetton_wallet' | 'amount';
+
+export function jettonBurn(leg: Leg): Action[] {
+  return [simple(leg, 'jetton_burn', jettonBurnDetails)];
+}
+
+function jettonBurnDetails({ world, trace, receiver }: Leg): object {
+  const { accounts } = world;
+  const { from, item, group } = jettonParties(world, receiver);
+  return {
+    owner: accounts.address(from),
+    owner_jetton_wallet: accounts.address(item),
+    asset: accounts.address(group),
+    amount: jettonAmount(world, trace),
+  };
+}
+
+export function jettonMint(leg: Leg): Action[] {
+  return [simple(leg, 'jetton_mint', jettonMintDetails)];
+}
+
+function jettonMintDetails({ world, trace, message }: Leg): object {
+  const { accounts, messages, traces } = world;
+  const receiver = traces.partner.get(trace);
+  return {
+    asset: accounts.address(messages.destination.get(message)),
+    receiver: accounts.address(receiver),
+    receiver_jetton_wallet: accounts.address(accounts.jettonWallet(receiver, traces.slot.get(trace))),
+    amount: jettonAmount(world, trace),
+    ton_amount: String(messages.value.get(message)),
+  };
+}
+
+export function nftMint(leg: Leg): Action[] {
+  return [simple(leg, 'nft_mint', nftMintDetails)];
+}
+
+function nftMintDetails({ world, trace, message }: Leg): object {
+  const { accounts, messages, traces } = world;
+  const item = traces.partner.get(trace);
+  return {
+    owner: accounts.address(messages.source.get(message)),
+    nft_item: accounts.address(item),
+    nft_collection: accounts.address(messages.destination.get(message)),
+    nft_item_index: String(accounts.indexInRole(item)),
+  };
+}
+
+/** A transfer of an item; one in four is a purchase, whose part the plain transfer is. */
+export function nftTransfer(leg: Leg): Action[] {
+  const bought = mix32(leg.trace + 3) % 4 === 0;
+  if (!bought) return [simple(leg, 'nft_transfer', (part) => nftDetails(part, false))];
+  const part = simple(leg, 'nft_transfer', (of) => nftDetails(of, true));
+  return [
+    simple(leg, 'nft_purchase', (of) => nftDetails(of, true)),
+    { ...part, ancestors: ['nft_purchase'], transactions: part.transactions.slice(1) },
+  ];
+}
+
+function nftDetails({ world, bocs, trace, receiver, message }: Leg, bought: boolean): object {
+  const { accounts } = world;
+  const { from, item, group } = nftParties(world, receiver);
+  const { body, decoded } = forwardPayload(bocs, message);
+  const price = 1_000_000_000 + (mix32(trace + 4) % 100_000) * 1_000_000;
+  const owner = accounts.address(from);
+  return {
+    nft_collection: accounts.address(group),
+    nft_item: accounts.address(item),
+    nft_item_index: String(accounts.indexInRole(item)),
+    old_owner: owner,
+    new_owner: accounts.address(nftReceiver(world, trace)),
+    is_purchase: bought,
+    ...(bought ? { price: String(price) } : {}),
+    query_id: queryId(trace),
+    response_destination: addressOrNull(world, responseDestination(world, message)),
+    custom_payload: customPayload(bocs, message).body,
+    forward_payload: body,
+    forward_amount: body === null ? null : FORWARDED,
+    comment: decoded === null ? null : comment(message),
+    is_encrypted_comment: decoded === null ? null : false,
+    marketplace: bought ? 'getgems' : null,
+    real_old_owner: bought ? owner : null,
+    marketplace_address: bought ? accounts.address(accounts.giver) : null,
+    payout_amount: bought ? String(Math.floor(price * 0.9)) : null,
+    payout_address: bought ? owner : null,
+    payout_comment: null,
+    payout_comment_encrypted: bought ? false : null,
+    payout_comment_encoded: bought ? false : null,
+    royalty_amount: bought ? String(Math.floor(price * 0.05)) : null,
+    royalty_address: bought ? accounts.address(group) : null,
+  };
+}
+
+function simple(leg: Leg, type: string, details: (leg: Leg) => object): Action {
+  return {
+    type,
+    ancestors: [],
+    transactions: leg.transactions,
+    success: succeeded(leg),
+    details: () => details(leg),
+  };
+}

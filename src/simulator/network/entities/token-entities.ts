@@ -1,0 +1,202 @@
+import { accountStateJson } from '../../json/account-state-json.ts';
+import { jettonSymbol } from '../../json/address-book-json.ts';
+import { mix32 } from '../../random.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** What is the same in every entity: where it is, its hashes, and the lt of the transaction that left its state. */
+interface ContractJson {
+  readonly address: string;
+  readonly last_transaction_lt: string;
+  readonly code_hash: string | null;
+  readonly data_hash: string | null;
+}
+
+export interface JettonMasterJson extends ContractJson {
+  readonly total_supply: string;
+  readonly mintable: boolean;
+  readonly admin_address: string | null;
+  readonly jetton_content: object | null;
+  readonly jetton_wallet_code_hash: string;
+}
+
+export interface JettonWalletJson extends ContractJson {
+  readonly balance: string;
+  readonly owner: string;
+  readonly jetton: string;
+  readonly mintless_info?: object;
+}
+
+export interface NftCollectionJson extends ContractJson {
+  readonly owner_address: string | null;
+  readonly next_item_index: string;
+  readonly collection_content: object | null;
+}
+
+export interface NftItemJson extends ContractJson {
+  readonly init: boolean;
+  readonly index: string;
+  readonly collection_address: string;
+  readonly owner_address: string | null;
+  readonly content: object | null;
+  readonly collection: NftCollectionJson;
+  readonly on_sale: boolean;
+  readonly sale_contract_address?: string;
+  readonly auction_contract_address?: string;
+  readonly real_owner?: string;
+}
+
+export interface NftSaleJson {
+  readonly type: string;
+  readonly address: string;
+  readonly nft_address?: string;
+  readonly nft_owner_address?: string;
+  readonly marketplace_address?: string;
+  readonly created_at?: number;
+  readonly last_transaction_lt?: string;
+  readonly code_hash?: string;
+  readonly data_hash?: string;
+  readonly details: object;
+  readonly nft_item?: NftItemJson;
+}
+
+function contract(snapshot: Snapshot, account: number): ContractJson {
+  const { world, last } = snapshot;
+  const row = last.get(account) ?? 0;
+  const { code_hash, data_hash } = accountStateJson(world, row);
+  return {
+    address: world.accounts.address(account),
+    last_transaction_lt: String(world.transactions.lt.get(row)),
+    code_hash,
+    data_hash,
+  };
+}
+
+export function jettonMaster(snapshot: Snapshot, account: number): JettonMasterJson {
+  const { world } = snapshot;
+  const index = world.accounts.indexInRole(account);
+  return {
+    ...contract(snapshot, account),
+    total_supply: String(snapshot.supplyOf(account)),
+    mintable: index % 3 !== 0,
+    admin_address: index % 5 === 0 ? null : world.accounts.address(world.accounts.account('wallet', index)),
+    jetton_content: jettonContent(index),
+    jetton_wallet_code_hash: world.hashes('code jetton_wallet').text(0),
+  };
+}
+
+/** On chain whole, on chain with odd decimals, only where it lies, or unreadable. */
+function jettonContent(index: number): object | null {
+  if (index % 7 === 6) return null;
+  if (index % 4 === 3) return { uri: `https://example.org/coin/${index}.json` };
+  return {
+    name: `Simulated coin ${index}`,
+    symbol: jettonSymbol(index),
+    decimals: index % 4 === 2 ? 'nine' : '9',
+    description: 'A coin of the simulated network',
+  };
+}
+
+export function jettonWallet(snapshot: Snapshot, account: number): JettonWalletJson {
+  const { accounts } = snapshot.world;
+  const owner = accounts.jettonWalletOwner(account);
+  const index = accounts.indexInRole(account);
+  return {
+    ...contract(snapshot, account),
+    balance: String(snapshot.tokensOf(account)),
+    owner: accounts.address(owner),
+    jetton: accounts.address(accounts.jettonMaster(owner, accounts.jettonSlot(account))),
+    ...(index % 8 === 0 ? { mintless_info: mintless(index) } : {}),
+  };
+}
+
+function mintless(index: number): object {
+  if (index % 16 === 0)
+    return { amount: null, start_from: null, expire_at: null, custom_payload_api_uri: null };
+  return {
+    amount: String(mix32(index)),
+    start_from: 1_760_000_000,
+    expire_at: 1_790_000_000 + index,
+    custom_payload_api_uri: [`https://example.org/claim/${index}`, 'https://example.org/"claim"'],
+  };
+}
+
+export function nftCollection(snapshot: Snapshot, account: number): NftCollectionJson {
+  const { accounts } = snapshot.world;
+  const index = accounts.indexInRole(account);
+  const items = snapshot.ofRole('nft_item').filter((item) => accounts.collection(item) === account);
+  return {
+    ...contract(snapshot, account),
+    owner_address: index % 4 === 3 ? null : accounts.address(accounts.account('wallet', index)),
+    next_item_index: String(items.length),
+    collection_content: index % 5 === 4 ? null : { name: `Collection ${index}`, cover: { size: 12.5 } },
+  };
+}
+
+/** How an item is offered: its index in its role decides. */
+function offerOf(index: number): 'getgems_sale' | 'getgems_auction' | 'telemint' | undefined {
+  return ({ 0: 'getgems_sale', 1: 'getgems_auction', 2: 'telemint' } as const)[index % 9];
+}
+
+/** The contract that offers an item. */
+export function saleAddress({ world }: Snapshot, item: number): string {
+  return `0:${world.hashes('sale').hex(item)}`;
+}
+
+export function nftItem(snapshot: Snapshot, account: number): NftItemJson {
+  const { accounts } = snapshot.world;
+  const index = accounts.indexInRole(account);
+  const offer = offerOf(index);
+  const owner = snapshot.ownerOf(account);
+  const realOwner = owner === undefined ? null : accounts.address(owner);
+  const sale = saleAddress(snapshot, account);
+  const collection = accounts.collection(account);
+  return {
+    ...contract(snapshot, account),
+    init: owner !== undefined,
+    index: String(index),
+    collection_address: accounts.address(collection),
+    owner_address: offer === undefined || offer === 'telemint' ? realOwner : sale,
+    content: index % 6 === 5 ? null : { uri: `https://example.org/item/${index}.json` },
+    collection: nftCollection(snapshot, collection),
+    on_sale: offer !== undefined && offer !== 'telemint',
+    ...(offer === 'getgems_sale' ? { sale_contract_address: sale } : {}),
+    ...(offer === 'getgems_auction' || offer === 'telemint' ? { auction_contract_address: sale } : {}),
+    ...(realOwner === null ? {} : { real_owner: realOwner }),
+  };
+}
+
+/** The sale or auction that an item is in; undefined where it is in none. */
+export function nftSale(snapshot: Snapshot, item: number): NftSaleJson | undefined {
+  const { accounts } = snapshot.world;
+  const index = accounts.indexInRole(item);
+  const type = offerOf(index);
+  if (type === undefined || !snapshot.last.has(item)) return undefined;
+  const nft = nftItem(snapshot, item);
+  const bidder = accounts.address(accounts.account('wallet', (index * 3) % accounts.wallets));
+  const common = {
+    type,
+    address: saleAddress(snapshot, item),
+    nft_address: nft.address,
+    nft_item: nft,
+    last_transaction_lt: nft.last_transaction_lt,
+    code_hash: snapshot.world.hashes(`code ${type}`).text(0),
+    data_hash: snapshot.world.hashes('data').text(item),
+  };
+  if (type === 'telemint')
+    return { ...common, details: { token_name: `item${index}`, bid: '7', end_time: 0 } };
+  return {
+    ...common,
+    nft_owner_address: nft.real_owner ?? bidder,
+    marketplace_address: bidder,
+    created_at: 1_760_000_000 + index,
+    details:
+      type === 'getgems_sale'
+        ? {
+            is_complete: index % 2 === 0,
+            full_price: '1500000000',
+            royalty_address: bidder,
+            royalty_amount: '5',
+          }
+        : { end_flag: false, end_time: 1_790_000_000, last_bid: '900', last_member: bidder, min_step: 5 },
+  };
+}

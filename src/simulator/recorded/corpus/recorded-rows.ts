@@ -1,0 +1,22 @@
+import type { Range } from '../../ledger.ts';
+import { listed, type Rows } from '../../rows.ts';
+
+/** Positions of those rows whose value lies in a range, in the order of the value, ties in their own order. */
+export function sortedWithin<T>(rows: readonly T[], value: (row: T) => number, { from, to }: Range): Rows {
+  const found = rows
+    .map((row, index) => ({ index, value: value(row) }))
+    .filter((row) => row.value >= from && row.value <= to);
+  return listed(found.toSorted((a, b) => a.value - b.value || a.index - b.index).map(({ index }) => index));
+}
+
+/** Positions of those rows that pass. */
+export function indexes<T>(rows: readonly T[], passes: (row: T) => boolean): Rows {
+  return listed(rows.flatMap((row, index) => (passes(row) ? [index] : [])));
+}
+
+/** @throws RangeError where there is no such row. */
+export function at<T>(rows: readonly T[], row: number): T {
+  const found = rows[row];
+  if (found === undefined) throw new RangeError(`There is no recorded row ${row}.`);
+  return found;
+}

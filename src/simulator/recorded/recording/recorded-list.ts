@@ -1,0 +1,92 @@
+import type { Range } from '../../ledger.ts';
+import type { ListFacts } from './lists.ts';
+
+/** A record as text, and what windows ask of it. */
+interface Entry {
+  readonly text: string;
+  readonly time: number;
+  readonly lt: bigint;
+  readonly key: string;
+}
+
+/** What is asked of a list; bounds are inclusive. */
+export interface Window {
+  readonly time: Range;
+  readonly lt: { readonly from: bigint; readonly to: bigint };
+  readonly limit: number;
+  readonly offset: number;
+  readonly descending: boolean;
+}
+
+/** The records of one list that all recorded answers brought together, and for which seconds they are all there. */
+export class RecordedList {
+  private readonly facts: ListFacts;
+  private readonly entries = new Map<string, Entry>();
+  private readonly answered: Range[] = [];
+  private sorted: Entry[] | undefined;
+
+  constructor(facts: ListFacts) {
+    this.facts = facts;
+  }
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  /** The newest second of any record. */
+  get latest(): number {
+    return Math.max(0, ...[...this.entries.values()].map(({ time }) => time));
+  }
+
+  /** Takes an answer in; of a record that came twice the later copy counts. */
+  add(asked: Window, records: readonly { readonly value: unknown; readonly text: string }[]): void {
+    const times: number[] = [];
+    for (const { value, text } of records) {
+      const entry = this.entryOf(value, text);
+      if (entry === undefined) continue;
+      this.entries.set(entry.key, entry);
+      times.push(entry.time);
+    }
+    this.sorted = undefined;
+    const full = records.length >= asked.limit;
+    // Of the last second of a full page there may be more; of an open window, more that was not visible yet.
+    const last = full || !Number.isFinite(asked.time.to) ? Math.max(...times, -1) - 1 : asked.time.to;
+    if (!asked.descending && last >= asked.time.from) this.answered.push({ from: asked.time.from, to: last });
+    if (asked.descending && !full) this.answered.push(asked.time);
+  }
+
+  /** The part of a window that was not recorded begins here; undefined where all of it was. */
+  missing({ time, lt }: Window): number | undefined {
+    // A part of one second is asked for only after a full page of it.
+    if (lt.from > 0n) return undefined;
+    let at = time.from;
+    for (const { from, to } of this.answered.toSorted((a, b) => a.from - b.from))
+      if (from <= at && to >= at) at = to + 1;
+    if (this.facts.joined === true) return at === time.from ? at : undefined;
+    return at > time.to ? undefined : at;
+  }
+
+  texts({ time, lt, limit, offset, descending }: Window): string[] {
+    this.sorted ??= [...this.entries.values()].sort(
+      (a, b) => a.time - b.time || (a.lt < b.lt ? -1 : a.lt > b.lt ? 1 : a.key < b.key ? -1 : 1),
+    );
+    const found = this.sorted.filter(
+      (entry) => entry.time >= time.from && entry.time <= time.to && entry.lt >= lt.from && entry.lt <= lt.to,
+    );
+    return (descending ? found.reverse() : found).slice(offset, offset + limit).map(({ text }) => text);
+  }
+
+  private entryOf(value: unknown, text: string): Entry | undefined {
+    if (typeof value !== 'object' || value === null) return undefined;
+    const members = new Map(Object.entries(value));
+    const time = Number(members.get(this.facts.time));
+    if (!Number.isInteger(time)) return undefined;
+    const lt = String(this.facts.lt === undefined ? 0 : members.get(this.facts.lt));
+    return {
+      text,
+      time,
+      lt: /^\d+$/.test(lt) ? BigInt(lt) : 0n,
+      key: this.facts.key.map((name) => String(members.get(name))).join('/'),
+    };
+  }
+}

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { UsageError } from '../../../errors.ts';
+import { errorAnswer, jsonAnswer, type Answer } from '../../http/answer.ts';
+import type { ApiRequest } from '../../http/api.ts';
+import { elementTexts } from './element-texts.ts';
+import { LISTS, PAGING } from './lists.ts';
+import { readRecording, type RecordedResponse } from './read-recording.ts';
+import { RecordedList, type Window } from './recorded-list.ts';
+
+const INFO = '/api/v3/masterchainInfo';
+const Info = z.looseObject({ last: z.looseObject({ gen_utime: z.union([z.string(), z.number()]) }) });
+/** The head lies so long after everything recorded that all of it has settled: nobody waits for a watermark. */
+const AFTERWARDS = 7 * 3600;
+
+/**
+ * Serves what `--record` wrote. A request that was recorded is answered as it was, the last time that it was. Lists that
+ * are read by time answer any other window too, as far as its seconds were recorded; whatever else was not is a 404.
+ */
+export class Recording {
+  private readonly exact = new Map<string, RecordedResponse>();
+  private readonly lists = new Map<string, RecordedList>();
+  private responses = 0;
+  /** Unix seconds of the newest record. */
+  readonly latest: number;
+
+  /** @throws UsageError where nothing can be served. */
+  constructor(directory: string) {
+    for (const response of readRecording(directory)) this.take(response);
+    this.latest = Math.max(0, ...[...this.lists.values()].map((list) => list.latest));
+    if (!this.exact.has(INFO)) {
+      throw new UsageError(`${directory} holds no recorded answer of ${INFO}`, {
+        hint: 'Record a whole run: `toncenter-etl backfill … --record DIR`.',
+      });
+    }
+  }
+
+  /** What is there, a line each, for people. */
+  get contents(): string[] {
+    const lists = [...this.lists].map(([key, list]) => `${key.split('?')[0] ?? ''} ${list.size} records`);
+    return [`${this.responses} responses`, ...lists];
+  }
+
+  answer({ path, search }: Pick<ApiRequest, 'path' | 'search'>): Answer {
+    const list = this.lists.get(listKey(path, search));
+    const asked = windowOf(search);
+    const member = LISTS[path]?.member;
+    if (list !== undefined && member !== undefined) {
+      const missing = list.missing(asked);
+      if (missing === undefined) return this.listAnswer(member, list, asked);
+      return errorAnswer(404, `not in the recording: ${path} from second ${missing} on`);
+    }
+    const recorded = this.exact.get(exactKey(path, search));
+    if (recorded === undefined) return errorAnswer(404, `not in the recording: ${path}?${search.toString()}`);
+    return jsonAnswer(200, path === INFO ? this.settled(recorded.text) : recorded.text, versionOf(recorded));
+  }
+
+  private listAnswer(member: string, list: RecordedList, asked: Window): Answer {
+    return jsonAnswer(200, `{"${member}":[${list.texts(asked).join(',')}]}`);
+  }
+
+  private take(response: RecordedResponse): void {
+    this.responses += 1;
+    const { path, search, text } = response;
+    this.exact.set(exactKey(path, search), response);
+    const facts = LISTS[path];
+    const texts = facts === undefined ? undefined : elementTexts(text, facts.member);
+    if (facts === undefined || texts === undefined) return;
+    const key = listKey(path, search);
+    const list = this.lists.get(key) ?? new RecordedList(facts);
+    this.lists.set(key, list);
+    list.add(
+      windowOf(search),
+      texts.map((element): { value: unknown; text: string } => ({
+        value: JSON.parse(element),
+        text: element,
+      })),
+    );
+  }
+
+  /** masterchainInfo with its head moved past everything that was recorded. */
+  private settled(text: string): string {
+    const info = Info.parse(JSON.parse(text));
+    const head = Math.max(this.latest, Number(info.last.gen_utime)) + AFTERWARDS;
+    return JSON.stringify({ ...info, last: { ...info.last, gen_utime: String(head) } });
+  }
+}
+
+function versionOf({ apiVersion }: RecordedResponse): Record<string, string> {
+  return apiVersion === undefined ? {} : { 'x-api-version': apiVersion };
+}
+
+function exactKey(path: string, search: URLSearchParams): string {
+  return keyOf(path, [...search]);
+}
+
+function listKey(path: string, search: URLSearchParams): string {
+  return keyOf(
+    path,
+    [...search].filter(([name]) => !PAGING.includes(name)),
+  );
+}
+
+function keyOf(path: string, pairs: readonly (readonly [string, string])[]): string {
+  if (pairs.length === 0) return path;
+  return `${path}?${pairs
+    .map((pair) => pair.join('='))
+    .toSorted()
+    .join('&')}`;
+}
+
+function windowOf(search: URLSearchParams): Window {
+  const number = (name: string, fallback: number) => Number(search.get(name) ?? fallback);
+  const big = (name: string, fallback: bigint) => BigInt(search.get(name) ?? fallback);
+  return {
+    time: { from: number('start_utime', 0), to: number('end_utime', Infinity) },
+    lt: { from: big('start_lt', 0n), to: big('end_lt', 2n ** 64n) },
+    limit: number('limit', 10),
+    offset: number('offset', 0),
+    // Newest first is what the servers do where nothing is said.
+    descending: search.get('sort') !== 'asc',
+  };
+}

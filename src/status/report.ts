@@ -1,0 +1,119 @@
+import type { Dataset } from '../dataset/dataset.ts';
+import { countRows, estimateRows, type RowCount } from '../db/read/count-rows.ts';
+import type { Database } from '../db/connection/database.ts';
+import { networkName, readNetwork } from '../db/connection/network.ts';
+import { holesIn, readStatus, type Status } from '../db/read/status.ts';
+import { readWanted } from '../db/coverage/wanted.ts';
+import { readSavedWatermark } from '../db/coverage/watermark.ts';
+import { readSpending, type Spending } from '../db/coordination/workers.ts';
+import type { Range } from '../range.ts';
+import { common, union, without } from '../ranges.ts';
+
+/** Where one dataset stands. Ranges of unix seconds; of a dataset that is read pool by pool, those that all pools share. */
+export interface DatasetReport {
+  readonly dataset: string;
+  /** From when on a daemon keeps it complete, unix seconds; null where none has run. */
+  readonly since: number | null;
+  readonly covered: readonly Range[];
+  readonly verified: readonly Range[];
+  /** Not covered, between the first and the last covered second. */
+  readonly holes: readonly Range[];
+  /** Wanted by the daemon, below the end of what is covered, and not covered: holes, and what is older than all of them. */
+  readonly missing: readonly Range[];
+  readonly rows: readonly RowCount[];
+  /** Seconds between the newest block seen and the end of what is covered; null where no daemon has run. */
+  readonly lag: number | null;
+  readonly quarantined: number;
+  /** Members of the API that no column takes. */
+  readonly drift: Status['drift'];
+  readonly refused: Status['refused'];
+  readonly lastError: Status['failures'][number] | null;
+}
+
+/** Where a database stands, from the database alone. */
+export interface Report {
+  readonly database: string;
+  readonly network: string | null;
+  readonly head: {
+    readonly seqno: number;
+    /** Its block time, and the time below which no row can still appear; unix seconds. */
+    readonly time: number;
+    readonly watermark: number;
+    readonly waitingFor: string | null;
+  } | null;
+  readonly datasets: readonly DatasetReport[];
+  readonly leases: Status['leases'];
+  readonly spending: Spending;
+}
+
+interface ReportOptions {
+  /** `exact` counts for seconds, for a person who asks once; `estimated` is Postgres' own idea, for who looks all the time. */
+  readonly rows: 'exact' | 'estimated';
+}
+
+/** Reads where every dataset that the database knows of stands. */
+export async function readReport(
+  database: Database,
+  datasets: readonly Dataset[],
+  options: ReportOptions,
+): Promise<Report> {
+  const status = await readStatus(database);
+  const network = await readNetwork(database);
+  const mark = await readSavedWatermark(database);
+  const wanted = await readWanted(database);
+  const known = new Set(
+    [...status.streams, ...status.refused, ...status.failures, ...status.drift]
+      .map(({ dataset }) => dataset)
+      .concat(...status.quarantined.keys()),
+  );
+  const count = options.rows === 'exact' ? countRows : estimateRows;
+  const reports: DatasetReport[] = [];
+  for (const dataset of datasets.filter(({ name }) => known.has(name))) {
+    const rows: RowCount[] = [];
+    for (const table of Object.values(dataset.job.tables)) rows.push(await count(database, table));
+    reports.push(reportOn(dataset, status, rows, wanted.get(dataset.name), mark?.headUtime));
+  }
+  return {
+    database: database.label,
+    network: network === undefined ? null : networkName(network),
+    head:
+      mark === undefined
+        ? null
+        : { seqno: mark.headSeqno, time: mark.headUtime, watermark: mark.utime, waitingFor: mark.waitingFor },
+    datasets: reports,
+    leases: status.leases,
+    spending: await readSpending(database),
+  };
+}
+
+function reportOn(
+  { name }: Dataset,
+  status: Status,
+  rows: readonly RowCount[],
+  since?: number,
+  head?: number,
+): DatasetReport {
+  const streams = status.streams.filter((row) => row.dataset === name && row.pass === 0);
+  const covered = shared(streams.map((stream) => stream.covered));
+  const end = covered.at(-1)?.to;
+  return {
+    dataset: name,
+    since: since ?? null,
+    covered,
+    verified: shared(streams.map((stream) => stream.verified)),
+    holes: holesIn(covered),
+    missing: since === undefined || end === undefined ? [] : without([{ from: since, to: end }], covered),
+    rows,
+    lag: head === undefined || end === undefined ? null : Math.max(0, head - end),
+    quarantined: status.quarantined.get(name) ?? 0,
+    drift: status.drift.filter((row) => row.dataset === name),
+    refused: status.refused.filter((row) => row.dataset === name),
+    lastError: status.failures.find((row) => row.dataset === name) ?? null,
+  };
+}
+
+/** Seconds that lie in each of the lists. */
+function shared(lists: readonly (readonly Range[])[]): Range[] {
+  const [first, ...others] = lists;
+  return first === undefined ? [] : others.reduce<Range[]>((both, list) => common(both, list), union(first));
+}

@@ -1,0 +1,86 @@
+import { UsageError } from '../errors.ts';
+
+/** First byte of a friendly address: what kind it is, and whether it is for test networks only. */
+const BOUNCEABLE = 0x11;
+const NON_BOUNCEABLE = 0x51;
+const TEST_ONLY = 0x80;
+
+const RAW = /^(-?\d{1,10}):([0-9a-fA-F]{64})$/;
+const BARE_HEX = /^[0-9a-fA-F]{64}$/;
+const FRIENDLY = /^[A-Za-z0-9+/_-]{48}$/;
+
+const FORMS =
+  'Write it as workchain:hex, as 64 hex digits (basechain), or as the 48 characters of a wallet (EQ…, UQ…).';
+
+interface Reading {
+  /** False refuses addresses that are marked for test networks only; undefined does not look at the mark. */
+  readonly testnet?: boolean;
+}
+
+/**
+ * The raw form of an address, `workchain:HEX` in upper case, from any form that people have at hand: raw, 64 hex digits
+ * (of the basechain), or friendly in base64 or base64url, whose checksum is checked.
+ * @throws UsageError with the reason
+ */
+export function parseAddress(text: string, { testnet }: Reading = {}): string {
+  const word = text.trim();
+  const raw = RAW.exec(word);
+  if (raw !== null) return rawAddress(word, Number(raw[1]), raw[2] ?? '');
+  if (BARE_HEX.test(word)) return rawAddress(word, 0, word);
+  if (FRIENDLY.test(word)) return parseFriendly(word, testnet);
+  throw refusal(word, `it has ${word.length} characters and no form of an address`);
+}
+
+function rawAddress(word: string, workchain: number, hex: string): string {
+  if (workchain !== (workchain | 0)) throw refusal(word, `there is no workchain ${workchain}`);
+  return `${workchain}:${hex.toUpperCase()}`;
+}
+
+/** Friendly form: kind, workchain, 32 bytes of hash, CRC-16 of them all; 36 bytes in base64 of either alphabet. */
+function parseFriendly(word: string, testnet: boolean | undefined): string {
+  const bytes = Buffer.from(word, 'base64');
+  if (bytes.readUInt16BE(34) !== crc16(bytes.subarray(0, 34))) {
+    throw refusal(word, 'its checksum is wrong: a character is missing or mistyped');
+  }
+  const kind = bytes.readUInt8(0);
+  if (![BOUNCEABLE, NON_BOUNCEABLE].includes(kind & ~TEST_ONLY)) {
+    throw refusal(word, `its first byte, 0x${kind.toString(16)}, is of no known kind`);
+  }
+  if (testnet === false && (kind & TEST_ONLY) !== 0) {
+    throw refusal(word, 'it is marked for test networks only, and this is not one');
+  }
+  return rawAddress(word, bytes.readInt8(1), bytes.toString('hex', 2, 34));
+}
+
+interface Writing {
+  /** Whether money sent to it is to come back where the account cannot take it: EQ… (true) or UQ… . */
+  readonly bounceable?: boolean;
+  /** Marks it for test networks only: kQ…, 0Q… . */
+  readonly testnet?: boolean;
+}
+
+/** The friendly form in base64url of a raw address, as wallets and explorers show it. */
+export function formatAddress(raw: string, { bounceable = true, testnet = false }: Writing = {}): string {
+  const [workchain, hex] = parseAddress(raw).split(':');
+  const bytes = Buffer.alloc(36);
+  bytes.writeUInt8((bounceable ? BOUNCEABLE : NON_BOUNCEABLE) | (testnet ? TEST_ONLY : 0), 0);
+  bytes.writeInt8(Number(workchain), 1);
+  bytes.write(hex ?? '', 2, 'hex');
+  bytes.writeUInt16BE(crc16(bytes.subarray(0, 34)), 34);
+  return bytes.toString('base64url');
+}
+
+/** CRC-16/XMODEM: polynomial 0x1021, from 0, no reflection. */
+function crc16(bytes: Uint8Array): number {
+  let crc = 0;
+  for (const byte of bytes) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) crc = (crc & 0x8000) === 0 ? crc << 1 : (crc << 1) ^ 0x1021;
+    crc &= 0xffff;
+  }
+  return crc;
+}
+
+function refusal(word: string, reason: string): UsageError {
+  return new UsageError(`"${word}" is no address: ${reason}`, { hint: FORMS });
+}

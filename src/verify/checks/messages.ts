@@ -1,0 +1,54 @@
+import { sql } from 'drizzle-orm';
+import type { Session } from '../../db/connection/database.ts';
+import type { Range } from '../../range.ts';
+import { bookDoubts, bookSieve } from './books.ts';
+import { countOf, during, findingsOf, secondOf, type Finding } from '../finding.ts';
+import { transactionsWithMessages } from './with-messages.ts';
+
+/**
+ * Messages that a transaction's phases say were sent: those that its actions created, and one that bounced. Held against
+ * the list that the source gave, because a message out of the chain carries no value that the books would miss. Null
+ * where the source gave no action phase.
+ */
+const CREATED = sql`
+  case when action_success then action_msgs_created when action_success is not null then 0 end
+    + case when bounce_type = 'ok' then 1 else 0 end`;
+
+/** Each transaction's in message is stored, as many out messages as it lists, and it lists as many as it created. */
+const messageDoubts = sql`
+  select 'messages' as "check", 'missing_in_message' as kind, 'hole' as outcome, hash as id, ${secondOf('x')} as span
+  from x where in_msg_hash is not null and not received
+  union all
+  select 'messages', case when sent < out_msg_count then 'missing_out_messages' else 'surplus_out_messages' end,
+    case when sent < out_msg_count then 'hole' else 'doubt' end, hash, ${secondOf('x')}
+  from x where sent <> out_msg_count
+  union all
+  select 'messages', 'unlisted_out_messages', 'doubt', hash, ${secondOf('x')} from x where (${CREATED}) <> out_msg_count`;
+
+/** Nearly all transactions are in order: only the others are kept to be looked at one way after the other. */
+const sieve = sql`
+  (in_msg_hash is not null and not received) or sent <> out_msg_count or (${CREATED}) <> out_msg_count or ${bookSieve}`;
+
+/** A message that retention does not keep any more is not looked for, nor the balance that it moved. */
+const isExpired = sql`
+  coalesce(in_msg_utime < (select to_timestamp((value->'tables'->>'messages')::float8) from etl.settings
+    where name = 'floors'), false)`;
+
+/** Messages are counted and books are balanced in one go: both need every transaction with all its messages. */
+export async function checkMessagesAndBooks(
+  session: Session,
+  stretch: Range,
+): Promise<{ findings: Finding[]; rows: number }> {
+  const findings = await findingsOf(session, {
+    check: 'messages',
+    dataset: 'transactions',
+    query: sql`
+      with x as materialized (select * from (${transactionsWithMessages(stretch)}) every where (${sieve}) and not ${isExpired})
+      ${messageDoubts} union all ${bookDoubts}`,
+  });
+  const rows = await countOf(
+    session,
+    sql`select count(*) as count from ton.messages m where ${during('m', stretch)}`,
+  );
+  return { findings, rows };
+}

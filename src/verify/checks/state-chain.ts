@@ -1,0 +1,43 @@
+import { sql } from 'drizzle-orm';
+import type { Session } from '../../db/connection/database.ts';
+import type { Range } from '../../range.ts';
+import { countOf, during, findingsOf, secondAt, secondOf, type Finding } from '../finding.ts';
+
+/**
+ * Each transaction names its account's one before, and the account's state before it is the one after that. A chain
+ * that begins anew (0, with status nonexist) has none before it. Of an account's first transaction in the stretch there
+ * is nothing to compare. Both ends of a broken link are doubtful.
+ */
+export async function checkStateChain(
+  session: Session,
+  stretch: Range,
+): Promise<{ findings: Finding[]; rows: number }> {
+  const findings = await findingsOf(session, {
+    check: 'state-chain',
+    dataset: 'transactions',
+    query: sql`
+      with t as (
+        select account, lt, utime, hash, prev_trans_lt, prev_trans_hash, orig_status, before_hash, before_balance,
+          before_account_status, lag(lt) over w as last_lt, lag(hash) over w as last_hash, lag(utime) over w as last_utime,
+          lag(after_hash) over w as last_after, lag(after_balance) over w as last_balance,
+          lag(after_account_status) over w as last_status
+        from ton.transactions t where ${during('t', stretch)} window w as (partition by account collate "C" order by lt)),
+      broken as (
+        select *, case
+          when prev_trans_lt > last_lt then 'missing_predecessor'
+          when prev_trans_lt <> last_lt or prev_trans_hash <> last_hash then 'broken_link'
+          when before_hash <> last_after or before_balance <> last_balance or before_account_status <> last_status
+            then 'broken_state' end as kind
+        from t where last_lt is not null and not (prev_trans_lt = 0 and orig_status = 'nonexist'))
+      select kind, case when exists (select 1 from etl.quarantine q where q.record_id = b.prev_trans_hash) then 'known'
+          when kind = 'missing_predecessor' then 'hole' else 'doubt' end as outcome,
+        hash as id, span
+      from broken b cross join lateral (values (${secondOf('b')}), (${secondAt(sql`last_utime`)})) s (span)
+      where kind is not null`,
+  });
+  const rows = await countOf(
+    session,
+    sql`select count(*) as count from ton.transactions t where ${during('t', stretch)}`,
+  );
+  return { findings, rows };
+}

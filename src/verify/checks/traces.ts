@@ -1,0 +1,80 @@
+import { sql, type SQL } from 'drizzle-orm';
+import type { Session } from '../../db/connection/database.ts';
+import type { Range } from '../../range.ts';
+import { countOf, during, findingsOf, secondOf, type Finding } from '../finding.ts';
+
+/** Most traces end within minutes; what is older is looked up one by one. */
+const NEAR = 3600;
+
+/**
+ * A complete trace has as many transactions as it says, and each of them is stored; and every trace whose transactions
+ * are all stored and have all been answered is stored too. `transactionsUntil`: transactions are proved up to there.
+ */
+export async function checkTraces(
+  session: Session,
+  stretch: Range,
+  transactionsUntil: number,
+): Promise<{ findings: Finding[]; rows: number }> {
+  const facts = { check: 'traces', dataset: 'traces' };
+  const near = { from: stretch.from - NEAR, to: transactionsUntil };
+  const findings = [
+    ...(await findingsOf(session, { ...facts, query: incomplete(stretch) })),
+    ...(await findingsOf(session, { ...facts, query: bodiless(stretch) })),
+    ...(await findingsOf(session, { ...facts, query: unlisted(stretch, near) })),
+  ];
+  const rows = await countOf(
+    session,
+    sql`select count(*) as count from ton.trace_edges e where ${during('e', stretch)}`,
+  );
+  return { findings, rows };
+}
+
+/** Traces larger than the source gives come without their tree, and say so. */
+const incomplete = (stretch: Range) => sql`
+  select 'missing_nodes' as kind, 'hole' as outcome, t.trace_id as id, ${secondOf('t')} as span
+  from ton.traces t
+  left join (select utime, trace_id, count(*) as nodes from ton.trace_edges e where ${during('e', stretch)} group by 1, 2) e
+    using (utime, trace_id)
+  where ${during('t', stretch)} and t.is_incomplete is not true and t.transactions is not null
+    and coalesce(e.nodes, 0) <> t.transactions`;
+
+/** Transactions of a trace began before it ended, so they may lie before the stretch. */
+const bodiless = (stretch: Range) => sql`
+  with unseen as materialized (
+    select e.* from ton.trace_edges e where ${during('e', stretch)} and not exists (
+      select 1 from ton.transactions t where t.hash = e.tx_hash
+        and ${during('t', { from: stretch.from - NEAR, to: stretch.to })})),
+  gone as (select u.* from unseen u where not exists (select 1 from ton.transactions t where t.hash = u.tx_hash))
+  select 'missing_transaction' as kind, ${knownWhere(sql`q.record_id = g.tx_hash`)} as outcome, g.tx_hash as id,
+    ${secondOf('g')} as span
+  from gone g`;
+
+/** A trace is over when no message that it sent within the chain waits for its receiver. */
+const unlisted = (stretch: Range, near: Range) => sql`
+  with ends as (
+    select trace_id, max(utime) as utime from ton.transactions t
+    where ${during('t', near)} and trace_id is not null group by 1),
+  unseen as materialized (
+    select e.* from ends e where ${during('e', stretch)} and not exists (
+      select 1 from ton.traces t where t.trace_id = e.trace_id and ${during('t', near)})),
+  absent as materialized (
+    select u.* from unseen u where not exists (select 1 from ton.traces t where t.trace_id = u.trace_id)),
+  sent as (
+    select t.trace_id, m.hash, m.utime from ton.messages m join ton.transactions t on t.hash = m.out_msg_tx_hash
+    where ${during('m', near)} and ${during('t', near)} and m.destination is not null
+      and t.trace_id in (select trace_id from absent)),
+  waiting as (
+    select distinct trace_id from sent s where not exists (
+      select 1 from ton.transactions r where ${during('r', near)} and r.in_msg_hash = s.hash and r.in_msg_utime = s.utime))
+  select 'missing_trace' as kind, ${knownWhere(sql`q.record_id = a.trace_id`, 'doubt')} as outcome, a.trace_id as id,
+    ${secondOf('a')} as span
+  from absent a where a.trace_id not in (select trace_id from waiting)
+  union all
+  select 'no_trace_named', 'open', t.hash, ${secondOf('t')} from ton.transactions t
+  where ${during('t', stretch)} and t.trace_id is null
+    and not exists (select 1 from ton.trace_edges e where ${during('e', near)} and e.tx_hash = t.hash)`;
+
+function knownWhere(condition: SQL, otherwise = 'hole'): SQL {
+  return sql`case when exists (select 1 from etl.quarantine q
+    where q.dataset in ('traces', 'transactions') and ${condition}) then 'known' else ${otherwise} end`;
+}

@@ -1,0 +1,42 @@
+import { sql } from 'drizzle-orm';
+import type { Session } from '../../db/connection/database.ts';
+import type { Range } from '../../range.ts';
+import { countOf, during, findingsOf, secondOf, type Finding } from '../finding.ts';
+
+/**
+ * Each block says how many transactions it holds: so many must be stored for it. `proved` are seconds whose blocks are
+ * known to be all there. Older servers leave the shard of a transaction's block out; their seconds get no verdict.
+ */
+export async function checkTransactions(
+  session: Session,
+  proved: Range,
+): Promise<{ findings: Finding[]; rows: number }> {
+  const name = { check: 'transactions', dataset: 'transactions' };
+  const findings = await findingsOf(session, {
+    ...name,
+    query: sql`
+      with held as (
+        select utime, block_workchain as workchain, block_shard as shard, block_seqno as seqno, count(*) as transactions
+        from ton.transactions t where ${during('t', proved)} and block_shard is not null group by 1, 2, 3, 4),
+      listed as (select utime, workchain, shard, seqno, tx_count from ton.blocks b where ${during('b', proved)}),
+      shardless as (
+        select distinct utime from ton.transactions t where ${during('t', proved)} and block_shard is null),
+      x as (
+        select utime, workchain, shard, seqno, tx_count, coalesce(transactions, 0) as transactions
+        from listed full join held using (utime, workchain, shard, seqno)
+        where tx_count is distinct from coalesce(transactions, 0))
+      select case when transactions > coalesce(tx_count, 0) then 'surplus_transactions' else 'missing_transactions' end as kind,
+        case when exists (select 1 from etl.quarantine q where q.dataset = 'transactions' and q.utime = x.utime) then 'known'
+          when transactions > coalesce(tx_count, 0) then 'surplus' else 'hole' end as outcome,
+        workchain || ':' || shard || ':' || seqno || ' has ' || transactions || ' of ' || coalesce(tx_count, 0) as id,
+        ${secondOf('x')} as span
+      from x where not exists (select 1 from shardless s where s.utime = x.utime)
+      union all
+      select 'no_shard', 'open', utime::text, ${secondOf('s')} from shardless s`,
+  });
+  const rows = await countOf(
+    session,
+    sql`select count(*) as count from ton.transactions t where ${during('t', proved)}`,
+  );
+  return { findings, rows };
+}

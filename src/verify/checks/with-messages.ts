@@ -1,0 +1,38 @@
+import { sql, type SQL } from 'drizzle-orm';
+import type { Range } from '../../range.ts';
+import { during } from '../finding.ts';
+
+/** Messages this much older than the stretch are looked up one by one; nearly all are received within seconds. */
+const NEAR = 3600;
+
+/**
+ * A query: the transactions of a stretch, each with the stored message that it received (`received` false where it has
+ * none or it is not stored) and the number and value of those that it sent. A message that was sent has its sender's
+ * time, so all of them lie in the stretch too. Messages are read once, as a list without an index: joined as a whole,
+ * not looked up one by one.
+ */
+export function transactionsWithMessages(stretch: Range): SQL {
+  const near = { from: stretch.from - NEAR, to: stretch.to };
+  const received = (join: SQL) => sql`
+    select t.*, m.hash is not null as received, m.value as in_value, m.ihr_fee as in_ihr_fee,
+      coalesce(s.messages, 0) as sent, coalesce(s.value, 0) as out_value
+    from own t left join sent s on s.hash = t.hash ${join}`;
+  return sql`
+    with near as materialized (
+      select utime, hash, out_msg_tx_hash, value, ihr_fee, fwd_fee from ton.messages m where ${during('m', near)}),
+    own as materialized (
+      select utime, hash, in_msg_hash, in_msg_utime, out_msg_count, orig_status, end_status, description_type,
+        before_balance, after_balance, total_fees, action_success, action_msgs_created, bounce_type
+      from ton.transactions t where ${during('t', stretch)}),
+    sent as (
+      select out_msg_tx_hash as hash, count(*) as messages,
+        sum(coalesce(value, 0) + coalesce(fwd_fee, 0) + coalesce(ihr_fee, 0)) as value
+      from near m where ${during('m', stretch)} and out_msg_tx_hash is not null group by 1)
+    ${received(sql`
+      left join near m on m.hash = t.in_msg_hash and m.utime = t.in_msg_utime
+      where t.in_msg_utime is null or t.in_msg_utime >= to_timestamp(${near.from}::float8)`)}
+    union all
+    ${received(sql`
+      left join lateral (select * from ton.messages m where m.hash = t.in_msg_hash and m.utime = t.in_msg_utime) m on true
+      where t.in_msg_utime < to_timestamp(${near.from}::float8)`)}`;
+}

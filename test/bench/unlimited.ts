@@ -1,8 +1,0 @@
-import type { Budget } from '../../src/budget.ts';
-
-/** Neither the plan's rate nor anybody else's is measured. */
-export const unlimited: Budget = {
-  take: () => Promise.resolve(),
-  refused: () => undefined,
-  succeeded: () => undefined,
-};

@@ -1,0 +1,199 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Entities } from '../../../src/simulator/network/entities/entities.ts';
+import { htmlAnswer } from '../../../src/simulator/http/answer.ts';
+import { startSimulator, type Simulator } from '../../../src/simulator/http/server.ts';
+import { bare, readOnce, readStreamsOf, select, sorted } from '../../support/collections.ts';
+import { openTestStore, type TestStore } from '../../support/database.ts';
+import { rebuilt } from '../../support/rebuild-collections.ts';
+
+const START = 1_767_225_600;
+const NETWORK = { start: START, duration: 300, load: 12, accounts: 400 };
+
+let store: TestStore;
+beforeEach(async () => {
+  store = await openTestStore();
+});
+afterEach(() => store.close());
+
+const LISTS = {
+  jetton_masters: { path: '/api/v3/jetton/masters', truth: (entities: Entities) => entities.jettonMasters() },
+  nft_collections: {
+    path: '/api/v3/nft/collections',
+    truth: (entities: Entities) => entities.nftCollections(),
+  },
+  jetton_wallets: { path: '/api/v3/jetton/wallets', truth: (entities: Entities) => entities.jettonWallets() },
+  nft_items: { path: '/api/v3/nft/items', truth: (entities: Entities) => entities.nftItems() },
+} as const;
+
+describe.each(['1.2', '1.3'] as const)('lists of build %s', (build) => {
+  let simulator: Simulator;
+  beforeAll(async () => {
+    simulator = await startSimulator({ ...NETWORK, build });
+  });
+  afterAll(() => simulator.close());
+
+  test.each(Object.keys(LISTS) as (keyof typeof LISTS)[])(
+    '%s end equal to the truth, and a second look is one request',
+    async (name) => {
+      const { path, truth } = LISTS[name];
+      const records = truth(simulator.truth.entities());
+      expect(records.length).toBeGreaterThan(1);
+      expect(await readOnce(store, simulator.url, [name])).toEqual([]);
+      expect(sorted(await rebuilt[name](store))).toEqual(sorted(records));
+      simulator.stats.clear();
+      await readOnce(store, simulator.url, [name]);
+      expect(simulator.stats.byPath.get(path)).toBe(1);
+      expect(sorted(await rebuilt[name](store))).toEqual(sorted(records));
+    },
+  );
+
+  test('names, symbols and decimals are columns, where the content says them', async () => {
+    await readOnce(store, simulator.url, ['jetton_masters']);
+    const rows = await select(store, 'select name, symbol, decimals, jetton_content from ton.jetton_masters');
+    for (const { name, symbol, decimals, jetton_content } of rows) {
+      const content = (jetton_content ?? {}) as Record<string, string>;
+      expect([name, symbol]).toEqual([content['name'] ?? null, content['symbol'] ?? null]);
+      expect(decimals).toBe(content['decimals'] === '9' ? 9 : null);
+    }
+    expect(new Set(rows.map(({ decimals }) => decimals))).toEqual(new Set([9, null]));
+  });
+
+  test('the shard states of a range end equal to the truth; a second reading asks nothing', async () => {
+    const range = { from: START + 100, to: START + 150 };
+    await readOnce(store, simulator.url, ['shard_states'], { range });
+    const masters = [...simulator.truth.blocks(range)].filter(({ workchain }) => workchain === -1);
+    const stored = await rebuilt.shard_states(store);
+    expect([...stored.keys()].sort()).toEqual(masters.map(({ seqno }) => seqno).sort());
+    for (const { seqno } of masters) {
+      const response = await fetch(`${simulator.url}/api/v3/masterchainBlockShardState?seqno=${seqno}`);
+      const { blocks } = (await response.json()) as { blocks: Record<string, unknown>[] };
+      const tops = blocks.map(({ workchain, shard, seqno: top }) => ({ workchain, shard, seqno: top }));
+      expect(sorted(stored.get(seqno) ?? [], 'shard')).toEqual(sorted(tops, 'shard'));
+    }
+    simulator.stats.clear();
+    await readOnce(store, simulator.url, ['shard_states'], { range });
+    expect(simulator.stats.byPath.get('/api/v3/masterchainBlockShardState')).toBeUndefined();
+    expect(simulator.stats.byPath.get('/api/v3/blocks')).toBeUndefined();
+  });
+
+  test('a shard state that was cut short is asked for again', async () => {
+    simulator.faults.shortBlocks = 0.3;
+    const range = { from: START + 100, to: START + 130 };
+    await readOnce(store, simulator.url, ['shard_states'], { range });
+    delete simulator.faults.shortBlocks;
+    await readOnce(store, simulator.url, ['shard_states'], { range });
+    const stored = await rebuilt.shard_states(store);
+    const masters = [...simulator.truth.blocks(range)].filter(({ workchain }) => workchain === -1);
+    expect([...stored.keys()].sort()).toEqual(masters.map(({ seqno }) => seqno).sort());
+    for (const tops of stored.values()) expect(tops.length).toBeGreaterThan(1);
+  });
+});
+
+test('what has moved since a list was read is looked up by name, and no other', async () => {
+  const simulator = await startSimulator({ ...NETWORK, headTime: START + 150 });
+  try {
+    const names = ['jetton_wallets', 'nft_items'];
+    await readOnce(store, simulator.url, names);
+    const before = simulator.truth.entities();
+    simulator.headTime = START + 300;
+    const range = { from: START, to: START + 300 };
+    await readStreamsOf(store, simulator.url, range, ['jetton_transfers', 'jetton_burns', 'nft_transfers']);
+    simulator.stats.clear();
+    await readOnce(store, simulator.url, names);
+    const entities = simulator.truth.entities();
+    const moved = async (statement: string) =>
+      new Set((await select(store, statement)).map(({ address }) => address));
+    const wallets = await moved(
+      'select source_wallet as address from ton.jetton_transfers union select jetton_wallet from ton.jetton_burns',
+    );
+    const items = await moved('select nft_address as address from ton.nft_transfers');
+    const changed = entities
+      .nftItems()
+      .filter(
+        (item) => items.has(item.address) && before.nftItems().some((old) => old.address === item.address),
+      );
+    expect(Math.min(wallets.size, changed.length)).toBeGreaterThan(1);
+    const of = (rows: readonly { readonly address?: unknown }[], chosen: ReadonlySet<unknown>) =>
+      sorted(rows.filter(({ address }) => chosen.has(address)));
+    expect(of(await rebuilt.jetton_wallets(store), wallets)).toEqual(of(entities.jettonWallets(), wallets));
+    expect(of(await rebuilt.nft_items(store), items)).toEqual(of(entities.nftItems(), items));
+    // A page at the list's end, and one batch.
+    for (const path of ['/api/v3/jetton/wallets', '/api/v3/nft/items'])
+      expect(simulator.stats.byPath.get(path)).toBe(2);
+  } finally {
+    await simulator.close();
+  }
+});
+
+describe('a list', () => {
+  test('goes on where it stopped, reads what is appended, and is read again whole on its schedule', async () => {
+    const simulator = await startSimulator({ ...NETWORK, headTime: START + 150 });
+    try {
+      const halt = new AbortController();
+      const truth = () => simulator.truth.entities().jettonWallets();
+      await readOnce(store, simulator.url, ['jetton_wallets']);
+      const before = await rebuilt.jetton_wallets(store);
+      simulator.headTime = START + 300;
+      simulator.stats.clear();
+      await readOnce(store, simulator.url, ['jetton_wallets']);
+      const after = await rebuilt.jetton_wallets(store);
+      expect(after.length).toBe(truth().length);
+      expect(after.length).toBeGreaterThan(before.length);
+      // What is new is there; what has changed waits for the next whole reading.
+      expect(simulator.stats.byPath.get('/api/v3/jetton/wallets')).toBe(1);
+      await store.database.script(
+        `update etl.cursors set cursor = jsonb_set(cursor, '{ended}', '0') where dataset = 'jetton_wallets' and scope = 'list'`,
+      );
+      halt.abort();
+      const stop = { finishing: halt.signal, leaving: new AbortController().signal };
+      await readOnce(store, simulator.url, ['jetton_wallets'], { stop });
+      await readOnce(store, simulator.url, ['jetton_wallets']);
+      expect(sorted(await rebuilt.jetton_wallets(store))).toEqual(sorted(truth()));
+    } finally {
+      await simulator.close();
+    }
+  });
+
+  test('ends beyond reach where the server runs out of time for a small page too', async () => {
+    const simulator = await startSimulator({
+      ...NETWORK,
+      before: ({ path, search }) =>
+        path === '/api/v3/nft/items' && Number(search.get('offset')) + Number(search.get('limit')) > 60
+          ? {
+              status: 500,
+              body: '{"error":"timeout: context deadline exceeded"}',
+              headers: { 'content-type': 'application/json' },
+            }
+          : undefined,
+    });
+    try {
+      expect(await readOnce(store, simulator.url, ['nft_items'])).toEqual([]);
+      const [cursor] = await select(
+        store,
+        `select cursor from etl.cursors where dataset = 'nft_items' and scope = 'list'`,
+      );
+      expect((cursor?.['cursor'] as { beyond: number }).beyond).toBeGreaterThan(0);
+      simulator.stats.clear();
+      await readOnce(store, simulator.url, ['nft_items']);
+      expect(simulator.stats.byPath.get('/api/v3/nft/items')).toBeUndefined();
+    } finally {
+      await simulator.close();
+    }
+  }, 30_000);
+
+  test('that this server does not have is told, and the others are read', async () => {
+    const simulator = await startSimulator({
+      ...NETWORK,
+      before: ({ path }) => (path === '/api/v3/jetton/masters' ? htmlAnswer(404, 'Not Found') : undefined),
+    });
+    try {
+      const failed = await readOnce(store, simulator.url, ['jetton_masters', 'nft_collections']);
+      expect(failed).toEqual(['jetton_masters']);
+      expect(await rebuilt.nft_collections(store)).not.toEqual([]);
+      const failures = await select(store, 'select dataset, code from etl.failures');
+      expect(failures.map(bare)).toEqual([{ dataset: 'jetton_masters', code: 'not_found' }]);
+    } finally {
+      await simulator.close();
+    }
+  });
+});

@@ -1,0 +1,260 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { htmlAnswer } from '../../../src/simulator/http/answer.ts';
+import { startSimulator, type Simulator } from '../../../src/simulator/http/server.ts';
+import { bare, readOnce, readStreamsOf, select, sorted } from '../../support/collections.ts';
+import { openTestStore, type TestStore } from '../../support/database.ts';
+import { plain, rebuilt } from '../../support/rebuild-collections.ts';
+
+const START = 1_767_225_600;
+const NETWORK = { start: START, duration: 300, load: 8, accounts: 400 };
+const RANGE = { from: START, to: START + 240 };
+
+let store: TestStore;
+beforeEach(async () => {
+  store = await openTestStore();
+});
+afterEach(() => store.close());
+
+async function watch(addresses: readonly string[]): Promise<void> {
+  const values = addresses.map((address) => `('${address}')`).join(',');
+  await store.database.script(`insert into etl.watch (address) values ${values} on conflict do nothing`);
+}
+
+const readStreams = (simulator: Simulator, ...names: string[]) =>
+  readStreamsOf(store, simulator.url, RANGE, names);
+
+function numbers(row: Readonly<Record<string, unknown>>, ...names: string[]): object {
+  return Object.fromEntries(names.map((name) => [name, Number(row[name])]));
+}
+
+async function asked(
+  simulator: Simulator,
+  path: string,
+  names: readonly string[],
+  seen = false,
+): Promise<number> {
+  simulator.stats.clear();
+  const choices = { accounts: seen ? ('seen' as const) : ('watched' as const) };
+  await readOnce(store, simulator.url, names, { choices });
+  return simulator.stats.byPath.get(path) ?? 0;
+}
+
+describe.each(['1.2', '1.3'] as const)('look-ups of build %s', (build) => {
+  let simulator: Simulator;
+  beforeAll(async () => {
+    simulator = await startSimulator({ ...NETWORK, build });
+  });
+  afterAll(() => simulator.close());
+
+  test('states of all accounts that transactions name end equal to the truth; a second run asks nothing', async () => {
+    await readStreams(simulator, 'transactions');
+    expect(await asked(simulator, '/api/v3/accountStates', ['account_states'], true)).toBeGreaterThan(0);
+    const entities = simulator.truth.entities();
+    const seen = await select(store, 'select distinct account from ton.transactions');
+    const truth = seen.flatMap(({ account }) => entities.accountState(String(account), false) ?? []);
+    expect(truth.length).toBeGreaterThan(100);
+    const stored = (await plain(store, 'account_states')).map(({ contract_methods, ...row }) => ({
+      ...row,
+      contract_methods: (contract_methods as string[] | null)?.map(Number),
+    }));
+    expect(sorted(stored)).toEqual(sorted(truth));
+    expect(await asked(simulator, '/api/v3/accountStates', ['account_states'], true)).toBe(0);
+    const [history] = await select(store, 'select count(*)::int as rows from ton.account_state_changes');
+    expect(history).toEqual({ rows: truth.length });
+    // The names came with the states.
+    const named = await plain(store, 'address_book');
+    expect(new Set(named.map(({ address }) => address))).toEqual(
+      new Set(truth.map(({ address }) => address)),
+    );
+    expect(await asked(simulator, '/api/v3/addressBook', ['address_book'], true)).toBe(0);
+    const book = await fetch(
+      `${simulator.url}/api/v3/addressBook?${named.map(({ address }) => `address=${String(address)}`).join('&')}`,
+    );
+    const entries = Object.entries((await book.json()) as Record<string, object>);
+    expect(sorted(named)).toEqual(sorted(entries.map(([address, entry]) => ({ address, ...entry }))));
+  });
+
+  test('token data, sales, and items that transfers name end equal to the truth', async () => {
+    await readOnce(store, simulator.url, ['jetton_masters', 'nft_items', 'nft_sales', 'token_metadata']);
+    const entities = simulator.truth.entities();
+    const sales = entities.nftSales();
+    expect(sales.length).toBeGreaterThan(0);
+    const items = new Map((await rebuilt.nft_items(store)).map((row) => [row['address'], row]));
+    const stored = (await plain(store, 'nft_sales')).map(({ created_at, ...row }) => ({
+      ...row,
+      created_at: created_at === null ? null : (created_at as Date).getTime() / 1000,
+      nft_item: items.get(row['nft_address']),
+    }));
+    expect(sorted(stored)).toEqual(sorted(sales));
+    const tokens = await plain(store, 'token_metadata');
+    const masters = entities.jettonMasters().map(({ address }) => address);
+    expect(tokens.map(({ address }) => address)).toEqual(expect.arrayContaining(masters));
+    const sent = await fetch(
+      `${simulator.url}/api/v3/metadata?${tokens.map(({ address }) => `address=${String(address)}`).join('&')}`,
+    );
+    const truth = Object.entries((await sent.json()) as Record<string, object>);
+    const back = tokens.map(({ address, is_indexed, token_info }) => ({ address, is_indexed, token_info }));
+    expect(sorted(back)).toEqual(sorted(truth.map(([address, entry]) => ({ address, ...entry }))));
+    const names = ['nft_sales', 'token_metadata'];
+    expect(await asked(simulator, '/api/v3/nft/sales', names)).toBe(0);
+    expect(await asked(simulator, '/api/v3/metadata', names)).toBe(0);
+  });
+
+  test('multisig wallets, orders, vesting contracts and domains end equal to the truth', async () => {
+    const entities = simulator.truth.entities();
+    const [multisigs, vestings] = [entities.multisigs(false), entities.vestings()];
+    const domains = entities.dnsRecords();
+    expect(Math.min(multisigs.length, vestings.length, domains.length)).toBeGreaterThan(0);
+    await watch([...multisigs, ...vestings].map(({ address }) => address));
+    await watch(domains.map(({ dns_wallet }) => String(dns_wallet)));
+    const names = ['multisig_wallets', 'multisig_orders', 'vesting_contracts', 'dns_records'];
+    expect(await readOnce(store, simulator.url, names)).toEqual([]);
+    expect(sorted(await plain(store, 'multisig_wallets'))).toEqual(sorted(multisigs));
+    const terms = (await plain(store, 'vesting_contracts')).map((row) => ({
+      ...row,
+      ...numbers(row, 'start_time', 'total_duration', 'unlock_period', 'cliff_duration'),
+    }));
+    expect(sorted(terms)).toEqual(sorted(vestings));
+    expect(sorted(await rebuilt.multisig_orders(store))).toEqual(sorted(entities.multisigOrders(true)));
+    expect(sorted(await plain(store, 'dns_records'), 'domain')).toEqual(sorted(domains, 'domain'));
+    simulator.stats.clear();
+    await readOnce(store, simulator.url, names);
+    expect([...simulator.stats.byPath.keys()]).toEqual(['/api/v3/masterchainInfo']);
+  });
+
+  test('code and data of accounts are kept where they are chosen', async () => {
+    const accounts = simulator.truth.entities().balances().slice(0, 20);
+    await watch(accounts.map(({ account }) => account));
+    await readOnce(store, simulator.url, ['account_states'], { choices: { bocs: true } });
+    const stored = await select(store, 'select address, code_boc, data_boc from ton.account_states');
+    const truth = accounts.map(({ account }) => {
+      const state = simulator.truth.entities().accountState(account, true);
+      return { address: account, code_boc: state?.code_boc ?? null, data_boc: state?.data_boc ?? null };
+    });
+    expect(sorted(stored)).toEqual(sorted(truth));
+    expect(truth.some(({ code_boc, data_boc }) => code_boc !== null && data_boc !== null)).toBe(true);
+  });
+
+  test('vesting contracts are found by their owners, domains by their names', async () => {
+    const entities = simulator.truth.entities();
+    const [vestings, domains] = [entities.vestings(), entities.dnsRecords()];
+    await watch(vestings.map(({ owner_address }) => owner_address));
+    await store.database.script(
+      domains
+        .map(
+          ({ domain }, index) =>
+            `insert into ton.address_book (address, domain) values ('0:${String(index).padStart(64, '0')}', '${domain}')`,
+        )
+        .join(';'),
+    );
+    await readOnce(store, simulator.url, ['vesting_contracts', 'dns_records']);
+    const found = await plain(store, 'vesting_contracts');
+    expect(found.map(({ address }) => address).sort()).toEqual(vestings.map(({ address }) => address).sort());
+    expect(sorted(await plain(store, 'dns_records'), 'domain')).toEqual(sorted(domains, 'domain'));
+  });
+
+  test('those who signed are found in actions', async () => {
+    await readStreams(simulator, 'actions');
+    await readOnce(store, simulator.url, ['multisig_wallets', 'vesting_contracts']);
+    const named = await select(store, 'select distinct address from etl.seen_multisigs order by 1');
+    const known = simulator.truth
+      .entities()
+      .multisigs(false)
+      .map(({ address }) => address);
+    const expected = named.map(({ address }) => String(address)).filter((address) => known.includes(address));
+    const stored = (await plain(store, 'multisig_wallets')).map(({ address }) => address);
+    expect(stored.sort()).toEqual(expected.sort());
+    const [unknown] = await select(
+      store,
+      `select count(*)::int as rows from etl.lookups where dataset = 'multisig_wallets' and not found and again_at > now()`,
+    );
+    expect(unknown).toEqual({ rows: named.length - expected.length });
+  });
+
+  test('a balance that cannot have moved is not asked for; one that has is, and its history is kept', async () => {
+    const early = await startSimulator({ ...NETWORK, build, headTime: START + 150 });
+    try {
+      await readStreams(early, 'transactions');
+      await asked(early, '/api/v3/accountStates', ['account_states'], true);
+      early.headTime = START + 300;
+      await readStreams(early, 'transactions');
+      expect(await asked(early, '/api/v3/accountStates', ['account_states'], true)).toBeGreaterThan(0);
+      const moved = await select(
+        store,
+        `select address from ton.account_state_changes group by address having count(*) > 1`,
+      );
+      expect(moved.length).toBeGreaterThan(0);
+      const [stale] = await select(
+        store,
+        `select count(*)::int as rows from ton.account_states s
+         join (select account, max(lt) as lt from ton.transactions group by 1) t on t.account = s.address
+         where t.lt > s.last_transaction_lt`,
+      );
+      expect(stale).toEqual({ rows: 0 });
+    } finally {
+      await early.close();
+    }
+  });
+});
+
+describe('a look-up of 10,000 addresses', () => {
+  const MANY = 10_000;
+  const addresses = Array.from(
+    { length: MANY },
+    (_, index) => `0:${index.toString(16).toUpperCase().padStart(64, '0')}`,
+  );
+
+  // The longest query that a gateway takes.
+  test.each([{ longest: 1_000_000 }, { longest: 32_768 }, { longest: 8192 }])(
+    'needs at most 11 requests more than the least where a query has $longest characters at most',
+    async ({ longest }) => {
+      let most = 0;
+      const simulator = await startSimulator({
+        ...NETWORK,
+        duration: 60,
+        before: ({ path, search }) => {
+          if (path !== '/api/v3/accountStates') return undefined;
+          if (search.toString().length > longest) return htmlAnswer(414, 'URI Too Long');
+          most = Math.max(most, search.getAll('address').length);
+          return undefined;
+        },
+      });
+      try {
+        await watch(addresses);
+        const requests = await asked(simulator, '/api/v3/accountStates', ['account_states']);
+        const least = Math.ceil(MANY / most);
+        expect(requests).toBeLessThanOrEqual(least + 11);
+        const [row] = await select(store, `select count(*)::int as rows from etl.lookups where not found`);
+        expect(row).toEqual({ rows: MANY });
+        // Unknown addresses are remembered as unknown for a while.
+        expect(await asked(simulator, '/api/v3/accountStates', ['account_states'])).toBe(0);
+      } finally {
+        await simulator.close();
+      }
+    },
+  );
+});
+
+test('unfit records go to quarantine, new members to extra', async () => {
+  const simulator = await startSimulator({
+    ...NETWORK,
+    duration: 200,
+    after: ({ path }, answer) => {
+      if (path !== '/api/v3/jetton/masters') return answer;
+      const body = JSON.parse(String(answer.body)) as { jetton_masters: Record<string, unknown>[] };
+      const [first, second] = body.jetton_masters;
+      if (first !== undefined) first['total_supply'] = 'much';
+      if (second !== undefined) second['newborn'] = { big: [1] };
+      return { ...answer, body: JSON.stringify(body) };
+    },
+  });
+  try {
+    await readOnce(store, simulator.url, ['jetton_masters']);
+    const odd = await select(store, `select dataset, path from etl.quarantine`);
+    expect(odd.map(bare)).toEqual([{ dataset: 'jetton_masters', path: 'total_supply' }]);
+    const extra = await select(store, `select extra from ton.jetton_masters where extra is not null`);
+    expect(extra).toEqual([{ extra: { newborn: { big: [1] } } }]);
+  } finally {
+    await simulator.close();
+  }
+});

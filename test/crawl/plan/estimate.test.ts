@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { estimate, rowsIn } from '../../../src/crawl/plan/estimate.ts';
+import { partsOf, placeIn, type Sample } from '../../../src/crawl/plan/probe.ts';
+import type { Range } from '../../../src/range.ts';
+
+const DAY = 86_400;
+const START = Date.UTC(2026, 0, 1) / 1000;
+const WHOLE = { low: 1, likely: 1, high: 1 };
+
+type Load = (second: number) => number;
+
+const isDead = (second: number) => second >= START + 31 * DAY && second < START + 59 * DAY;
+/** Ten times as much at noon as at midnight, and a month in which nothing happens. */
+const cycle: Load = (second) =>
+  isDead(second) ? 0 : 0.05 * (1 - (9 / 11) * Math.cos((2 * Math.PI * (second % DAY)) / DAY));
+
+/** Rows of a range in steps of ten seconds. */
+function truth(load: Load, { from, to }: Range): number {
+  let rows = 0;
+  for (let second = from; second < to; second += 10) rows += 10 * load(second + 5);
+  return rows;
+}
+
+/** What a page of 200 rows from the look's place on would show. */
+function lookInto(load: Load, range: Range, count: number): Sample[] {
+  return partsOf(range, count).map((stratum, index) => {
+    const from = placeIn(stratum, index);
+    let [second, rows] = [from, 0];
+    for (; second < stratum.to && rows < 200; second += 10) rows += 10 * load(second + 5);
+    return {
+      stratum,
+      from,
+      seconds: Math.min(second, stratum.to) - from,
+      rows: Math.round(rows),
+      bytes: 4000 * Math.round(rows),
+    };
+  });
+}
+
+const facts = (missing: readonly Range[]) => ({
+  missing,
+  pageSize: 1000,
+  scopes: 1,
+  share: WHOLE,
+  diskFactor: WHOLE,
+});
+
+describe('an estimate', () => {
+  test.each([3, 10, 45, 90, 200])(
+    'of %d days with a daily cycle of 10:1 and a dead month is within a factor 1.3, and its bounds hold the truth',
+    (days) => {
+      for (const shift of [0, 0.3, 0.7]) {
+        const range = { from: START + Math.floor(shift * DAY), to: START + Math.floor((days + shift) * DAY) };
+        const { rows } = estimate(lookInto(cycle, range, 16), facts([range]));
+        const real = truth(cycle, range);
+        expect(rows.likely / real).toBeGreaterThan(1 / 1.3);
+        expect(rows.likely / real).toBeLessThan(1.3);
+        expect(rows.low).toBeLessThan(real);
+        expect(rows.high).toBeGreaterThan(real);
+      }
+    },
+  );
+
+  test('counts what is missing alone', () => {
+    const range = { from: START, to: START + 10 * DAY };
+    const half = { from: START, to: START + 5 * DAY };
+    const samples = lookInto(() => 1, range, 16);
+    expect(estimate(samples, facts([half])).rows.likely).toBeCloseTo(5 * DAY, -3);
+    expect(estimate(samples, facts([])).requests).toEqual({ low: 0, likely: 0, high: 0 });
+  });
+
+  test('of an empty range does not claim that nothing is there', () => {
+    const range = { from: START, to: START + DAY };
+    const { rows } = estimate(
+      lookInto(() => 0, range, 16),
+      facts([range]),
+    );
+    expect(rows.likely).toBe(0);
+    expect(rows.high).toBeGreaterThan(0);
+  });
+
+  test('looks at every hour of the day, however long the range', () => {
+    for (const days of [16, 40, 365]) {
+      const range = { from: START, to: START + days * DAY };
+      const hours = partsOf(range, 16).map((part, index) => (placeIn(part, index) % DAY) / 3600);
+      const sorted = hours.toSorted((a, b) => a - b);
+      const widest = Math.max(...sorted.map((hour, index) => (sorted[index + 1] ?? sorted[0]! + 24) - hour));
+      expect(widest).toBeLessThan(3);
+      for (const [index, part] of partsOf(range, 16).entries()) {
+        expect(placeIn(part, index)).toBeGreaterThanOrEqual(part.from);
+        expect(placeIn(part, index)).toBeLessThan(part.to);
+      }
+    }
+  });
+
+  test('has a profile from which the rows of a part can be told', () => {
+    const range = { from: START, to: START + 90 * DAY };
+    const { profile } = estimate(lookInto(cycle, range, 16), facts([range]));
+    expect(rowsIn(profile, [{ from: START + 40 * DAY, to: START + 50 * DAY }])).toBe(0);
+  });
+});

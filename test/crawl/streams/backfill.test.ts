@@ -1,0 +1,141 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { backfill, reachOf } from '../../../src/crawl/streams/backfill.ts';
+import { readCoverage } from '../../../src/db/coverage/coverage.ts';
+import { streamOf } from '../../../src/crawl/streams/streams.ts';
+import type { Range } from '../../../src/range.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/http/server.ts';
+import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
+import { openTestStore, type TestStore } from '../../support/database.ts';
+import { comparable } from '../../support/same-record.ts';
+import { readStored } from '../../support/stored.ts';
+
+const START = Date.UTC(2026, 2, 1) / 1000;
+
+let store: TestStore;
+let simulator: Simulator;
+
+beforeEach(async () => {
+  store = await openTestStore();
+});
+afterEach(async () => {
+  await simulator.close();
+  await store.close();
+});
+
+async function serve(options: SimulatorOptions): Promise<Simulator> {
+  simulator = await startSimulator({ start: START, duration: 1800, seed: 7, ...options });
+  return simulator;
+}
+
+/** Covers all of the network that is safe to read; the range that was covered. */
+async function crawl(names: string[], workers = 2): Promise<Range> {
+  const datasets = await datasetsNamed(...names);
+  const opened = await openTestCrawl(store, simulator.url);
+  try {
+    const wanted = { from: 0, to: opened.chain.last.utime };
+    const reach = await reachOf(opened.context, opened.chain, wanted, 0, never.leaving);
+    const missing = await backfill({ ...opened, datasets, reach, workers, stop: never });
+    expect(missing).toEqual(new Map());
+    const range = reach.range!;
+    for (const dataset of datasets)
+      expect(await readCoverage(store.database, streamOf(dataset))).toEqual([range]);
+    return range;
+  } finally {
+    await opened.close();
+  }
+}
+
+function requestsTo(endpoint: string): number {
+  return simulator.stats.byPath.get(`/api/v3/${endpoint}`) ?? 0;
+}
+
+async function storedHashes({ from, to }: Range): Promise<string[]> {
+  const rows = await store.database.rows(
+    sql`select hash from ton.transactions where utime >= to_timestamp(${from}) and utime < to_timestamp(${to})`,
+    z.object({ hash: z.string() }),
+  );
+  return rows.map(({ hash }) => hash).sort();
+}
+
+function byText(records: Iterable<unknown>): string[] {
+  return [...records].map((record) => JSON.stringify(record, sortedKeys)).sort();
+}
+
+function sortedKeys(_: string, value: unknown): unknown {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;
+}
+
+function within<T>(records: readonly T[], time: (record: T) => number, { from, to }: Range): T[] {
+  return records.filter((record) => time(record) >= from && time(record) < to);
+}
+
+describe.each(['1.2', '1.3'] as const)('a backfill from build %s', (build) => {
+  test('stores every block, transaction and message member by member', async () => {
+    await serve({ build, load: 3, duration: 900 });
+    const range = await crawl(['blocks', 'transactions']);
+    await readStored(store.url, async (stored) => {
+      const blocks = within(
+        await stored.blocks(),
+        (block) => Number((block as { gen_utime: string }).gen_utime),
+        range,
+      );
+      expect(byText(blocks.map((block) => comparable('blocks', block)))).toEqual(
+        byText([...simulator.truth.blocks(range)].map((block) => comparable('blocks', block))),
+      );
+      const transactions = within(await stored.transactions(), (tx) => (tx as { now: number }).now, range);
+      expect(byText(transactions.map((tx) => comparable('transactions', tx)))).toEqual(
+        byText([...simulator.truth.transactions(range)].map((tx) => comparable('transactions', tx))),
+      );
+    });
+  });
+
+  // The longer proofs hold 5000 against both.
+  test.each(build === '1.2' ? [2, 999, 1000, 1001, 5000] : [2, 999, 1000, 1001])(
+    'loses nothing where %i transactions share a second',
+    async (count) => {
+      const ties = [
+        { second: START + 400, count },
+        { second: START + 401, count: 3 },
+        { second: START + 450, count },
+      ];
+      await serve({ build, load: 0.2, duration: 500, accounts: 400, ties });
+      const range = await crawl(['transactions'], 1);
+      const expected = [...simulator.truth.transactions(range)].map(({ hash }) => hash).sort();
+      expect(expected.length).toBeGreaterThan(2 * count);
+      expect(await storedHashes(range)).toEqual(expected);
+      expect(simulator.stats.maxOffset).toBeLessThan(count + 1000);
+    },
+  );
+});
+
+describe('a backfill', () => {
+  test('asks for full pages on a dense range', async () => {
+    await serve({ load: 18, duration: 1500 });
+    await crawl(['transactions'], 2);
+    const rows = await storedHashes({ from: 0, to: 2 ** 32 });
+    expect(rows.length).toBeGreaterThan(20_000);
+    expect(rows.length / (requestsTo('transactions') * 1000)).toBeGreaterThan(0.97);
+  });
+
+  test('survives short answers of /blocks without a hole', async () => {
+    await serve({ load: 1, faults: { shortBlocks: 0.5 } });
+    const range = await crawl(['blocks']);
+    const expected = simulator.truth.counts(range).blocks;
+    const blocks = await readStored(store.url, (stored) => stored.blocks());
+    expect(within(blocks, (block) => Number((block as { gen_utime: string }).gen_utime), range)).toHaveLength(
+      expected,
+    );
+  });
+
+  test('asks for nothing that is covered already', async () => {
+    await serve({ load: 1 });
+    await crawl(['blocks', 'transactions']);
+    const before = requestsTo('transactions');
+    await crawl(['blocks', 'transactions']);
+    expect(requestsTo('transactions')).toBe(before);
+  });
+});

@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { crawlLease } from '../../../src/crawl/streams/crawler.ts';
+import { streamOf } from '../../../src/crawl/streams/streams.ts';
+import { isLeased } from '../../../src/db/coordination/leases.ts';
+import { ApiTimeoutError } from '../../../src/errors.ts';
+import { startSimulator, type Simulator } from '../../../src/simulator/http/server.ts';
+import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
+import { keptLog } from '../../support/log-lines.ts';
+import { openTestStore, type TestStore } from '../../support/database.ts';
+
+const START = Date.UTC(2026, 2, 1) / 1000;
+
+let store: TestStore;
+let simulator: Simulator;
+
+beforeEach(async () => {
+  store = await openTestStore();
+});
+afterEach(async () => {
+  await simulator.close();
+  await store.close();
+});
+
+test('a second that is asked for whole, and that the server has no time for, is given up and given back', async () => {
+  simulator = await startSimulator({ start: START, duration: 900, faults: { timeoutAboveLimit: 999 } });
+  const [dataset] = await datasetsNamed('validator_events');
+  const crawl = await openTestCrawl(store, simulator.url);
+  const second = { from: START + 400, to: START + 401 };
+  const stream = streamOf(dataset!);
+  const want = { dataset: dataset!, stream, zones: [[second]], priority: 'backfill' as const };
+  const assignment = await crawl.planner.take([want]);
+  await expect(crawlLease(crawl.context, assignment!, never)).rejects.toThrow(ApiTimeoutError);
+  expect(await isLeased(store.database, [dataset!.name], second)).toBe(false);
+  await crawl.close();
+});
+
+test('a page that took long is a warning that says where to look; others are none', async () => {
+  simulator = await startSimulator({ start: START, duration: 900, load: 1 });
+  const [dataset] = await datasetsNamed('transactions');
+  const crawl = await openTestCrawl(store, simulator.url);
+  const { logger, records } = keptLog();
+  const answeredAfter = (ms: number): typeof crawl.context => {
+    const { api } = crawl.context;
+    const get: typeof api.get = async (request) => ({ ...(await api.get(request)), ms });
+    return { ...crawl.context, logger, api: { ...api, get } };
+  };
+  const read = async (ms: number, from: number) => {
+    const stream = streamOf(dataset!);
+    const want = {
+      dataset: dataset!,
+      stream,
+      priority: 'backfill' as const,
+      zones: [[{ from, to: from + 10 }]],
+    };
+    await crawlLease(answeredAfter(ms), (await crawl.planner.take([want]))!, never);
+  };
+  await read(14_000, START + 100);
+  expect(records).toEqual([]);
+  await read(16_000, START + 200);
+  expect(records).toMatchObject([{ level: 40, dataset: 'transactions', ms: 16_000 }]);
+  expect(records[0]?.['msg']).toContain('slow page: look at');
+  await crawl.close();
+});

@@ -1,0 +1,220 @@
+import { sql, type SQL } from 'drizzle-orm';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { backfill, reachOf } from '../../../src/crawl/streams/backfill.ts';
+import { actionTypes } from '../../../src/records/schemas/action-types.ts';
+import type { Crawl } from '../../../src/app.ts';
+import { runCrew } from '../../../src/crawl/streams/worker-pool.ts';
+import type { Want } from '../../../src/crawl/streams/planner.ts';
+import { streamOf } from '../../../src/crawl/streams/streams.ts';
+import { addWatch } from '../../../src/db/cursors/watch-list.ts';
+import type { Range } from '../../../src/range.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/http/server.ts';
+import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
+import { openTestStore, type TestStore } from '../../support/database.ts';
+
+const START = Date.UTC(2026, 2, 1) / 1000;
+
+let store: TestStore;
+let simulator: Simulator;
+
+beforeEach(async () => {
+  store = await openTestStore();
+});
+afterEach(async () => {
+  await simulator.close();
+  await store.close();
+});
+
+async function crawl(names: string[], options: SimulatorOptions): Promise<Range> {
+  simulator = await startSimulator({
+    start: START,
+    duration: 900,
+    seed: 11,
+    load: 6,
+    accounts: 400,
+    ...options,
+  });
+  const datasets = await datasetsNamed(...names);
+  const opened = await openTestCrawl(store, simulator.url);
+  try {
+    const reach = await reachOf(
+      opened.context,
+      opened.chain,
+      { from: 0, to: opened.chain.last.utime },
+      0,
+      never.leaving,
+    );
+    expect(await backfill({ ...opened, datasets, reach, workers: 2, stop: never })).toEqual(new Map());
+    return reach.range!;
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Reads what one stream wants, to the end. */
+async function crawlWants(opened: Crawl, want: Want): Promise<void> {
+  await runCrew({
+    ...opened,
+    workers: 1,
+    stop: never,
+    isOver: () => Promise.resolve(true),
+    take: () => opened.planner.take([want]),
+  });
+}
+
+async function ids(query: SQL): Promise<string[]> {
+  const rows = await store.database.rows(query, z.object({ id: z.string() }));
+  return rows.map(({ id }) => id).sort();
+}
+
+const between = ({ from, to }: Range) => sql`utime >= to_timestamp(${from}) and utime < to_timestamp(${to})`;
+
+describe.each(['1.2', '1.3'] as const)('from build %s', (build) => {
+  test('every trace is stored, with the transactions and messages that its pages carry', async () => {
+    const range = await crawl(['traces'], { build });
+    const traces = [...simulator.truth.traces(range)];
+    expect(await ids(sql`select trace_id as id from ton.traces where ${between(range)}`)).toEqual(
+      traces.map(({ trace_id }) => trace_id).sort(),
+    );
+    const transactions = traces.flatMap(({ transactions_order }) => transactions_order);
+    expect(await ids(sql`select hash as id from ton.transactions`)).toEqual(transactions.sort());
+  });
+
+  test('every transfer and burn is stored, though the server shuffles those of one second', async () => {
+    const range = await crawl(['jetton_transfers', 'jetton_burns', 'nft_transfers'], { build });
+    const expected = {
+      jetton_transfers: [...simulator.truth.jettonTransfers(range)],
+      jetton_burns: [...simulator.truth.jettonBurns(range)],
+      nft_transfers: [...simulator.truth.nftTransfers(range)],
+    };
+    for (const [table, rows] of Object.entries(expected)) {
+      expect(rows.length).toBeGreaterThan(0);
+      const stored = await ids(
+        sql`select transaction_hash as id from ${sql.raw(`ton.${table}`)} where ${between(range)}`,
+      );
+      expect(stored).toEqual(rows.map(({ transaction_hash }) => transaction_hash).sort());
+    }
+  });
+});
+
+describe('actions', () => {
+  test.each(['1.2', '1.3'] as const)('from build %s are stored as they are settled', async (build) => {
+    const range = await crawl(['actions'], { build, duration: 600 });
+    const expected = [...simulator.truth.actions(range, actionTypes)].map(
+      ({ trace_id, action_id }) => `${trace_id} ${action_id}`,
+    );
+    expect(expected.length).toBeGreaterThan(500);
+    expect(
+      await ids(sql`select trace_id || ' ' || action_id as id from ton.actions where ${between(range)}`),
+    ).toEqual(expected.sort());
+  });
+
+  test('that were reclassified after the first reading are exchanged in the second, whole seconds at a time', async () => {
+    const options = { duration: 900, faults: { reclassify: { probability: 0.3, seconds: 200 } } };
+    simulator = await startSimulator({
+      start: START,
+      seed: 11,
+      load: 4,
+      accounts: 400,
+      ...options,
+      headTime: START + 620,
+    });
+    const [dataset] = await datasetsNamed('actions');
+    const opened = await openTestCrawl(store, simulator.url);
+    const range = { from: START, to: START + 500 };
+    const read = (pass: number) =>
+      crawlWants(opened, {
+        dataset: dataset!,
+        stream: { ...streamOf(dataset!), pass },
+        zones: [[range]],
+        priority: 'refresh',
+      });
+    await read(0);
+    const stored = () =>
+      ids(sql`select trace_id || ' ' || action_id as id from ton.actions where ${between(range)}`);
+    const settled = [...simulator.truth.actions(range, actionTypes)]
+      .map(({ trace_id, action_id }) => `${trace_id} ${action_id}`)
+      .sort();
+    expect(await stored()).not.toEqual(settled);
+    simulator.headTime = START + 900;
+    await read(1);
+    expect(await stored()).toEqual(settled);
+    const orphans = await ids(sql`select a.action_id as id from ton.action_accounts a
+      where not exists (select 1 from ton.actions b where (b.utime, b.trace_id, b.action_id) = (a.utime, a.trace_id, a.action_id))`);
+    expect(orphans).toEqual([]);
+    await opened.close();
+  });
+});
+
+describe.each(['1.2', '1.3'] as const)('ties of a shuffled list of build %s', (build) => {
+  const network = { build, load: 0.3, duration: 420, accounts: 2600 };
+  const stored = (range: Range) =>
+    ids(sql`select transaction_hash as id from ton.jetton_transfers where ${between(range)}`);
+  const expected = (range: Range) =>
+    [...simulator.truth.jettonTransfers(range)].map(({ transaction_hash }) => transaction_hash).sort();
+
+  test.each([2, 999, 1000, 1001, 5000])('%i transfers in one second are all read', async (count) => {
+    const ties = [{ second: START + 300, count, of: 'jetton_transfers' as const }];
+    const range = await crawl(['jetton_transfers'], { ...network, ties });
+    expect(expected({ from: START + 300, to: START + 301 }).length).toBe(count);
+    expect(await stored(range)).toEqual(expected(range));
+  });
+
+  test('900 transfers that share one logical time are all read', async () => {
+    const ties = [{ second: START + 300, count: 900, sameLt: true, of: 'jetton_transfers' as const }];
+    const range = await crawl(['jetton_transfers'], { ...network, ties });
+    expect(await stored(range)).toEqual(expected(range));
+  });
+
+  test('more than a page in one logical time are gathered, or told as saturated: never covered unread', async () => {
+    const ties = [{ second: START + 300, count: 1250, sameLt: true, of: 'jetton_transfers' as const }];
+    const range = await crawl(['jetton_transfers'], { ...network, ties });
+    const refused = await ids(sql`select reason as id from etl.refused`);
+    if (refused.length === 0) expect(await stored(range)).toEqual(expected(range));
+    else expect(refused).toEqual(['saturated']);
+  });
+});
+
+describe('from build 1.3', () => {
+  const network = { build: '1.3' as const, duration: 2 * 3600, load: 1 };
+  /** Far enough in the past of the head for sources that lag. */
+  const readable = ({ from, to }: Range): Range => ({ from, to: to - 900 });
+
+  test('every event of the elector is stored, and every complaint with its votes', async () => {
+    const range = readable(await crawl(['validator_events', 'validator_complaints'], network));
+    const events = [...simulator.truth.validatorEvents(range)].map(({ tx_hash }) => tx_hash);
+    expect(events.length).toBeGreaterThan(0);
+    expect(await ids(sql`select tx_hash as id from ton.validator_events where ${between(range)}`)).toEqual(
+      events.sort(),
+    );
+    const complaints = [...simulator.truth.validatorComplaints(range)];
+    expect(complaints.length).toBeGreaterThan(0);
+    expect(
+      await ids(sql`select complaint_hash as id from ton.validator_complaints where ${between(range)}`),
+    ).toEqual(complaints.map(({ complaint_hash }) => complaint_hash).sort());
+    const votes = complaints.flatMap(({ complaint_hash, voted_validators }) =>
+      voted_validators.map(() => complaint_hash),
+    );
+    expect(
+      await ids(sql`select complaint_hash as id from ton.complaint_votes where ${between(range)}`),
+    ).toEqual(votes.sort());
+  });
+
+  test('pools of the watch list, and everybody who staked, are read one by one', async () => {
+    simulator = await startSimulator({ start: START, seed: 11, accounts: 400, ...network });
+    for (const pool of simulator.truth.pools) await addWatch(store.database, pool, 'a pool');
+    await simulator.close();
+    const range = readable(await crawl(['validator_events', 'nominator_pool_events'], network));
+    const expected = simulator.truth.pools.flatMap((pool) => [...simulator.truth.poolEvents(pool, range)]);
+    expect(expected.length).toBeGreaterThan(0);
+    expect(
+      await ids(sql`select tx_hash as id from ton.nominator_pool_events where ${between(range)}`),
+    ).toEqual(expected.map(({ tx_hash }) => tx_hash).sort());
+    const scopes = await ids(
+      sql`select scope as id from etl.coverage where dataset = 'nominator_pool_events'`,
+    );
+    const stakers = await ids(sql`select distinct stake_holder_address as id from ton.validator_events`);
+    expect(scopes).toEqual([...new Set([...simulator.truth.pools, ...stakers])].sort());
+  });
+});

@@ -1,0 +1,154 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { createApiClient, type ApiClient } from '../../../src/api/client.ts';
+import { createLocalBudget } from '../../../src/api/rate.ts';
+import { systemClock } from '../../../src/clock.ts';
+import { readChainInfo } from '../../../src/crawl/watermark/chain-info.ts';
+import { createWatermarkReader, type Watermark } from '../../../src/crawl/watermark/watermark.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/http/server.ts';
+import { never, silent } from '../../support/crawl.ts';
+
+const START = Date.UTC(2026, 2, 1) / 1000;
+const STEP = 7;
+
+let simulator: Simulator;
+let api: ApiClient;
+
+afterEach(async () => {
+  await api.close();
+  await simulator.close();
+});
+
+interface Look extends Watermark {
+  readonly headTime: number;
+  /** Blocks of the last two minutes below the watermark that the API showed at that moment. */
+  readonly visible: number;
+}
+
+/** Moves the head from `from` to `to` seconds after the start and looks at the watermark after each step. */
+async function watch(options: SimulatorOptions, from: number, to: number): Promise<Look[]> {
+  simulator = await startSimulator({
+    start: START,
+    duration: 1800,
+    load: 1,
+    headTime: START + from,
+    ...options,
+  });
+  const budget = createLocalBudget({ rps: 1000, clock: systemClock });
+  api = createApiClient({ baseUrl: simulator.url, budget, logger: silent, clock: systemClock });
+  const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
+  const looks: Look[] = [];
+  for (let at = from; at <= to; at += STEP) {
+    simulator.headTime = START + at;
+    const watermark = await reader.read(never.leaving);
+    looks.push({ ...watermark, headTime: START + at, visible: await visibleBelow(watermark.utime) });
+  }
+  return looks;
+}
+
+const recent = (utime: number) => ({ from: utime - 120, to: utime });
+
+/** What a fresh replica shows: the watermark must hold whichever replica it was read from. */
+async function visibleBelow(utime: number): Promise<number> {
+  const { stale } = simulator.faults;
+  simulator.faults.stale = 0;
+  const { from, to } = recent(utime);
+  const { value } = await api.get({
+    path: '/api/v3/blocks',
+    params: { start_utime: from, end_utime: to - 1, sort: 'asc', limit: 1000 },
+    priority: 'tail',
+    parse: (body) => (body as { blocks: unknown[] }).blocks.length,
+  });
+  if (stale !== undefined) simulator.faults.stale = stale;
+  return value;
+}
+
+/** No block below a watermark may have become visible after it; and it must not stand still without a reason. */
+function expectSound(looks: readonly Look[]): void {
+  simulator.headTime = START + 1800;
+  for (const { utime, visible } of looks.filter((look) => look.utime > 0)) {
+    expect(visible).toBe(simulator.truth.counts(recent(utime)).blocks);
+  }
+  for (const [index, { utime }] of looks.entries())
+    expect(utime).toBeGreaterThanOrEqual(looks[index - 1]?.utime ?? 0);
+}
+
+describe('the watermark', () => {
+  test('follows the head of a healthy network within a few blocks', async () => {
+    const looks = await watch({}, 400, 700);
+    expectSound(looks);
+    for (const { utime, headTime } of looks) expect(headTime - utime).toBeLessThan(15);
+  });
+
+  test('waits for masterchain blocks that become visible out of order', async () => {
+    const looks = await watch({ faults: { lateBlocks: { probability: 0.1, seconds: 25 } } }, 400, 800);
+    expectSound(looks);
+    expect(looks.some(({ waitingFor }) => waitingFor?.startsWith('masterchain block') === true)).toBe(true);
+  });
+
+  test('stands below a hole as long as it lasts, and moves on when it is filled', async () => {
+    const seqno = Math.floor(500 / 2.5);
+    const looks = await watch({ faults: { holes: [{ from: seqno, to: seqno + 2 }] } }, 400, 700);
+    expectSound(looks);
+    expect(Math.max(...looks.map(({ head }) => head.seqno))).toBe(seqno - 1);
+    simulator.faults.holes = [];
+    simulator.headTime = START + 710;
+  });
+
+  test('waits for a shard whose new blocks nobody has registered for a minute', async () => {
+    const looks = await watch({ lags: [{ from: START + 500, until: START + 560 }] }, 400, 800);
+    expectSound(looks);
+    const deepest = Math.max(...looks.map(({ headTime, utime }) => headTime - utime));
+    expect(deepest).toBeGreaterThan(45);
+    expect(looks.at(-1)!.headTime - looks.at(-1)!.utime).toBeLessThan(15);
+  });
+
+  test('waits for the child of a split that becomes visible late', async () => {
+    const looks = await watch({ reshardEvery: 20, faults: { lateSplit: { seconds: 40 } } }, 400, 1000);
+    expectSound(looks);
+    expect(Math.max(...looks.map(({ headTime, utime }) => headTime - utime))).toBeGreaterThan(30);
+  });
+
+  test('holds through splits and merges', async () => {
+    expectSound(await watch({ reshardEvery: 8 }, 400, 800));
+  });
+
+  test('does not fall when a replica answers whose head lies back', async () => {
+    const looks = await watch({ faults: { stale: 0.4, staleSeconds: 40 } }, 400, 800);
+    expectSound(looks);
+  });
+
+  test('is found by a later look where the first one got answers that were cut short', async () => {
+    simulator = await startSimulator({ start: START, duration: 1800, load: 1, headTime: START + 400 });
+    const budget = createLocalBudget({ rps: 1000, clock: systemClock });
+    api = createApiClient({ baseUrl: simulator.url, budget, logger: silent, clock: systemClock });
+    const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
+    simulator.faults.shortBlocks = 1;
+    expect((await reader.read(never.leaving)).utime).toBe(0);
+    simulator.faults.shortBlocks = 0;
+    simulator.headTime += STEP;
+    expect(simulator.headTime - (await reader.read(never.leaving)).utime).toBeLessThan(15);
+  });
+
+  test('is found in smaller pages where the server has no time for large ones', async () => {
+    await watch({}, 400, 400);
+    simulator.faults.timeoutAboveLimit = 40;
+    const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
+    expect(simulator.headTime - (await reader.read(never.leaving)).utime).toBeLessThan(15);
+    const before = simulator.stats.total;
+    await reader.read(never.leaving);
+    // It is not tried with large ones again.
+    expect(simulator.stats.total - before).toBeLessThanOrEqual(6);
+  });
+
+  test('costs two requests a look near the head', async () => {
+    await watch({}, 400, 500);
+    const before = simulator.stats.total;
+    const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
+    await reader.read(never.leaving);
+    const after = simulator.stats.total;
+    simulator.headTime += STEP;
+    await reader.read(never.leaving);
+    expect(simulator.stats.total - after).toBe(2);
+    expect(after - before).toBeLessThanOrEqual(4);
+  });
+});

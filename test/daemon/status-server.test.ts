@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Crawl } from '../../src/app.ts';
+import { systemClock } from '../../src/clock.ts';
+import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
+import type { CrawlContext } from '../../src/crawl/streams/crawler.ts';
+import { loadJobs } from '../../src/dataset/load-jobs.ts';
+import { createMetrics, type Metrics } from '../../src/daemon/metrics.ts';
+import { startStatusServer, type StatusServer } from '../../src/daemon/status-server.ts';
+import { createSnapshots } from '../../src/status/snapshot.ts';
+import { keepWanted } from '../../src/db/coverage/wanted.ts';
+import { saveWatermark } from '../../src/db/coverage/watermark.ts';
+import { UsageError } from '../../src/errors.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { datasetsNamed, never, openTestCrawl, silent, testConfig } from '../support/crawl.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+
+let store: TestStore;
+let simulator: Simulator;
+let crawl: Crawl;
+let metrics: Metrics;
+let server: StatusServer;
+let now: number;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  now = Math.floor(Date.now() / 1000);
+  simulator = await startSimulator({ start: now - 1000, duration: 1000, load: 2 });
+  crawl = await openTestCrawl(store, simulator.url);
+  const { context, chain } = crawl;
+  metrics = createMetrics(context.api.stats);
+  const counted: CrawlContext = { ...context, onPage: (event) => metrics.onPage(event) };
+  const datasets = await datasetsNamed('blocks', 'transactions');
+  const wanted = { from: now - 800, to: now - 400 };
+  const reach = await reachOf(counted, chain, wanted, 0, never.leaving);
+  await backfill({ ...crawl, context: counted, datasets, reach, workers: 2, stop: never });
+  for (const { name } of datasets) await keepWanted(store.database, name, now - 900, 'test');
+  const head = { headSeqno: chain.last.seqno, headUtime: chain.last.utime };
+  await saveWatermark(store.database, { ...head, utime: chain.last.utime - 9, waitingFor: null });
+  const jobs = await loadJobs();
+  server = await startStatusServer({
+    listen: '127.0.0.1:0',
+    clock: systemClock,
+    logger: silent,
+    metrics,
+    snapshot: createSnapshots({ context: counted, jobs, datasets, config: testConfig() }),
+  });
+});
+afterAll(async () => {
+  await server.close();
+  await crawl.close();
+  await simulator.close();
+  await store.close();
+});
+
+async function ask(path: string, init?: RequestInit): Promise<{ status: number; text: string }> {
+  const response = await fetch(`${server.url}${path}`, init);
+  return { status: response.status, text: await response.text() };
+}
+
+describe('the daemon’s server', () => {
+  test('says at /health that it lives', async () => {
+    expect(await ask('/health')).toEqual({ status: 200, text: '{"alive":true}\n' });
+  });
+
+  test('says at /ready what is missing, and that the tail is behind', async () => {
+    const { status, text } = await ask('/ready');
+    expect(status).toBe(503);
+    const { ready, reasons } = JSON.parse(text) as { ready: boolean; reasons: string[] };
+    expect(ready).toBe(false);
+    expect(reasons.join('\n')).toMatch(/transactions: 6m \d+s behind the clock/);
+    expect(reasons.join('\n')).toMatch(/blocks: 1m 40s of its past are not read yet/);
+  });
+
+  test('tells at /status what the database knows', async () => {
+    const { status, text } = await ask('/status');
+    expect(status).toBe(200);
+    const { datasets, activity } = JSON.parse(text) as {
+      datasets: { dataset: string; covered: object[]; missing: object[] }[];
+      activity: { dataset: string; rows: number }[];
+    };
+    expect(datasets.map(({ dataset }) => dataset)).toEqual(['blocks', 'transactions']);
+    expect(datasets[0]?.covered).toEqual([{ from: now - 800, to: now - 400 }]);
+    expect(datasets[0]?.missing).toEqual([{ from: now - 900, to: now - 800 }]);
+    const rows = activity.filter(({ dataset }) => dataset === 'transactions');
+    const sum = rows.reduce((total, minute) => total + minute.rows, 0);
+    expect(sum).toBe(simulator.truth.counts({ from: now - 800, to: now - 400 }).transactions);
+  });
+
+  test('gives Prometheus numbers that agree with what was done', async () => {
+    const { text } = await ask('/metrics');
+    const value = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+    const { transactions } = simulator.truth.counts({ from: now - 800, to: now - 400 });
+    expect(value('toncenter_etl_rows_total\\{dataset="transactions"\\}')).toBe(transactions);
+    expect(value('toncenter_etl_covered_seconds\\{dataset="blocks"\\}')).toBe(400);
+    expect(value('toncenter_etl_missing_seconds\\{dataset="blocks"\\}')).toBe(100);
+    expect(value('toncenter_etl_ready')).toBe(0);
+    expect(value('toncenter_etl_database_up')).toBe(1);
+    expect(value('toncenter_etl_lag_seconds\\{dataset="transactions"\\}')).toBeGreaterThan(399);
+    const sent = ['tail', 'repair', 'backfill', 'refresh'].map((priority) =>
+      value(`toncenter_etl_api_requests_total\\{priority="${priority}"\\}`),
+    );
+    expect(sent.reduce((total, count) => total + count, 0)).toBe(simulator.stats.total);
+  });
+
+  test('says of each metric what a high value means and where to look next', async () => {
+    const { text } = await ask('/metrics');
+    const helps = [...text.matchAll(/^# HELP (toncenter_etl_\w+) (.*)$/gm)]
+      .map(([, name = '', help = '']) => ({ name, help }))
+      .filter(({ name }) => !/^toncenter_etl_(process|nodejs)_/.test(name));
+    expect(helps.length).toBeGreaterThan(20);
+    for (const { name, help } of helps) {
+      expect([name, help]).toEqual([name, expect.stringMatching(/\bhigh\b/i)]);
+      expect([name, help]).toEqual([name, expect.stringMatching(/\blook at\b/)]);
+    }
+  });
+
+  test('answers nothing else, and changes nothing', async () => {
+    expect((await ask('/nothing')).status).toBe(404);
+    expect((await ask('/status', { method: 'POST' })).status).toBe(405);
+    expect(await ask('/status', { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
+  });
+
+  test('cannot be had twice at one address', async () => {
+    const { host } = new URL(server.url);
+    const snapshot = () => Promise.reject(new Error('unused'));
+    const second = startStatusServer({ listen: host, clock: systemClock, logger: silent, metrics, snapshot });
+    await expect(second).rejects.toThrow(UsageError);
+  });
+
+  test('says that the database is away, and lives', async () => {
+    const snapshot = () => Promise.reject(new Error('the database is away'));
+    const lone = await startStatusServer({
+      listen: '127.0.0.1:0',
+      clock: systemClock,
+      logger: silent,
+      metrics,
+      snapshot,
+    });
+    const ready = await fetch(`${lone.url}/ready`);
+    expect([ready.status, await ready.json()]).toEqual([
+      503,
+      { ready: false, reasons: ['the database is away'] },
+    ]);
+    expect(await (await fetch(`${lone.url}/metrics`)).text()).toMatch(/^toncenter_etl_database_up 0$/m);
+    expect((await fetch(`${lone.url}/health`)).status).toBe(200);
+    await lone.close();
+  });
+});

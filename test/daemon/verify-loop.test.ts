@@ -1,0 +1,120 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Crawl } from '../../src/app.ts';
+import { streamOf } from '../../src/crawl/streams/streams.ts';
+import { createGuard, type Guard } from '../../src/daemon/verify-loop.ts';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import { readCoverage } from '../../src/db/coverage/coverage.ts';
+import { readVerified } from '../../src/db/coverage/verifications.ts';
+import type { Range } from '../../src/range.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { datasetsNamed, never, openTestCrawl, testConfig } from '../support/crawl.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+import { openProof } from '../support/verify.ts';
+
+const START = Date.UTC(2026, 3, 1) / 1000;
+
+let store: TestStore;
+let simulator: Simulator;
+let crawl: Crawl;
+let datasets: Dataset[];
+let range: Range;
+let guard: Guard;
+/** Transactions that the source does not give; as long as they stand here. */
+let hidden: string | undefined;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  simulator = await startSimulator({
+    start: START,
+    duration: 900,
+    seed: 11,
+    load: 2,
+    after: (request, answer) => {
+      if (hidden === undefined || !request.path.startsWith('/api/v3/transactions')) return answer;
+      const body = JSON.parse(answer.body.toString()) as { transactions: { hash: string }[] };
+      const transactions = body.transactions.filter(({ hash }) => hash !== hidden);
+      return { ...answer, body: JSON.stringify({ ...body, transactions }) };
+    },
+  });
+  crawl = await openTestCrawl(store, simulator.url);
+  datasets = await datasetsNamed('blocks', 'transactions');
+  const proof = await openProof(store, crawl);
+  range = await proof.cover(datasets, await proof.reach());
+  const options = { ...crawl, datasets, config: testConfig(), stop: never };
+  guard = await createGuard({ ...options, watermark: () => range.to });
+});
+afterAll(async () => {
+  await crawl.close();
+  await simulator.close();
+  await store.close();
+});
+
+const verified = async (name: string) => readVerified(store.database, { dataset: name, scope: '', pass: 0 });
+
+test('the daemon verifies what it has covered, but for its newest end, with one request', async () => {
+  const before = simulator.stats.total;
+  expect(await guard.round()).toBe(true);
+  const ripe = [{ from: range.from, to: range.to - 120 }];
+  expect([await verified('blocks'), await verified('transactions')]).toEqual([ripe, ripe]);
+  expect(simulator.stats.total - before).toBe(1);
+  expect(await guard.round()).toBe(false);
+});
+
+test('of two daemons one verifies', async () => {
+  const options = { ...crawl, datasets, config: testConfig(), stop: never, watermark: () => range.to };
+  const other = await createGuard({ ...options, owner: 'another' });
+  await store.database.run(sql`update etl.coverage set verified = '{}'`);
+  expect(await other.round()).toBe(false);
+  expect(await guard.round()).toBe(true);
+});
+
+test('a hole that a re-read does not fill is a gap of the source: refused for a growing while, never verified', async () => {
+  const gone = [...simulator.truth.transactions({ from: START + 300, to: START + 500 })][0]!;
+  hidden = gone.hash;
+  await store.database.run(sql`delete from ton.transactions where hash = ${hidden}`);
+  await store.database.run(sql`update etl.coverage set verified = '{}'`);
+  expect(await guard.round()).toBe(true);
+  const refusals = () =>
+    store.database.rows(
+      sql`select reason, attempts, detail, lower(span)::int as from, upper(span)::int as to,
+            retry_at - clock_timestamp() > interval '30 seconds' as later from etl.refused`,
+      z.object({
+        reason: z.string(),
+        attempts: z.number(),
+        detail: z.string(),
+        from: z.number(),
+        to: z.number(),
+        later: z.boolean(),
+      }),
+    );
+  expect(await refusals()).toEqual([
+    {
+      reason: 'source_gap',
+      attempts: 1,
+      from: gone.now,
+      to: gone.now + 1,
+      later: true,
+      detail: expect.stringContaining('missing_transactions') as unknown,
+    },
+  ]);
+  const without = [
+    { from: range.from, to: gone.now },
+    { from: gone.now + 1, to: range.to - 120 },
+  ];
+  expect(await verified('transactions')).toEqual(without);
+
+  // As the planner does when the pause is over: it reads the second, and it is found wanting again.
+  await store.database.run(sql`update etl.refused set retry_at = now()`);
+  const proof = await openProof(store, crawl);
+  await proof.cover(datasets, { range, watermark: range.to });
+  expect(await guard.round()).toBe(true);
+  expect(await refusals()).toMatchObject([{ reason: 'source_gap', attempts: 2 }]);
+
+  hidden = undefined;
+  await store.database.run(sql`update etl.refused set retry_at = now()`);
+  await proof.cover(datasets, { range, watermark: range.to });
+  await guard.round();
+  expect(await readCoverage(store.database, streamOf(datasets[1]!))).toEqual([range]);
+});

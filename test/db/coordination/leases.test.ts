@@ -1,0 +1,222 @@
+import { spawnSync } from 'node:child_process';
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import {
+  addCoverage,
+  readCoverage,
+  readMissing,
+  subtractCoverage,
+  type Stream,
+} from '../../../src/db/coverage/coverage.ts';
+import {
+  claimLease,
+  cutLease,
+  findFree,
+  holdLease,
+  releaseLease,
+  releaseLeasesOf,
+  shortenLease,
+} from '../../../src/db/coordination/leases.ts';
+import { refuse } from '../../../src/db/coverage/refused.ts';
+import { LeaseLostError } from '../../../src/errors.ts';
+import { hasEnded } from '../../../src/db/coordination/worker-name.ts';
+import { openTestStore, type TestStore } from '../../support/database.ts';
+
+let store: TestStore;
+let number = 0;
+
+beforeAll(async () => {
+  store = await openTestStore();
+});
+afterAll(() => store.close());
+
+function newStream(): Stream {
+  number += 1;
+  return { dataset: `dataset${number}`, scope: '', pass: 0 };
+}
+
+function claim(stream: Stream, changes: object = {}) {
+  return claimLease(store.database, {
+    stream,
+    wanted: [{ from: 0, to: 100 }],
+    length: 30,
+    owner: 'me',
+    priority: 'backfill',
+    ...changes,
+  });
+}
+
+async function expire(id: number) {
+  await store.database.run(
+    sql`update etl.leases set expires_at = clock_timestamp() - interval '1 s' where id = ${id}`,
+  );
+}
+
+describe('claiming', () => {
+  test('hands out the newest part of what is neither covered, leased nor refused', async () => {
+    const stream = newStream();
+    await addCoverage(store.database, stream, { from: 90, to: 100 });
+    await refuse(store.database, stream, { from: 50, to: 60 }, 'saturated', 'test');
+    const spans = [];
+    for (let lease = await claim(stream); lease !== undefined; lease = await claim(stream))
+      spans.push(lease.span);
+    expect(spans).toEqual([
+      { from: 60, to: 90 },
+      { from: 20, to: 50 },
+      { from: 0, to: 20 },
+    ]);
+  });
+
+  test('never hands out a second twice to claimants that ask at the same time', async () => {
+    const stream = newStream();
+    const take = async () => {
+      const spans = [];
+      for (;;) {
+        const lease = await claim(stream, { wanted: [{ from: 0, to: 400 }], length: 1 });
+        if (lease === undefined) return spans;
+        spans.push(lease.span.from);
+      }
+    };
+    const taken = (await Promise.all(Array.from({ length: 8 }, take))).flat().sort((a, b) => a - b);
+    expect(taken).toEqual(Array.from({ length: 400 }, (_, second) => second));
+  });
+
+  test('frees a lease that has expired', async () => {
+    const stream = newStream();
+    const lease = await claim(stream, { length: 100 });
+    expect(await claim(stream)).toBeUndefined();
+    await expire(lease!.id);
+    expect((await claim(stream, { length: 100, owner: 'other' }))?.span).toEqual({ from: 0, to: 100 });
+  });
+});
+
+test('what is free is found at once for many streams: neither covered, leased nor refused', async () => {
+  const streams = Array.from({ length: 6 }, newStream);
+  const [, covered, leased, refused, expired, partly] = streams;
+  await addCoverage(store.database, covered!, { from: 0, to: 100 });
+  await claim(leased!, { length: 100 });
+  await refuse(store.database, refused!, { from: 0, to: 100 }, 'failing', 'test');
+  await expire((await claim(expired!, { length: 100 }))!.id);
+  await addCoverage(store.database, partly!, { from: 0, to: 99 });
+  const wishes = streams.map((stream) => ({ stream, wanted: [{ from: 0, to: 100 }] }));
+  expect(await findFree(store.database, wishes)).toEqual([0, 4, 5]);
+  expect(await findFree(store.database, [])).toEqual([]);
+});
+
+describe('holding', () => {
+  test('a lease that expired, was taken away or does not hold the part is lost', async () => {
+    const stream = newStream();
+    const lease = (await claim(stream, { length: 100 }))!;
+    const hold = (from: number, to: number) =>
+      store.database.transaction((session) => holdLease(session, lease, { from, to }));
+    await expect(hold(0, 10)).resolves.toBeUndefined();
+    await expect(hold(0, 101)).rejects.toThrow(LeaseLostError);
+    await expire(lease.id);
+    await expect(hold(0, 10)).rejects.toThrow(LeaseLostError);
+  });
+
+  test('shortening gives back what is done, cutting gives back the end, releasing all of it', async () => {
+    const stream = newStream();
+    const lease = (await claim(stream, { length: 100 }))!;
+    await store.database.transaction((session) => shortenLease(session, lease, 10));
+    const cut = await cutLease(store.database, lease, 40);
+    expect(cut.span).toEqual({ from: 0, to: 40 });
+    expect((await claim(stream, { length: 100 }))?.span).toEqual({ from: 40, to: 100 });
+    expect((await claim(stream, { length: 100 }))?.span).toEqual({ from: 0, to: 10 });
+    await releaseLease(store.database, lease);
+    expect((await claim(stream, { length: 100 }))?.span).toEqual({ from: 10, to: 40 });
+  });
+});
+
+describe('coverage', () => {
+  test('grows by union and says what is missing', async () => {
+    const stream = newStream();
+    await addCoverage(store.database, stream, { from: 10, to: 20 });
+    await addCoverage(store.database, stream, { from: 20, to: 30 });
+    await addCoverage(store.database, stream, { from: 50, to: 60 });
+    expect(await readCoverage(store.database, stream)).toEqual([
+      { from: 10, to: 30 },
+      { from: 50, to: 60 },
+    ]);
+    expect(await readMissing(store.database, stream, [{ from: 0, to: 55 }])).toEqual([
+      { from: 0, to: 10 },
+      { from: 30, to: 50 },
+    ]);
+  });
+
+  test('loses nothing when many add to it at once', async () => {
+    const stream = newStream();
+    await Promise.all(
+      Array.from({ length: 100 }, (_, n) =>
+        addCoverage(store.database, stream, { from: n * 10, to: n * 10 + 9 }),
+      ),
+    );
+    expect(await readCoverage(store.database, stream)).toHaveLength(100);
+  });
+
+  test('is subtracted together with the leases that overlap, so that no page asked for before covers the hole', async () => {
+    const stream = newStream();
+    await addCoverage(store.database, stream, { from: 0, to: 50 });
+    const lease = (await claim(stream, { length: 50 }))!;
+    await store.database.transaction((session) => subtractCoverage(session, stream, [{ from: 45, to: 60 }]));
+    expect(await readCoverage(store.database, stream)).toEqual([{ from: 0, to: 45 }]);
+    const late = store.database.transaction((session) => holdLease(session, lease, { from: 50, to: 60 }));
+    await expect(late).rejects.toThrow(LeaseLostError);
+  });
+
+  test('is subtracted from a second reading also while a first one that counts for both is committed', async () => {
+    const stream = newStream();
+    const second = { ...stream, pass: 1 };
+    const hole = { from: 10, to: 20 };
+    const lease = (await claim(stream, { length: 100 }))!;
+    let subtracting: Promise<void> | undefined;
+    await store.database.transaction(async (session) => {
+      await holdLease(session, lease, { from: 0, to: 50 });
+      subtracting = store.database.transaction(async (other) => {
+        await subtractCoverage(other, second, [hole]);
+        await subtractCoverage(other, stream, [hole]);
+      });
+      await delay(200);
+      await shortenLease(session, lease, 50);
+      await addCoverage(session, second, { from: 0, to: 50 });
+      await addCoverage(session, stream, { from: 0, to: 50 });
+    });
+    await subtracting;
+    const left = [
+      { from: 0, to: 10 },
+      { from: 20, to: 50 },
+    ];
+    expect(await readCoverage(store.database, stream)).toEqual(left);
+    expect(await readCoverage(store.database, second)).toEqual(left);
+  });
+
+  test('refuses again with a pause that doubles', async () => {
+    const stream = newStream();
+    const pauses = [];
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      await refuse(store.database, stream, { from: 1, to: 2 }, 'saturated', 'test');
+      const [row] = await store.database.rows(
+        sql`select round(extract(epoch from retry_at - clock_timestamp()))::int as pause from etl.refused where dataset = ${stream.dataset}`,
+        z.object({ pause: z.number() }),
+      );
+      pauses.push(row?.pause);
+    }
+    expect(pauses).toEqual([60, 120, 240]);
+  });
+});
+
+test('leases of processes of this host that have ended are freed at once, those of others are kept', async () => {
+  const stream = newStream();
+  const ended = spawnSync(process.execPath, ['-e', '']).pid;
+  const owners = [`${hostname()}/${ended}/abc`, `${hostname()}/${process.pid}/abc`, `elsewhere/${ended}/abc`];
+  for (const owner of owners) await claim(stream, { owner, length: 10 });
+  await releaseLeasesOf(store.database, hasEnded);
+  const left = await store.database.rows(
+    sql`select owner from etl.leases where dataset = ${stream.dataset} order by id`,
+    z.object({ owner: z.string() }),
+  );
+  expect(left.map(({ owner }) => owner)).toEqual(owners.slice(1));
+});

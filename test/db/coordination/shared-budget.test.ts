@@ -1,0 +1,252 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { systemClock } from '../../../src/clock.ts';
+import { refuseSlots, takeSlots, type Ask } from '../../../src/db/coordination/budget-row.ts';
+import { createSharedBudget } from '../../../src/db/coordination/shared-budget.ts';
+import { DatabaseUnavailableError } from '../../../src/errors.ts';
+import { rankOf, type Priority } from '../../../src/budget/priority.ts';
+import { startCountingServer } from '../../support/budget/counting-server.ts';
+import { SPENDER, startSpenders } from '../../support/budget/spenders.ts';
+import { compile } from '../../support/compile.ts';
+import { openTestStore, type TestStore } from '../../support/database.ts';
+
+const forever = new AbortController().signal;
+
+let compiled: string;
+let store: TestStore;
+let number = 0;
+beforeAll(async () => {
+  [compiled, store] = await Promise.all([compile([SPENDER]), openTestStore()]);
+});
+afterAll(async () => {
+  await store.close();
+});
+
+function newHost(): string {
+  number += 1;
+  return `host${number}`;
+}
+
+/** A budget whose first second is over. */
+async function readyHost(): Promise<string> {
+  const host = newHost();
+  await ask(host, 'backfill', { wanted: 0 });
+  await set(host, sql`free_at = 0, asked_at = '{0,0,0,0}'`);
+  return host;
+}
+
+async function set(host: string, changes: ReturnType<typeof sql>) {
+  await store.database.run(sql`update etl.budget set ${changes} where host = ${host}`);
+}
+
+function ask(host: string, priority: Priority, changes: Partial<Ask> = {}) {
+  const rank = rankOf(priority);
+  return takeSlots(store.database, {
+    host,
+    rps: 10,
+    rank,
+    wanted: 1,
+    called: false,
+    succeeded: 0,
+    ...changes,
+  });
+}
+
+async function rowOf(host: string) {
+  const Row = z.object({
+    factor: z.number(),
+    slack: z.number(),
+    generation: z.coerce.number(),
+    paused: z.number(),
+  });
+  const [row] = await store.database.rows(
+    sql`select factor, slack, generation, resumed_at - extract(epoch from clock_timestamp())::float8 as paused
+        from etl.budget where host = ${host}`,
+    Row,
+  );
+  return row!;
+}
+
+describe('the row', () => {
+  test('leaves the first second free, whoever comes first', async () => {
+    const host = newHost();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => ask(host, 'tail')));
+    for (const { granted, again } of answers) {
+      expect(granted).toBe(0);
+      expect(again).toBeGreaterThan(0.3);
+    }
+  });
+
+  test('gives slots that lie a little more than a tenth of a second apart, never more than half a second at once', async () => {
+    const host = await readyHost();
+    const { granted, first, gap } = await ask(host, 'backfill', { wanted: 100 });
+    expect({ granted, first }).toEqual({ granted: 5, first: 0 });
+    expect(gap).toBeCloseTo(0.103, 5);
+    const next = await ask(host, 'backfill', { wanted: 100 });
+    expect(next.granted).toBe(0);
+    expect(next.again).toBeGreaterThan(0.3);
+  });
+
+  test('never gives the same time twice to processes that ask at once', async () => {
+    const host = await readyHost();
+    const asked = performance.now();
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, () => ask(host, 'tail', { rps: 1000, wanted: 3 })),
+    );
+    const total = answers.reduce((sum, { granted }) => sum + granted, 0);
+    expect(total).toBe(120);
+    const next = await ask(host, 'tail', { rps: 1000 });
+    // 120 slots of a millisecond lie between the first answer and the next slot.
+    expect(performance.now() - asked + 1000 * next.first).toBeGreaterThan(120);
+  });
+
+  test('puts processes of one priority in a line, where each is told when to come', async () => {
+    const host = await readyHost();
+    await ask(host, 'backfill', { wanted: 5 });
+    const second = await ask(host, 'backfill', { wanted: 3 });
+    const third = await ask(host, 'backfill', { wanted: 3 });
+    expect(third.again - second.again).toBeCloseTo(3 * third.gap, 1);
+    await delay(1000 * second.again);
+    expect((await ask(host, 'backfill', { wanted: 3, called: true })).granted).toBe(3);
+    expect((await ask(host, 'backfill', { wanted: 3 })).again).toBeGreaterThan(third.again - second.again);
+  });
+
+  test('lets the more urgent take slots ahead, and the less urgent only what nears its time', async () => {
+    const host = await readyHost();
+    await ask(host, 'tail');
+    await ask(host, 'backfill');
+    expect((await ask(host, 'tail', { wanted: 2 })).granted).toBe(2);
+    expect((await ask(host, 'backfill')).granted).toBe(0);
+    // A block would keep the tail waiting.
+    await set(host, sql`free_at = 0`);
+    expect((await ask(host, 'backfill', { wanted: 100, called: true })).granted).toBe(1);
+    expect((await ask(host, 'refresh', { called: true })).granted).toBe(0);
+    expect((await ask(host, 'tail')).granted).toBe(1);
+  });
+
+  test('lets the tail take more than half of the rate only while nobody else waits', async () => {
+    const host = await readyHost();
+    await set(host, sql`tail_free_at = extract(epoch from clock_timestamp()) + 10.5`);
+    expect((await ask(host, 'tail')).granted).toBe(1);
+    expect((await ask(host, 'tail')).granted).toBe(1);
+    await ask(host, 'backfill');
+    expect((await ask(host, 'tail')).granted).toBe(0);
+  });
+
+  test('forgets slots that a server wrote which was restarted, and a clock that was set back', async () => {
+    const host = await readyHost();
+    await set(host, sql`server_started_at = 1`);
+    expect((await ask(host, 'tail')).again).toBeGreaterThan(0.3);
+    expect((await ask(host, 'tail')).again).toBeGreaterThan(0.3);
+    await set(host, sql`free_at = free_at + 3600`);
+    expect((await ask(host, 'tail')).first).toBeCloseTo(1, 2);
+  });
+});
+
+describe('a refusal', () => {
+  test('pauses everybody, and belongs to one event where the slots were of one generation', async () => {
+    const host = await readyHost();
+    const { generation } = await ask(host, 'tail');
+    const refuse = () => refuseSlots(store.database, { host, generation, retryAfterMs: undefined });
+    await Promise.all([refuse(), refuse(), refuse()]);
+    const row = await rowOf(host);
+    expect(row).toMatchObject({ factor: 1, slack: 0.06, generation: 2 });
+    expect(row.paused).toBeGreaterThan(0.4);
+    expect((await ask(host, 'tail', { called: true })).first).toBeGreaterThan(0.3);
+  });
+
+  test('lasts as long as the server says, whichever generation it is of', async () => {
+    const host = await readyHost();
+    await refuseSlots(store.database, { host, generation: 1, retryAfterMs: 3000 });
+    await refuseSlots(store.database, { host, generation: 1, retryAfterMs: 7000 });
+    expect((await rowOf(host)).paused).toBeGreaterThan(6.8);
+    expect((await rowOf(host)).generation).toBe(2);
+  });
+
+  test('that comes again soon lowers the rate and doubles the pause; success raises it, slowly near where it was refused', async () => {
+    const host = await readyHost();
+    for (let generation = 1; generation <= 4; generation += 1)
+      await refuseSlots(store.database, { host, generation, retryAfterMs: undefined });
+    const row = await rowOf(host);
+    expect(row.factor).toBeCloseTo(0.75 ** 3, 5);
+    expect(row.paused).toBeGreaterThan(3.8);
+    await ask(host, 'tail', { succeeded: 40 });
+    const raised = (await rowOf(host)).factor;
+    expect(raised).toBeGreaterThan(row.factor + 0.05);
+    await set(host, sql`refused_factor = factor`);
+    await ask(host, 'tail', { succeeded: 40 });
+    expect((await rowOf(host)).factor - raised).toBeLessThan(0.01);
+  });
+});
+
+describe('the budget of a process', () => {
+  test('serves the more urgent first, and gives up what nobody used in time', async () => {
+    const host = await readyHost();
+    const budget = createSharedBudget({ database: store.database, host, rps: 10, clock: systemClock });
+    const order: Priority[] = [];
+    const take = (priority: Priority) => budget.take(priority, forever).then(() => order.push(priority));
+    await Promise.all([take('refresh'), take('backfill'), take('tail'), take('repair')]);
+    expect(order).toEqual(['tail', 'repair', 'backfill', 'refresh']);
+    expect(budget.takeSpent()).toEqual({ tail: 1, repair: 1, backfill: 1, refresh: 1 });
+    expect(budget.takeSpent()).toEqual({});
+  });
+
+  test('gives an aborted waiter its reason at once', async () => {
+    const budget = createSharedBudget({
+      database: store.database,
+      host: newHost(),
+      rps: 10,
+      clock: systemClock,
+    });
+    const stop = new AbortController();
+    const waiting = budget.take('tail', stop.signal);
+    expect(budget.waiting()).toEqual({ tail: 1 });
+    stop.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+    expect(budget.waiting()).toEqual({});
+  });
+
+  test('gives the error of a database that is away to whoever waits, and works when it is back', async () => {
+    const host = await readyHost();
+    let away = true;
+    const database = {
+      ...store.database,
+      rows: ((query, row) =>
+        away
+          ? Promise.reject(new DatabaseUnavailableError('the database is away'))
+          : store.database.rows(query, row)) as typeof store.database.rows,
+    };
+    const budget = createSharedBudget({ database, host, rps: 10, clock: systemClock });
+    const takers = ['tail', 'backfill'].map((priority) => budget.take(priority as Priority, forever));
+    for (const end of await Promise.allSettled(takers))
+      expect(end).toMatchObject({ status: 'rejected', reason: { retryable: true } });
+    away = false;
+    await budget.take('tail', forever);
+  });
+});
+
+/** The long form is test/long/budget.long.ts. */
+test('four processes that start at once spend what 25 requests a second allow, and nothing is refused', async () => {
+  const [rps, seconds] = [25, 5];
+  const server = await startCountingServer({ kind: 'sliding-window', rps, graceMs: 100 }, 100);
+  const order = {
+    database: store.url,
+    api: server.url,
+    rps,
+    lanes: 4,
+    priority: 'backfill',
+    pauseMs: 0,
+  } as const;
+  const spenders = await startSpenders(compiled, [order, order, order, order]);
+  spenders.go();
+  await delay(1000 * (seconds + 1.5));
+  await spenders.stop();
+  await server.close();
+  const start = server.arrivals[0]?.at ?? 0;
+  const within = server.arrivals.filter(({ at }) => at < start + seconds * 1000);
+  // A machine that is busy with other tests may lose slots, or bunch a few.
+  expect(within.filter(({ refused }) => refused).length).toBeLessThanOrEqual(1);
+  expect(within.length).toBeGreaterThan(0.5 * rps * seconds);
+});

@@ -1,0 +1,63 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
+import { spendingLines } from '../../../src/commands/output/spending.ts';
+import { createSharedBudget } from '../../../src/db/coordination/shared-budget.ts';
+import { startHeartbeat } from '../../../src/db/coordination/heartbeat.ts';
+import { readSpending, reportWorker } from '../../../src/db/coordination/workers.ts';
+import { silent } from '../../support/crawl.ts';
+import { openTestStore, type TestStore } from '../../support/database.ts';
+
+const HOST = 'api.example';
+const forever = new AbortController().signal;
+
+let store: TestStore;
+beforeAll(async () => {
+  store = await openTestStore();
+});
+afterAll(() => store.close());
+
+/** Only complete minutes count: lets all of it have been sent so many minutes ago. */
+async function ago(minutes: number): Promise<void> {
+  await store.database.run(sql`
+    update etl.spending set minute = date_trunc('minute', clock_timestamp()) - make_interval(mins => ${minutes})`);
+}
+
+test('status tells whose budget it is, who spends it on what, who waits and who is silent', async () => {
+  const { database } = store;
+  const budget = createSharedBudget({ database, host: HOST, rps: 100, clock: systemClock });
+  const worker = { name: 'one/1/a', host: HOST };
+  const heartbeat = startHeartbeat({ database, worker, budget, clock: systemClock, logger: silent });
+  await Promise.all(['tail', 'backfill', 'backfill'].map((kind) => budget.take(kind as 'tail', forever)));
+  await reportWorker(database, { name: 'two/2/b', host: HOST }, { backfill: 3 }, { backfill: 9 });
+  await reportWorker(database, { name: 'three/3/c', host: HOST }, {}, {});
+  await database.run(
+    sql`update etl.workers set seen_at = seen_at - interval '3 min' where worker = 'three/3/c'`,
+  );
+  await heartbeat.stop();
+  await ago(1);
+  expect(spendingLines(await readSpending(database))).toEqual([
+    'budget    api.example allows 100 requests a second, 97.1 are used',
+    'worker    three/3/c: no sign of life for 3m; 0 requests in the last minute, 0 in the last hour',
+    'worker    two/2/b: alive; 9 requests in the last minute, 9 in the last hour (75 %: backfill 9); waiting: 3 backfill',
+    'worker    one/1/a: ended; 3 requests in the last minute, 3 in the last hour (25 %: backfill 2, tail 1)',
+  ]);
+  await ago(2);
+  const { spent } = await readSpending(database);
+  expect(spent.map(({ lastMinute, lastHour }) => [lastMinute, lastHour])).toEqual([
+    [0, 2],
+    [0, 1],
+    [0, 9],
+  ]);
+});
+
+test('status tells of a pause and of refusals', async () => {
+  const { database } = store;
+  const budget = createSharedBudget({ database, host: 'refusing', rps: 10, clock: systemClock });
+  await budget.take('tail', forever);
+  await budget.refused(60_000, 0);
+  const lines = spendingLines(await readSpending(database));
+  expect(lines.find((line) => line.includes('refusing'))).toMatch(
+    /^budget {4}refusing allows 10 requests a second, 9\.4 are used; paused for (1m|60s|59s); 1 refusal, the last 0s ago$/,
+  );
+});

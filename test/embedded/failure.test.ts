@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { embeddedFailure, translateFailure } from '../../src/embedded/failure.ts';
+import { DatabaseError, WrongDatabaseError } from '../../src/errors.ts';
+
+test.each([
+  ['FATAL:  could not write lock file "postmaster.pid": No space left on device', 'Free some space'],
+  [
+    'FATAL:  could not extend file "base/1/2691": wrote only 4096 of 8192 bytes at block 10\nHINT:  Check free disk space.\nPANIC:  cannot abort transaction 1, it was already committed',
+    'Free some space',
+  ],
+  ["Error: EROFS: read-only file system, access '/data'", 'that can be written to'],
+  ["Error: EACCES: permission denied, stat '/root/x/postgres'", 'Run it as the user who owns'],
+  ['FATAL:  data directory "/data/postgres" has wrong ownership', 'chown -R'],
+  ['postgres: error while loading shared libraries: libicuuc.so.60: cannot open', 'npm rebuild'],
+  ['FATAL:  could not map anonymous shared memory: Cannot allocate memory', 'Free some memory'],
+  ['PANIC:  could not locate a valid checkpoint record', 'damaged'],
+  ['spawn /app/node_modules/postgres ENOENT', 'glibc'],
+  ['initdb: error: invalid locale name "xx_XX"', 'LC_ALL=C'],
+  ['something nobody has seen', 'DATABASE_URL'],
+])('the remedy fits the reason: %s', (reason, remedy) => {
+  const error = embeddedFailure('it does not start', reason);
+  expect(error).toBeInstanceOf(DatabaseError);
+  expect(error.message).toBe(`it does not start: ${reason}`);
+  expect(error.hint).toContain(remedy);
+});
+
+test('errors thrown on purpose and aborts pass unchanged', () => {
+  const wrong = new WrongDatabaseError('not ours');
+  const abort = new DOMException('stop', 'AbortError');
+  expect(translateFailure(wrong, '/data')).toBe(wrong);
+  expect(translateFailure(abort, '/data')).toBe(abort);
+});

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../src/db/connection/database.ts';
+import { runSql } from '../../src/db/read/free-sql.ts';
+import { packageRoot } from '../../src/package.ts';
+import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
+import { openCrawledStore, type CrawledStore } from '../support/crawled-store.ts';
+import { sorted } from '../support/facts.ts';
+import { answers, type Network } from '../../tools/docs/answers.ts';
+import { declaredRelations } from '../../tools/docs/declared-relations.ts';
+import { joinOf } from '../../tools/docs/diagram.ts';
+import { writeDocs } from '../../tools/docs/write-docs.ts';
+
+const FOLDER = join(packageRoot, 'docs', 'analyst');
+const questions = [
+  ...readFileSync(join(FOLDER, 'questions.md'), 'utf8').matchAll(/^## (.*)\n\n```sql\n([\s\S]*?);\n```/gm),
+].map(([, title = '', statement = '']) => ({ title, statement }));
+
+let store: CrawledStore;
+let network: Network;
+
+beforeAll(async () => {
+  store = await openCrawledStore({ name: 'demo', options: demoNetwork });
+  network = {
+    truth: store.truth,
+    span: store.span,
+    transactions: [...store.truth.transactions(store.span)],
+    spanOf: store.spanOf,
+  };
+}, 240_000);
+afterAll(() => store.close());
+
+test('the generated pages are what the database and the declared relations say: npm run docs writes them', async () => {
+  const database = await openDatabase({ url: store.url, applicationName: 'docs' });
+  const pages = await writeDocs(database);
+  await database.close();
+  for (const [name, text] of Object.entries(pages))
+    expect(readFileSync(join(FOLDER, name), 'utf8'), name).toBe(text);
+});
+
+describe('every question has the answer of the network itself:', () => {
+  test('there are fifteen', () => {
+    expect(questions.map(({ title }) => title)).toEqual(Object.keys(answers));
+    expect(questions).toHaveLength(15);
+  });
+
+  test.each(questions)('$title', async ({ title, statement }) => {
+    const database = await openDatabase({ url: store.url, applicationName: 'docs' });
+    const { columns, rows } = await runSql(database, statement, { write: false });
+    await database.close();
+    const said = rows.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]])));
+    const expected = answers[title]?.(network) ?? [];
+    expect(expected.length).toBeGreaterThan(0);
+    expect(sorted(said)).toEqual(sorted(expected));
+  });
+});
+
+describe('every declared relation finds rows, at most one for each:', async () => {
+  test.each(await declaredRelations())('$table $name', async (relation) => {
+    const given = relation.fields.map((field) => `${relation.table}.${field} is not null`).join(' and ');
+    const [row] = await store.ask(
+      `select (select count(*) from ${relation.table} where ${given}) as rows, (select count(*) from ${joinOf(relation)}) as found`,
+    );
+    expect(Number(row?.['found'])).toBeGreaterThan(0);
+    expect(Number(row?.['found'])).toBeLessThanOrEqual(Number(row?.['rows']));
+  });
+});

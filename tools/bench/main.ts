@@ -1,0 +1,158 @@
+import { fork } from 'node:child_process';
+import { copyFiles, copySeconds } from './copy-limit.ts';
+import type { CrawlOrder, CrawlReport } from './crawl-child.ts';
+import { crawlCore } from './derived.ts';
+import { indexCosts } from './index-cost.ts';
+import { lookUp } from './look-up.ts';
+import { busyNetworkOf, messageOf, networkOf, serveNetwork, SPAN } from './network.ts';
+import { sizeOf } from './size.ts';
+import { countRows, startServer, type BenchServer } from './store.ts';
+import { verifyAll } from './verification.ts';
+import { writePath, type Written } from './write-path.ts';
+
+/*
+ * What the program costs, as JSON lines, each held against the limit of the same run: on a machine that others use,
+ * only ratios mean something. `--million` crawls a million transactions instead of 120 000;
+ * `queries` measures analysts' questions instead, as queries/main.ts says, `indexes` what indexes cost alone, `verify`
+ * what a proof does.
+ */
+
+const PAGES = 100;
+const WORKERS = [1, 4];
+const million = process.argv.includes('--million');
+const network = million ? 1_000_000 : 120_000;
+
+function tell(measure: string, values: Readonly<Record<string, unknown>>): void {
+  const rounded = (_: string, value: unknown) =>
+    typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(3)) : value;
+  console.log(JSON.stringify({ measure, ...values }, rounded));
+}
+
+const rate = ({ rows, seconds }: Pick<Written, 'rows' | 'seconds'>) => Math.round(rows / seconds);
+
+/** The write path and its limit, which all others are held against: rows a second of the server's own COPY. */
+async function measureWriting(api: string, server: BenchServer): Promise<number> {
+  const store = await server.create('written', SPAN);
+  const target = await server.create('limit', SPAN);
+  const written = await writePath(api, store, PAGES);
+  const files = await copyFiles(store);
+  const limit = files.rows / (await copySeconds(target, files));
+  tell('limit: COPY from a file', { rowsPerSecond: Math.round(limit), ratio: 1 });
+  const perSecond = rate(written);
+  tell('write path, one connection', { rowsPerSecond: perSecond, ratio: perSecond / limit, aim: 0.4 });
+  tell('client CPU of the write path', { microsecondsPerRow: (written.cpuSeconds / written.rows) * 1e6 });
+  tell('bytes in Postgres, with indexes', { ...(await sizeOf(store)) });
+  tell('look-up by hash, milliseconds', { ...(await lookUp(store)), aim: 10 });
+  await files.remove();
+  await target.close();
+  await store.close();
+  return limit;
+}
+
+/** The program's own crawler, in a process of its own, whose memory and CPU are then its own too. */
+async function measureCrawl(api: string, server: BenchServer, workers: number, limit: number): Promise<void> {
+  const store = await server.create(`crawl${workers}`, SPAN);
+  const order: CrawlOrder = { database: store.url, api, workers };
+  const child = fork(new URL('./crawl-child.js', import.meta.url), [JSON.stringify(order)]);
+  const report = (await messageOf(child)) as CrawlReport;
+  const rows = await countRows(store);
+  const perSecond = rate({ rows, seconds: report.seconds });
+  tell(`crawl, end to end, ${workers} workers`, {
+    transactions: report.records,
+    seconds: report.seconds,
+    rowsPerSecond: perSecond,
+    ratio: perSecond / limit,
+    aim: 0.55,
+    pagesPerSecond: report.pages / report.seconds,
+    fullPages: report.records / (report.requests * 1000),
+    microsecondsPerRow: (report.cpuSeconds / rows) * 1e6,
+    jsonBytesPerTransaction: Math.round(report.bytes / report.records),
+  });
+  tell(`peak memory, ${workers} workers`, {
+    megabytes: report.peakRss / 1e6,
+    ratio: report.peakRss / 3e8,
+    aim: 300,
+  });
+  await store.close();
+}
+
+/** Blocks and transactions of a busy network are read, and proved; what that costs beside the reading. */
+async function measureVerification(server: BenchServer): Promise<void> {
+  const options = busyNetworkOf(network);
+  const api = await serveNetwork(options);
+  const span = { from: options.start, to: options.start + options.duration };
+  const store = await server.create('verified', span);
+  const verified = await verifyAll(api.url, store, span);
+  tell('verify', { ...verified, moreRequests: verified.requests / verified.toRead });
+  await store.close();
+  await api.stop();
+}
+
+/** Requests that need not be made because trace pages carry whole transactions. */
+async function measureDerived(server: BenchServer): Promise<void> {
+  const before = await crawlCore(server, false);
+  const after = await crawlCore(server, true);
+  const perThousand = ({ requests, transactions }: typeof before) => (requests / transactions) * 1000;
+  tell('requests a thousand transactions, core datasets', {
+    transactions: after.transactions,
+    before: perThousand(before),
+    after: perThousand(after),
+    toTransactionsBefore: before.toTransactions,
+    toTransactionsAfter: after.toTransactions,
+  });
+}
+
+/** What each secondary index costs while rows come in, and what building them afterwards would. */
+async function measureIndexes(api: string, server: BenchServer, pages: number): Promise<void> {
+  const store = await server.create('rows', SPAN);
+  const target = await server.create('indexes', SPAN);
+  await writePath(api, store, pages);
+  const files = await copyFiles(store);
+  for (const cost of await indexCosts(target, files))
+    tell('cost of an index while rows come', { rows: files.rows, ...cost });
+  await files.remove();
+  await target.close();
+  await store.close();
+}
+
+async function measureAll(): Promise<void> {
+  const api = await serveNetwork(networkOf(network));
+  const server = await startServer();
+  try {
+    const limit = await measureWriting(api.url, server);
+    await measureIndexes(api.url, server, PAGES);
+    for (const workers of million ? WORKERS.slice(1) : WORKERS)
+      await measureCrawl(api.url, server, workers, limit);
+    await measureVerification(server);
+    await measureDerived(server);
+  } finally {
+    await server.stop();
+    await api.stop();
+  }
+}
+
+async function measureVerificationAlone(): Promise<void> {
+  const server = await startServer();
+  try {
+    await measureVerification(server);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** The cost of indexes alone, on a smaller network. */
+async function measureIndexesAlone(): Promise<void> {
+  const api = await serveNetwork(networkOf(40_000));
+  const server = await startServer();
+  try {
+    await measureIndexes(api.url, server, 25);
+  } finally {
+    await server.stop();
+    await api.stop();
+  }
+}
+
+if (process.argv[2] === 'queries') await import('./queries/main.ts');
+else if (process.argv[2] === 'indexes') await measureIndexesAlone();
+else if (process.argv[2] === 'verify') await measureVerificationAlone();
+else await measureAll();

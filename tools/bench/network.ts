@@ -1,0 +1,57 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { Range } from '../../src/range.ts';
+import type { SimulatorOptions } from '../../src/simulator/http/server.ts';
+
+/** Two years, so that rows go to 24 monthly partitions. */
+export const SPAN: Range = { from: Date.UTC(2024, 0, 1) / 1000, to: Date.UTC(2026, 0, 1) / 1000 };
+
+/** Seconds between masterchain blocks: few blocks, so that nearly all of the network is transactions. */
+const INTERVAL = 6 * 3600;
+
+/** A network of about so many transactions, evenly spread over SPAN, with its pages made in advance. */
+export function networkOf(transactions: number): SimulatorOptions {
+  const duration = SPAN.to - SPAN.from;
+  return {
+    seed: 7,
+    start: SPAN.from,
+    duration,
+    masterchainInterval: INTERVAL,
+    accounts: 3000,
+    load: transactions / duration,
+    prebuilt: true,
+  };
+}
+
+/** One as busy as mainnet is, with the blocks that such a network has, of about so many transactions. */
+export function busyNetworkOf(transactions: number): SimulatorOptions & { start: number; duration: number } {
+  const load = 20;
+  return { seed: 9, start: SPAN.from, duration: transactions / load, accounts: 2000, load, prebuilt: true };
+}
+
+export interface ServedNetwork {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Serves a network in a process of its own, so that its work is not counted as the crawler's. */
+export async function serveNetwork(network: SimulatorOptions): Promise<ServedNetwork> {
+  const child = fork(new URL('./serve.js', import.meta.url), [JSON.stringify(network)]);
+  const url = await messageOf(child);
+  return {
+    url: String(url),
+    async stop() {
+      child.disconnect();
+      await once(child, 'exit');
+    },
+  };
+}
+
+/** The first message of a child process; rejects where it ends without one. */
+export async function messageOf(child: ChildProcess): Promise<unknown> {
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`the child process ended with ${String(code)}`);
+  });
+  const [message] = (await Promise.race([once(child, 'message'), ended])) as [unknown];
+  return message;
+}

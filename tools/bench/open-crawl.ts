@@ -1,0 +1,54 @@
+import { openCrawl, openStore, type Crawl, type Store } from '../../src/app.ts';
+import { systemClock } from '../../src/clock.ts';
+import { readConfig } from '../../src/config.ts';
+import { loadJobs } from '../../src/dataset/load-jobs.ts';
+import { createLogger } from '../../src/logger.ts';
+import type { Stop } from '../../src/stop.ts';
+import { createBlockSource } from '../../src/verify/block-source.ts';
+import type { DeriveContext } from '../../src/verify/derive.ts';
+import { unlimited } from './unlimited.ts';
+
+const never = new AbortController().signal;
+
+/** A crawl of a served network into a database, and what verification needs. */
+export interface BenchCrawl {
+  readonly store: Store;
+  readonly crawl: Crawl;
+  readonly context: DeriveContext;
+  readonly stop: Stop;
+  readonly close: () => Promise<void>;
+}
+
+export async function openBenchCrawl(api: string, database: string): Promise<BenchCrawl> {
+  const config = readConfig({ DATABASE_URL: database, TONCENTER_NETWORK: api }, '/');
+  const logger = createLogger({ level: 'warn', format: 'json' });
+  const stop = { finishing: never, leaving: never };
+  const store = await openStore(config, logger, 'bench');
+  const crawl = await openCrawl({
+    config,
+    store,
+    logger,
+    stop,
+    baseUrl: api,
+    onPage: () => undefined,
+    budget: () => unlimited,
+  });
+  const context = {
+    database: store.database,
+    jobs: await loadJobs(),
+    clock: systemClock,
+    owner: crawl.owner,
+    stop,
+    source: createBlockSource(crawl.context.api, crawl.chain, never),
+  };
+  return {
+    store,
+    crawl,
+    context,
+    stop,
+    close: async () => {
+      await crawl.close();
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type pg from 'pg';
+import { backfill, reachOf } from '../../../src/crawl/streams/backfill.ts';
+import { loadJobs } from '../../../src/dataset/load-jobs.ts';
+import { chooseDatasets } from '../../../src/dataset/dataset.ts';
+import { startSimulator } from '../../../src/simulator/http/server.ts';
+import { SPAN } from '../network.ts';
+import { openBenchCrawl } from '../open-crawl.ts';
+
+/** One day of a quiet network: what every other day is made from. */
+const DAY = {
+  seed: 11,
+  start: SPAN.from,
+  duration: 86_400,
+  masterchainInterval: 20,
+  tickTockEvery: 200,
+};
+
+/** Transactions a day for each wallet: enough that jettons and items change hands. */
+const BUSY = 8;
+
+const DATASETS = ['transactions', 'traces', 'actions', 'jetton_transfers', 'jetton_burns', 'nft_transfers'];
+
+/** Crawls the first day through the program's own crawler; how many transactions it has. */
+export async function crawlOneDay(url: string, client: pg.Client, transactions: number): Promise<number> {
+  const simulator = await startSimulator({
+    ...DAY,
+    load: transactions / DAY.duration,
+    accounts: Math.max(60, Math.min(1000, Math.round(transactions / BUSY))),
+  });
+  const bench = await openBenchCrawl(simulator.url, url);
+  const { crawl, stop } = bench;
+  const datasets = chooseDatasets(DATASETS, await loadJobs());
+  const wanted = { from: DAY.start, to: crawl.chain.last.utime };
+  const reach = await reachOf(crawl.context, crawl.chain, wanted, 0, stop.leaving);
+  await backfill({ ...crawl, datasets, reach, workers: 2, stop });
+  await bench.close();
+  await simulator.close();
+  const { rows } = await client.query<{ count: string }>('select count(*) from ton.transactions');
+  return Number(rows[0]?.count);
+}

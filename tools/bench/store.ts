@@ -1,0 +1,87 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { openDatabase, type Database } from '../../src/db/connection/database.ts';
+import { openEmbedded } from '../../src/embedded/embedded.ts';
+import { migrate } from '../../src/db/migrate/migrate.ts';
+import { createPartitions } from '../../src/db/write/partitions.ts';
+import { messages } from '../../src/db/schema/messages.ts';
+import { transactions } from '../../src/db/schema/transactions.ts';
+import { formatTime, type Range } from '../../src/range.ts';
+
+/** The tables that are measured. */
+export const TABLES = [transactions, messages] as const;
+export const TABLE_NAMES = ['ton.transactions', 'ton.messages'] as const;
+
+/** A database with the program's schema and monthly partitions, and a plain connection to it. */
+export interface BenchStore {
+  readonly url: string;
+  readonly database: Database;
+  readonly client: pg.Client;
+  /** One more connection, which the caller ends. */
+  connect(): Promise<pg.Client>;
+  close(): Promise<void>;
+}
+
+export interface BenchServer {
+  /** An empty database with partitions for `span`. */
+  create(name: string, span: Range): Promise<BenchStore>;
+  stop(): Promise<void>;
+}
+
+/** The embedded server with the settings that users get, crash-safe, in a directory that is removed at the end. */
+export async function startServer(): Promise<BenchServer> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'toncenter-etl-bench-'));
+  const server = await openEmbedded({ dataDir });
+  return {
+    create: (name, span) => createStore(server.url, name, span),
+    async stop() {
+      await server.close();
+      await rm(server.dataDir, { recursive: true, force: true });
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function createStore(server: string, name: string, span: Range): Promise<BenchStore> {
+  const admin = await connect(server);
+  await admin.query(`create database ${pg.escapeIdentifier(name)}`);
+  await admin.end();
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  const database = await openDatabase({ url: url.href, applicationName: 'bench' });
+  await migrate(database);
+  await createPartitions(database, 'month').ensure(TABLES, monthsOf(span));
+  const client = await connect(url.href);
+  return {
+    url: url.href,
+    database,
+    client,
+    connect: () => connect(url.href),
+    async close() {
+      await client.end();
+      await database.close();
+    },
+  };
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return client;
+}
+
+/** A time in every month of a span. */
+export function monthsOf({ from, to }: Range): string[] {
+  const times: string[] = [];
+  for (let time = from; time < to; time += 14 * 86_400) times.push(formatTime(time));
+  return times;
+}
+
+/** Rows of both tables. */
+export async function countRows({ client }: BenchStore): Promise<number> {
+  const counts = TABLE_NAMES.map((name) => `(select count(*) from ${name})`).join(' + ');
+  const { rows } = await client.query<{ rows: number }>(`select (${counts})::int as rows`);
+  return rows[0]?.rows ?? 0;
+}

@@ -1,0 +1,8 @@
+import type { Budget } from '../../src/budget/budget.ts';
+
+/** Neither the plan's rate nor anybody else's is measured. */
+export const unlimited: Budget = {
+  take: () => Promise.resolve(),
+  refused: () => undefined,
+  succeeded: () => undefined,
+};

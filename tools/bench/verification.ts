@@ -1,0 +1,53 @@
+import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
+import { chooseDatasets } from '../../src/dataset/dataset.ts';
+import { lengthOf, type Range } from '../../src/range.ts';
+import { verifyRange } from '../../src/verify/verify.ts';
+import { openBenchCrawl } from './open-crawl.ts';
+import type { BenchStore } from './store.ts';
+
+export interface Verification {
+  readonly transactions: number;
+  /** Blocks that the transactions are held against. */
+  readonly blocks: number;
+  readonly seconds: number;
+  /** Requests of the proof. */
+  readonly requests: number;
+  /** Requests that reading the same took. */
+  readonly toRead: number;
+  /** Seconds of chain time that are proved, as part of what was asked. */
+  readonly proved: number;
+  readonly findings: readonly string[];
+}
+
+/** Reads blocks and transactions of a network, and proves both. */
+export async function verifyAll(
+  api: string,
+  { url, client }: BenchStore,
+  span: Range,
+): Promise<Verification> {
+  const { crawl, context, stop, close } = await openBenchCrawl(api, url);
+  const datasets = chooseDatasets(['blocks', 'transactions'], context.jobs);
+  // The newest blocks are joined to nothing yet.
+  const reach = await reachOf(crawl.context, crawl.chain, span, 0, stop.leaving);
+  const range = reach.range ?? span;
+  await backfill({ ...crawl, datasets, reach, workers: 4, stop });
+  const toRead = crawl.context.api.stats.requests;
+  const start = performance.now();
+  const reports = await verifyRange(context, datasets, range);
+  const seconds = (performance.now() - start) / 1000;
+  const requests = context.source.requests();
+  await close();
+  const { rows } = await client.query<{ transactions: number; blocks: number }>(
+    'select (select count(*)::int from ton.transactions) as transactions, (select count(*)::int from ton.blocks) as blocks',
+  );
+  const [counted = { transactions: 0, blocks: 0 }] = rows;
+  const transactions = reports.find(({ dataset }) => dataset.name === 'transactions');
+  return {
+    ...counted,
+    seconds,
+    requests,
+    toRead,
+    proved: lengthOf(transactions?.verified ?? []) / lengthOf([range]),
+    findings: reports.flatMap(({ findings }) => findings.map(({ kind, count }) => `${kind}: ${count}`)),
+  };
+}

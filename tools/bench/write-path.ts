@@ -1,0 +1,81 @@
+import job from '../../jobs/transactions.ts';
+import { listOf } from '../../src/api/v3-envelope.ts';
+import type { Assignment } from '../../src/crawl/streams/planner.ts';
+import { toCommit } from '../../src/crawl/streams/to-commit.ts';
+import { commitPage, type PageCommit } from '../../src/db/write/commit.ts';
+import { claimLease } from '../../src/db/coordination/leases.ts';
+import { createPartitions } from '../../src/db/write/partitions.ts';
+import { SPAN } from './network.ts';
+import { countRows, type BenchStore } from './store.ts';
+
+const PAGE = 1000;
+/** Pages that are written, but not counted: then the compilers of both sides are warm. */
+const WARM_UP = 10;
+
+export interface Written {
+  /** Rows that landed; what two pages hold is counted once. */
+  readonly rows: number;
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+}
+
+/**
+ * Commits pages of 1000 transactions of a served network, one after another on one connection. Only commits are
+ * counted: their rows are there before.
+ */
+export async function writePath(api: string, store: BenchStore, pages: number): Promise<Written> {
+  const partitions = createPartitions(store.database, 'month');
+  const total = { seconds: 0, cpuSeconds: 0 };
+  let number = 0;
+  let before = 0;
+  for await (const commit of commitsOf(api, await assign(store))) {
+    if (number === WARM_UP) before = await countRows(store);
+    const start = performance.now();
+    const cpu = process.cpuUsage();
+    await commitPage(store.database, partitions, commit);
+    const { user, system } = process.cpuUsage(cpu);
+    number += 1;
+    if (number <= WARM_UP) continue;
+    total.seconds += (performance.now() - start) / 1000;
+    total.cpuSeconds += (user + system) / 1e6;
+    if (number === WARM_UP + pages) break;
+  }
+  return { ...total, rows: (await countRows(store)) - before };
+}
+
+/** One lease of everything. */
+async function assign({ database }: BenchStore): Promise<Assignment> {
+  const stream = { dataset: 'transactions', scope: '', pass: 0 };
+  const priority = 'backfill';
+  const length = SPAN.to - SPAN.from;
+  const lease = await claimLease(database, { stream, wanted: [SPAN], length, owner: 'bench', priority });
+  if (lease === undefined) throw new Error('this database was written before');
+  return { dataset: { name: 'transactions', job }, stream, zones: [[SPAN]], priority, lease };
+}
+
+/** Every page of the lease, read and ready to be committed. */
+async function* commitsOf(api: string, assignment: Assignment): AsyncGenerator<PageCommit> {
+  const records = listOf(job.list);
+  let cursor: unknown = job.paginator.start(assignment.lease.span);
+  while (cursor !== undefined) {
+    const query = new URLSearchParams();
+    const params = { ...job.params, ...job.paginator.request(cursor, PAGE) };
+    for (const [name, value] of Object.entries(params)) query.set(name, String(value));
+    const response = await fetch(`${api}${job.path}?${query.toString()}`);
+    const text = await response.text();
+    const reading = job.read(records(JSON.parse(text)));
+    const step = job.paginator.next(cursor, { ...reading, size: PAGE });
+    yield toCommit(assignment, assignment.lease, [
+      {
+        value: { reading, step },
+        request: { path: job.path, query: query.toString() },
+        status: 200,
+        bytes: text.length,
+        ms: 0,
+        attempts: 1,
+        apiVersion: undefined,
+      },
+    ]);
+    cursor = step.cursor;
+  }
+}

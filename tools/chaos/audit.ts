@@ -1,0 +1,165 @@
+import type pg from 'pg';
+import { actionTypes } from '../../src/records/schemas/action-types.ts';
+import { parseRangeText, type Range } from '../../src/range.ts';
+import type { Truth } from '../../src/simulator/truth.ts';
+import { BIG } from './spoil.ts';
+
+/** What the harness keeps in the database beside the program: every range that was ever taken out of coverage. */
+export async function installAudit(client: pg.Client, commitMs: number): Promise<void> {
+  await client.query(`
+    create schema chaos;
+    create table chaos.weather (disk_full boolean not null);
+    insert into chaos.weather values (false);
+    create table chaos.subtracted (dataset text, scope text, pass smallint, span int8multirange);
+    create function chaos.keep_subtracted() returns trigger language plpgsql as $$ begin
+      if not new.covered @> old.covered then
+        insert into chaos.subtracted values (old.dataset, old.scope, old.pass, old.covered - new.covered);
+      end if;
+      return null;
+    end $$;
+    create trigger keep_subtracted after update on etl.coverage for each row execute function chaos.keep_subtracted();
+    create function chaos.bad_weather() returns trigger language plpgsql as $$ begin
+      perform pg_sleep(${commitMs / 1000});
+      if (select disk_full from chaos.weather) then
+        raise exception 'could not extend file: No space left on device' using errcode = 'disk_full';
+      end if;
+      return null;
+    end $$;
+    create constraint trigger bad_weather after insert on etl.pages deferrable initially deferred
+      for each row execute function chaos.bad_weather()`);
+}
+
+/** How a stored row is told, as the truth tells it. */
+const KEYS: Readonly<Record<string, string>> = {
+  blocks: `workchain || ':' || shard || ':' || seqno`,
+  transactions: 'hash',
+  traces: 'trace_id',
+  jetton_transfers: 'transaction_hash',
+  actions: `action_id || ' ' || type`,
+};
+
+type Keyed = ReadonlyMap<string, number>;
+
+/** Keys and seconds of everything that the network has in a range, by dataset. `look`: what a quarantined record shows of it. */
+export function truthOf(truth: Truth, range: Range): Readonly<Record<string, Keyed>> {
+  const keyed = <T>(rows: Iterable<T>, pair: (row: T) => readonly [string, number]) =>
+    new Map([...rows].map(pair));
+  return {
+    blocks: keyed(truth.blocks(range), (row) => [
+      `${row.workchain}:${row.shard}:${row.seqno}`,
+      Number(row.gen_utime),
+    ]),
+    transactions: keyed(truth.transactions(range), ({ hash, now }) => [hash, now]),
+    traces: keyed(truth.traces(range), ({ trace_id, end_utime }) => [trace_id, end_utime]),
+    jetton_transfers: keyed(truth.jettonTransfers(range), (row) => [
+      row.transaction_hash,
+      row.transaction_now,
+    ]),
+    actions: keyed(truth.actions(range, actionTypes), (row) => [
+      `${row.action_id} ${row.type}`,
+      row.trace_end_utime,
+    ]),
+  };
+}
+
+interface Stored {
+  readonly dataset: string;
+  readonly covered: string;
+  readonly keys: string[];
+}
+
+export interface Comparison {
+  /** Sentences about what is lost, invented or covered without rows. */
+  readonly problems: readonly string[];
+  readonly rows: number;
+}
+
+/**
+ * Holds what is covered against the truth: every row of a covered second is stored, or lies in quarantine, and nothing
+ * else is stored there.
+ */
+export async function compareCovered(
+  client: pg.Client,
+  truth: Readonly<Record<string, Keyed>>,
+  datasets: readonly string[],
+): Promise<Comparison> {
+  const problems: string[] = [];
+  let rows = 0;
+  for (const dataset of datasets) {
+    const { covered, keys } = await readCovered(client, dataset);
+    const ranges = parseRangeText(covered);
+    const inside = (second: number) => ranges.some(({ from, to }) => second >= from && second < to);
+    const stored = new Set(keys);
+    const expected = [...(truth[dataset] ?? [])].filter(([, second]) => inside(second));
+    rows += expected.length;
+    const missing = expected.filter(([key]) => !stored.has(key));
+    const known = new Set(expected.map(([key]) => key));
+    const quarantine = await readQuarantine(client, dataset);
+    const lost = missing.filter(([key]) => !isQuarantined(dataset, key, quarantine));
+    if (lost.length > 0) {
+      const [example] = lost;
+      problems.push(
+        `${dataset}: ${lost.length} rows lost in covered seconds, such as ${example?.[0] ?? ''} of second ${example?.[1] ?? ''}`,
+      );
+    }
+    const invented = keys.filter((key) => !known.has(key));
+    if (invented.length > 0)
+      problems.push(
+        `${dataset}: ${invented.length} rows that the network has not, such as ${invented[0] ?? ''}`,
+      );
+  }
+  return { problems, rows };
+}
+
+async function readCovered(client: pg.Client, dataset: string): Promise<Stored> {
+  const { rows } = await client.query<Stored>(
+    `with c as (select coalesce((select covered from etl.coverage where dataset = $1 and scope = '' and pass = 0), '{}') as covered)
+     select $1 as dataset, covered::text, array(select ${KEYS[dataset] ?? ''} from ton.${dataset}
+       where covered @> extract(epoch from utime)::int8) as keys from c`,
+    [dataset],
+  );
+  return rows[0] ?? { dataset, covered: '{}', keys: [] };
+}
+
+async function readQuarantine(client: pg.Client, dataset: string): Promise<readonly string[]> {
+  const { rows } = await client.query<{ raw: string }>('select raw from etl.quarantine where dataset = $1', [
+    dataset,
+  ]);
+  return rows.map(({ raw }) => raw);
+}
+
+function isQuarantined(dataset: string, key: string, raws: readonly string[]): boolean {
+  if (dataset === 'blocks') {
+    const [workchain, shard, seqno] = key.split(':');
+    const own = `"workchain":${workchain ?? ''},"shard":"${shard ?? ''}","seqno":${seqno ?? ''}`;
+    return raws.some((raw) => raw.includes(own));
+  }
+  const [id = ''] = key.split(' ');
+  return raws.some((raw) => raw.includes(`"${id}"`));
+}
+
+/** Seconds that two pages completed though nobody had taken them out of coverage in between. */
+export async function findDoubled(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ dataset: string; scope: string; pass: number; span: string }>(`
+    with doubled as (
+      select a.dataset, a.scope, a.pass, range_agg(a.completed * b.completed) as span
+      from etl.pages a join etl.pages b using (dataset, scope, pass)
+      where a.id < b.id and a.completed && b.completed group by 1, 2, 3)
+    select d.dataset, d.scope, d.pass, (d.span - coalesce(s.span, '{}'))::text as span
+    from doubled d
+    left join (select dataset, scope, pass, range_agg(part) as span
+               from chaos.subtracted, unnest(span) as part group by 1, 2, 3) s using (dataset, scope, pass)
+    where not isempty(d.span - coalesce(s.span, '{}'))`);
+  return rows.map(({ dataset, span }) => `${dataset}: seconds ${span} were completed by two pages`);
+}
+
+/** Members that nobody knows are kept to the last digit. */
+export async function findRounded(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ value: string }>(`
+    select extra->>'chaos_big' as value from ton.transactions where extra ? 'chaos_big' and extra->>'chaos_big' <> '${BIG}'
+    union all
+    select extra->>'chaos_big' from ton.blocks where extra ? 'chaos_big' and extra->>'chaos_big' <> '${BIG}'`);
+  return rows.length === 0
+    ? []
+    : [`${rows.length} numbers beyond 2^53 were changed, such as ${rows[0]?.value ?? ''}`];
+}

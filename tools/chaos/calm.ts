@@ -1,0 +1,145 @@
+import { join } from 'node:path';
+import type pg from 'pg';
+import { backfill } from '../../src/commands/backfill.ts';
+import type { Invocation } from '../../src/commands/command.ts';
+import { quarantineRetry } from '../../src/commands/quarantine.ts';
+import { readConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/db/connection/database.ts';
+import type { ExitCode } from '../../src/errors.ts';
+import { differences } from '../proof/differences.ts';
+import { datasetsNamed, openTestCrawl, silent } from '../../test/support/crawl.ts';
+import { openProof } from '../../test/support/verify.ts';
+import { compareCovered, findDoubled, findRounded, truthOf } from './audit.ts';
+import { LOG } from './lanes.ts';
+import { DATASETS, directUrl, settingsOf, withClient, type Run } from './run.ts';
+import { within } from './within.ts';
+import { lastLine } from './workers.ts';
+
+/** Whose rows do not change: they are compared whenever they are covered. */
+const IMMUTABLE = DATASETS.filter((name) => name !== 'actions');
+/** Chain seconds behind the range by which everything in it is registered, and nothing has been generated otherwise. */
+const TRUTH_TAIL = 150;
+const FINISH_ATTEMPTS = 3;
+/** A command that takes longer hangs. */
+const LONGEST_S = 60;
+
+/** What was found after the storm. */
+export interface Findings {
+  /** What is wrong, in sentences. */
+  readonly problems: readonly string[];
+  /** Rows that were held against the truth. */
+  readonly rows: number;
+  /** Those of them that the workers had left behind, before anything else was read. */
+  readonly rowsLeft: number;
+  readonly quarantined: number;
+}
+
+/**
+ * After the storm: what is covered must be true as it stands; the same program fills the rest; what did not fit is taken
+ * back; and in the end every table is the truth.
+ */
+export function calm(run: Run): Promise<Findings> {
+  return withClient(run, (client) => calmWith(run, client));
+}
+
+async function calmWith(run: Run, client: pg.Client): Promise<Findings> {
+  const { plan, simulator, spoiler } = run;
+  const problems: string[] = [];
+  await client.query('update chaos.weather set disk_full = false');
+  const truth = truthOf(simulator.truth.extendTo(plan.head.to + TRUTH_TAIL), plan.range);
+  const left = await compareCovered(client, truth, IMMUTABLE);
+  problems.push(...left.problems.map((problem) => `as it was left: ${problem}`));
+  for (const name of Object.keys(simulator.faults)) Reflect.deleteProperty(simulator.faults, name);
+  simulator.headTime = plan.network.start + (plan.network.duration ?? 0);
+  problems.push(...(await finish(run, client)));
+  const full = await compareCovered(client, truth, IMMUTABLE);
+  problems.push(...full.problems.map((problem) => `after it was finished: ${problem}`));
+  problems.push(...(await findDoubled(client)), ...(await findRounded(client)));
+  const quarantined = await countQuarantined(client);
+  spoiler.active = false;
+  problems.push(...(await retryQuarantine(run)));
+  await secondReading(run);
+  const healed = await compareCovered(client, truth, DATASETS);
+  problems.push(...healed.problems.map((problem) => `in the end: ${problem}`));
+  if ((await countQuarantined(client)) > 0) problems.push('in the end: records are still in quarantine');
+  if (problems.length === 0) problems.push(...(await compareValues(run, client)));
+  const rows = left.rows + full.rows + healed.rows;
+  return { problems, quarantined, rows, rowsLeft: left.rows };
+}
+
+/** Takes up the backfill until it says that nothing is missing. */
+async function finish(run: Run, client: pg.Client): Promise<string[]> {
+  const { from, to } = run.plan.range;
+  let said = '';
+  for (let attempt = 1; attempt <= FINISH_ATTEMPTS; attempt += 1) {
+    // What was set aside during the storm would be tried again in minutes, and a rate that was refused in half of one.
+    await client.query(
+      'delete from etl.refused; delete from etl.budget; update etl.leases set expires_at = clock_timestamp()',
+    );
+    const flags = { from: String(from), to: String(to), only: DATASETS, quiet: true };
+    const result = await carryOut(run, (invocation) => backfill(invocation, flags));
+    if (result.code === 0) return [];
+    said = result.said;
+  }
+  return [`the crawl cannot be finished: ${said}`];
+}
+
+async function retryQuarantine(run: Run): Promise<string[]> {
+  const { code, said } = await carryOut(run, (invocation) =>
+    quarantineRetry(invocation, [], { again: true }),
+  );
+  return code === 0 ? [] : [`quarantine cannot be emptied: ${said}`];
+}
+
+/** Actions that were classified again are exchanged by their second reading, which an hour later would be due. */
+async function secondReading(run: Run): Promise<void> {
+  const url = directUrl(run);
+  const database = await openDatabase({ url, applicationName: 'chaos' });
+  const store = { url, database, close: () => Promise.resolve() };
+  const crawl = await openTestCrawl(store, run.simulator.url);
+  try {
+    const proof = await openProof(store, crawl);
+    await proof.readAgain(await datasetsNamed('actions'), run.plan.range);
+  } finally {
+    await crawl.close();
+    await database.close();
+  }
+}
+
+/** Every value of every row, not only that the rows are there. */
+async function compareValues(run: Run, client: pg.Client): Promise<string[]> {
+  for (const table of ['transactions', 'blocks', 'messages'])
+    await client.query(`update ton.${table} set extra = null where extra is not null`);
+  const found = await differences(directUrl(run), run.simulator, run.plan.range, IMMUTABLE);
+  return [...found]
+    .filter(([, seconds]) => seconds.size > 0)
+    .map(
+      ([dataset, seconds]) =>
+        `${dataset}: values differ in ${seconds.size} seconds, such as ${[...seconds][0] ?? ''}`,
+    );
+}
+
+async function countQuarantined(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ records: number }>(
+    'select count(*)::int as records from etl.quarantine',
+  );
+  return rows[0]?.records ?? -1;
+}
+
+/**
+ * A command of the program, in this process: a process of its own, compiled anew each time, would take most of what a
+ * seed costs. What it prints goes to the lane's log.
+ */
+async function carryOut(
+  run: Run,
+  command: (invocation: Invocation) => Promise<ExitCode>,
+): Promise<{ code: ExitCode | undefined; said: string }> {
+  const config = readConfig(settingsOf(run, directUrl(run)), run.directory);
+  const now = Math.floor(Date.now() / 1000);
+  try {
+    const code = await within(LONGEST_S, command({ config, logger: silent, now }), () => 'a command hangs');
+    return { code, said: `exit ${code}: ${lastLine(join(run.directory, '..', LOG))}` };
+  } catch (error) {
+    return { code: undefined, said: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+}

@@ -1,0 +1,98 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { openDatabase } from '../../src/db/connection/database.ts';
+import { openEmbedded, type EmbeddedServer } from '../../src/embedded/embedded.ts';
+import { migrate } from '../../src/db/migrate/migrate.ts';
+
+const TEMPLATE = 'migrated';
+/** A killed server is back within this time or something is wrong. */
+const PATIENCE_MS = 30_000;
+
+/** A Postgres of the harness' own that can be killed. */
+export interface Cluster {
+  readonly port: number;
+  /** Connection string of the superuser. */
+  readonly url: string;
+  readonly version: string;
+  /** Connection string of a new, migrated database. */
+  createDatabase(name: string): Promise<string>;
+  dropDatabase(name: string): Promise<void>;
+  /** SIGKILL to the server's first process; the others end when they notice. Starts it again. */
+  killAndRestart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Without fsync: a killed process loses nothing that the system's cache holds. */
+export async function openCluster(dataDir: string): Promise<Cluster> {
+  const settings = {
+    fsync: 'off',
+    synchronous_commit: 'off',
+    full_page_writes: 'off',
+    shared_buffers: '64MB',
+    max_connections: '100',
+  };
+  const open = () => openEmbedded({ dataDir, settings });
+  const handles: EmbeddedServer[] = [await open()];
+  const server = () => handles.at(-1)!;
+  const asAdmin = async <T>(work: (client: pg.Client) => Promise<T>): Promise<T> => {
+    const client = new pg.Client({ connectionString: server().url });
+    // It may be killed while it is idle.
+    client.on('error', () => undefined);
+    await client.connect();
+    return work(client).finally(() => client.end());
+  };
+  const version = await asAdmin(async (admin) => {
+    await admin.query(`create database ${TEMPLATE}`);
+    const { rows } = await admin.query<{ server_version: string }>('show server_version');
+    return rows[0]?.server_version ?? '';
+  });
+  const template = await openDatabase({ url: urlOf(server().url, TEMPLATE), applicationName: 'chaos' });
+  await migrate(template);
+  await template.close();
+  return {
+    version,
+    get url() {
+      return server().url;
+    },
+    get port() {
+      return server().port;
+    },
+    async createDatabase(name) {
+      await asAdmin((admin) => admin.query(`create database ${name} template ${TEMPLATE}`));
+      return urlOf(server().url, name);
+    },
+    async dropDatabase(name) {
+      await asAdmin((admin) => admin.query(`drop database if exists ${name} with (force)`));
+    },
+    async killAndRestart() {
+      const pid = Number(
+        (await readFile(join(server().dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0],
+      );
+      process.kill(pid, 'SIGKILL');
+      const deadline = performance.now() + PATIENCE_MS;
+      for (;;) {
+        try {
+          handles.push(await open());
+          return;
+        } catch (error) {
+          if (performance.now() > deadline) throw error;
+          await delay(100);
+        }
+      }
+    },
+    async stop() {
+      for (const handle of handles) await handle.close().catch(() => undefined);
+      await rm(server().dataDir, { recursive: true, force: true });
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export function urlOf(server: string, name: string, port?: number): string {
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  if (port !== undefined) url.port = String(port);
+  return url.href;
+}

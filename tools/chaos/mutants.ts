@@ -1,0 +1,187 @@
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Faults } from '../../src/simulator/faults.ts';
+
+/** One text of a compiled module that is replaced by another. */
+interface Edit {
+  /** Path below `src/`, without its ending. */
+  readonly module: string;
+  readonly find: string;
+  readonly instead: string;
+}
+
+/** A bug that the harness must notice. */
+export interface Mutant {
+  readonly name: string;
+  readonly what: string;
+  readonly edits: readonly Edit[];
+  /** The weather in which the bug does harm, where a seed's own may be too fair. */
+  readonly faults?: Faults;
+}
+
+/**
+ * Bugs of a crawler, each as a change to a compiled copy of the program. They stand nowhere in the sources; where the
+ * sources move on, `test/tools/mutants.test.ts` tells which of them must follow.
+ */
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: 'coverage before rows',
+    what: 'coverage is committed before the rows that it speaks of',
+    edits: [
+      {
+        module: 'db/write/commit',
+        find: `const instead = commit.exchange && commit.done?.outcome === 'covered' ? commit.done.span : undefined;`,
+        instead: `const instead = commit.exchange && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
+    if (commit.done?.outcome === 'covered') await addCoverage(database, commit.lease.stream, commit.done.span);`,
+      },
+    ],
+  },
+  {
+    name: 'no fencing',
+    what: 'a commit does not ask whether its lease is still its own',
+    edits: [
+      {
+        module: 'db/coordination/leases',
+        find: 'export async function holdLease(session, lease, part) {',
+        instead: 'export async function holdLease(session, lease, part) {\n    return;',
+      },
+    ],
+    faults: { timeoutAboveLimit: 1000, timeout: 0, badGateway: 0, slowBody: 0.5, slowBodyMs: 300 },
+  },
+  {
+    name: 'leases ignored',
+    what: 'a claim does not look at what others are reading',
+    edits: [
+      {
+        module: 'db/coordination/leases',
+        find: `where dataset = \${dataset} and scope = \${scope} and pass = \${pass}), '{}')) as gap),`,
+        instead: `where false), '{}')) as gap),`,
+      },
+    ],
+  },
+  {
+    name: 'tie skipped',
+    what: 'after a full page reading goes on behind the second in which it ended',
+    edits: [
+      {
+        module: 'dataset/paginators/forward',
+        find: 'return { completed: range(cursor.at, last.utime), cursor: next };',
+        instead: `return { completed: range(cursor.at, last.utime + 1), cursor: last.utime + 1 < cursor.to ? begin(last.utime + 1, cursor.to, cursor.ahead) : undefined };`,
+      },
+    ],
+    faults: { timeoutAboveLimit: 16 },
+  },
+  {
+    name: 'off-by-one end second',
+    what: 'the last second of a window is not asked for, though an inclusive end is sent',
+    edits: [
+      {
+        module: 'dataset/paginators/forward',
+        find: 'end_utime: to - 1 + ahead,',
+        instead: 'end_utime: to - 2 + ahead,',
+      },
+    ],
+  },
+  {
+    name: 'short blocks believed',
+    what: 'a page of blocks that was cut short counts as the whole window',
+    edits: [
+      { module: 'dataset/paginators/forward', find: 'page.joinedUntil ?? cursor.to', instead: 'cursor.to' },
+    ],
+    faults: { shortBlocks: 0.2 },
+  },
+  {
+    name: 'stale head trusted',
+    what: 'the newest block seen is taken for the head, whatever is missing below it',
+    edits: [
+      {
+        module: 'crawl/watermark/watermark',
+        find: 'const seqno = contiguousFrom(last === 0 ? firstSeqno(known) : last, known.values());',
+        instead:
+          'const seqno = Math.max(last, ...[...known.values()].filter((block) => block.workchain === -1).map((block) => block.seqno));',
+      },
+      {
+        module: 'crawl/watermark/watermark',
+        find: 'const missing = firstMissing(tops, known, settled);',
+        instead: 'const missing = undefined;',
+      },
+    ],
+    faults: { lateBlocks: { probability: 0.06, seconds: 70 } },
+  },
+  {
+    name: 'retry counted as done',
+    what: 'a range that is to be tried again counts as read',
+    edits: [
+      {
+        module: 'crawl/streams/worker-pool',
+        find: 'if (isPassing || error.exitCode === EXIT.usage)',
+        instead: `if (isPassing) {
+            await (await import('../../db/coverage/coverage.js')).addCoverage(context.database, lease.stream, lease.span);
+            return;
+        }
+        if (error.exitCode === EXIT.usage)`,
+      },
+    ],
+  },
+  {
+    name: 'NUL page dropped',
+    what: 'a page with characters that Postgres cannot hold counts as empty',
+    edits: [
+      {
+        module: 'api/parse-json',
+        find: '? text.replace(ESCAPE, cleaned) : text);',
+        instead: String.raw`? '{"' + /"(\w+)"/.exec(text)?.[1] + '":[]}' : text);`,
+      },
+    ],
+  },
+  {
+    name: 'numbers rounded',
+    what: 'numbers beyond 2^53 pass through a double',
+    edits: [{ module: 'api/parse-json', find: 'if (!DOUBTFUL_NUMBER.test(text))', instead: 'if (true)' }],
+  },
+  {
+    name: 'quarantine as covered',
+    what: 'records that do not fit are left out, their seconds are covered all the same, and nobody is told',
+    edits: [
+      {
+        module: 'db/write/commit',
+        find: 'await quarantineRecords(session, lease.stream, request, rejected);',
+        instead: 'void request;',
+      },
+    ],
+  },
+  {
+    name: 'actions never removed',
+    what: 'a second that is exchanged keeps the rows that the source has no longer',
+    edits: [
+      {
+        module: 'db/write/insert',
+        find: 'await clearOthers(session, target, instead);',
+        instead: 'void instead;',
+      },
+    ],
+    faults: { reclassify: { probability: 0.6, seconds: 60 } },
+  },
+];
+
+/** A module's text with the edits of a mutant. @throws Error where one of them has not exactly one place. */
+export function mutate(module: string, text: string, { name, edits }: Mutant): string {
+  return edits
+    .filter((edit) => edit.module === module)
+    .reduce((mutated, { find, instead }) => {
+      const places = mutated.split(find).length - 1;
+      if (places !== 1) throw new Error(`the mutant "${name}" has ${places} places in ${module}: ${find}`);
+      return mutated.replace(find, () => instead);
+    }, text);
+}
+
+/** A copy of the compiled program, and of the harness beside it, with the bug in it. */
+export async function compileMutant(program: string, directory: string, mutant: Mutant): Promise<void> {
+  await rm(directory, { recursive: true, force: true });
+  for (const part of ['src', 'jobs', 'test'])
+    await cp(join(program, part), join(directory, part), { recursive: true });
+  for (const module of new Set(mutant.edits.map((edit) => edit.module))) {
+    const path = join(directory, 'src', `${module}.js`);
+    await writeFile(path, mutate(module, await readFile(path, 'utf8'), mutant));
+  }
+}

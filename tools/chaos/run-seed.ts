@@ -1,0 +1,79 @@
+import { mkdir } from 'node:fs/promises';
+import { startSimulator } from '../../src/simulator/http/server.ts';
+import { installAudit } from './audit.ts';
+import { calm, type Findings } from './calm.ts';
+import { urlOf, type Cluster } from './cluster.ts';
+import type { Plan } from './plan.ts';
+import { openProxy } from './proxy.ts';
+import { DATASETS, settingsOf, withClient, type Run } from './run.ts';
+import { createSpoiler } from './spoil.ts';
+import { storm } from './storm.ts';
+import { within } from './within.ts';
+import { startCrew, type Memory } from './workers.ts';
+
+/** What became of a seed. */
+export interface Outcome extends Findings {
+  readonly seed: number;
+  readonly faults: Readonly<Record<string, number>>;
+  readonly harms: Readonly<Record<string, number>>;
+  /** Processes of the program that were started. */
+  readonly starts: number;
+  readonly requests: number;
+  readonly memory: readonly Memory[];
+  /** Where the workers' words are. */
+  readonly directory: string;
+}
+
+/** Lets workers crawl a live network while they, the API and the database are harmed, and holds what is left against the truth. */
+export async function runSeed(plan: Plan, cluster: Cluster, directory: string): Promise<Outcome> {
+  await mkdir(directory, { recursive: true });
+  const spoiler = createSpoiler(plan.seed);
+  const simulator = await startSimulator({
+    ...plan.network,
+    faults: { ...plan.faults },
+    headTime: plan.head.from,
+    after: spoiler.spoil,
+  });
+  const name = `chaos_${plan.seed}`;
+  await cluster.dropDatabase(name);
+  const own = await cluster.createDatabase(name);
+  const proxy = await openProxy(cluster.port);
+  const url = urlOf(own, name, proxy.port);
+  const run: Run = { plan, cluster, directory, name, simulator, spoiler, proxy, url, harms: new Map() };
+  try {
+    await withClient(run, (client) => installAudit(client, plan.commitMs));
+    return await harmAndCompare(run);
+  } finally {
+    await within(30, Promise.all([proxy.close(), simulator.close()]), () => 'proxy and simulator stay open');
+    await cluster.dropDatabase(name);
+  }
+}
+
+async function harmAndCompare(run: Run): Promise<Outcome> {
+  const { plan, simulator, spoiler, directory } = run;
+  const { processes, seed } = plan;
+  const crew = startCrew({
+    args: ['sync', '--only', DATASETS.join()],
+    settings: settingsOf(run, run.url),
+    processes,
+    directory,
+  });
+  try {
+    await storm(run, crew);
+  } finally {
+    await crew.end();
+  }
+  const faults = Object.fromEntries([...simulator.stats.byFault, ...spoiler.counts]);
+  const { problems, ...found } = await calm(run);
+  return {
+    seed,
+    problems: [...crew.complaints, ...problems],
+    ...found,
+    directory,
+    faults,
+    harms: Object.fromEntries(run.harms),
+    starts: crew.starts(),
+    memory: crew.memory,
+    requests: simulator.stats.total,
+  };
+}

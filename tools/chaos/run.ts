@@ -1,0 +1,53 @@
+import pg from 'pg';
+import type { Simulator } from '../../src/simulator/http/server.ts';
+import { urlOf, type Cluster } from './cluster.ts';
+import type { Harm, Plan } from './plan.ts';
+import type { Proxy } from './proxy.ts';
+import type { Spoiler } from './spoil.ts';
+
+/** A seed that is running. */
+export interface Run {
+  readonly plan: Plan;
+  readonly cluster: Cluster;
+  /** Where its workers' words go. */
+  readonly directory: string;
+  /** Of its database. */
+  readonly name: string;
+  readonly simulator: Simulator;
+  readonly spoiler: Spoiler;
+  readonly proxy: Proxy;
+  /** The workers' way to the database, over a line that can be cut. */
+  readonly url: string;
+  readonly harms: Map<Harm, number>;
+}
+
+export const DATASETS = ['blocks', 'transactions', 'traces', 'jetton_transfers', 'actions'];
+
+/** The way to the database past the line that the harness cuts. */
+export function directUrl({ cluster, name }: Pick<Run, 'cluster' | 'name'>): string {
+  return urlOf(cluster.url, name);
+}
+
+/** What the program is told by its environment. */
+export function settingsOf({ simulator }: Run, url: string): Record<string, string> {
+  return {
+    DATABASE_URL: url,
+    TONCENTER_NETWORK: simulator.url,
+    TONCENTER_RPS: '1000',
+    ETL_SINCE: 'first',
+    ETL_FRESHNESS: '1s',
+    ETL_ATTEMPTS: '20',
+    LOG_FORMAT: 'json',
+  };
+}
+
+/** A connection of the harness' own. */
+export async function withClient<T>(
+  run: Pick<Run, 'cluster' | 'name'>,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client({ connectionString: directUrl(run) });
+  client.on('error', () => undefined);
+  await client.connect();
+  return work(client).finally(() => client.end());
+}

@@ -1,0 +1,256 @@
+import { parseAddress, formatAddress } from '../../src/ton/address.ts';
+import { actionTypes } from '../../src/records/schemas/action-types.ts';
+import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
+import type { TraceNodeJson } from '../../src/simulator/json/trace-json.ts';
+import type { Span, Truth } from '../../src/simulator/truth.ts';
+import { holders, jettonMovements, ledger } from '../../test/support/books-of-accounts.ts';
+import {
+  deliveries,
+  feesByPart,
+  groupBy,
+  phases,
+  shardOf,
+  sum,
+  wayOfFailing,
+} from '../../test/support/facts.ts';
+
+/** What the network says to a question: rows of values as the statement of docs/analyst/questions.md prints them. */
+export type Answer = (network: Network) => readonly object[];
+
+export interface Network {
+  readonly truth: Truth;
+  readonly span: Span;
+  readonly transactions: readonly TransactionJson[];
+  /** What a dataset was read for. */
+  readonly spanOf: (dataset: string) => Span;
+}
+
+const START = Date.UTC(2026, 0, 1) / 1000;
+const ONE = START + 3600;
+
+/** A moment as Postgres prints it in UTC. */
+const at = (utime: number | undefined) =>
+  utime === undefined ? null : new Date(utime * 1000).toISOString().slice(0, 19).replace('T', ' ') + '+00';
+
+const bool = (value: unknown) => (value === true ? 't' : 'f');
+
+/** Nanotons as TON, digit by digit. */
+function ton(nanotons: bigint): string {
+  const digits = String(nanotons < 0n ? -nanotons : nanotons).padStart(10, '0');
+  return `${nanotons < 0n ? '-' : ''}${digits.slice(0, -9)}.${digits.slice(-9)}`;
+}
+
+const compare = (a: string | bigint | number, b: string | bigint | number): number =>
+  a < b ? -1 : a > b ? 1 : 0;
+
+function nodes(node: TraceNodeJson, depth = 0): { hash: string; depth: number }[] {
+  return [
+    { hash: node.tx_hash, depth },
+    ...(node.children ?? []).flatMap((child) => nodes(child, depth + 1)),
+  ];
+}
+
+function describeNode(transaction: TransactionJson, depth: number) {
+  const { account, in_msg: message } = transaction;
+  const aborted = phases(transaction).aborted ?? false;
+  const words = [
+    `${account.slice(0, 10)}…${account.slice(-4)}`,
+    message?.decoded_opcode ?? message?.opcode,
+    message?.value == null ? null : `${ton(BigInt(message.value))} TON`,
+    aborted ? 'aborted' : null,
+  ].filter((word) => word != null);
+  const tree = '  '.repeat(depth) + words.join(' ');
+  return { depth, tree, value: message?.value ?? null, aborted: bool(aborted) };
+}
+
+const ITEM = '0:2A9A9E581C89069956B47AB6BD6F1FFC67B4A95D769A6EC33A94C2271C00AA02';
+
+/** The network's own answer to each question, by its title. */
+export const answers: Readonly<Record<string, Answer>> = {
+  'How busy was each hour?': ({ transactions }) =>
+    [...groupBy(transactions, ({ now }) => String(now - (now % 3600)))].map(([hour, all]) => ({
+      hour: at(Number(hour)),
+      transactions: all.length,
+      accounts: new Set(all.map(({ account }) => account)).size,
+      fees_ton: ton(sum(all.map(({ total_fees }) => total_fees))),
+    })),
+
+  'Which accounts did most?': ({ transactions }) =>
+    [...groupBy(transactions, ({ account }) => account)]
+      .sort(([x, a], [y, b]) => b.length - a.length || compare(x, y))
+      .slice(0, 5)
+      .map(([account, all]) => ({
+        account: formatAddress(account),
+        transactions: all.length,
+        aborted: all.filter((each) => phases(each).aborted).length,
+      })),
+
+  'How do transactions fail?': ({ transactions }) =>
+    [
+      ...groupBy(
+        transactions.filter((each) => phases(each).aborted),
+        (each) => JSON.stringify(wayOfFailing(each)),
+      ).values(),
+    ]
+      .map((all) => ({
+        ...wayOfFailing(all[0]!),
+        transactions: all.length,
+        fees_ton: ton(sum(all.map(({ total_fees }) => total_fees))),
+      }))
+      .sort(
+        (a, b) =>
+          b.transactions - a.transactions ||
+          compare(a.phase, b.phase) ||
+          compare(a.reason ?? '~', b.reason ?? '~') ||
+          Number(a.code) - Number(b.code),
+      )
+      .slice(0, 8),
+
+  'What did the fees pay for?': ({ transactions }) => [
+    Object.fromEntries(Object.entries(feesByPart(transactions)).map(([part, fees]) => [part, ton(fees)])),
+  ],
+
+  'Which contracts used most gas?': ({ transactions }) =>
+    [
+      ...groupBy(
+        transactions.filter((each) => phases(each).compute_ph?.gas_used !== undefined),
+        ({ account }) => account,
+      ),
+    ]
+      .map(([account, all]) => ({
+        account,
+        runs: all.length,
+        failed: all.filter((each) => phases(each).compute_ph?.success === false).length,
+        gas_used: sum(all.map((each) => phases(each).compute_ph?.gas_used)),
+      }))
+      .sort((a, b) => compare(b.gas_used, a.gas_used) || compare(a.account, b.account))
+      .slice(0, 5),
+
+  'What happened on one account?': ({ truth, span }) =>
+    ledger(truth, span)
+      .filter(({ account, utime }) => account === ACCOUNT && utime >= ONE && utime < ONE + 3600)
+      .sort(
+        (a, b) => a.utime - b.utime || compare(a.lt, b.lt) || compare(a.jetton, b.jetton) || a.step - b.step,
+      )
+      .slice(0, 50)
+      .map(({ utime, kind, jetton, amount, balance }) => ({
+        utime: at(utime),
+        kind,
+        jetton_master: jetton === '' ? null : jetton,
+        amount,
+        balance,
+      })),
+
+  'Which messages came back?': ({ truth }) =>
+    [...truth.messages({ from: ONE, to: ONE + 3600 })]
+      .filter(({ bounced }) => bounced === true)
+      .sort((a, b) => compare(BigInt(b.value ?? 0), BigInt(a.value ?? 0)))
+      .slice(0, 10)
+      .map(({ created_at, source, destination, value }) => ({
+        utime: at(Number(created_at)),
+        source,
+        destination,
+        ton: ton(BigInt(value ?? 0)),
+      })),
+
+  'What does one trace look like?': ({ truth, span }) => {
+    const trace = [...truth.traces(span)].find(({ trace_id }) => trace_id === TRACE)!;
+    return nodes(trace.trace).map(({ hash, depth }) => describeNode(trace.transactions[hash]!, depth));
+  },
+
+  'Who held a jetton at one in the morning?': ({ truth }) =>
+    holders(truth, { from: START, to: ONE }, JETTON).slice(0, 10),
+
+  'Which jettons moved most?': ({ truth, span }) =>
+    [...groupBy(jettonMovements(truth, span), ({ jetton }) => jetton)]
+      .map(([jetton_master, all]) => {
+        const of = (kind: string) => all.filter((each) => each.kind === kind);
+        return {
+          jetton_master,
+          transfers: of('sent').length,
+          senders: new Set(of('sent').map(({ account }) => account)).size,
+          amount: sum(of('received').map(({ amount }) => amount)),
+          minted: sum(of('minted').map(({ amount }) => amount)),
+          burned: -sum(of('burned').map(({ amount }) => amount)),
+        };
+      })
+      .sort((a, b) => b.transfers - a.transfers || compare(a.jetton_master, b.jetton_master))
+      .slice(0, 10),
+
+  'What was swapped on which exchange?': ({ truth, span }) => {
+    const swaps = [...truth.actions(span, actionTypes)]
+      .filter(({ type, success }) => type === 'jetton_swap' && success === true)
+      .map(({ details }) => details as { dex: string; sender: string; asset_in: string | null });
+    return [...groupBy(swaps, ({ dex }) => dex)].map(([dex, all]) => ({
+      dex,
+      swaps: all.length,
+      people: new Set(all.map(({ sender }) => sender)).size,
+      assets: new Set(all.map(({ asset_in }) => asset_in).filter((asset) => asset !== null)).size,
+    }));
+  },
+
+  'Who owned this item, and when?': ({ truth, span }) => {
+    const mints = [...truth.actions(span, actionTypes)]
+      .filter(({ type, success }) => type === 'nft_mint' && success !== false)
+      .map((each) => ({
+        ...(each.details as { nft_item: string; owner: string }),
+        since: each.trace_end_utime,
+      }))
+      .filter(({ nft_item }) => nft_item === ITEM)
+      .map(({ owner, since }) => ({ owner, since, kind: 'mint' }));
+    const transfers = [...truth.nftTransfers(span)]
+      .filter((each) => each.nft_address === ITEM && !each.transaction_aborted)
+      .map((each) => ({ owner: each.new_owner, since: each.transaction_now, kind: 'transfer' }));
+    return [...mints, ...transfers]
+      .sort((a, b) => a.since - b.since)
+      .map(({ owner, since, kind }, place, all) => ({
+        owner,
+        since: at(since),
+        until: at(all[place + 1]?.since),
+        kind,
+      }));
+  },
+
+  'How long are messages under way?': ({ transactions }) =>
+    [...groupBy(deliveries(transactions), ({ from, to }) => bool(shardOf(from) === shardOf(to)))].map(
+      ([same_shard, all]) => ({
+        same_shard,
+        messages: all.length,
+        longest_seconds: Math.max(...all.map(({ seconds }) => seconds)),
+      }),
+    ),
+
+  'Who staked most for an election?': ({ truth, spanOf }) => {
+    const stakes = [...truth.validatorEvents(spanOf('validator_events'))].filter(
+      ({ election_id }) => election_id === 1767229200,
+    );
+    return [...groupBy(stakes, ({ stake_holder_address }) => stake_holder_address)]
+      .map(([stake_holder_address, all]) => {
+        const accepted = all.filter(({ type }) => type === 'stake_accepted');
+        return {
+          stake_holder_address,
+          stake: sum(accepted.map(({ amount }) => amount)),
+          accepted: accepted.length,
+          rejected: all.length - accepted.length,
+        };
+      })
+      .sort((a, b) => compare(b.stake, a.stake) || compare(a.stake_holder_address, b.stake_holder_address))
+      .slice(0, 5)
+      .map(({ stake, ...rest }) => ({ ...rest, ton: ton(stake) }));
+  },
+
+  'Which complaints passed?': ({ truth, spanOf }) =>
+    truth
+      .validatorComplaints(spanOf('validator_complaints'))
+      .filter(({ election_id }) => election_id === 1767225600)
+      .map(({ complaint_hash, is_passed, voted_validators }) => ({
+        complaint_hash,
+        is_passed: bool(is_passed),
+        votes: voted_validators.length,
+        weight: sum(voted_validators.map(({ weight }) => weight)),
+      })),
+};
+
+const ACCOUNT = '0:03027D71E3A7DA841E92E9863470F03115B8E3534533944807C95ED0E2A3639A';
+const TRACE = '+1YRw7k8XuRpNuM5jHsY33lcNALizOhBs1fAaKD854U=';
+const JETTON = parseAddress('EQD1oABJeQ1jq4ogH2xYJGgKSbvHCh7xElB_T2YL7ePEibxr');

@@ -1,0 +1,182 @@
+import { sql } from 'drizzle-orm';
+import type { Crawl } from '../../src/app.ts';
+import { targetOf } from '../../src/db/write/insert.ts';
+import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { block_parents, blocks } from '../../src/db/schema/blocks.ts';
+import { formatRange, type Range } from '../../src/range.ts';
+import type { Answer } from '../../src/simulator/http/answer.ts';
+import type { ApiRequest } from '../../src/simulator/http/api.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { tellFinding, type Verified } from '../../src/verify/verify.ts';
+import { datasetsNamed, openTestCrawl } from '../../test/support/crawl.ts';
+import type { TestStore } from '../../test/support/database.ts';
+import { openProof, type Proof } from '../../test/support/verify.ts';
+import { differences, type Differences } from './differences.ts';
+import { KINDS, type Endpoint, type Injection } from './kinds.ts';
+
+/** What became of one injection. */
+export interface Outcome {
+  readonly kind: string;
+  readonly seed: number;
+  readonly target: string;
+  /** `none`: the network had nothing of the kind. `refused`: the crawl itself took no harm. */
+  readonly injected: 'yes' | 'none' | 'refused';
+  readonly found: boolean;
+  readonly healed: boolean;
+  /** Seconds that were verified although they differ from the truth: there must be none. */
+  readonly falselyVerified: number;
+  /** What is still wrong in the end, in the words of the checks. */
+  readonly left: readonly string[];
+  /** Requests of the crawl, of the first verification, and of the repair. */
+  readonly requests: readonly [crawl: number, verify: number, repair: number];
+}
+
+const START = Date.UTC(2026, 5, 1) / 1000;
+const LIST = /^\/api\/v3\/(blocks|transactions|traces|jetton\/transfers)$/;
+
+/**
+ * Crawls a network whose answers go wrong once, verifies, repairs, and holds every step against the truth. `scale` makes
+ * the network smaller.
+ */
+export async function proveSeed(store: TestStore, seed: number, kind: string, scale = 1): Promise<Outcome> {
+  const random = new Random(seed, 77);
+  const wrong: { injection?: Injection | undefined } = {};
+  const simulator = await startSimulator({
+    start: START,
+    duration: Math.ceil(scale * (240 + random.below(240))),
+    seed,
+    load: 2 + random.below(8),
+    accounts: 200,
+    reshardEvery: 10 + random.below(20),
+    build: seed % 2 === 0 ? '1.3' : '1.2',
+    after: (request, answer) => tampered(wrong.injection, request, answer),
+  });
+  const crawl = await openTestCrawl(store, simulator.url, { config: { attempts: 3 } });
+  try {
+    const run = { store, simulator, crawl, proof: await openProof(store, crawl), kind, seed, random, wrong };
+    return await prove(run);
+  } finally {
+    await crawl.close();
+    await simulator.close();
+  }
+}
+
+interface Run {
+  readonly store: TestStore;
+  readonly simulator: Simulator;
+  readonly crawl: Crawl;
+  readonly proof: Proof;
+  readonly kind: string;
+  readonly seed: number;
+  readonly random: Random;
+  readonly wrong: { injection?: Injection | undefined };
+}
+
+async function prove(run: Run): Promise<Outcome> {
+  const { simulator, proof, kind, seed, random, wrong, store } = run;
+  // Traces carry transactions too: with them some holes of the other stream never come to be.
+  const traces = random.chance(0.5) && !kind.includes('trace') ? [] : ['traces'];
+  const datasets = await datasetsNamed('blocks', 'transactions', 'jetton_transfers', ...traces);
+  // Not from the very start of the network: there are blocks before the range, as there are on a real one.
+  const wanted = { from: START + 40 + random.below(40), to: simulator.headTime - random.below(30) };
+  const reach = await proof.reach(wanted);
+  wrong.injection = KINDS[kind]?.(simulator, reach.range ?? wanted, random);
+  const target = wrong.injection?.target ?? '';
+  if (wrong.injection === undefined) return nothing(kind, seed);
+  const { lost } = wrong.injection;
+  // Half of the seeds lose blocks behind the crawl's back.
+  if (lost !== undefined && seed % 2 === 1) wrong.injection = undefined;
+  const marks = [simulator.stats.total];
+  const mark = () => marks.push(simulator.stats.total);
+  const range = await proof.cover(datasets, reach);
+  mark();
+  wrong.injection = undefined;
+  if (lost !== undefined && seed % 2 === 1) await loseBlocks(run, range, lost);
+  const names = datasets.map(({ name }) => name);
+  const crawled = await differences(store.url, simulator, range, names);
+  await proof.readAgain(datasets, range);
+  const before = await differences(store.url, simulator, range, names);
+  const first = await proof.verify(datasets, range);
+  mark();
+  const falsely = falselyVerified(first, before);
+  const { reports } = await proof.repair(datasets, range, first);
+  mark();
+  await proof.readAgain(datasets, range);
+  const last = await proof.verify(datasets, range);
+  const after = await differences(store.url, simulator, range, names);
+  const requests = [0, 1, 2].map((step) => (marks[step + 1] ?? 0) - (marks[step] ?? 0));
+  const wrongSeconds = (found: Differences) => [...found.values()].reduce((sum, { size }) => sum + size, 0);
+  const harmed = wrongSeconds(crawled) > 0;
+  // Of a dataset without a checksum the second reading is what finds and heals.
+  const readTwice = wrongSeconds(before) < wrongSeconds(crawled);
+  const incomplete = first.some(({ missing }) => missing.length > 0);
+  return {
+    kind,
+    seed,
+    target,
+    injected: harmed || incomplete ? 'yes' : 'refused',
+    found: first.some(({ findings }) => findings.length > 0) || readTwice || !harmed,
+    healed:
+      last.every((report) => isProved(report, range)) && [...after.values()].every(({ size }) => size === 0),
+    falselyVerified: falsely + falselyVerified(reports, after) + falselyVerified(last, after),
+    left: last.flatMap(({ findings, missing }) => [
+      ...findings.map(tellFinding),
+      ...missing.map(formatRange),
+    ]),
+    requests: [requests[0] ?? 0, requests[1] ?? 0, requests[2] ?? 0],
+  };
+}
+
+async function loseBlocks({ store, simulator }: Run, range: Range, lost: NonNullable<Injection['lost']>) {
+  const names = [...simulator.truth.blocks(range)].filter(lost);
+  for (const table of [blocks, block_parents]) {
+    for (const { workchain, shard, seqno } of names) {
+      await store.database.run(sql`delete from ${targetOf(table).into}
+        where workchain = ${workchain} and shard = ${shard} and seqno = ${seqno}`);
+    }
+    await resetReceipts(store.database, table, range);
+  }
+}
+
+function nothing(kind: string, seed: number): Outcome {
+  return {
+    kind,
+    seed,
+    target: '',
+    injected: 'none',
+    found: true,
+    healed: true,
+    falselyVerified: 0,
+    left: [],
+    requests: [0, 0, 0],
+  };
+}
+
+function isProved({ verified }: Verified, range: Range): boolean {
+  return verified.length === 1 && verified[0]?.from === range.from && verified[0].to === range.to;
+}
+
+/** Seconds that are said to be verified and differ from the truth. */
+function falselyVerified(reports: readonly Verified[], wrong: Differences): number {
+  return reports.reduce((sum, { dataset, verified }) => {
+    const seconds = [...(wrong.get(dataset.name) ?? [])];
+    return (
+      sum + seconds.filter((second) => verified.some(({ from, to }) => second >= from && second < to)).length
+    );
+  }, 0);
+}
+
+function tampered(injection: Injection | undefined, request: ApiRequest, answer: Answer): Answer {
+  const endpoint = LIST.exec(request.path)?.[1];
+  if (injection === undefined || endpoint === undefined || answer.status !== 200) return answer;
+  const body = JSON.parse(answer.body.toString()) as Record<string, unknown>;
+  const list = LISTS[endpoint] ?? endpoint;
+  const records = body[list] as Record<string, unknown>[];
+  return {
+    ...answer,
+    body: JSON.stringify({ ...body, [list]: injection.tamper(endpoint as Endpoint, records) }),
+  };
+}
+
+const LISTS: Readonly<Record<string, string>> = { 'jetton/transfers': 'jetton_transfers' };
