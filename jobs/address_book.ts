@@ -3,6 +3,7 @@ import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import { address_book } from '../src/db/schema/address-book.ts';
 import { batches } from '../src/dataset/paginators/lookup.ts';
 import { bookRow } from '../src/records/rows/address-entry.ts';
+import { DAY } from '../src/range.ts';
 
 export default defineCollection({
   title: 'Names of accounts: friendly form, domain, kinds of contract',
@@ -18,7 +19,7 @@ export default defineCollection({
       id: ['address'],
       rows: (record, extra) => ({ address_book: [bookRow(record, extra)] }),
       answers: { key: 'address' },
-      refresh: 86_400,
+      refresh: DAY,
       subjects: {
         watched: true,
         onlyIfSeen: true,

@@ -3,6 +3,7 @@ import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import { dns_records } from '../src/db/schema/dns-records.ts';
 import { oneByOne } from '../src/dataset/paginators/lookup.ts';
 import { dnsRow } from '../src/records/rows/multisig.ts';
+import { DAY } from '../src/range.ts';
 
 const records = {
   endpoint: { path: '/api/v3/dns/records' },
@@ -10,8 +11,8 @@ const records = {
   shape: { member: 'records' },
   record: dnsRecord,
   id: ['nft_item_address'],
-  refresh: 86_400,
-  unknownFor: 86_400,
+  refresh: DAY,
+  unknownFor: DAY,
 } as const;
 
 export default defineCollection({

@@ -3,6 +3,7 @@ import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import { token_metadata } from '../src/db/schema/address-book.ts';
 import { batches } from '../src/dataset/paginators/lookup.ts';
 import { metadataRow } from '../src/records/rows/address-entry.ts';
+import { DAY } from '../src/range.ts';
 
 export default defineCollection({
   title:
@@ -19,8 +20,8 @@ export default defineCollection({
       id: ['address'],
       rows: (record, extra) => ({ token_metadata: [metadataRow(record, extra)] }),
       answers: { key: 'address' },
-      refresh: 86_400,
-      unknownFor: 86_400,
+      refresh: DAY,
+      unknownFor: DAY,
       subjects: {
         watched: true,
         seenIn: [

@@ -3,6 +3,7 @@ import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import { vesting_contracts } from '../src/db/schema/vesting-contracts.ts';
 import { batches } from '../src/dataset/paginators/lookup.ts';
 import { vestingRow } from '../src/records/rows/multisig.ts';
+import { DAY } from '../src/range.ts';
 
 const contracts = {
   endpoint: { path: '/api/v3/vesting' },
@@ -21,8 +22,8 @@ export default defineCollection({
       paginator: batches({ param: 'contract_address', limited: true }),
       rows: (record, extra) => ({ vesting_contracts: [vestingRow(record, extra)] }),
       answers: { key: 'address' },
-      refresh: 86_400,
-      unknownFor: 86_400,
+      refresh: DAY,
+      unknownFor: DAY,
       subjects: { watched: true, seenIn: [{ relation: 'etl.seen_vestings', key: 'address', time: 'utime' }] },
     }),
     // Those of a watched wallet, as owner or sender.
@@ -33,8 +34,8 @@ export default defineCollection({
       paginator: batches({ param: 'wallet_address', most: 1 }),
       rows: (record, extra) => ({ vesting_contracts: [vestingRow(record, extra)] }),
       answers: { key: 'owner_address' },
-      refresh: 86_400,
-      unknownFor: 86_400,
+      refresh: DAY,
+      unknownFor: DAY,
       subjects: { watched: true, seenIn: [] },
     }),
   ],

@@ -1,3 +1,5 @@
+import type { Logger } from './logger.ts';
+
 /** How a process ends: `finishing` lets the page in hand be committed, `leaving` drops it. */
 export interface Stop {
   /** Aborted first: no new page is begun. */
@@ -12,4 +14,33 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
+}
+
+/** A page that takes longer than this to finish is dropped; systemd and Docker kill soon after. */
+export const FINISHING_MS = 10_000;
+
+/** `Stop` from the process' signals: the first finishes the page, the second leaves at once. */
+export function stopOnSignals(logger: Logger): Stop & { dispose(): void } {
+  const finishing = new AbortController();
+  const leaving = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (finishing.signal.aborted) {
+      leaving.abort();
+      return;
+    }
+    logger.info({ signal }, 'finishing the page in hand; once more to leave at once');
+    finishing.abort();
+    timer = setTimeout(() => leaving.abort(), FINISHING_MS);
+    timer.unref();
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  return {
+    finishing: finishing.signal,
+    leaving: leaving.signal,
+    dispose() {
+      clearTimeout(timer);
+      process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+    },
+  };
 }

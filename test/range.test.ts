@@ -4,14 +4,11 @@ import { UsageError } from '../src/errors.ts';
 import {
   formatDuration,
   formatTime,
-  lengthOf,
   parseDuration,
   parseRange,
   parseRangeText,
   parseTime,
-  subtract,
   toMultirangeText,
-  type Range,
 } from '../src/range.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 13, 30) / 1000;
@@ -88,23 +85,6 @@ test('a duration is read and printed', () => {
 });
 
 describe('ranges', () => {
-  const anyRange = fc
-    .tuple(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 1, max: 20 }))
-    .map(([from, length]): Range => ({ from, to: from + length }));
-
-  test('subtract second by second', () => {
-    fc.assert(
-      fc.property(anyRange, fc.array(anyRange), (range, holes) => {
-        const left = subtract(range, holes);
-        for (let second = 0; second < 80; second += 1) {
-          const inside = ({ from, to }: Range) => second >= from && second < to;
-          expect(left.filter(inside)).toHaveLength(inside(range) && !holes.some(inside) ? 1 : 0);
-        }
-        expect(lengthOf(left)).toBeLessThanOrEqual(lengthOf([range]));
-      }),
-    );
-  });
-
   test('are read back from the text that Postgres prints', () => {
     expect(parseRangeText('{[1,5),[7,9)}')).toEqual([
       { from: 1, to: 5 },

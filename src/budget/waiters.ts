@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { toError } from '../errors.ts';
 import { rankOf, type Priority } from './priority.ts';
 
 /** Somebody who waits for a slot. */
@@ -70,8 +71,4 @@ export function createWaiters({ clock, joined, left }: WaitersOptions): Waiters 
       for (const waiter of [...waiting]) waiter.settle(error);
     },
   };
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -4,7 +4,7 @@ import { openApi, openStore, type Store } from '../app.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { readChainInfo, type ChainInfo } from '../crawl/watermark/chain-info.ts';
-import { stopOnSignals } from '../shutdown.ts';
+import { stopOnSignals } from '../stop.ts';
 import { networkName, readNetwork } from '../db/connection/network.ts';
 import { readBundle } from '../db/read/support-bundle.ts';
 import { examineDatabase } from '../doctor/examine-database.ts';

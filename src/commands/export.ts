@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { openStore } from '../app.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
-import { stopOnSignals } from '../shutdown.ts';
+import { stopOnSignals } from '../stop.ts';
 import { chooseDatasets, splitKinds, type AnyJob, type Dataset } from '../dataset/dataset.ts';
 import { describeTable } from '../db/read/table-description.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';

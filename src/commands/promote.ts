@@ -1,5 +1,5 @@
 import { openStore } from '../app.ts';
-import { stopOnSignals } from '../shutdown.ts';
+import { stopOnSignals } from '../stop.ts';
 import { openDatabase } from '../db/connection/database.ts';
 import { migrate } from '../db/migrate/migrate.ts';
 import { createPartitions } from '../db/write/partitions.ts';

@@ -3,7 +3,7 @@ import { fillHoles } from '../crawl/streams/fill-holes.ts';
 import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
 import { splitAtArchive } from '../crawl/streams/planner.ts';
 import { placeOf, retryRecord } from '../crawl/streams/retry-record.ts';
-import { stopOnSignals } from '../shutdown.ts';
+import { type Stop, stopOnSignals } from '../stop.ts';
 import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
 import { createPartitions } from '../db/write/partitions.ts';
@@ -17,10 +17,8 @@ import {
   type Quarantined,
 } from '../db/read/quarantined.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
-import { formatRange, formatTime } from '../range.ts';
-import { common, union } from '../ranges.ts';
+import { common, formatRange, formatTime, union } from '../range.ts';
 import { openSource } from '../source.ts';
-import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
 import { formatTable } from './output/table.ts';
 

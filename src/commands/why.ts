@@ -1,7 +1,7 @@
 import { openApi, openStore, type Store } from '../app.ts';
 import { askByHash, questionsOn, type KnownThing } from '../crawl/ask-by-hash.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
-import { stopOnSignals } from '../shutdown.ts';
+import { stopOnSignals } from '../stop.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Database } from '../db/connection/database.ts';
 import {

@@ -1,8 +1,7 @@
 import { openStore, type Store } from '../app.ts';
-import { PATIENCE_MS, stopOnSignals } from '../shutdown.ts';
+import { FINISHING_MS, type Stop, stopOnSignals } from '../stop.ts';
 import type { ExitCode } from '../errors.ts';
 import { openSource } from '../source.ts';
-import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
 
 /** What a command that asks the API is given to work with. */
@@ -53,7 +52,7 @@ function withDeadline(stop: Stop, ms: number | undefined): Stop {
   if (ms === undefined) return stop;
   return {
     finishing: endedAfter(stop.finishing, ms),
-    leaving: endedAfter(stop.leaving, ms + PATIENCE_MS),
+    leaving: endedAfter(stop.leaving, ms + FINISHING_MS),
   };
 }
 

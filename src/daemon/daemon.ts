@@ -9,6 +9,7 @@ import { firstReadings, secondReadings } from '../crawl/streams/streams.ts';
 import { untold, type Watermark } from '../crawl/watermark/watermark.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
 import { keepWanted, readWanted } from '../db/coverage/wanted.ts';
+import { toError } from '../errors.ts';
 import { parseTime } from '../range.ts';
 import { untilAborted, type Stop } from '../stop.ts';
 import { patiently } from '../patience.ts';
@@ -149,10 +150,6 @@ async function followTail(
   await Promise.all(running.values());
   const [failure] = failures;
   if (failure !== undefined) throw failure;
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }
 
 async function readTail(options: DaemonOptions, dataset: Dataset, position: Position): Promise<void> {

@@ -12,6 +12,7 @@ import type {
   Place,
   SeqnoPaginator,
 } from './cursor-paginators.ts';
+import { DAY } from '../range.ts';
 
 /** One thing that is asked for: an address, a block, a message. */
 export interface Subject {
@@ -191,7 +192,7 @@ export function defineCollection(spec: CollectionSpec): CollectionJob {
 export function list<Rec>(
   spec: WalkSpec<Rec> & Pick<ListWalk, 'paginator'> & { readonly rescan?: number },
 ): ListWalk {
-  const { paginator, rescan = 86_400 } = spec;
+  const { paginator, rescan = DAY } = spec;
   return { kind: 'list', ...wayOf('list', spec), paginator, rescan };
 }
 

@@ -1,8 +1,7 @@
 import type { Config } from '../config.ts';
 import type { Report } from './report.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { formatDuration, lengthOf } from '../range.ts';
-import { without } from '../ranges.ts';
+import { formatDuration, lengthOf, without } from '../range.ts';
 
 /** The tail may be so many times its freshness behind before that is worth telling. */
 const PATIENCE = 4;

@@ -6,8 +6,7 @@ import { holesIn, readStatus, type Status } from '../db/read/status.ts';
 import { readWanted } from '../db/coverage/wanted.ts';
 import { readSavedWatermark } from '../db/coverage/watermark.ts';
 import { readSpending, type Spending } from '../db/coordination/workers.ts';
-import type { Range } from '../range.ts';
-import { common, union, without } from '../ranges.ts';
+import { common, type Range, union, without } from '../range.ts';
 
 /** Where one dataset stands. Ranges of unix seconds; of a dataset that is read pool by pool, those that all pools share. */
 export interface DatasetReport {

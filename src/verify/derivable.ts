@@ -1,5 +1,4 @@
-import { lengthOf, type Range } from '../range.ts';
-import { without } from '../ranges.ts';
+import { lengthOf, type Range, without } from '../range.ts';
 
 /** More holes than this share of a span, and reading them one by one costs more than the span. */
 const MOST_HOLES = 1 / 5;

@@ -6,8 +6,7 @@ import { addCoverage, readCoverage, readMissing } from '../db/coverage/coverage.
 import type { Session } from '../db/connection/database.ts';
 import { claimLease, holdLease, releaseLease, type Lease } from '../db/coordination/leases.ts';
 import { LeaseLostError } from '../errors.ts';
-import { lengthOf, type Range } from '../range.ts';
-import { common, union, without } from '../ranges.ts';
+import { common, DAY, lengthOf, type Range, union, without } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { worthKeeping } from './derivable.ts';
 import { countOf, during } from './finding.ts';
@@ -16,7 +15,7 @@ import { verifyRange, type VerifyContext } from './verify.ts';
 
 /** Seconds are looked at together by about so many pages, as one lease holds them. */
 const PAGES = 48;
-const LONGEST = 86_400;
+const LONGEST = DAY;
 
 export interface DeriveContext extends VerifyContext {
   /** Name of this process in leases. */

@@ -6,8 +6,7 @@ import { keepHole, readHoles, type HoleReason } from '../db/coverage/holes.ts';
 import type { Reopening } from '../db/coverage/reopen.ts';
 import { registeringBlocks } from '../db/read/registering-blocks.ts';
 import { byBlock } from '../dataset/paginators/by-block.ts';
-import type { Range } from '../range.ts';
-import { common, union, without } from '../ranges.ts';
+import { common, DAY, type Range, union, without } from '../range.ts';
 import type { Finding } from './finding.ts';
 import { tellFinding, verifyRange, type Verified, type VerifyContext } from './verify.ts';
 
@@ -21,7 +20,7 @@ const MOST_BLOCKS = 200;
 const LEAST_GAP = 5;
 /** A lease is about so many pages long; longer than a month it was not learned. */
 const PAGES_PER_LEASE = 50;
-const UNKNOWN = 31 * 86_400;
+const UNKNOWN = 31 * DAY;
 
 export interface RepairContext extends VerifyContext, FillContext {
   /** How far the chain is known: windows do not cross the age at which servers answer from their archive. */

@@ -3,8 +3,7 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
 import type { Database } from '../db/connection/database.ts';
 import { openHoles } from '../db/coverage/reopen.ts';
-import type { Range } from '../range.ts';
-import { common, union, without } from '../ranges.ts';
+import { common, type Range, union, without } from '../range.ts';
 import { checkReceipts } from './checks/receipts.ts';
 
 /** Seconds of chain time that are counted at once: a moment's work for Postgres. */

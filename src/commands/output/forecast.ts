@@ -1,6 +1,5 @@
 import { rowsIn, type Density } from '../../crawl/plan/estimate.ts';
-import { lengthOf, type Range } from '../../range.ts';
-import { without } from '../../ranges.ts';
+import { lengthOf, type Range, without } from '../../range.ts';
 
 /** What is to be read of one dataset. */
 export interface Task {

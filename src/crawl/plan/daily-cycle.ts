@@ -1,3 +1,4 @@
+import { DAY } from '../../range.ts';
 /** A look into a chain: from when, for how many seconds, and how many rows it showed. */
 interface Look {
   readonly from: number;
@@ -7,7 +8,7 @@ interface Look {
 
 type Vector = readonly [number, number, number];
 
-const OMEGA = (2 * Math.PI) / 86_400;
+const OMEGA = (2 * Math.PI) / DAY;
 /** Three numbers are fitted: from fewer looks they would follow its noise. */
 const LEAST_LOOKS = 8;
 /** No hour is taken for quieter than this part of the mean. */

@@ -1,6 +1,4 @@
-import type { Range } from '../../range.ts';
-import { lengthOf } from '../../range.ts';
-import { common } from '../../ranges.ts';
+import { common, DAY, lengthOf, type Range } from '../../range.ts';
 import { dailyCycle } from './daily-cycle.ts';
 import type { Sample } from './probe.ts';
 
@@ -41,7 +39,6 @@ interface EstimateFacts {
 
 /** No estimate is better than this, whatever the samples say. */
 const LEAST_DOUBT = 0.08;
-const DAY = 86_400;
 /** A lease is about 48 pages long, and ends with a short one. */
 const LEASE_PAGES = 48;
 

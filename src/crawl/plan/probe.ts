@@ -2,7 +2,7 @@ import { listOf } from '../../api/v3-envelope.ts';
 import { echoOf } from '../../api/v3-echo.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
-import type { Range } from '../../range.ts';
+import { DAY, type Range } from '../../range.ts';
 import type { CrawlContext } from '../streams/crawler.ts';
 
 /** What a look into a part of a range found. */
@@ -22,7 +22,6 @@ export interface Sample {
 const ROWS = 200;
 /** A window that comes out full is narrowed so often. */
 const MOST_PAGES = 6;
-const DAY = 86_400;
 /** Multiples of it fill an interval evenly, however many there are. */
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 

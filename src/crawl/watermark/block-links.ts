@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { blockKey } from '../../ton/block-key.ts';
 import { overlaps } from '../../ton/shard.ts';
 
 const BlockId = z.object({ workchain: z.number(), shard: z.string(), seqno: z.number() });
@@ -13,11 +14,6 @@ export type LinkedBlock = z.infer<typeof LinkedBlock>;
 type BlockId = z.infer<typeof BlockId>;
 
 const MASTERCHAIN = -1;
-
-/** One text for one block. */
-export function blockKey({ workchain, shard, seqno }: BlockId): string {
-  return `${workchain}:${shard}:${seqno}`;
-}
 
 /** The highest seqno up to which masterchain blocks follow each other from `start` without a gap. */
 export function contiguousFrom(start: number, blocks: Iterable<LinkedBlock>): number {

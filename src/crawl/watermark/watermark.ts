@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { ApiClient } from '../../api/client.ts';
 import { ApiTimeoutError, ApiUnavailableError, NotFoundError } from '../../errors.ts';
 import { tiles } from '../../ton/shard.ts';
-import { blockKey, contiguousFrom, firstMissing, LinkedBlock } from './block-links.ts';
+import { blockKey } from '../../ton/block-key.ts';
+import { contiguousFrom, firstMissing, LinkedBlock } from './block-links.ts';
 import { createSettling, type Sight } from './settling.ts';
 import type { ChainInfo } from './chain-info.ts';
 

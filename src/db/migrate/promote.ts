@@ -3,7 +3,7 @@ import { getTableColumns, sql, type SQL } from 'drizzle-orm';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
 import { UsageError, WrongDatabaseError } from '../../errors.ts';
-import { formatTime, parseRangeText } from '../../range.ts';
+import { DAY, formatTime, parseRangeText } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { loadTables } from '../load-tables.ts';
 import type { Partitions } from '../write/partitions.ts';
@@ -12,7 +12,6 @@ import { identifiers } from '../connection/sql.ts';
 
 /** Rows of one statement: some megabytes of transactions. */
 const BATCH = 2000;
-const DAY = 86_400;
 /** About processes that run, and what the other database makes by itself. */
 const LEFT_OUT = new Set(['leases', 'workers', 'budget', 'spending', 'partitions']);
 /** Says what is there: so it comes when all of it is. */

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { formatTime, type Range } from '../../range.ts';
+import { DAY, formatTime, type Range } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { targetOf } from './insert.ts';
 import { rangeParam } from '../connection/sql.ts';
@@ -9,7 +9,6 @@ import { rangeParam } from '../connection/sql.ts';
 export type PartitionSize = 'day' | 'week' | 'month';
 
 const FIRST_MONDAY = Date.UTC(1970, 0, 5) / 1000;
-const DAY = 86_400;
 
 /** Makes the partitions that rows need, ahead of the transaction that writes them. */
 export interface Partitions {

@@ -1,9 +1,9 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
-import { blockKey, type LinkedBlock } from '../../crawl/watermark/block-links.ts';
+import { blockKey } from '../../ton/block-key.ts';
+import type { LinkedBlock } from '../../crawl/watermark/block-links.ts';
 import type { Session } from '../../db/connection/database.ts';
-import { formatTime, type Range } from '../../range.ts';
-import { common, without } from '../../ranges.ts';
+import { common, formatTime, type Range, without } from '../../range.ts';
 import { countOf, during, findingsOf, secondOf, type Finding } from '../finding.ts';
 import type { BlockSource } from '../block-source.ts';
 import {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Range } from '../src/range.ts';
-import { common, union, without } from '../src/ranges.ts';
+import { common, type Range, union, without } from '../src/range.ts';
 
 const ranges = fc.array(
   fc.tuple(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 12 })).map(([from, length]): Range => ({
