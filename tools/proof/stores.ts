@@ -6,9 +6,10 @@ import { openDatabase } from '../../src/db/connection/database.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { migrate } from '../../src/db/migrate/migrate.ts';
 import type { TestStore } from '../../test/support/database.ts';
+import type { Databases } from './matrix/proved-network.ts';
 
 /** Makes migrated databases, one after the other. */
-export interface Stores {
+export interface Stores extends Databases {
   create(): Promise<TestStore>;
   stop(): Promise<void>;
 }
@@ -31,6 +32,19 @@ export async function startStores(): Promise<Stores> {
   await template.close();
   let made = 0;
   return {
+    async template(name, prepare) {
+      await admin.query(`create database ${name}`);
+      await prepare(urlOf(server.url, name));
+      return name;
+    },
+    async clone(source) {
+      const name = `proof_${(made += 1)}`;
+      await admin.query(`create database ${name} template ${source}`);
+      const drop = async () => {
+        await admin.query(`drop database ${name} with (force)`);
+      };
+      return { url: urlOf(server.url, name), drop };
+    },
     async create() {
       const name = `proof_${(made += 1)}`;
       await admin.query(`create database ${name} template template_of_all`);
