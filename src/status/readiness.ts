@@ -24,7 +24,8 @@ export function readinessOf(
   const reasons = [
     ...headReasons(report, now),
     ...datasets.flatMap(({ name, job }) => {
-      const limit = PATIENCE * config.freshness + (job.delay ?? config.watermarkDelay) + STILL_HEAD / 2;
+      const limit =
+        PATIENCE * config.freshness + (job.delaySeconds ?? config.watermarkDelay) + STILL_HEAD / 2;
       return datasetReasons(name, report, limit, now);
     }),
   ];
