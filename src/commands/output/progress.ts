@@ -1,5 +1,5 @@
 import { MultiBar } from 'cli-progress';
-import type { PageEvent } from '../../crawl/streams/crawler.ts';
+import type { PageEvent } from '../../crawl/crawl-context.ts';
 import { formatDuration, type Range } from '../../range.ts';
 import { countProgress, percentOf, type Progress, type Work } from '../../status/progress.ts';
 import { createForecast, type Task } from './forecast.ts';
