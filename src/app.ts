@@ -1,5 +1,4 @@
 import { createApiClient, type ApiClient } from './api/client.ts';
-import { createLocalBudget } from './api/rate.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { readChainInfo, type ChainInfo } from './crawl/watermark/chain-info.ts';
@@ -94,8 +93,8 @@ interface ApiOptions {
   readonly logger: Logger;
   readonly stop: Stop;
   readonly baseUrl: string;
-  /** Where all processes share one budget; without it this one counts alone. */
-  readonly store?: Store;
+  /** Holds the budget of requests that all processes share. */
+  readonly store: Store;
   /** Name of this process in leases, pages and `status`. */
   readonly owner?: string;
   /** Wraps the budget, for a run with a cap on its requests. */
@@ -105,7 +104,6 @@ interface ApiOptions {
 }
 
 interface CrawlOptions extends ApiOptions {
-  readonly store: Store;
   readonly onPage: (event: PageEvent) => void;
 }
 
@@ -137,13 +135,9 @@ export function openApi(options: ApiOptions): ApiClient {
 function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }: ApiOptions): Budget & {
   close(): Promise<void>;
 } {
-  const { rps } = config;
-  if (store === undefined) {
-    return { ...createLocalBudget({ rps, clock: systemClock }), close: () => Promise.resolve() };
-  }
   const { database } = store;
   const { host } = new URL(baseUrl);
-  const budget = createSharedBudget({ database, host, rps, clock: systemClock });
+  const budget = createSharedBudget({ database, host, rps: config.rps, clock: systemClock });
   const worker = { name: owner, host };
   const heartbeat = startHeartbeat({ database, worker, budget, clock: systemClock, logger });
   return { ...budget, close: () => heartbeat.stop() };
