@@ -85,6 +85,8 @@ export interface Crawl {
   readonly context: CrawlContext;
   readonly planner: Planner;
   readonly chain: ChainInfo;
+  /** Calls a listener with each page that is committed from now on. */
+  subscribe(listener: (event: PageEvent) => void): void;
   close(): Promise<void>;
 }
 
@@ -101,10 +103,6 @@ interface ApiOptions {
   readonly budget?: (budget: Budget) => Budget;
   /** The directory where every answer is recorded. */
   readonly record?: string | undefined;
-}
-
-interface CrawlOptions extends ApiOptions {
-  readonly onPage: (event: PageEvent) => void;
 }
 
 /** A client of the API at `baseUrl`, under the plan that the settings name. */
@@ -144,7 +142,7 @@ function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }:
 }
 
 /** Connects a store to an API: the budget, the client, and the check that both speak of the same network. */
-export async function openCrawl(options: CrawlOptions): Promise<Crawl> {
+export async function openCrawl(options: ApiOptions): Promise<Crawl> {
   const { store, stop, owner = nameOfProcess() } = options;
   const api = openApi({ ...options, owner });
   try {
@@ -160,11 +158,12 @@ export async function openCrawl(options: CrawlOptions): Promise<Crawl> {
 }
 
 function assemble(
-  { config, store, logger, onPage }: CrawlOptions,
+  { config, store, logger }: ApiOptions,
   api: ApiClient,
   owner: string,
-): Pick<Crawl, 'context' | 'planner'> {
+): Pick<Crawl, 'context' | 'planner' | 'subscribe'> {
   const { database } = store;
+  const listeners: ((event: PageEvent) => void)[] = [];
   const tuning = rememberTuning();
   const leaseSeconds = (dataset: Dataset) => tuning(dataset).density.leaseSeconds();
   return {
@@ -180,8 +179,11 @@ function assemble(
           ? noDiskGuard
           : createDiskGuard(store.embedded.dataDir, config.minFree, systemClock, logger),
       tuning,
-      onPage,
+      onPage: (event) => {
+        for (const listener of listeners) listener(event);
+      },
     },
+    subscribe: (listener) => void listeners.push(listener),
   };
 }
 

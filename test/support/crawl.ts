@@ -33,7 +33,6 @@ export async function openTestCrawl(
     logger: silent,
     stop: changes.stop ?? never,
     baseUrl,
-    onPage: () => undefined,
   });
 }
 

@@ -45,7 +45,7 @@ export async function crawlLease(context: CrawlContext, assignment: Assignment, 
         pages = [];
       }
       if (done !== undefined) held = { ...held, span: { from: done.to, to: held.span.to } };
-      report(context, dataset, page);
+      report(context, assignment, page);
       cursor = page.value.step.cursor;
       const share =
         cursor === undefined || done === undefined ? undefined : shareOf(context, dataset, held.span);
@@ -100,7 +100,12 @@ async function fetchPage(
   }
 }
 
-function report({ tuning, onPage, logger }: CrawlContext, dataset: Dataset, page: FetchedPage): void {
+function report(
+  { tuning, onPage, logger }: CrawlContext,
+  { dataset, lease }: Assignment,
+  page: FetchedPage,
+): void {
+  const { scope } = lease.stream;
   const { completed } = page.value.step;
   const records = page.value.reading.positions.length;
   if (page.ms > SLOW_PAGE_MS)
@@ -114,7 +119,7 @@ function report({ tuning, onPage, logger }: CrawlContext, dataset: Dataset, page
     { dataset: dataset.name, records, seconds, bytes: page.bytes, ms: Math.round(page.ms) },
     'page committed',
   );
-  onPage({ dataset: dataset.name, records, completed, bytes: page.bytes, ms: page.ms });
+  onPage({ dataset: dataset.name, scope, records, completed, bytes: page.bytes, ms: page.ms });
 }
 
 /** The part of a lease to keep, where it turned out to be far more work than one lease should be. */
