@@ -1,17 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { accountBalance } from '../../src/records/schemas/account-balance.ts';
-import { accountStateFull } from '../../src/records/schemas/account-state-full.ts';
-import { bookEntry, metadataEntry } from '../../src/records/schemas/address-entry.ts';
-import { jettonMaster } from '../../src/records/schemas/jetton-master.ts';
-import { jettonWallet } from '../../src/records/schemas/jetton-wallet.ts';
-import {
-  dnsRecord,
-  multisigOrder,
-  multisigWallet,
-  vestingContract,
-} from '../../src/records/schemas/multisig.ts';
-import { nftCollection, nftItem } from '../../src/records/schemas/nft-item.ts';
-import { nftSale } from '../../src/records/schemas/nft-sale.ts';
+import { accountBalance } from '../../jobs/top_accounts.ts';
+import { accountStateFull } from '../../jobs/account_states.ts';
+import { bookEntry } from '../../jobs/address_book.ts';
+import { metadataEntry } from '../../jobs/token_metadata.ts';
+import { jettonMaster } from '../../jobs/jetton_masters.ts';
+import { jettonWallet } from '../../jobs/jetton_wallets.ts';
+import { dnsRecord } from '../../jobs/dns_records.ts';
+import { multisigWallet } from '../../jobs/multisig_wallets.ts';
+import { vestingContract } from '../../jobs/vesting_contracts.ts';
+import { multisigOrder } from '../../src/records/multisig-order.ts';
+import { nftCollection, nftItem } from '../../src/records/nft-item.ts';
+import { nftSale } from '../../jobs/nft_sales.ts';
 import { openapiSchemas } from '../support/openapi.ts';
 import { hasOpenapi } from '../support/shared-data.ts';
 

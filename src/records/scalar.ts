@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { formatTime } from '../range.ts';
 
 /*
  * The API's scalars. Where its document and its servers differ in form, both forms are accepted and the servers' form
@@ -12,6 +13,7 @@ const UINT32_MAX = 2 ** 32 - 1;
 const FINALITIES = ['pending', 'confirmed', 'finalized'];
 
 export const text = z.string().nullish();
+export const texts = z.array(z.string()).nullish();
 export const flag = z.boolean().nullish();
 
 /** 32 bits, signed, as Go's int32. */
@@ -56,6 +58,14 @@ export const finality = z
   .union([z.string(), z.int()])
   .transform((value) => (typeof value === 'string' ? value : (FINALITIES[value] ?? String(value))))
   .nullish();
+
+/** JSON whose shape is not the API's own, kept as it came; it may be left out. */
+export const freeForm = z.unknown().optional();
+
+/** ISO 8601 of `seconds`; null where they were not sent. */
+export function momentOf(time: z.output<typeof seconds>): string | null {
+  return time == null ? null : formatTime(time);
+}
 
 /** Asked of strings too that the expression before it has refused: those are no numbers, and must not be made one. */
 function fitsInt64(value: string): boolean {

@@ -1,15 +1,54 @@
-import type { Trace } from '../schemas/trace.ts';
-import type { TraceNode } from '../schemas/trace-node.ts';
-import type { Transaction } from '../schemas/transaction.ts';
-import type { messages } from '../../db/schema/messages.ts';
-import type { trace_edges, traces } from '../../db/schema/traces.ts';
-import type { transactions } from '../../db/schema/transactions.ts';
-import { formatTime } from '../../range.ts';
-import { extraOutside, extraWithin, type Extra } from '../../dataset/record.ts';
-import { actionRows, type ActionRows } from './action.ts';
-import { orNull } from './leftovers.ts';
+import { z } from 'zod';
+import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/record.ts';
+import type { messages } from '../db/schema/messages.ts';
+import type { trace_edges, traces } from '../db/schema/traces.ts';
+import type { transactions } from '../db/schema/transactions.ts';
+import { formatTime } from '../range.ts';
+import { action, actionRows, type ActionRows } from './action.ts';
 import { messageRow } from './message.ts';
-import { transactionRows } from './transaction.ts';
+import { count, flag, requiredInt64, requiredSeconds, text, texts } from './scalar.ts';
+import { traceTree, type TraceNode } from './trace-tree.ts';
+import { transaction, transactionRows, type Transaction } from './transaction.ts';
+
+/** A masterchain seqno: a string of digits on the wire, though a number everywhere else. */
+const seqno = z
+  .union([z.string().regex(/^\d{1,10}$/), z.int32()])
+  .transform(Number)
+  .pipe(z.int32())
+  .nullish();
+
+const traceInfo = z.strictObject({
+  trace_state: text,
+  messages: count,
+  transactions: count,
+  pending_messages: count,
+  classification_state: text,
+});
+
+/**
+ * One element of `traces` of GET /api/v3/traces: a finished chain of messages. Its tree names transactions by hash;
+ * their bodies stand in `transactions`, their order (by lt and account) in `transactions_order`. A trace with more
+ * transactions than its server can handle comes without them, marked `is_incomplete`, and says why in `warning`.
+ */
+export const trace = z.strictObject({
+  trace_id: z.string(),
+  external_hash: text,
+  mc_seqno_start: seqno,
+  mc_seqno_end: seqno,
+  start_lt: requiredInt64,
+  start_utime: requiredSeconds,
+  end_lt: requiredInt64,
+  end_utime: requiredSeconds,
+  trace_info: traceInfo.nullish(),
+  is_incomplete: flag,
+  warning: text,
+  actions: z.array(action).nullish(),
+  trace: traceTree.nullish(),
+  transactions_order: texts,
+  transactions: z.record(z.string(), transaction).nullish(),
+});
+
+export type Trace = z.output<typeof trace>;
 
 type TraceRow = typeof traces.$inferInsert;
 type EdgeRow = typeof trace_edges.$inferInsert;

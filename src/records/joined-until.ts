@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { requiredInt, requiredSeconds } from '../schemas/scalar.ts';
-import { blockKey } from '../../ton/block-key.ts';
+import { requiredInt, requiredSeconds } from './scalar.ts';
+import { blockKey } from '../ton/block-key.ts';
 
 const id = { workchain: requiredInt, shard: z.string(), seqno: requiredInt };
 

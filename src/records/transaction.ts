@@ -1,12 +1,52 @@
-import type { AccountStateSnapshot } from '../schemas/account-state.ts';
-import type { Transaction } from '../schemas/transaction.ts';
-import type { messages } from '../../db/schema/messages.ts';
-import type { transactions } from '../../db/schema/transactions.ts';
-import { formatTime } from '../../range.ts';
-import { extraOutside, extraWithin, type Extra } from '../../dataset/record.ts';
-import { descriptionColumns, emptyPhases } from './description.ts';
-import { orNull } from './leftovers.ts';
-import { messageRow, messageTime } from './message.ts';
+import { z } from 'zod';
+import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/record.ts';
+import type { messages } from '../db/schema/messages.ts';
+import type { transactions } from '../db/schema/transactions.ts';
+import { formatTime } from '../range.ts';
+import { accountStateSnapshot, afterColumns, beforeColumns, bocs } from './account-state.ts';
+import { description, descriptionColumns, emptyPhases } from './description.ts';
+import { message, messageRow, messageTime } from './message.ts';
+import {
+  extraCurrencies,
+  finality,
+  flag,
+  int,
+  requiredDigits,
+  requiredInt,
+  requiredInt64,
+  requiredSeconds,
+  text,
+} from './scalar.ts';
+
+/** The block of a transaction; older recordings leave its shard null. */
+const blockRef = z.strictObject({ workchain: requiredInt, shard: text, seqno: requiredInt });
+
+/** A transaction with its messages, as in `transactions` of GET /api/v3/transactions and of a trace. */
+export const transaction = z.strictObject({
+  account: z.string(),
+  hash: z.string(),
+  lt: requiredInt64,
+  now: requiredSeconds,
+  mc_block_seqno: int,
+  trace_id: text,
+  trace_external_hash: text,
+  prev_trans_hash: text,
+  prev_trans_lt: requiredInt64,
+  orig_status: z.string(),
+  end_status: z.string(),
+  total_fees: requiredDigits,
+  total_fees_extra_currencies: extraCurrencies,
+  description,
+  block_ref: blockRef,
+  in_msg: message.nullish(),
+  out_msgs: z.array(message).nullish(),
+  account_state_before: accountStateSnapshot.nullish(),
+  account_state_after: accountStateSnapshot.nullish(),
+  emulated: flag,
+  finality,
+});
+
+export type Transaction = z.output<typeof transaction>;
 
 type TransactionRow = typeof transactions.$inferInsert;
 type MessageRow = typeof messages.$inferInsert;
@@ -68,39 +108,5 @@ function transactionRow(record: Transaction, extra: Extra): TransactionRow {
       ...bocs('account_state_before', record.account_state_before),
       ...bocs('account_state_after', record.account_state_after),
     }),
-  };
-}
-
-type Snapshot = AccountStateSnapshot | null | undefined;
-
-function beforeColumns(state: Snapshot) {
-  return {
-    before_hash: state?.hash,
-    before_balance: state?.balance,
-    before_extra_currencies: state?.extra_currencies,
-    before_account_status: state?.account_status,
-    before_frozen_hash: state?.frozen_hash,
-    before_data_hash: state?.data_hash,
-    before_code_hash: state?.code_hash,
-  } satisfies Partial<TransactionRow>;
-}
-
-function afterColumns(state: Snapshot) {
-  return {
-    after_hash: state?.hash,
-    after_balance: state?.balance,
-    after_extra_currencies: state?.extra_currencies,
-    after_account_status: state?.account_status,
-    after_frozen_hash: state?.frozen_hash,
-    after_data_hash: state?.data_hash,
-    after_code_hash: state?.code_hash,
-  } satisfies Partial<TransactionRow>;
-}
-
-/** Code and data of a state are documented here but never sent: no column, and yet not lost if they come. */
-function bocs(path: string, state: Snapshot): Extra {
-  return {
-    ...(state?.code_boc != null && { [`${path}.code_boc`]: state.code_boc }),
-    ...(state?.data_boc != null && { [`${path}.data_boc`]: state.data_boc }),
   };
 }

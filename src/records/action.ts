@@ -1,9 +1,37 @@
-import type { Action } from '../schemas/action.ts';
-import { actionMember, type ActionColumn } from '../../db/schema/action-members.ts';
-import type { action_accounts, action_transactions, actions } from '../../db/schema/actions.ts';
-import { formatTime } from '../../range.ts';
-import type { Extra } from '../../dataset/record.ts';
-import { orNull } from './leftovers.ts';
+import { z } from 'zod';
+import { orNull, type Extra } from '../dataset/record.ts';
+import { actionMember, type ActionColumn } from '../db/schema/action-members.ts';
+import type { action_accounts, action_transactions, actions } from '../db/schema/actions.ts';
+import { formatTime } from '../range.ts';
+import { finality, flag, freeForm, int, requiredInt64, requiredSeconds, text, texts } from './scalar.ts';
+
+/**
+ * One element of `actions` of GET /api/v3/actions, and of a trace that was asked for with them. The members of
+ * `details` depend on `type`; for a type that its server has no shape for they say so, and `raw_action` stands beside.
+ */
+export const action = z.strictObject({
+  trace_id: z.string(),
+  action_id: z.string(),
+  start_lt: requiredInt64,
+  end_lt: requiredInt64,
+  start_utime: requiredSeconds,
+  end_utime: requiredSeconds,
+  trace_end_lt: requiredInt64,
+  trace_end_utime: requiredSeconds,
+  trace_mc_seqno_end: int,
+  transactions: texts,
+  success: flag,
+  type: z.string(),
+  details: freeForm,
+  raw_action: freeForm,
+  trace_external_hash: text,
+  trace_external_hash_norm: text,
+  accounts: texts,
+  transactions_full: freeForm,
+  finality,
+});
+
+export type Action = z.output<typeof action>;
 
 type ActionRow = typeof actions.$inferInsert;
 
