@@ -69,12 +69,12 @@ async function commitAndAdvance(
   const pages = [...waiting, page];
   const done = step.completed ?? step.saturated;
   // Rows that are replaced wait until their second is whole; all others are written as they come.
-  const isWritten = done !== undefined || !dataset.job.exchange;
+  const isWritten = done !== undefined || !dataset.job.replacesRows;
   if (isWritten) {
     const commit = toCommit(assignment, held, pages);
     await commitWithRetry(context, () => commitPage(context.database, context.partitions, commit));
   }
-  report(context, dataset, page);
+  report(context, assignment, page);
   const left = done === undefined ? held : { ...held, span: { from: done.to, to: held.span.to } };
   const next = { held: left, cursor: step.cursor, waiting: isWritten ? [] : pages };
   return done === undefined || step.cursor === undefined ? next : await shorten(context, dataset, next);
@@ -113,7 +113,12 @@ async function fetchPage(
   }
 }
 
-function report({ tuning, onPage, logger }: CrawlContext, dataset: Dataset, page: FetchedPage): void {
+function report(
+  { tuning, onPage, logger }: CrawlContext,
+  { dataset, lease }: Assignment,
+  page: FetchedPage,
+): void {
+  const { scope } = lease.stream;
   const { completed } = page.value.step;
   const records = page.value.reading.positions.length;
   if (page.ms > SLOW_PAGE_MS)
@@ -127,5 +132,5 @@ function report({ tuning, onPage, logger }: CrawlContext, dataset: Dataset, page
     { dataset: dataset.name, records, seconds, bytes: page.bytes, ms: Math.round(page.ms) },
     'page committed',
   );
-  onPage({ dataset: dataset.name, records, completed, bytes: page.bytes, ms: page.ms });
+  onPage({ dataset: dataset.name, scope, records, completed, bytes: page.bytes, ms: page.ms });
 }
