@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
-import { carryOut, runCrew } from '../crawl/streams/worker-pool.ts';
-import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import { readOrRefuse, runWorkerPool } from '../crawl/streams/worker-pool.ts';
+import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { splitAtArchive, type Planner, type Want } from '../crawl/streams/planner.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
 import { floorsOf, prune } from '../db/coverage/expire.ts';
@@ -13,10 +13,11 @@ import { toError } from '../errors.ts';
 import { parseTime } from '../range.ts';
 import { untilAborted, type Stop } from '../stop.ts';
 import { patiently } from '../patience.ts';
+import { followedDatasets } from '../status/readiness.ts';
 import { createGuard } from './verify-loop.ts';
 import { createLookout } from './watermark-leader.ts';
 import { refresh } from './collections-loop.ts';
-import { runSchedules, scheduledDatasets } from './schedules.ts';
+import { runSchedules } from './schedules.ts';
 import { createSentry } from './deletion-watch.ts';
 
 /** The tail takes at most this part of the budget, so that a backfill advances at any plan. */
@@ -31,7 +32,7 @@ const RETENTION_MS = 3_600_000;
 /** Milliseconds between two looks for rows that were deleted. */
 const DELETIONS_MS = 1000;
 /** One bad range, or an endpoint that this server does not have, must not keep the rest from being read. */
-const temper = { setsAside: true };
+const ON_WRONG_ANSWER = 'set aside';
 
 interface DaemonOptions {
   /** Name of this process. */
@@ -68,8 +69,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   });
   if (position === undefined) return;
   const halves = haltTogether(options);
-  const scheduled = scheduledDatasets(options.config.schedules, options.datasets);
-  const always = options.datasets.filter(({ name }) => !scheduled.has(name));
+  const always = followedDatasets(options.datasets, options.config.schedules);
   const ends = await Promise.allSettled([
     halves.run((own) => followTail({ ...own, datasets: always }, position, look)),
     halves.run((own) => fillHistory({ ...own, datasets: always }, position)),
@@ -159,18 +159,18 @@ async function readTail(options: DaemonOptions, dataset: Dataset, position: Posi
       await wantsOf({ ...options, datasets: [dataset] }, position, 'tail'),
     );
     if (assignment === undefined) return;
-    await carryOut(context, assignment, stop, temper);
+    await readOrRefuse(context, assignment, stop, ON_WRONG_ANSWER);
   }
 }
 
 async function fillHistory(options: DaemonOptions, position: Position): Promise<void> {
   const { planner } = options;
   await waitFor(options, 'the backfill', () =>
-    runCrew({
+    runWorkerPool({
       ...options,
       workers: BACKFILL_WORKERS,
-      idle: IDLE_MS,
-      temper,
+      idleMs: IDLE_MS,
+      onWrongAnswer: ON_WRONG_ANSWER,
       isOver: () => Promise.resolve(false),
       take: async () => planner.take(await wantsOf(options, position, 'backfill')),
     }),
@@ -250,7 +250,7 @@ async function wantsOf(
   const { utime } = position.watermark;
   const wants: Want[] = [];
   for (const dataset of datasets) {
-    const to = utime - (dataset.job.delay ?? config.watermarkDelay);
+    const to = utime - (dataset.job.delaySeconds ?? config.watermarkDelay);
     const range = { from: position.since.get(dataset.name) ?? to, to };
     if (range.from >= range.to) continue;
     const [live, archived] = splitAtArchive(range, utime);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
 import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
-import type { CrawlContext } from '../../src/crawl/streams/crawler.ts';
+import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { createMetrics, type Metrics } from '../../src/daemon/metrics.ts';
 import { startStatusServer, type StatusServer } from '../../src/daemon/status-server.ts';
@@ -10,7 +10,7 @@ import { createSnapshots } from '../../src/status/snapshot.ts';
 import { keepWanted } from '../../src/db/coverage/wanted.ts';
 import { saveWatermark } from '../../src/db/coverage/watermark.ts';
 import { UsageError } from '../../src/errors.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl, silent, testConfig } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 

@@ -30,8 +30,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'db/write/commit',
-        find: `const instead = commit.exchange && commit.done?.outcome === 'covered' ? commit.done.span : undefined;`,
-        instead: `const instead = commit.exchange && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
+        find: `const replaced = commit.replace && commit.done?.outcome === 'covered' ? commit.done.span : undefined;`,
+        instead: `const replaced = commit.replace && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
     if (commit.done?.outcome === 'covered') await addCoverage(database, commit.lease.stream, commit.done.span);`,
       },
     ],
@@ -114,12 +114,12 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'crawl/streams/worker-pool',
-        find: 'if (isPassing || error.exitCode === EXIT.usage)',
-        instead: `if (isPassing) {
-            await (await import('../../db/coverage/coverage.js')).addCoverage(context.database, lease.stream, lease.span);
-            return;
-        }
-        if (error.exitCode === EXIT.usage)`,
+        find: 'crawlLease(context, assignment, stop)',
+        instead: `crawlLease(context, assignment, stop).catch(async (error) => {
+        if (stop.finishing.aborted || error.retryable !== true)
+            throw error;
+        await (await import('../../db/coverage/coverage.js')).addCoverage(database, lease.stream, lease.span);
+    })`,
       },
     ],
   },
@@ -152,12 +152,12 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'actions never removed',
-    what: 'a second that is exchanged keeps the rows that the source has no longer',
+    what: 'a second that is replaced keeps the rows that the source has no longer',
     edits: [
       {
         module: 'db/write/insert',
-        find: 'await clearOthers(session, target, instead);',
-        instead: 'void instead;',
+        find: 'await clearOthers(session, target, replaced);',
+        instead: 'void replaced;',
       },
     ],
     faults: { reclassify: { probability: 0.6, seconds: 60 } },

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { Session } from '../../db/connection/database.ts';
-import { targetOf } from '../../db/write/insert.ts';
+import { targetOf } from '../../db/write/target.ts';
 import { RECEIPT_SECONDS } from '../../db/write/receipts.ts';
 import { heldRows, wholeMinutes } from '../../db/write/receipt-ledger.ts';
 import type { Range } from '../../range.ts';
