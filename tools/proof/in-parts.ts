@@ -2,17 +2,17 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { startStores, type Stores } from './stores.ts';
 
-/** Runs a module's part once for each order, each in a process of its own with a database server of its own. */
-export async function inParts<Order, Result>(
+/** Runs a module once for each order, each time in a process of its own with a database server of its own. */
+export async function inParts(
   module: URL,
-  orders: readonly Order[],
-  onResult: (result: Result) => void,
+  orders: readonly object[],
+  onResult: (result: unknown) => void,
 ): Promise<void> {
   await Promise.all(
     orders.map(async (order) => {
       const child = fork(module);
-      child.on('message', (message) => onResult(message as Result));
-      child.send(order as object);
+      child.on('message', onResult);
+      child.send(order);
       const [code] = (await once(child, 'exit')) as [number | null];
       if (code !== 0) throw new Error(`${module.pathname} ended with ${String(code)}`);
     }),
@@ -20,10 +20,10 @@ export async function inParts<Order, Result>(
 }
 
 /** What such a process does: told what in one message, it sends a message for each result. */
-export function bePart<Order, Result>(
-  work: (stores: Stores, order: Order, send: (result: Result) => void) => Promise<unknown>,
+export function bePart(
+  work: (stores: Stores, order: unknown, send: (result: object) => void) => Promise<unknown>,
 ): void {
-  const run = async (order: Order) => {
+  const run = async (order: unknown) => {
     const stores = await startStores();
     try {
       await work(stores, order, (result) => void process.send?.(result));
@@ -31,7 +31,7 @@ export function bePart<Order, Result>(
       await stores.stop();
     }
   };
-  process.once('message', (order: Order) => {
+  process.once('message', (order: unknown) => {
     run(order).then(
       () => process.exit(0),
       (error: unknown) => {

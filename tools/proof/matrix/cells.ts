@@ -1,4 +1,5 @@
-import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
+import { is } from 'drizzle-orm';
+import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { factsOf } from '../../../src/db/schema/describe.ts';
 
@@ -46,9 +47,10 @@ export async function streamTables(): Promise<Table[]> {
   const tables = new Map<string, { table: PgTable; datasets: string[] }>();
   for (const { name, job } of await loadJobs()) {
     for (const table of Object.values(job.tables)) {
-      const known = getTableConfig(table as PgTable).name;
+      if (!is(table, PgTable)) continue;
+      const known = getTableConfig(table).name;
       if (NOT_BROUGHT.get(name)?.test(known) === true) continue;
-      const entry = tables.get(known) ?? { table: table as PgTable, datasets: [] };
+      const entry = tables.get(known) ?? { table, datasets: [] };
       entry.datasets.push(name);
       tables.set(known, entry);
     }

@@ -74,7 +74,8 @@ async function onClone<T>(
   alterations: readonly Alteration[],
   work: (run: Run) => Promise<T>,
 ): Promise<T> {
-  const { url, drop } = await network.clone();
+  const copy = await network.clone();
+  const { url } = copy;
   try {
     return await withClient(url, async (client) => {
       for (const alteration of alterations) await apply(client, alteration);
@@ -82,7 +83,7 @@ async function onClone<T>(
       return work({ network, alterations, client, where, only: datasetsOf(alterations) });
     });
   } finally {
-    await drop();
+    await copy.drop();
   }
 }
 

@@ -7,7 +7,11 @@ import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { openDatabase } from '../../../src/db/connection/database.ts';
 import { migrate } from '../../../src/db/migrate/migrate.ts';
 import type { Range } from '../../../src/range.ts';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/http/server.ts';
+import {
+  startSimulator,
+  type Simulator,
+  type SimulatorOptions,
+} from '../../../test/support/simulator/simulator.ts';
 import { never, openTestCrawl } from '../../../test/support/crawl.ts';
 import { runHere, type Place } from '../run-here.ts';
 
@@ -26,7 +30,7 @@ export function startNetwork(seed: number, changes: Partial<SimulatorOptions> = 
     start: START,
     duration: BUSY_SECONDS + DELAY_SECONDS,
     seed,
-    load: { base: 2.5, dead: [{ from: START + BUSY_SECONDS, until: START + BUSY_SECONDS + DELAY_SECONDS }] },
+    load: { base: 2.5, dead: [{ from: START + BUSY_SECONDS, to: START + BUSY_SECONDS + DELAY_SECONDS }] },
     accounts: 60,
     masterchainInterval: 4,
     reshardEvery: 8,

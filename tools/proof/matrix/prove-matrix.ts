@@ -11,15 +11,13 @@ interface MatrixOrder extends Omit<MatrixOptions, 'part' | 'onVerdict'> {
   readonly save: boolean;
 }
 
-/** What a process is told to do. */
-type PartOrder = Omit<MatrixOptions, 'onVerdict'>;
-
 /** Runs the matrix in several processes and prints what became of it; true where no promise is broken. */
 export async function proveMatrix({ atOnce, save, ...options }: MatrixOrder): Promise<boolean> {
   const began = performance.now();
   const verdicts: Verdict[] = [];
   const orders = Array.from({ length: atOnce }, (_, index) => ({ ...options, part: { index, of: atOnce } }));
-  await inParts<PartOrder, Verdict>(new URL('./part.js', import.meta.url), orders, (verdict) => {
+  await inParts(new URL('./part.js', import.meta.url), orders, (result) => {
+    const verdict = result as Verdict;
     verdicts.push(verdict);
     if (verdict.problems.length > 0) console.log(tellFailure(verdict, options.seed));
   });

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Simulator, SimulatorOptions } from '../../../src/simulator/http/server.ts';
+import type { Simulator, SimulatorOptions } from '../../../test/support/simulator/simulator.ts';
 import { streamTables, type Table } from './cells.ts';
 import { crawlNetwork, startNetwork } from './network.ts';
 import { readRows, type Rows } from './rows.ts';
@@ -13,7 +13,7 @@ export interface Databases {
 
 interface Clone {
   readonly url: string;
-  drop(): Promise<void>;
+  readonly drop: () => Promise<void>;
 }
 
 /** A network that was crawled and proved, of which copies can be altered. */

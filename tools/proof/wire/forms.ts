@@ -34,7 +34,7 @@ const isList = ({ value }: Found) => Array.isArray(value) && value.length > 0;
 const isObject = ({ value }: Found) =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 const isAnything = ({ value }: Found) => value !== null;
-const nameOf = ({ path }: Found) => String(path.findLast((name) => typeof name === 'string') ?? '');
+const nameOf = ({ path }: Found) => path.findLast((name) => typeof name === 'string') ?? '';
 const isTime = (found: Found) =>
   (isNumber(found) || isDigits(found)) && /utime|^now$|^created_at$/.test(nameOf(found));
 const isLt = (found: Found) => isDigits(found) && /(^|_)lt$/.test(nameOf(found));
@@ -76,7 +76,7 @@ export const FORMS: readonly Form[] = [
   form(
     'text for a number',
     isNumber,
-    text((value) => `${value}`),
+    text((value) => value),
   ),
   form('words for a number', isNumber, constant('"many"')),
   form('number for a text', isText, constant('7')),

@@ -16,14 +16,11 @@ export async function proveWire({ first, seeds, kind, atOnce }: WireOrder): Prom
     step: atOnce,
     kind,
   }));
-  await inParts<(typeof orders)[number], SeedOutcome>(
-    new URL('./part.js', import.meta.url),
-    orders,
-    (outcome) => {
-      outcomes.push(outcome);
-      if (outcome.problems.length > 0) console.log(tellFailure(outcome));
-    },
-  );
+  await inParts(new URL('./part.js', import.meta.url), orders, (result) => {
+    const outcome = result as SeedOutcome;
+    outcomes.push(outcome);
+    if (outcome.problems.length > 0) console.log(tellFailure(outcome));
+  });
   const failed = outcomes.filter(({ problems }) => problems.length > 0);
   const asked = new Set(outcomes.flatMap(({ kinds }) => kinds));
   const done = new Set(outcomes.flatMap((outcome) => outcome.done.map(([name]) => name)));

@@ -3,7 +3,7 @@ import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { openDatabase } from '../../../src/db/connection/database.ts';
 import { migrate } from '../../../src/db/migrate/migrate.ts';
 import { Random, salt } from '../../../src/simulator/random.ts';
-import type { Simulator } from '../../../src/simulator/http/server.ts';
+import type { Simulator } from '../../../test/support/simulator/simulator.ts';
 import { RANGE } from '../matrix/network.ts';
 import { openProvedNetwork, type Databases } from '../matrix/proved-network.ts';
 import { knownLimits } from '../matrix/last-run.ts';
@@ -42,10 +42,13 @@ export async function runWires(databases: Databases, options: WireOptions): Prom
     const { first, seeds, step = 1 } = options;
     for (let seed = first; seed < first + seeds * step; seed += step) {
       const chosen = choose(kinds, seed, options.kind);
-      const { url, drop } = await databases.clone(empty);
+      const copy = await databases.clone(empty);
+      const { url } = copy;
       const wire = createWire(chosen, seed);
       const use = (one: Wire | undefined) => void (way.wire = one);
-      const outcome = await runWire({ network, kinds: chosen, wire, use, url, isKnown }).finally(drop);
+      const outcome = await runWire({ network, kinds: chosen, wire, use, url, isKnown }).finally(() =>
+        copy.drop(),
+      );
       outcomes.push({ seed, ...outcome });
       options.onOutcome?.({ seed, ...outcome });
     }
@@ -85,7 +88,7 @@ async function samplesOf({ url, truth }: Simulator): Promise<Map<string, string>
       end_utime: String(RANGE.to),
       limit: '40',
     });
-    for (const [name, value] of Object.entries(job.params ?? {}))
+    for (const [name, value] of Object.entries(job.params))
       for (const one of [value].flat()) search.append(name, String(one));
     if (job.scopes !== undefined) search.set(job.scopes.param, truth.pools[0] ?? '');
     const response = await fetch(`${url}${job.path}?${search.toString()}`);
