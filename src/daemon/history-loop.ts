@@ -1,0 +1,24 @@
+import { runCrew } from '../crawl/streams/worker-pool.ts';
+import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
+import { wantsOf } from './wants.ts';
+
+const WORKERS = 3;
+/** Milliseconds between two searches for a new hole, or for what has matured. */
+const IDLE_MS = 2000;
+/** One bad range, or an endpoint that this server does not have, must not keep the rest from being read. */
+const temper = { setsAside: true };
+
+/** Reads everything older than the tail, and holes wherever they appear. */
+export async function runHistoryLoop(options: DaemonContext, position: Position): Promise<void> {
+  const { planner } = options;
+  await waitFor(options, 'the backfill', () =>
+    runCrew({
+      ...options,
+      workers: WORKERS,
+      idle: IDLE_MS,
+      temper,
+      isOver: () => Promise.resolve(false),
+      take: async () => planner.take(await wantsOf(options, position, 'backfill')),
+    }),
+  );
+}
