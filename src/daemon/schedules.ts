@@ -54,7 +54,7 @@ async function coverOne(
   const { context, planner, chain, stop, config } = daemon;
   const now = Math.floor(context.clock.now() / 1000);
   const watermark = position.watermark.utime;
-  const safe = watermark - (dataset.job.delay ?? config.watermarkDelay);
+  const safe = watermark - (dataset.job.delaySeconds ?? config.watermarkDelay);
   const since = (await readWanted(context.database)).get(dataset.name) ?? safe;
   const wanted =
     schedule.range === undefined

@@ -4,7 +4,7 @@ import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { lengthOf } from '../../src/range.ts';
-import { startSimulator } from '../../src/simulator/http/server.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, openTestCrawl, testConfig } from '../support/crawl.ts';
 import { openTestStore } from '../support/database.ts';
 
@@ -31,7 +31,7 @@ async function run(rps: number) {
   const crawl = await openTestCrawl(store, simulator.url, { stop, config });
   // What the elector did is served from a copy that lags: its delay is another one.
   const datasets = await datasetsNamed('core');
-  const live = datasets.filter(({ job }) => job.delay === undefined);
+  const live = datasets.filter(({ job }) => job.delaySeconds === undefined);
   const daemon = runDaemon({ ...crawl, datasets, config: testConfig(config), stop });
   const lags: number[] = [];
   const start = Date.now();

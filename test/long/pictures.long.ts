@@ -12,7 +12,7 @@ import { createMetrics } from '../../src/daemon/metrics.ts';
 import { startStatusServer } from '../../src/daemon/status-server.ts';
 import { createSnapshots } from '../../src/status/snapshot.ts';
 import { chooseDatasets } from '../../src/dataset/dataset.ts';
-import { startSimulator } from '../../src/simulator/http/server.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 import { browserPath, openBrowser } from '../support/browser.ts';
 import { compile } from '../support/compile.ts';
 import { silent, testConfig } from '../support/crawl.ts';
@@ -48,7 +48,7 @@ test.skipIf(browserPath === undefined)(
     insert into etl.settings (name, value) values ('network', '{"global_id": -239}'),
       ('watermark', ${JSON.stringify({ utime: head - 3, headSeqno: 61_204_117, headUtime: head, waitingFor: null })}::jsonb)`);
     for (const [index, { name, job }] of datasets.entries()) {
-      const end = head - 28 - (job.delay ?? 0);
+      const end = head - 28 - (job.delaySeconds ?? 0);
       const lost = since + (170 + 7 * index) * DAY;
       await database.run(sql`
       insert into etl.wanted (dataset, since, chosen) values (${name}, ${since}, '-240d')`);

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { ListWalk } from '../../dataset/collection.ts';
+import type { ListWalk } from '../../dataset/walk.ts';
 import { ApiTimeoutError } from '../../errors.ts';
 import { createPageSize } from '../streams/page-size.ts';
 import { ask, readRecords, write, type Answer } from './ask.ts';
-import { isOver, nowOf, type Errand } from './walk-context.ts';
+import { isOver, nowOf, type WalkContext } from './walk-context.ts';
 
 const Cursor = z.object({
   at: z.number(),
@@ -17,12 +17,12 @@ const Cursor = z.object({
  * Reads a list on from where it stands, or looks whether something was appended. Where the server runs out of time even
  * for a small page, the rest is out of reach: what is seen of it elsewhere is looked up by name.
  */
-export async function walkList(errand: Errand<ListWalk>): Promise<void> {
+export async function walkList(errand: WalkContext<ListWalk>): Promise<void> {
   const { walk, context } = errand;
   const { paginator } = walk;
   const size = createPageSize(paginator.maxSize);
   const stored = Cursor.safeParse(errand.stored).data;
-  let cursor = paginator.start(stored, nowOf(errand), walk.rescan);
+  let cursor = paginator.start(stored, nowOf(errand), walk.rescanSeconds);
   while (cursor !== undefined && !isOver(errand)) {
     const request = paginator.request(cursor, size.current());
     const answer = await askOrGiveUp(errand, request, (asked) => size.timedOut(asked));
@@ -45,7 +45,7 @@ export async function walkList(errand: Errand<ListWalk>): Promise<void> {
 }
 
 async function askOrGiveUp(
-  errand: Errand,
+  errand: WalkContext,
   request: Parameters<typeof ask>[1] & { readonly limit: number },
   timedOut: (size: number) => boolean,
 ): Promise<Answer | 'smaller' | 'beyond'> {
