@@ -3,6 +3,7 @@ import { action } from '../src/records/schemas/action.ts';
 import { actionTypes } from '../src/records/schemas/action-types.ts';
 import { requiredSeconds } from '../src/records/schemas/scalar.ts';
 import { action_accounts, action_transactions, actions } from '../src/db/schema/actions.ts';
+import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { actionRows } from '../src/records/rows/action.ts';
@@ -42,4 +43,6 @@ export default defineJob({
   // its actions deleted and inserted anew, while its later messages arrive. An hour later both are over.
   exchange: true,
   maturity: 3600,
+  checks: { 'second-reading': true },
+  grade: CROSS_CHECKED,
 });

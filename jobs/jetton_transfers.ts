@@ -1,9 +1,13 @@
 import { jettonTransfer } from '../src/records/schemas/jetton-transfer.ts';
 import { transferPosition } from '../src/records/schemas/transfer-position.ts';
 import { jetton_transfers } from '../src/db/schema/jetton-transfers.ts';
+import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { jettonTransferRow } from '../src/records/rows/jetton-transfer.ts';
+
+/** The message with which an owner tells its jetton wallet to send (TEP-74). */
+const JETTON_TRANSFER = '0x0f8a7ea5';
 
 export default defineJob({
   title: 'Transfers of jettons (fungible tokens)',
@@ -19,4 +23,12 @@ export default defineJob({
   rows: (record, extra) => ({ jetton_transfers: [jettonTransferRow(record, extra)] }),
   // No checksum: an hour later a reading of another replica has to agree.
   maturity: 3600,
+  checks: {
+    'cross-checks': {
+      transaction: 'transaction_hash',
+      made: { opcode: JETTON_TRANSFER, account: 'source_wallet' },
+    },
+    'second-reading': true,
+  },
+  grade: CROSS_CHECKED,
 });

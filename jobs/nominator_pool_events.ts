@@ -1,6 +1,7 @@
 import { eventPosition } from '../src/records/schemas/event-position.ts';
 import { nominatorPoolEvent } from '../src/records/schemas/nominator-pool-event.ts';
 import { nominator_pool_events } from '../src/db/schema/nominator-pool-events.ts';
+import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { nominatorPoolEventRow } from '../src/records/rows/nominator-pool-event.ts';
@@ -20,4 +21,6 @@ export default defineJob({
   delay: 900,
   // No checksum: an hour later a reading of another replica has to agree.
   maturity: 3600,
+  checks: { 'cross-checks': { transaction: 'tx_hash' }, 'second-reading': true },
+  grade: CROSS_CHECKED,
 });

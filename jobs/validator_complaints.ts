@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { requiredSeconds } from '../src/records/schemas/scalar.ts';
 import { validatorComplaint } from '../src/records/schemas/validator-complaint.ts';
 import { complaint_votes, validator_complaints } from '../src/db/schema/validator-complaints.ts';
+import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { complaintRows } from '../src/records/rows/validator-complaint.ts';
@@ -26,4 +27,6 @@ export default defineJob({
   // 32768 s more, counted from the start of the round at the latest. Nothing changes after that.
   exchange: true,
   maturity: 100_000,
+  checks: { 'second-reading': true },
+  grade: CROSS_CHECKED,
 });

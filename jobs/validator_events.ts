@@ -1,6 +1,7 @@
 import { eventPosition } from '../src/records/schemas/event-position.ts';
 import { validatorEvent } from '../src/records/schemas/validator-event.ts';
 import { validator_events } from '../src/db/schema/validator-events.ts';
+import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { validatorEventRow } from '../src/records/rows/validator-event.ts';
@@ -20,4 +21,6 @@ export default defineJob({
   delay: 900,
   // No checksum: an hour later a reading of another replica has to agree.
   maturity: 3600,
+  checks: { 'cross-checks': { transaction: 'tx_hash' }, 'second-reading': true },
+  grade: CROSS_CHECKED,
 });

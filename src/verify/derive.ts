@@ -11,7 +11,8 @@ import type { Stop } from '../stop.ts';
 import { worthKeeping } from './derivable.ts';
 import { countOf, during } from './finding.ts';
 import { checkTransactions } from './checks/transactions.ts';
-import { verifyRange, type VerifyContext } from './verify.ts';
+import type { VerifyContext } from './check.ts';
+import { verifyRange } from './verify.ts';
 
 /** Seconds are looked at together by about so many pages, as one lease holds them. */
 const PAGES = 48;
