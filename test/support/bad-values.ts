@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { toCopyText } from '../../src/db/write/copy-text.ts';
-import { targetOf } from '../../src/db/write/insert.ts';
+import { targetOf } from '../../src/db/write/target.ts';
 import type { Rows, Tables } from '../../src/dataset/job.ts';
 
 /** JSON texts that a server should not send, and may. */
@@ -70,7 +70,7 @@ export function harmed(text: string, changes: readonly (readonly [number, string
 /** Every row has a line of as many values as its table has columns. */
 export function expectWritable(tables: Tables, rows: Rows): void {
   for (const [name, table] of Object.entries(tables)) {
-    const columns = targetOf(table).stage.columns;
+    const columns = targetOf(table).staging.columns;
     const own = rows[name] ?? [];
     const lines = [...toCopyText(columns, own as Record<string, unknown>[])]
       .join('')

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { expect } from 'vitest';
-import { insertStaged, stageRows, targetOf } from '../../src/db/write/insert.ts';
+import { insertStaged, stageRows } from '../../src/db/write/insert.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
-import { writingOrder } from '../../src/db/write/writing-order.ts';
+import { ensurePartitions, rowsByTable } from '../../src/db/write/rows-by-table.ts';
 import type { Job } from '../../src/dataset/job.ts';
 import { openTestStore } from './database.ts';
 import { textColumns, type TextRow } from './text-row.ts';
@@ -27,17 +27,14 @@ export async function openPageStore(): Promise<PageStore> {
       const { accepted, rejected } = job.read(records);
       expect(rejected).toEqual([]);
       let changed = 0;
-      const tables = Object.entries(job.tables).sort(([, a], [, b]) =>
-        writingOrder(targetOf(a), targetOf(b)),
+      const byTable = rowsByTable(
+        job.tables,
+        accepted.map(({ rows }) => rows),
       );
-      for (const [name, table] of tables) {
-        const rows = accepted.flatMap(({ rows: all }) => all[name] ?? []);
-        await partitions.ensure(
-          [table],
-          rows.map((row) => (row as { utime: string }).utime),
-        );
+      await ensurePartitions(partitions, byTable);
+      for (const tableRows of byTable) {
         changed += await database.transaction(async (session) =>
-          insertStaged(session, await stageRows(session, [[table, rows]])),
+          insertStaged(session, await stageRows(session, [tableRows])),
         );
       }
       return changed;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Crawl } from '../../src/app.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { targetOf } from '../../src/db/write/insert.ts';
+import { targetOf } from '../../src/db/write/target.ts';
 import type { Range } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
 import type { Verified } from '../../src/verify/verify.ts';

@@ -30,8 +30,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'db/write/commit',
-        find: `const instead = commit.exchange && commit.done?.outcome === 'covered' ? commit.done.span : undefined;`,
-        instead: `const instead = commit.exchange && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
+        find: `const replaced = commit.replace && commit.done?.outcome === 'covered' ? commit.done.span : undefined;`,
+        instead: `const replaced = commit.replace && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
     if (commit.done?.outcome === 'covered') await addCoverage(database, commit.lease.stream, commit.done.span);`,
       },
     ],
@@ -152,12 +152,12 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'actions never removed',
-    what: 'a second that is exchanged keeps the rows that the source has no longer',
+    what: 'a second that is replaced keeps the rows that the source has no longer',
     edits: [
       {
         module: 'db/write/insert',
-        find: 'await clearOthers(session, target, instead);',
-        instead: 'void instead;',
+        find: 'await clearOthers(session, target, replaced);',
+        instead: 'void replaced;',
       },
     ],
     faults: { reclassify: { probability: 0.6, seconds: 60 } },

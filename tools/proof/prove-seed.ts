@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { Crawl } from '../../src/app.ts';
-import { targetOf } from '../../src/db/write/insert.ts';
+import { targetOf } from '../../src/db/write/target.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { block_parents, blocks } from '../../src/db/schema/blocks.ts';
 import { formatRange, type Range } from '../../src/range.ts';

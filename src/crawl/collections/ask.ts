@@ -84,7 +84,7 @@ export async function write(errand: Errand, { answer, reading, cursor, outcomes 
     ids: reading.fitting.map(({ id }) => id),
     cursor,
     ...(outcomes !== undefined && { outcomes }),
-    carried: carried.map(({ dataset: name, outcomes: of }) => ({ dataset: name, outcomes: of })),
+    piggybacked: carried.map(({ dataset: name, outcomes: of }) => ({ dataset: name, outcomes: of })),
     log: {
       request: `${answer.request.path}?${answer.request.query}`,
       rows: answer.value.records.length,

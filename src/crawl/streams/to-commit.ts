@@ -1,5 +1,6 @@
 import type { Exchange } from '../../api/exchange.ts';
-import type { PageCommit, PageLog } from '../../db/write/commit.ts';
+import type { PageCommit } from '../../db/write/commit.ts';
+import type { PageLog } from '../../db/write/log-page.ts';
 import type { Lease } from '../../db/coordination/leases.ts';
 import type { Reading } from '../../dataset/job.ts';
 import type { Step } from '../../dataset/paginator.ts';
@@ -38,8 +39,8 @@ export function toCommit(
       outcome: step?.completed === undefined ? 'saturated' : 'covered',
       mature: matureBefore !== undefined && done.to <= matureBefore,
     },
-    exchange: dataset.job.exchange,
-    mend: priority === 'repair',
+    replace: dataset.job.exchange,
+    overwrite: priority === 'repair',
     pages: pages.map((page) => logOf(page, lease.span)),
   };
 }

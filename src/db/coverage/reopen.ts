@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { formatTime, type Range } from '../../range.ts';
 import { subtractCoverage, type Stream } from './coverage.ts';
 import type { Database, Session } from '../connection/database.ts';
-import { targetOf } from '../write/insert.ts';
+import { targetOf } from '../write/target.ts';
 import { LEASE_SECONDS, type Lease } from '../coordination/leases.ts';
 import { resetReceipts } from '../write/receipt-ledger.ts';
 import { rangeParam } from '../connection/sql.ts';

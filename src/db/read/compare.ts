@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { stringify } from 'lossless-json';
 import { parseRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { targetOf, type Target } from '../write/insert.ts';
+import { targetOf, type Target } from '../write/target.ts';
 
 /** What the server makes of a row when it is asked, or may come to know later: never compared for equality. */
 const DERIVED = /^(extra|hash_norm|(.*_)?decoded(_.*)?|trace_id|trace_external_hash)$/;

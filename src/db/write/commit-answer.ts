@@ -1,13 +1,13 @@
-import { sql } from 'drizzle-orm';
 import type { Rejected, Rows, Tables } from '../../dataset/job.ts';
 import type { Extra } from '../../dataset/record.ts';
-import { gather, timesOf } from './commit.ts';
 import { holdCursor, moveCursor, type Claim } from '../cursors/cursors.ts';
 import type { Database } from '../connection/database.ts';
 import { insertStaged, stageRows } from './insert.ts';
 import { noteSpared, rememberOutcomes, type Outcomes } from '../cursors/subjects.ts';
+import { logPage, type PageLog } from './log-page.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
+import { ensurePartitions, rowsByTable } from './rows-by-table.ts';
 
 /** One answer of a dataset that is no stream of time: everything that its commit writes. */
 export interface AnswerCommit {
@@ -22,14 +22,8 @@ export interface AnswerCommit {
   /** Of a look-up: whom was asked for and who was found. */
   readonly outcomes?: Outcomes;
   /** What it brought of other collections, whose look-ups it spares. */
-  readonly carried: readonly { readonly dataset: string; readonly outcomes: Outcomes }[];
-  readonly log: {
-    readonly request: string;
-    readonly rows: number;
-    readonly bytes: number;
-    readonly ms: number;
-    readonly apiVersion: string | undefined;
-  };
+  readonly piggybacked: readonly { readonly dataset: string; readonly outcomes: Outcomes }[];
+  readonly log: PageLog;
 }
 
 /**
@@ -42,8 +36,8 @@ export async function commitAnswer(
   partitions: Partitions,
   commit: AnswerCommit,
 ): Promise<void> {
-  const byTable = gather(commit.tables, commit.rows);
-  for (const [table, rows] of byTable) await partitions.ensure([table], timesOf(rows));
+  const byTable = rowsByTable(commit.tables, commit.rows);
+  await ensurePartitions(partitions, byTable);
   const { claim, rejected, extras, ids, log } = commit;
   const stream = { dataset: claim.dataset, scope: '', pass: 0 };
   await database.transaction(async (session) => {
@@ -54,14 +48,11 @@ export async function commitAnswer(
     await releaseRecords(session, stream, ids);
     if (extras.length > 0) await countDrift(session, claim.dataset, extras);
     if (commit.outcomes !== undefined) await rememberOutcomes(session, claim.dataset, commit.outcomes);
-    for (const { dataset, outcomes } of commit.carried) {
+    for (const { dataset, outcomes } of commit.piggybacked) {
       if (outcomes.asked.length > 0) await noteSpared(session, dataset, outcomes);
     }
     await moveCursor(session, claim, commit.cursor);
-    await session.run(sql`
-      insert into etl.pages (dataset, scope, span, request, rows, bytes, ms, worker, api_version)
-      values (${claim.dataset}, ${claim.scope}, 'empty', ${log.request.slice(0, 2000)}, ${log.rows}, ${log.bytes},
-        ${Math.round(log.ms)}, ${claim.owner}, ${log.apiVersion ?? null})`);
+    await logPage(session, { dataset: claim.dataset, scope: claim.scope, pass: 0, worker: claim.owner }, log);
   });
 }
 

@@ -1,17 +1,17 @@
-import { sql } from 'drizzle-orm';
 import type { Rejected, Rows, Tables } from '../../dataset/job.ts';
 import type { Range } from '../../range.ts';
 import type { Extra } from '../../dataset/record.ts';
 import { addCoverage, type Stream } from '../coverage/coverage.ts';
 import type { Database, Session } from '../connection/database.ts';
-import { insertStaged, stageRows, targetOf } from './insert.ts';
+import { insertStaged, stageRows } from './insert.ts';
+import { logPage, type PageLog } from './log-page.ts';
 import { holdLease, shortenLease, type Lease } from '../coordination/leases.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
 import { forgetRefusals, refuse } from '../coverage/refused.ts';
 import { readFloors } from '../coverage/retention.ts';
-import { rangeParam } from '../connection/sql.ts';
-import { writingOrder } from './writing-order.ts';
+import { ensurePartitions, rowsByTable } from './rows-by-table.ts';
+import { targetOf } from './target.ts';
 
 /** A second that cannot be read whole is done with too: the lease goes past it, coverage does not. */
 interface Done {
@@ -35,27 +35,21 @@ export interface PageCommit {
   /** Seconds that are over and done with after this page, a prefix of the lease; undefined where none are yet. */
   readonly done: Done | undefined;
   /** True: what the tables hold of the seconds that are done is removed first, because the source may have removed it. */
-  readonly exchange: boolean;
+  readonly replace: boolean;
   /** True: the range is read again because stored rows are wrong, so what the source says now counts. */
-  readonly mend: boolean;
+  readonly overwrite: boolean;
   /** The pages, in the order in which they were read; the last one completes. */
   readonly pages: readonly PageLog[];
 }
 
-export interface PageLog {
-  readonly span: Range;
-  readonly request: string;
-  readonly rows: number;
-  readonly bytes: number;
-  readonly ms: number;
-  readonly apiVersion: string | undefined;
-}
-
 /**
  * Writes a page's rows and the coverage that they complete in one transaction: after it both are there, or neither.
- * Writing a page twice changes nothing. Order: rows to their stages, which takes longest and locks nothing; the lease
- * (is the range still ours?), rows (tables by name), the lease shortened, the log, coverage last, because every commit
- * of the dataset waits for that row.
+ * Writing a page twice changes nothing. Order: rows to their staging tables, which takes longest and locks nothing; the
+ * lease (is the range still ours?), rows (tables by name), the lease shortened, the log, coverage last, because every
+ * commit of the dataset waits for that row.
+ *
+ * Its twins, which write rows in the same way: `commit-answer.ts` for what is no stream of time, with a cursor instead of
+ * a lease and coverage; `release-from-quarantine.ts` for one record, with neither.
  * @throws LeaseLostError where the range is no longer ours: nothing was written
  */
 export async function commitPage(
@@ -64,24 +58,24 @@ export async function commitPage(
   commit: PageCommit,
 ): Promise<void> {
   const { tables } = await readFloors(database);
-  const byTable = gather(commit.tables, commit.rows).map(
+  const byTable = rowsByTable(commit.tables, commit.rows).map(
     ([table, rows]) => [table, keptOf(rows, tables.get(targetOf(table).name))] as const,
   );
-  const instead = commit.exchange && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
-  for (const [table, rows] of byTable) await partitions.ensure([table], timesOf(rows));
+  const replaced = commit.replace && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
+  await ensurePartitions(partitions, byTable);
   await database.transaction(async (session) => {
-    const staged = await stageRows(session, byTable, { instead });
+    const staged = await stageRows(session, byTable, { replaced });
     await holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span));
-    await insertStaged(session, staged, { mend: commit.mend, instead });
+    await insertStaged(session, staged, { overwrite: commit.overwrite, replaced });
     await writeOddities(session, commit);
     await shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from);
-    for (const page of commit.pages) await logPage(session, commit, page);
+    await logPages(session, commit);
     if (commit.done !== undefined) await finish(session, commit.lease.stream, commit.done);
   });
 }
 
 /** Pages bring rows along that are older than what is kept: those of a trace that lasted long. */
-function keptOf(rows: object[], floor: number | undefined): object[] {
+function keptOf(rows: readonly object[], floor: number | undefined): readonly object[] {
   if (floor === undefined) return rows;
   return rows.filter(
     (row) => !('utime' in row && typeof row.utime === 'string') || Date.parse(row.utime) >= floor * 1000,
@@ -111,26 +105,11 @@ async function writeOddities(session: Session, commit: PageCommit): Promise<void
   if (extras.length > 0) await countDrift(session, lease.stream.dataset, extras);
 }
 
-async function logPage(session: Session, { lease, pages, done }: PageCommit, page: PageLog): Promise<void> {
-  const { dataset, scope, pass } = lease.stream;
-  const completes = done?.outcome === 'covered' && page === pages.at(-1);
-  const completed = completes ? rangeParam(done.span) : sql`null`;
-  await session.run(sql`
-    insert into etl.pages (dataset, scope, pass, span, completed, request, rows, bytes, ms, worker, api_version)
-    values (${dataset}, ${scope}, ${pass}, ${rangeParam(page.span)}, ${completed}, ${page.request}, ${page.rows},
-      ${page.bytes}, ${Math.round(page.ms)}, ${lease.owner}, ${page.apiVersion ?? null})`);
-}
-
-/** Rows of all records by table, tables in the order of their names. */
-export function gather(tables: Tables, records: readonly Rows[]): [object, object[]][] {
-  return Object.entries(tables)
-    .map(([name, table]): [object, object[]] => [table, records.flatMap((rows) => rows[name] ?? [])])
-    .sort(([a], [b]) => writingOrder(targetOf(a), targetOf(b)));
-}
-
-/** Block times of the rows, for their partitions. */
-export function timesOf(rows: readonly object[]): Set<string> {
-  const times = new Set<string>();
-  for (const row of rows) if ('utime' in row && typeof row.utime === 'string') times.add(row.utime);
-  return times;
+/** The last page completes what is done. */
+async function logPages(session: Session, { lease, pages, done }: PageCommit): Promise<void> {
+  const asker = { ...lease.stream, worker: lease.owner };
+  for (const page of pages) {
+    const completes = done?.outcome === 'covered' && page === pages.at(-1);
+    await logPage(session, asker, page, completes ? done.span : undefined);
+  }
 }

@@ -2,8 +2,8 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { DAY, formatTime, type Range } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
-import { targetOf } from './insert.ts';
 import { rangeParam } from '../connection/sql.ts';
+import { targetOf } from './target.ts';
 
 /** How much time one partition holds. */
 export type PartitionSize = 'day' | 'week' | 'month';

@@ -1,5 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
-import type { Target } from './insert.ts';
+import type { Target } from './target.ts';
 
 /** Seconds of chain time that one receipt sums up: few receipts a page, and few seconds to read again for a lost row. */
 export const RECEIPT_SECONDS = 60;

@@ -1,11 +1,11 @@
 import type { Rows, Tables } from '../../dataset/job.ts';
 import type { Extra } from '../../dataset/record.ts';
-import { gather, timesOf } from './commit.ts';
 import type { Stream } from '../coverage/coverage.ts';
 import type { Database } from '../connection/database.ts';
 import { insertStaged, stageRows } from './insert.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, releaseRecords } from './quarantine.ts';
+import { ensurePartitions, rowsByTable } from './rows-by-table.ts';
 
 /** A quarantined record that fits now, and what it becomes. */
 interface Released {
@@ -22,8 +22,8 @@ export async function release(
   partitions: Partitions,
   { stream, recordId, tables, rows, extra }: Released,
 ): Promise<void> {
-  const byTable = gather(tables, [rows]);
-  for (const [table, list] of byTable) await partitions.ensure([table], timesOf(list));
+  const byTable = rowsByTable(tables, [rows]);
+  await ensurePartitions(partitions, byTable);
   await database.transaction(async (session) => {
     await insertStaged(session, await stageRows(session, byTable));
     if (Object.keys(extra).length > 0) await countDrift(session, stream.dataset, [extra]);

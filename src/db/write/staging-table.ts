@@ -6,19 +6,23 @@ import type { Session } from '../connection/database.ts';
 import { identifiers } from '../connection/sql.ts';
 
 /** A temporary table with the columns of another one that are written: rows wait there to be inserted. */
-export interface Stage {
+export interface StagingTable {
   readonly columns: readonly CopyColumn[];
-  /** The stage's name within a statement. */
+  /** Its name within a statement. */
   readonly name: SQL;
   /** Makes it, once a session, and begins to fill it. */
   readonly copy: SQL;
 }
 
 /**
- * The stage of a table. Its name tells its columns: a pooled session may still have the stage that another version of
- * this program made.
+ * The staging table of a table. Its name tells its columns: a pooled session may still have the one that another version
+ * of this program made.
  */
-export function stageOf(table: { name: string; into: SQL; columns: readonly PgColumn[] }): Stage {
+export function stagingTableOf(table: {
+  name: string;
+  into: SQL;
+  columns: readonly PgColumn[];
+}): StagingTable {
   const columns = table.columns.map((column) => ({ name: column.name, type: column.getSQLType() }));
   const digest = createHash('sha256').update(JSON.stringify(columns)).digest('hex').slice(0, 8);
   const own = sql.identifier(`${table.name}_${digest}`);
@@ -39,12 +43,12 @@ export function stageOf(table: { name: string; into: SQL; columns: readonly PgCo
 }
 
 /**
- * Brings rows into a stage with COPY, in the order given: several times cheaper, on both sides, than any way to send
- * them as parameters. Only within a transaction: its end empties the stage.
+ * Brings rows into a staging table with COPY, in the order given: several times cheaper, on both sides, than any way to
+ * send them as parameters. Only within a transaction: its end empties the table.
  */
-export async function fillStage(
+export async function fillStagingTable(
   session: Session,
-  { columns, copy }: Stage,
+  { columns, copy }: StagingTable,
   rows: readonly Readonly<Record<string, unknown>>[],
 ): Promise<void> {
   await session.copyIn(copy, toCopyText(columns, rows));

@@ -1,14 +1,14 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { formatTime, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import type { Target } from './insert.ts';
 import { leaveReceipt, receiptColumns } from './receipts.ts';
+import type { Target } from './target.ts';
 import { identifiers } from '../connection/sql.ts';
 
 /** The older copy lies at most this long before the newer one: it keeps the search within few partitions. */
 const WITHIN = '30 days';
 
-/** Deletes the stored rows that those on the stage replace under another key, and the parts of such rows. */
+/** Deletes the stored rows that those in the staging table replace under another key, and the parts of such rows. */
 export async function makeWay(session: Session, target: Target): Promise<void> {
   const { supersedes } = target.facts;
   if (supersedes === undefined) return;
@@ -16,20 +16,20 @@ export async function makeWay(session: Session, target: Target): Promise<void> {
   await session.run(sql`
     with gone as (
       delete from ${target.into} t
-      using ${wholes(of)} w, (select distinct utime, ${identifiers(columns)} from ${target.stage.name}) n
+      using ${wholes(of)} w, (select distinct utime, ${identifiers(columns)} from ${target.staging.name}) n
       where ${same('w', 'n', columns)} and w.utime < n.utime and w.utime >= n.utime - ${WITHIN}::interval
         and ${same('t', 'w', ['utime', ...columns])}
       returning ${receiptColumns(target, sql`t`)})
     ${leaveReceipt(target, sql`gone`, 'removed')}`);
 }
 
-/** Deletes the stored rows of a range of time that are not on the stage: the source has them no longer. */
+/** Deletes the stored rows of a range of time that are not in the staging table: the source has them no longer. */
 export async function clearOthers(session: Session, target: Target, { from, to }: Range): Promise<void> {
   await session.run(sql`
     with gone as (
       delete from ${target.into} t
       where t.utime >= ${formatTime(from)} and t.utime < ${formatTime(to)}
-        and not exists (select 1 from ${target.stage.name} n where ${same('t', 'n', target.facts.key)})
+        and not exists (select 1 from ${target.staging.name} n where ${same('t', 'n', target.facts.key)})
       returning ${receiptColumns(target, sql`t`)})
     ${leaveReceipt(target, sql`gone`, 'removed')}`);
 }

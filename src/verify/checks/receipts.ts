@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { streamsOf } from '../../crawl/streams/streams.ts';
-import type { Dataset } from '../../dataset/dataset.ts';
+import { ownersOf } from '../../dataset/owners.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { readCoverage } from '../../db/coverage/coverage.ts';
 import { factsOf } from '../../db/schema/describe.ts';
-import { targetOf } from '../../db/write/insert.ts';
+import { targetOf } from '../../db/write/target.ts';
 import { RECEIPT_SECONDS } from '../../db/write/receipts.ts';
 import { heldRows, wholeMinutes } from '../../db/write/receipt-ledger.ts';
 import { type Range, without } from '../../range.ts';
@@ -20,7 +20,8 @@ export const receipts: Check = {
     for (const [name, table] of Object.entries(dataset.job.tables)) {
       if (!factsOf(table).partitioned) continue;
       const others: Range[] = [];
-      for (const owner of jobs.filter((job) => owns(job, name, dataset))) {
+      for (const owner of ownersOf(name, jobs)) {
+        if (owner.name === dataset.name) break;
         for (const other of await streamsOf(database, owner))
           others.push(...(await readCoverage(database, other)));
       }
@@ -32,12 +33,6 @@ export const receipts: Check = {
     return steps;
   },
 };
-
-/** True where a table is rather another dataset's: it stands further in front among its tables. */
-function owns(other: Dataset, table: string, than: Dataset): boolean {
-  const place = ({ job }: Dataset) => Object.keys(job.tables).indexOf(table);
-  return place(other) >= 0 && place(other) < place(than);
-}
 
 /**
  * What is stored of a table in each minute is what its receipts say: as many rows, with the same keys. Fewer: rows have

@@ -58,8 +58,8 @@ test('a process that stops while it sends its rows holds nothing: its range is r
       rejected: [],
       extras: [],
       ids: [],
-      exchange: false,
-      mend: false,
+      replace: false,
+      overwrite: false,
       pages: [],
       done: { span: lease.span, outcome: 'covered', mature: false },
     });

@@ -1,0 +1,34 @@
+import { parseArgs } from 'node:util';
+import { withRevision } from './extract-revision.ts';
+import { measure, type Measure } from './measures.ts';
+import { readTree } from './tree.ts';
+
+/*
+ * `npm run structure [-- --base REVISION] [--names]`: measures how the source is laid out. With a base, two columns:
+ * before and after. `--names` prints what was counted.
+ */
+
+const { values } = parseArgs({ options: { base: { type: 'string' }, names: { type: 'boolean' } } });
+const root = process.cwd();
+const after = measure(readTree(root));
+const before =
+  values.base === undefined
+    ? undefined
+    : withRevision(root, values.base, (directory) => measure(readTree(directory)));
+
+if (before !== undefined) console.log(`${''.padEnd(48)}${'before'.padStart(8)}${'after'.padStart(8)}`);
+for (const name of new Set([...(before ?? []), ...after].map((one) => one.name))) print(name);
+
+function print(name: string): void {
+  const [old, now] = [find(before, name), find(after, name)];
+  const columns = [...(before === undefined ? [] : [old]), now];
+  const largest = name.startsWith('longest') || name.startsWith('most');
+  const which = largest ? columns.flatMap((one) => one?.names ?? []).join(' → ') : '';
+  const numbers = columns.map((one) => String(one?.value ?? 0).padStart(8)).join('');
+  console.log(`${name.padEnd(48)}${numbers}  ${which}`.trimEnd());
+  if (values.names === true && !largest) for (const one of now?.names ?? []) console.log(`    ${one}`);
+}
+
+function find(list: readonly Measure[] | undefined, name: string): Measure | undefined {
+  return list?.find((one) => one.name === name);
+}

@@ -1,0 +1,167 @@
+import { posix } from 'node:path';
+import { circlesOf } from './circles.ts';
+import { AREAS, areaOf, isProduct, type Tree } from './tree.ts';
+
+/** One number, with what it counts. */
+export interface Measure {
+  readonly name: string;
+  readonly value: number;
+  /** The things that are counted, or the one that is largest. */
+  readonly names: readonly string[];
+}
+
+/** Everything that is measured of a tree, in the order in which it is printed. */
+export function measure(tree: Tree): Measure[] {
+  return [
+    ...linesOf(tree),
+    ...foldersOf(tree),
+    ...roomsOf(tree),
+    ...usesOf(tree),
+    counted(
+      'circles of imports, types included',
+      circlesOf(tree).map((files) => files.join(' ↔ ')),
+    ),
+    counted('type names declared in two files or more', repeatedTypes(tree)),
+    ...longestOf(tree),
+  ];
+}
+
+function counted(name: string, names: readonly string[]): Measure {
+  return { name, value: names.length, names };
+}
+
+function linesOf({ sources }: Tree): Measure[] {
+  const areas = AREAS.flatMap((area): Measure[] => {
+    const own = sources.filter(({ path }) => areaOf(path) === area);
+    const title = area === 'src' ? 'src without simulator' : area;
+    const lines = own.reduce((sum, source) => sum + source.lines, 0);
+    return [
+      { name: `files, ${title}`, value: own.length, names: [] },
+      { name: `lines, ${title}`, value: lines, names: [] },
+    ];
+  });
+  const all = sources.reduce((sum, source) => sum + source.lines, 0);
+  return [...areas, { name: 'lines in all', value: all, names: [] }];
+}
+
+/** Folders by the files that lie in them directly. */
+function foldersOf({ sources }: Tree): Measure[] {
+  const folders = new Map<string, number>();
+  for (const { path } of sources.filter((one) => isProduct(one.path)))
+    folders.set(posix.dirname(path), (folders.get(posix.dirname(path)) ?? 0) + 1);
+  const sorted = [...folders].sort(([, a], [, b]) => b - a);
+  const levels = new Map<number, number>();
+  for (const [folder, files] of folders) {
+    const level = folder.split('/').length - 1;
+    levels.set(level, (levels.get(level) ?? 0) + files);
+  }
+  return [
+    ...[...levels]
+      .sort(([a], [b]) => a - b)
+      .map(([level, value]) => ({ name: `product files at level ${level}`, value, names: [] })),
+    { name: 'files at the root of src', value: folders.get('src') ?? 0, names: [] },
+    {
+      name: 'most files in a folder',
+      value: sorted[0]?.[1] ?? 0,
+      names: sorted.slice(0, 1).map(([folder]) => folder),
+    },
+    counted(
+      'folders with more than 15 files',
+      sorted.filter(([, files]) => files > 15).map(([folder, files]) => `${folder} ${files}`),
+    ),
+  ];
+}
+
+/** A room is a folder that holds files, an arrow a pair of rooms of which one imports the other. */
+function roomsOf({ sources }: Tree): Measure[] {
+  const product = sources.filter(({ path }) => path.startsWith('src/'));
+  const arrows = new Set(
+    product.flatMap(({ path, imports }) =>
+      imports
+        .map((one) => `${posix.dirname(path)} → ${posix.dirname(one.path)}`)
+        .filter((arrow) => new Set(arrow.split(' → ')).size === 2),
+    ),
+  );
+  return [
+    counted('rooms of src', [...new Set(product.map(({ path }) => posix.dirname(path)))]),
+    counted('arrows between rooms', [...arrows].sort()),
+  ];
+}
+
+function usesOf(tree: Tree): Measure[] {
+  const product = tree.sources.filter(({ path }) => isProduct(path));
+  const importersOf = (path: string) => tree.importersOf(path);
+  const exported = product.flatMap(({ path, exports }) =>
+    exports.map(({ name, used }) => ({
+      title: `${path}:${name}`,
+      used,
+      users: new Set(
+        importersOf(path)
+          .filter(({ names }) => names === undefined || names.includes(name))
+          .map(({ from }) => from),
+      ),
+    })),
+  );
+  const onlyOutside = exported.filter(
+    ({ users }) => users.size > 0 && ![...users].some((path) => isProduct(path)),
+  );
+  const productImporters = (path: string) =>
+    new Set(
+      importersOf(path)
+        .map(({ from }) => from)
+        .filter(isProduct),
+    );
+  return [
+    counted(
+      'product files with one importer',
+      product.filter(({ path }) => productImporters(path).size === 1).map(({ path }) => path),
+    ),
+    { name: 'exports of the product', value: exported.length, names: [] },
+    counted(
+      'exports used by one file',
+      exported.filter(({ users }) => users.size === 1).map(({ title }) => title),
+    ),
+    counted(
+      'exports imported by tests and tools only',
+      onlyOutside.map(({ title }) => title),
+    ),
+    counted(
+      'exports used by tests and tools only',
+      onlyOutside.filter(({ used }) => !used).map(({ title }) => title),
+    ),
+    counted(
+      'exports that nothing imports',
+      exported.filter(({ users, used }) => users.size === 0 && !used).map(({ title }) => title),
+    ),
+  ];
+}
+
+function repeatedTypes({ sources }: Tree): string[] {
+  const places = new Map<string, Set<string>>();
+  for (const { path, types } of sources.filter((one) => isProduct(one.path)))
+    for (const type of types) places.set(type, (places.get(type) ?? new Set()).add(path));
+  return [...places]
+    .filter(([, paths]) => paths.size > 1)
+    .sort(([, a], [, b]) => b.size - a.size)
+    .map(([type, paths]) => `${type} ${paths.size}×: ${[...paths].join(', ')}`);
+}
+
+function longestOf({ sources }: Tree): Measure[] {
+  return [
+    { title: 'the product', own: sources.filter(({ path }) => isProduct(path)) },
+    { title: 'tests and tools', own: sources.filter(({ path }) => !isProduct(path)) },
+  ].flatMap(({ title, own }): Measure[] => {
+    const [file] = own.toSorted((a, b) => b.lines - a.lines);
+    const [longest] = own
+      .flatMap(({ path, functions }) => functions.map((one) => ({ ...one, path })))
+      .sort((a, b) => b.lines - a.lines);
+    return [
+      { name: `longest file of ${title}`, value: file?.lines ?? 0, names: [file?.path ?? ''] },
+      {
+        name: `longest function of ${title}`,
+        value: longest?.lines ?? 0,
+        names: [`${longest?.path ?? ''}:${longest?.name ?? ''}`],
+      },
+    ];
+  });
+}
