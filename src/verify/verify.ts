@@ -55,15 +55,15 @@ export function isProved({ verified }: Verified, range: Range): boolean {
 
 /** Each dataset after those that its checks rest on, which are added where nobody chose them. */
 function withGround(datasets: readonly Dataset[], jobs: readonly Dataset[]): Dataset[] {
-  const ordered = new Set<Dataset>();
+  const ordered = new Map<string, Dataset>();
   const add = (dataset: Dataset) => {
-    if (ordered.has(dataset)) return;
+    if (ordered.has(dataset.name)) return;
     const needs = new Set(checksOf(dataset.job).flatMap((check) => check.needs));
     for (const ground of jobs.filter(({ name }) => needs.has(name))) add(ground);
-    ordered.add(dataset);
+    ordered.set(dataset.name, dataset);
   };
   for (const dataset of datasets) add(dataset);
-  return [...ordered];
+  return [...ordered.values()];
 }
 
 async function verifyStream(
