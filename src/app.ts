@@ -3,7 +3,7 @@ import { createLocalBudget } from './api/rate.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { readChainInfo, type ChainInfo } from './crawl/watermark/chain-info.ts';
-import type { CrawlContext, PageEvent, Tuning } from './crawl/streams/crawler.ts';
+import type { CrawlContext, PageEvent, Tuning } from './crawl/crawl-context.ts';
 import { createDensity } from './crawl/streams/density.ts';
 import { createPageSize } from './crawl/streams/page-size.ts';
 import { createPlanner, type Planner } from './crawl/streams/planner.ts';
@@ -86,6 +86,8 @@ export interface Crawl {
   readonly context: CrawlContext;
   readonly planner: Planner;
   readonly chain: ChainInfo;
+  /** Calls a listener with each page that is committed from now on. */
+  subscribe(listener: (event: PageEvent) => void): void;
   close(): Promise<void>;
 }
 
@@ -106,7 +108,6 @@ interface ApiOptions {
 
 interface CrawlOptions extends ApiOptions {
   readonly store: Store;
-  readonly onPage: (event: PageEvent) => void;
 }
 
 /** A client of the API at `baseUrl`, under the plan that the settings name. */
@@ -166,11 +167,12 @@ export async function openCrawl(options: CrawlOptions): Promise<Crawl> {
 }
 
 function assemble(
-  { config, store, logger, onPage }: CrawlOptions,
+  { config, store, logger }: CrawlOptions,
   api: ApiClient,
   owner: string,
-): Pick<Crawl, 'context' | 'planner'> {
+): Pick<Crawl, 'context' | 'planner' | 'subscribe'> {
   const { database } = store;
+  const listeners: ((event: PageEvent) => void)[] = [];
   const tuning = rememberTuning();
   const leaseSeconds = (dataset: Dataset) => tuning(dataset).density.leaseSeconds();
   return {
@@ -186,8 +188,11 @@ function assemble(
           ? noDiskGuard
           : createDiskGuard(store.embedded.dataDir, config.minFree, systemClock, logger),
       tuning,
-      onPage,
+      onPage: (event) => {
+        for (const listener of listeners) listener(event);
+      },
     },
+    subscribe: (listener) => void listeners.push(listener),
   };
 }
 

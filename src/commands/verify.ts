@@ -36,7 +36,7 @@ export async function verify(invocation: Invocation, flags: VerifyFlags): Promis
   return withSource(invocation, needs, async (opened) => {
     const { store, stop } = opened;
     const { record } = flags;
-    const crawl = await openCrawl({ ...invocation, ...opened, onPage: () => undefined, record });
+    const crawl = await openCrawl({ ...invocation, ...opened, record });
     try {
       const { context, planner, chain, owner } = crawl;
       const repair = {

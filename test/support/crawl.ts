@@ -33,7 +33,6 @@ export function openTestCrawl(
     logger: silent,
     stop: changes.stop ?? never,
     baseUrl,
-    onPage: () => undefined,
     budget: () => createLocalBudget({ rps: config.rps, clock: systemClock }),
   });
 }

@@ -98,6 +98,7 @@ export async function write(errand: Errand, { answer, reading, cursor, outcomes 
   context.logger.debug({ dataset: dataset.name, walk: errand.walk.name, records }, 'answer committed');
   context.onPage({
     dataset: dataset.name,
+    scope: '',
     records,
     completed: undefined,
     bytes: answer.bytes,
