@@ -250,7 +250,7 @@ async function wantsOf(
   const { utime } = position.watermark;
   const wants: Want[] = [];
   for (const dataset of datasets) {
-    const to = utime - (dataset.job.delay ?? config.watermarkDelay);
+    const to = utime - (dataset.job.delaySeconds ?? config.watermarkDelay);
     const range = { from: position.since.get(dataset.name) ?? to, to };
     if (range.from >= range.to) continue;
     const [live, archived] = splitAtArchive(range, utime);

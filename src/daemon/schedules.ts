@@ -64,7 +64,7 @@ async function coverOne(options: SchedulesOptions, schedule: Schedule, dataset: 
   const { context, planner, chain, stop, delay } = options;
   const now = Math.floor(context.clock.now() / 1000);
   const watermark = options.watermark();
-  const safe = watermark - (dataset.job.delay ?? delay);
+  const safe = watermark - (dataset.job.delaySeconds ?? delay);
   const since = (await readWanted(context.database)).get(dataset.name) ?? safe;
   const wanted =
     schedule.range === undefined

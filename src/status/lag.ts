@@ -33,7 +33,7 @@ export function ageOf(time: number, now: number): number {
 export function longestLagOf({ job }: Dataset, limits: LagLimits): number {
   const { freshness, watermarkDelay, maxLagSeconds } = limits;
   const borne = maxLagSeconds ?? Math.max(LONGEST_LAG_SECONDS, LONGEST_LAG_ROUNDS * freshness);
-  return borne + (job.delay ?? watermarkDelay);
+  return borne + (job.delaySeconds ?? watermarkDelay);
 }
 
 /** Seconds that the newest block may be old. */

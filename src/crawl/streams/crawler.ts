@@ -26,7 +26,7 @@ const SLOW_PAGE_MS = 15_000;
  */
 export async function crawlLease(context: CrawlContext, assignment: Assignment, stop: Stop): Promise<void> {
   const { dataset, lease, priority } = assignment;
-  const { paginator, exchange } = dataset.job;
+  const { paginator, replacesRows } = dataset.job;
   let pages: FetchedPage[] = [];
   let held = lease;
   let cursor: unknown = paginator.start(lease.span);
@@ -39,7 +39,7 @@ export async function crawlLease(context: CrawlContext, assignment: Assignment, 
       pages.push(page);
       const done = page.value.step.completed ?? page.value.step.saturated;
       // Rows that are exchanged wait until their second is whole; all others are written as they come.
-      if (done !== undefined || !exchange) {
+      if (done !== undefined || !replacesRows) {
         const commit = toCommit(assignment, held, pages);
         await commitPatiently(context, () => commitPage(context.database, context.partitions, commit));
         pages = [];
