@@ -9,7 +9,7 @@ import type { Want } from '../../../src/crawl/streams/planner.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import { addWatch } from '../../../src/db/cursors/watch-list.ts';
 import type { Range } from '../../../src/range.ts';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';
 

@@ -1,12 +1,12 @@
-import type { Random } from '../../random.ts';
+import type { Random } from '../../../random.ts';
 import type { Executor } from './executor.ts';
-import { NONE } from './block-table.ts';
-import type { Op } from './message-table.ts';
-import { WISHES, type Wish } from './options.ts';
+import { NONE } from '../tables/block-table.ts';
+import type { Op } from '../tables/message-table.ts';
+import { WISHES, type Wish } from '../options.ts';
 import type { Outgoing } from './reactions.ts';
 import type { Round } from './round.ts';
-import type { Draft } from './transaction-table.ts';
-import type { Purpose } from './trace-table.ts';
+import type { Draft } from '../tables/transaction-table.ts';
+import type { Purpose } from '../tables/trace-table.ts';
 
 const TON = 1_000_000_000;
 const GIVER_RESERVE = 2_000 * TON;

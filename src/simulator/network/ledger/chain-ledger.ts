@@ -1,30 +1,29 @@
-import { BocMaker } from './chain/boc.ts';
-import { NONE } from './chain/block-table.ts';
-import type { World } from './chain/world.ts';
+import { BocMaker } from '../chain/boc.ts';
+import { NONE } from '../chain/tables/block-table.ts';
+import type { World } from '../chain/world.ts';
 import { ChainActions } from './chain-actions.ts';
 import { ChainStaking } from './chain-staking.ts';
 import { chainTokens } from './chain-tokens.ts';
 import { chainTraces } from './chain-traces.ts';
-import { ChainEntities } from './entities/entities.ts';
-import type { Faults } from '../faults.ts';
-import { addressBook, metadata } from '../json/address-book-json.ts';
-import { blockId, blockJson } from '../json/block-json.ts';
-import { bodyHash, messageRowJson, opcodeOf, opcodeText } from '../json/message-json.ts';
-import { transactionJson } from '../json/transaction-json.ts';
+import { ChainEntities } from '../entities/entities.ts';
+import type { Faults } from '../../faults.ts';
+import { addressBook, metadata } from '../../json/address-book-json.ts';
+import { blockId, blockJson } from '../../json/block-json.ts';
+import { bodyHash, messageRowJson, opcodeOf, opcodeText } from '../../json/message-json.ts';
+import { transactionJson } from '../../json/transaction-json.ts';
+import type { Bounds } from '../../bounds.ts';
 import type {
   BlockSource,
   Ledger,
   MessageFacts,
   MessageSource,
-  Range,
   TokenSource,
   TraceSource,
   TransactionSource,
-  View,
-} from '../ledger.ts';
-import { Prebuilt, prebuiltSource } from './prebuilt.ts';
-import { listed, slice, type Rows } from '../rows.ts';
-import type { NodeSource } from '../http/v2/v2-api.ts';
+} from '../../ledger.ts';
+import type { View } from '../../view.ts';
+import { listed, slice, type Rows } from '../../rows.ts';
+import type { NodeSource } from '../../http/v2/v2-api.ts';
 import type { ChainView } from './visibility.ts';
 
 /** Serves a generated network. */
@@ -32,6 +31,7 @@ export class ChainLedger implements Ledger {
   readonly world: World;
   readonly bocs: BocMaker;
   readonly blocks: BlockSource;
+  readonly transactions: TransactionSource;
   readonly messages: MessageSource;
   readonly traces: TraceSource;
   readonly actions: ChainActions;
@@ -41,8 +41,6 @@ export class ChainLedger implements Ledger {
   readonly staking: ChainStaking;
   readonly entities: ChainEntities;
   readonly node: NodeSource;
-  transactions: TransactionSource;
-  private prebuilt: Prebuilt | undefined;
 
   constructor(world: World, faults: Faults) {
     this.world = world;
@@ -59,19 +57,6 @@ export class ChainLedger implements Ledger {
     const { transactions } = this;
     this.node = chainNode(world, this.bocs, transactions);
     this.entities = new ChainEntities(world, this.bocs, (view, row) => transactions.visible(view, row));
-  }
-
-  /** Writes the texts of all transactions that there are now to a file, and serves them from it. */
-  prebuild(): void {
-    const { byTime, count } = this.world.transactions;
-    const rows = Array.from({ length: count }, (_, index) => byTime.get(index));
-    const registered = rows.filter((row) => this.world.tickOf(row) !== NONE);
-    this.prebuilt = new Prebuilt(this.transactions, registered, count);
-    this.transactions = prebuiltSource(this.transactions, this.prebuilt);
-  }
-
-  close(): void {
-    this.prebuilt?.close();
   }
 
   get firstSeqno(): number {
@@ -120,11 +105,11 @@ function chainBlocks(world: World): BlockSource {
   const tickOf = (seqno: number): number => seqno - world.options.firstSeqno;
   const known = (seqno: number): boolean => tickOf(seqno) >= 0 && tickOf(seqno) < ticks.block.length;
   return {
-    byTime: ({ from, to }) =>
+    byTime: ({ first, last }) =>
       slice(
         (index) => blocks.byTime.get(index),
-        blocks.byTime.lowerBound(from, utime),
-        blocks.byTime.lowerBound(to + 1, utime),
+        blocks.byTime.lowerBound(first, utime),
+        blocks.byTime.lowerBound(last + 1, utime),
       ),
     registeredIn: (seqno) => listed(known(seqno) ? world.registeredIn(tickOf(seqno)) : []),
     topsOf: (seqno) => listed(known(seqno) ? inShardOrder(world, world.topsOf(tickOf(seqno))) : []),
@@ -163,14 +148,14 @@ function chainTransactions(world: World, bocs: BocMaker): TransactionSource {
       (_, index) => transactions.firstOut.get(row) + index,
     );
   return {
-    byLt: ({ from, to }) =>
-      slice((row) => row, transactions.lt.lowerBound(from), transactions.lt.lowerBound(to + 1)),
-    byTime: ({ from, to }) => {
+    byLt: ({ first, last }) =>
+      slice((row) => row, transactions.lt.lowerBound(first), transactions.lt.lowerBound(last + 1)),
+    byTime: ({ first, last }) => {
       const { byTime } = transactions;
       return slice(
         (index) => byTime.get(index),
-        byTime.lowerBound(from, utime),
-        byTime.lowerBound(to + 1, utime),
+        byTime.lowerBound(first, utime),
+        byTime.lowerBound(last + 1, utime),
       );
     },
     ofAccounts: (addresses) => listed(rowsOfAccounts(world, addresses)),
@@ -240,20 +225,20 @@ function chainMessages(world: World, bocs: BocMaker): MessageSource {
 }
 
 /** Messages of every round that can touch a range of a value that does not fall from round to round. */
-function rounds(world: World, key: (round: number) => number, { from, to }: Range): Rows {
+function rounds(world: World, key: (round: number) => number, { first, last }: Bounds): Rows {
   const { rounds: table, messages } = world;
   const count = table.utime.length;
-  let first = 0;
+  let begin = 0;
   let high = count;
-  while (first < high) {
-    const middle = (first + high) >>> 1;
-    if (key(middle) < from) first = middle + 1;
+  while (begin < high) {
+    const middle = (begin + high) >>> 1;
+    if (key(middle) < first) begin = middle + 1;
     else high = middle;
   }
-  let last = first;
-  while (last < count && key(last) <= to) last++;
-  const start = table.firstMessage.get(Math.max(0, first - 2));
-  const end = last + 1 < count ? table.firstMessage.get(last + 1) : messages.count;
+  let after = begin;
+  while (after < count && key(after) <= last) after++;
+  const start = table.firstMessage.get(Math.max(0, begin - 2));
+  const end = after + 1 < count ? table.firstMessage.get(after + 1) : messages.count;
   return slice((row) => row, start, end);
 }
 

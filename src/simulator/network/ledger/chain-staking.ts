@@ -1,14 +1,15 @@
-import type { BocMaker } from './chain/boc.ts';
-import type { Family } from './chain/family.ts';
-import type { World } from './chain/world.ts';
-import { EVERYTHING } from '../http/route.ts';
-import type { EventSource, Range, StakingSource, TransactionSource } from '../ledger.ts';
-import { slice } from '../rows.ts';
-import { complaints, type ComplaintJson } from './staking/complaint.ts';
-import { cycleJson, electionJson, type CycleJson, type ElectionJson } from './staking/cycle-json.ts';
-import { Elections } from './staking/elections.ts';
-import { PoolEvents, type PoolEventJson } from './staking/pool-events.ts';
-import { validatorEventJson, type ValidatorEventJson } from './staking/validator-event.ts';
+import type { BocMaker } from '../chain/boc.ts';
+import type { Family } from '../chain/tables/family.ts';
+import type { World } from '../chain/world.ts';
+import { EVERYTHING } from '../../http/route.ts';
+import type { Bounds } from '../../bounds.ts';
+import type { EventSource, StakingSource, TransactionSource } from '../../ledger.ts';
+import { slice } from '../../rows.ts';
+import { complaints, type ComplaintJson } from '../staking/complaint.ts';
+import { cycleJson, electionJson, type CycleJson, type ElectionJson } from '../staking/cycle-json.ts';
+import { Elections } from '../staking/elections.ts';
+import { PoolEvents, type PoolEventJson } from '../staking/pool-events.ts';
+import { validatorEventJson, type ValidatorEventJson } from '../staking/validator-event.ts';
 
 /** Validators, their elections and pools in a generated network. */
 export class ChainStaking implements StakingSource {
@@ -28,8 +29,8 @@ export class ChainStaking implements StakingSource {
     this.poolEvents = source('pool_events', (row) => this.books.json(row));
   }
 
-  complaints(range: Range, at: number): ComplaintJson[] {
-    return complaints(this.schedule, this.bocs, range, this.blockTime(at));
+  complaints(bounds: Bounds, at: number): ComplaintJson[] {
+    return complaints(this.schedule, this.bocs, bounds, this.blockTime(at));
   }
 
   elections(at: number, whole: boolean): ElectionJson[] {
@@ -76,8 +77,12 @@ function eventsOf<T>(
   const { byTime } = world.events[family];
   const utime = (row: number): number => world.utimeOf(row);
   return {
-    byTime: ({ from, to }) =>
-      slice((index) => byTime.get(index), byTime.lowerBound(from, utime), byTime.lowerBound(to + 1, utime)),
+    byTime: ({ first, last }) =>
+      slice(
+        (index) => byTime.get(index),
+        byTime.lowerBound(first, utime),
+        byTime.lowerBound(last + 1, utime),
+      ),
     visible: (view, row) => transactions.visible(view, row),
     json,
   };

@@ -1,4 +1,4 @@
-import { Column } from '../column.ts';
+import { Column } from './column.ts';
 
 /** How a transaction went. */
 export const KINDS = [

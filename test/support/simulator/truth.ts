@@ -1,15 +1,15 @@
-import type { BocMaker } from './network/chain/boc.ts';
-import type { Chain } from './network/chain/chain.ts';
-import { NONE } from './network/chain/block-table.ts';
-import type { Family } from './network/chain/family.ts';
-import { supportedTypes } from './network/actions/action-types.ts';
-import { ChainLedger } from './network/chain-ledger.ts';
-import type { World } from './network/chain/world.ts';
-import type { Entities } from './network/entities/entities.ts';
-import type { ActionJson } from './json/action-json.ts';
-import { blockJson, type BlockJson } from './json/block-json.ts';
-import { messageRowJson, type MessageJson } from './json/message-json.ts';
-import { lastSeqno, traceJson, type TraceJson } from './json/trace-json.ts';
+import type { BocMaker } from '../../../src/simulator/network/chain/boc.ts';
+import type { Chain } from '../../../src/simulator/network/chain/chain.ts';
+import { NONE } from '../../../src/simulator/network/chain/tables/block-table.ts';
+import type { Family } from '../../../src/simulator/network/chain/tables/family.ts';
+import { supportedTypes } from '../../../src/simulator/network/actions/action-types.ts';
+import { ChainLedger } from '../../../src/simulator/network/ledger/chain-ledger.ts';
+import type { World } from '../../../src/simulator/network/chain/world.ts';
+import type { Entities } from '../../../src/simulator/network/entities/entities.ts';
+import type { ActionJson } from '../../../src/simulator/json/action-json.ts';
+import { blockJson, type BlockJson } from '../../../src/simulator/json/block-json.ts';
+import { messageRowJson, type MessageJson } from '../../../src/simulator/json/message-json.ts';
+import { lastSeqno, traceJson, type TraceJson } from '../../../src/simulator/json/trace-json.ts';
 import {
   jettonBurnJson,
   jettonTransferJson,
@@ -17,20 +17,15 @@ import {
   type JettonBurnJson,
   type JettonTransferJson,
   type NftTransferJson,
-} from './json/token-json.ts';
-import type { ComplaintJson } from './network/staking/complaint.ts';
-import type { PoolEventJson } from './network/staking/pool-events.ts';
-import type { ValidatorEventJson } from './network/staking/validator-event.ts';
-import { transactionJson, type TransactionJson } from './json/transaction-json.ts';
-import { v2Transaction, type V2TransactionJson } from './http/v2/v2-json.ts';
+} from '../../../src/simulator/json/token-json.ts';
+import type { ComplaintJson } from '../../../src/simulator/network/staking/complaint.ts';
+import type { PoolEventJson } from '../../../src/simulator/network/staking/pool-events.ts';
+import type { ValidatorEventJson } from '../../../src/simulator/network/staking/validator-event.ts';
+import { transactionJson, type TransactionJson } from '../../../src/simulator/json/transaction-json.ts';
+import { v2Transaction, type V2TransactionJson } from '../../../src/simulator/http/v2/v2-json.ts';
+import type { Range } from '../../../src/range.ts';
 
-/** A half-open range of unix seconds. */
-export interface Span {
-  readonly from: number;
-  readonly to: number;
-}
-
-const ALWAYS: Span = { from: 0, to: Infinity };
+const ALWAYS: Range = { from: 0, to: Infinity };
 
 /**
  * The network as it really is, as far as it has been generated, without regard to heads, holes and faults: the
@@ -62,23 +57,23 @@ export class Truth {
   }
 
   /** Blocks by gen_utime, ascending. */
-  *blocks(span: Span = ALWAYS): Generator<BlockJson> {
+  *blocks(span: Range = ALWAYS): Generator<BlockJson> {
     for (const row of this.blockRows(span)) yield blockJson(this.world, row);
   }
 
   /** Transactions by now, ascending by (now, lt, account). */
-  *transactions(span: Span = ALWAYS): Generator<TransactionJson> {
+  *transactions(span: Range = ALWAYS): Generator<TransactionJson> {
     for (const row of this.transactionRows(span)) yield transactionJson(this.world, this.bocs, row);
   }
 
   /** Messages by created_at, or by the receiver's time where they have none; each once, with both transactions. */
-  *messages(span: Span = ALWAYS): Generator<MessageJson> {
+  *messages(span: Range = ALWAYS): Generator<MessageJson> {
     for (const row of this.messageRows(span))
       yield messageRowJson(this.world, this.bocs, row, { in: true, out: true });
   }
 
   /** Complete traces by end_utime, ascending by (end_utime, trace_id). */
-  *traces(span: Span = ALWAYS): Generator<TraceJson> {
+  *traces(span: Range = ALWAYS): Generator<TraceJson> {
     for (const trace of this.traceRows(span)) yield traceJson(this.world, this.bocs, trace);
   }
 
@@ -87,7 +82,7 @@ export class Truth {
    * what is supported, as in the request; default everything that build 1.3 knows by itself. Ascending by
    * (trace_end_utime, trace_id); numbers beyond 2^53 in details are bigints.
    */
-  *actions(span: Span = ALWAYS, types: readonly string[] = []): Generator<ActionJson> {
+  *actions(span: Range = ALWAYS, types: readonly string[] = []): Generator<ActionJson> {
     const { actions } = this.ledger;
     const supported = supportedTypes(types, '1.3');
     for (const trace of this.traceRows(span))
@@ -114,24 +109,24 @@ export class Truth {
   }
 
   /** Jetton transfers that succeeded, by time, ascending by (utime, lt, account of the jetton wallet). */
-  *jettonTransfers(span: Span = ALWAYS): Generator<JettonTransferJson> {
+  *jettonTransfers(span: Range = ALWAYS): Generator<JettonTransferJson> {
     for (const row of this.eventRows('jetton_transfers', span))
       yield jettonTransferJson(this.world, this.bocs, row);
   }
 
   /** Jetton burns, failed ones too, ascending as transfers are. */
-  *jettonBurns(span: Span = ALWAYS): Generator<JettonBurnJson> {
+  *jettonBurns(span: Range = ALWAYS): Generator<JettonBurnJson> {
     for (const row of this.eventRows('jetton_burns', span)) yield jettonBurnJson(this.world, this.bocs, row);
   }
 
   /** Transfers of items, failed ones too, ascending by (utime, lt, account of the item). */
-  *nftTransfers(span: Span = ALWAYS): Generator<NftTransferJson> {
+  *nftTransfers(span: Range = ALWAYS): Generator<NftTransferJson> {
     for (const row of this.eventRows('nft_transfers', span))
       yield nftTransferJson(this.world, this.bocs, row);
   }
 
   /** What the elector did with stakes, ascending by (utime, lt). */
-  *validatorEvents(span: Span = ALWAYS): Generator<ValidatorEventJson> {
+  *validatorEvents(span: Range = ALWAYS): Generator<ValidatorEventJson> {
     for (const row of this.eventRows('validator_events', span))
       yield this.ledger.staking.validatorEvents.json(row);
   }
@@ -140,8 +135,8 @@ export class Truth {
    * Complaints by created_at, ascending by (created_at, hash), as they stand at a second of chain time: default the
    * newest masterchain block's.
    */
-  validatorComplaints({ from, to }: Span = ALWAYS, at = Number(this.head().gen_utime)): ComplaintJson[] {
-    return this.ledger.staking.complaints({ from, to: to - 1 }, at);
+  validatorComplaints({ from, to }: Range = ALWAYS, at = Number(this.head().gen_utime)): ComplaintJson[] {
+    return this.ledger.staking.complaints({ first: from, last: to - 1 }, at);
   }
 
   /** Addresses of the nominator pools. */
@@ -150,14 +145,14 @@ export class Truth {
   }
 
   /** Changes of the validator's money in a pool, ascending by (utime, lt). */
-  *poolEvents(pool: string, span: Span = ALWAYS): Generator<PoolEventJson> {
+  *poolEvents(pool: string, span: Range = ALWAYS): Generator<PoolEventJson> {
     for (const row of this.eventRows('pool_events', span)) {
       const event = this.ledger.staking.poolEvents.json(row);
       if (event.pool_address === pool) yield event;
     }
   }
 
-  counts(span: Span = ALWAYS): {
+  counts(span: Range = ALWAYS): {
     readonly blocks: number;
     readonly transactions: number;
     readonly messages: number;
@@ -169,7 +164,7 @@ export class Truth {
     };
   }
 
-  private *blockRows({ from, to }: Span): Generator<number> {
+  private *blockRows({ from, to }: Range): Generator<number> {
     const { blocks } = this.world;
     for (let at = blocks.byTime.lowerBound(from, (row) => blocks.utime.get(row)); at < blocks.count; at++) {
       const row = blocks.byTime.get(at);
@@ -178,7 +173,7 @@ export class Truth {
     }
   }
 
-  private *transactionRows({ from, to }: Span): Generator<number> {
+  private *transactionRows({ from, to }: Range): Generator<number> {
     const { transactions } = this.world;
     const first = transactions.byTime.lowerBound(from, (row) => this.world.utimeOf(row));
     for (let at = first; at < transactions.count; at++) {
@@ -188,7 +183,7 @@ export class Truth {
     }
   }
 
-  private *traceRows({ from, to }: Span): Generator<number> {
+  private *traceRows({ from, to }: Range): Generator<number> {
     const { traces } = this.world;
     const first = traces.byTime.lowerBound(from, (trace) => traces.endUtime.get(trace));
     for (let at = first; at < traces.byTime.length; at++) {
@@ -198,7 +193,7 @@ export class Truth {
     }
   }
 
-  private *eventRows(family: Family, { from, to }: Span): Generator<number> {
+  private *eventRows(family: Family, { from, to }: Range): Generator<number> {
     const { byTime } = this.world.events[family];
     for (let at = byTime.lowerBound(from, (row) => this.world.utimeOf(row)); at < byTime.length; at++) {
       const row = byTime.get(at);
@@ -207,7 +202,7 @@ export class Truth {
     }
   }
 
-  private *messageRows({ from, to }: Span): Generator<number> {
+  private *messageRows({ from, to }: Range): Generator<number> {
     const { messages } = this.world;
     for (let row = 0; row < messages.count; row++) {
       const receiver = messages.inTransaction.get(row);

@@ -1,5 +1,5 @@
-import type { Random } from '../../random.ts';
-import { BLOCK, NONE, shardDepth, type BlockTable } from './block-table.ts';
+import type { Random } from '../../../random.ts';
+import { BLOCK, NONE, shardDepth, type BlockTable } from '../tables/block-table.ts';
 
 /** One shard of the basechain at work. */
 export interface Shard {

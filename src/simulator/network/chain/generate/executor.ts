@@ -1,11 +1,11 @@
-import type { Random } from '../../random.ts';
+import type { Random } from '../../../random.ts';
 import type { AccountStates } from './account-states.ts';
-import { NONE } from './block-table.ts';
-import { MESSAGE, OUTSIDE, SYSTEM, type Op } from './message-table.ts';
+import { NONE } from '../tables/block-table.ts';
+import { MESSAGE, OUTSIDE, SYSTEM, type Op } from '../tables/message-table.ts';
 import { reactionsTo, type Outgoing } from './reactions.ts';
 import type { Round } from './round.ts';
-import { TRANSACTION, type Draft, type Kind } from './transaction-table.ts';
-import type { World } from './world.ts';
+import { TRANSACTION, type Draft, type Kind } from '../tables/transaction-table.ts';
+import type { World } from '../world.ts';
 
 const FORWARD_FEE = 266_669;
 const FORWARD_ACTION_FEE = 133_331;

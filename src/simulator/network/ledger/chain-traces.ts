@@ -1,8 +1,8 @@
-import type { BocMaker } from './chain/boc.ts';
-import type { World } from './chain/world.ts';
-import { lastSeqno, traceJson } from '../json/trace-json.ts';
-import type { MessageSource, TraceSource, TransactionSource } from '../ledger.ts';
-import { listed, slice, type Rows } from '../rows.ts';
+import type { BocMaker } from '../chain/boc.ts';
+import type { World } from '../chain/world.ts';
+import { lastSeqno, traceJson } from '../../json/trace-json.ts';
+import type { MessageSource, TraceSource, TransactionSource } from '../../ledger.ts';
+import { listed, slice, type Rows } from '../../rows.ts';
 
 /** Traces of a generated network: those that are complete. */
 export function chainTraces(
@@ -21,18 +21,18 @@ export function chainTraces(
   const text = (trace: number, actions: readonly string[] | undefined): string =>
     withActions(JSON.stringify(traceJson(world, bocs, trace)), actions);
   return {
-    byLt: ({ from, to }) =>
+    byLt: ({ first, last }) =>
       slice(
         (index) => traces.byLt.get(index),
-        traces.byLt.lowerBound(from, endLt),
-        traces.byLt.lowerBound(to + 1, endLt),
+        traces.byLt.lowerBound(first, endLt),
+        traces.byLt.lowerBound(last + 1, endLt),
       ),
-    byTime: ({ from, to }) => {
+    byTime: ({ first, last }) => {
       const { byTime } = traces;
       return slice(
         (index) => byTime.get(index),
-        byTime.lowerBound(from, endUtime),
-        byTime.lowerBound(to + 1, endUtime),
+        byTime.lowerBound(first, endUtime),
+        byTime.lowerBound(last + 1, endUtime),
       );
     },
     ofMasterchainBlock: (seqno) => {

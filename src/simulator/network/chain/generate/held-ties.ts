@@ -1,10 +1,10 @@
-import { SLOTS } from './accounts.ts';
+import { SLOTS } from '../tables/accounts.ts';
 import type { Executor } from './executor.ts';
 import type { Intent, Opener } from './opener.ts';
-import type { Tie } from './options.ts';
+import type { Tie } from '../options.ts';
 import type { Outgoing } from './reactions.ts';
 import type { Round } from './round.ts';
-import type { Draft } from './transaction-table.ts';
+import type { Draft } from '../tables/transaction-table.ts';
 
 /** What each message of a tie carries, nanotons. */
 const VALUE = 60_000_000;

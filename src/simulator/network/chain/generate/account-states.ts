@@ -1,5 +1,5 @@
-import type { Accounts } from './accounts.ts';
-import { STATUSES, type Draft, type Status } from './transaction-table.ts';
+import type { Accounts } from '../tables/accounts.ts';
+import { STATUSES, type Draft, type Status } from '../tables/transaction-table.ts';
 
 /** What the accounts are at the point that the generation has reached. */
 export class AccountStates {

@@ -1,8 +1,8 @@
-import type { Random } from '../../random.ts';
+import type { Random } from '../../../random.ts';
 import type { AccountStates } from './account-states.ts';
-import { ELECTOR } from './accounts.ts';
-import { OUTSIDE, type Op } from './message-table.ts';
-import type { World } from './world.ts';
+import { ELECTOR } from '../tables/accounts.ts';
+import { OUTSIDE, type Op } from '../tables/message-table.ts';
+import type { World } from '../world.ts';
 
 /** A message that a transaction wants to send. */
 export interface Outgoing {

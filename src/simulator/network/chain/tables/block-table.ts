@@ -1,4 +1,4 @@
-import { Column } from '../column.ts';
+import { Column } from './column.ts';
 
 /** No such row. */
 export const NONE = -1;

@@ -1,18 +1,18 @@
-import { UsageError } from '../../../errors.ts';
-import { Random } from '../../random.ts';
+import { UsageError } from '../../../../errors.ts';
+import { Random } from '../../../random.ts';
 import { AccountStates } from './account-states.ts';
-import { CONFIG, ELECTOR } from './accounts.ts';
-import { BLOCK, NONE } from './block-table.ts';
+import { CONFIG, ELECTOR } from '../tables/accounts.ts';
+import { BLOCK, NONE } from '../tables/block-table.ts';
 import { Executor } from './executor.ts';
 import { Mailbox } from './mailbox.ts';
 import { Opener } from './opener.ts';
-import type { Tie } from './options.ts';
+import type { Tie } from '../options.ts';
 import { finish } from './finish.ts';
 import { HeldTies } from './held-ties.ts';
 import { Round } from './round.ts';
 import { Shards, type Shard } from './shards.ts';
-import type { Draft } from './transaction-table.ts';
-import type { World } from './world.ts';
+import type { Draft } from '../tables/transaction-table.ts';
+import type { World } from '../world.ts';
 
 const LT_STEP = 1_000_000;
 /** The last ticks of a finite network begin nothing: every message finds its receiver. */
@@ -252,9 +252,9 @@ export class Generator {
 
   private holdLagging(utime: number): void {
     for (const lag of this.world.options.lags) {
-      const held = this.shards.current.some((shard) => shard.heldUntil === lag.until);
+      const held = this.shards.current.some((shard) => shard.heldUntil === lag.to);
       const shard = this.shards.current.find((candidate) => !this.shards.mustWork(candidate));
-      if (!held && shard !== undefined && utime >= lag.from && utime < lag.until) shard.heldUntil = lag.until;
+      if (!held && shard !== undefined && utime >= lag.from && utime < lag.to) shard.heldUntil = lag.to;
     }
     for (const shard of this.shards.current) if (shard.heldUntil <= utime) shard.heldUntil = 0;
   }

@@ -1,9 +1,9 @@
 import type { AccountStates } from './account-states.ts';
-import { NONE } from './block-table.ts';
+import { NONE } from '../tables/block-table.ts';
 import { listEvents } from './list-events.ts';
 import type { Round } from './round.ts';
-import type { Draft } from './transaction-table.ts';
-import type { World } from './world.ts';
+import type { Draft } from '../tables/transaction-table.ts';
+import type { World } from '../world.ts';
 
 /** Gives the drafts of a round their rows, sorted by (lt, account), and joins messages and traces to them. */
 export function finish(world: World, states: AccountStates, round: Round): void {

@@ -1,4 +1,4 @@
-import { mix32, salt, unmix32 } from '../../random.ts';
+import { mix32, salt, unmix32 } from '../../../random.ts';
 
 /** The hash of everything that is not there. */
 export const ZERO_HASH = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';

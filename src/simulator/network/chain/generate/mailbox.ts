@@ -1,11 +1,11 @@
-import type { Random } from '../../random.ts';
-import { NONE } from './block-table.ts';
+import type { Random } from '../../../random.ts';
+import { NONE } from '../tables/block-table.ts';
 import type { Executor } from './executor.ts';
 import type { HeldTies } from './held-ties.ts';
-import { OUTSIDE } from './message-table.ts';
-import type { Tie } from './options.ts';
+import { OUTSIDE } from '../tables/message-table.ts';
+import type { Tie } from '../options.ts';
 import type { Round } from './round.ts';
-import type { Draft } from './transaction-table.ts';
+import type { Draft } from '../tables/transaction-table.ts';
 
 /** Messages under way: from the block that sent them, by way of the masterchain, to their receivers. */
 export class Mailbox {

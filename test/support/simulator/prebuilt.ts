@@ -1,7 +1,9 @@
 import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TransactionSource } from '../ledger.ts';
+import { NONE } from '../../../src/simulator/network/chain/tables/block-table.ts';
+import type { ChainLedger } from '../../../src/simulator/network/ledger/chain-ledger.ts';
+import type { Ledger, TransactionSource } from '../../../src/simulator/ledger.ts';
 
 const WRITE_BYTES = 1 << 22;
 
@@ -9,7 +11,7 @@ const WRITE_BYTES = 1 << 22;
  * The JSON of every transaction, written once to an unlinked temporary file in the order (now, lt, account): a page of
  * that order is one read. For benchmarks, where the simulator must cost next to nothing.
  */
-export class Prebuilt {
+class Prebuilt {
   private readonly file: number;
   /** Where each row's text begins; it ends one byte, the comma, before the next in the file. */
   private readonly starts: Float64Array;
@@ -88,7 +90,20 @@ export class Prebuilt {
   }
 }
 
-/** A source whose texts come from the file. */
-export function prebuiltSource(source: TransactionSource, prebuilt: Prebuilt): TransactionSource {
-  return { ...source, texts: (rows) => prebuilt.texts(rows) };
+/** The ledger with the texts of all transactions that there are now served from a file. */
+export function prebuild(ledger: ChainLedger): { readonly ledger: Ledger; dispose(): void } {
+  const { world, transactions } = ledger;
+  const { byTime, count } = world.transactions;
+  const rows = Array.from({ length: count }, (_, index) => byTime.get(index));
+  const registered = rows.filter((row) => world.tickOf(row) !== NONE);
+  const prebuilt = new Prebuilt(transactions, registered, count);
+  const served: Ledger = {
+    ...ledger,
+    transactions: { ...transactions, texts: (wanted) => prebuilt.texts(wanted) },
+    firstSeqno: ledger.firstSeqno,
+    masterchainBlock: (seqno) => ledger.masterchainBlock(seqno),
+    addressBook: (addresses) => ledger.addressBook(addresses),
+    metadata: (addresses) => ledger.metadata(addresses),
+  };
+  return { ledger: served, dispose: () => prebuilt.close() };
 }

@@ -1,5 +1,5 @@
-import { NONE } from './block-table.ts';
-import type { Draft } from './transaction-table.ts';
+import { NONE } from '../tables/block-table.ts';
+import type { Draft } from '../tables/transaction-table.ts';
 
 /** One step of the network: every open shard makes one block in it, all with the same start_lt. */
 export class Round {

@@ -1,11 +1,18 @@
-import type { Action } from './actions/action.ts';
-import { classify, classifyAtFirst } from './actions/classify.ts';
-import type { BocMaker } from './chain/boc.ts';
-import type { World } from './chain/world.ts';
-import type { Faults } from '../faults.ts';
-import { actionAccounts, actionJson, actionTimes, actionText, type ActionJson } from '../json/action-json.ts';
-import type { ActionFacts, ActionSource, TraceSource, View } from '../ledger.ts';
-import { mix32 } from '../random.ts';
+import type { Action } from '../actions/action.ts';
+import { classify, classifyAtFirst } from '../actions/classify.ts';
+import type { BocMaker } from '../chain/boc.ts';
+import type { World } from '../chain/world.ts';
+import type { Faults } from '../../faults.ts';
+import {
+  actionAccounts,
+  actionJson,
+  actionTimes,
+  actionText,
+  type ActionJson,
+} from '../../json/action-json.ts';
+import type { ActionFacts, ActionSource, TraceSource } from '../../ledger.ts';
+import type { View } from '../../view.ts';
+import { mix32 } from '../../random.ts';
 
 /** An action's row: its trace, which of the trace's two classifications it belongs to, and its place there. */
 const PLACES = 512;

@@ -1,4 +1,4 @@
-import { mix32, salt } from '../../random.ts';
+import { mix32, salt } from '../../../random.ts';
 import { HashSpace } from './hash-space.ts';
 
 /** What an account is for; it decides how it answers messages and what later endpoints say of it. */

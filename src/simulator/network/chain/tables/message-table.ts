@@ -1,4 +1,4 @@
-import { Column } from '../column.ts';
+import { Column } from './column.ts';
 import { NONE } from './block-table.ts';
 
 /** What a message says. The order is part of nothing outside. */

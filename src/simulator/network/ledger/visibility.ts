@@ -1,8 +1,8 @@
-import { BLOCK } from './chain/block-table.ts';
-import { NONE } from './chain/block-table.ts';
-import type { World } from './chain/world.ts';
-import type { Faults } from '../faults.ts';
-import type { View } from '../ledger.ts';
+import { BLOCK } from '../chain/tables/block-table.ts';
+import { NONE } from '../chain/tables/block-table.ts';
+import type { World } from '../chain/world.ts';
+import type { Faults } from '../../faults.ts';
+import type { View } from '../../view.ts';
 
 /** A view that also hides single blocks. */
 export interface ChainView extends View {

@@ -1,9 +1,9 @@
-import { ELECTOR } from './accounts.ts';
-import { NONE } from './block-table.ts';
-import type { Family } from './family.ts';
-import type { Op } from './message-table.ts';
-import type { Draft } from './transaction-table.ts';
-import type { World } from './world.ts';
+import { ELECTOR } from '../tables/accounts.ts';
+import { NONE } from '../tables/block-table.ts';
+import type { Family } from '../tables/family.ts';
+import type { Op } from '../tables/message-table.ts';
+import type { Draft } from '../tables/transaction-table.ts';
+import type { World } from '../world.ts';
 
 /** Lists the finished drafts of a round, sorted by (lt, account), with their families. */
 export function listEvents(world: World, drafts: readonly Draft[]): void {

@@ -1,4 +1,4 @@
-import { Column } from '../column.ts';
+import { Column } from './column.ts';
 import { NONE } from './block-table.ts';
 
 /** What somebody wanted when the trace began. */

@@ -1,4 +1,4 @@
-import { Column } from '../column.ts';
+import { Column } from './column.ts';
 
 /** Rows of the transactions of one family. */
 export class EventTable {

@@ -1,6 +1,6 @@
-import type { BocMaker } from './chain/boc.ts';
-import type { Family } from './chain/family.ts';
-import type { World } from './chain/world.ts';
+import type { BocMaker } from '../chain/boc.ts';
+import type { Family } from '../chain/tables/family.ts';
+import type { World } from '../chain/world.ts';
 import {
   jettonBurnJson,
   jettonParties,
@@ -8,9 +8,9 @@ import {
   nftParties,
   nftTransferJson,
   type TokenParties,
-} from '../json/token-json.ts';
-import type { TokenSource, TransactionSource } from '../ledger.ts';
-import { slice } from '../rows.ts';
+} from '../../json/token-json.ts';
+import type { TokenSource, TransactionSource } from '../../ledger.ts';
+import { slice } from '../../rows.ts';
 
 type MakeJson = (world: World, bocs: BocMaker, row: number) => object;
 type FindParties = (world: World, row: number) => TokenParties;
@@ -36,17 +36,17 @@ export function chainTokens(
   const utime = (row: number): number => world.utimeOf(row);
   const address = (account: number): string => world.accounts.address(account);
   return {
-    byLt: ({ from, to }) =>
+    byLt: ({ first, last }) =>
       slice(
         (index) => table.byLt.get(index),
-        table.byLt.lowerBound(from, lt),
-        table.byLt.lowerBound(to + 1, lt),
+        table.byLt.lowerBound(first, lt),
+        table.byLt.lowerBound(last + 1, lt),
       ),
-    byTime: ({ from, to }) =>
+    byTime: ({ first, last }) =>
       slice(
         (index) => table.byTime.get(index),
-        table.byTime.lowerBound(from, utime),
-        table.byTime.lowerBound(to + 1, utime),
+        table.byTime.lowerBound(first, utime),
+        table.byTime.lowerBound(last + 1, utime),
       ),
     visible: (view, row) => transactions.visible(view, row),
     lt,
