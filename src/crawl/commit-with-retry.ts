@@ -1,11 +1,11 @@
-import { DatabaseConflictError } from '../../errors.ts';
-import type { CrawlContext } from '../crawl-context.ts';
+import { DatabaseConflictError } from '../errors.ts';
+import type { CrawlContext } from './crawl-context.ts';
 
 /** Transactions that met are tried again so often before what was read is given up. */
 const ATTEMPTS = 6;
 
 /** Runs a commit until no other transaction stands in its way; partitions may have been dropped meanwhile. */
-export async function commitPatiently(
+export async function commitWithRetry(
   { partitions, clock }: Pick<CrawlContext, 'partitions' | 'clock'>,
   commit: () => Promise<void>,
 ): Promise<void> {
