@@ -6,7 +6,7 @@ import { countHoles } from '../db/coverage/holes.ts';
 import { readVerified, takeGuard } from '../db/coverage/verifications.ts';
 import { EtlError, EXIT } from '../errors.ts';
 import { common, formatRange, lengthOf, type Range, union, without } from '../range.ts';
-import { createBlockSource } from '../verify/block-source.ts';
+import { createBlockSource } from '../verify/closure/block-source.ts';
 import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
 import { repairRange, type RepairContext } from '../verify/repair.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
