@@ -18,7 +18,11 @@ describe('a short page', () => {
   });
 
   test('of a few rows is believed', () => {
-    expect(createLimitTrust(() => undefined).openSpan().sizeOf(1000, ids(0, 9))).toBe(1000);
+    expect(
+      createLimitTrust(() => undefined)
+        .openSpan()
+        .sizeOf(1000, ids(0, 9)),
+    ).toBe(1000);
   });
 
   test('of a length that people choose for a limit is doubted once, though longer pages came', () => {
