@@ -3,7 +3,7 @@ import { createLocalBudget } from './api/rate.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { readChainInfo, type ChainInfo } from './crawl/watermark/chain-info.ts';
-import type { CrawlContext, PageEvent, Tuning } from './crawl/streams/crawler.ts';
+import type { CrawlContext, PageEvent, Tuning } from './crawl/crawl-context.ts';
 import { createDensity } from './crawl/streams/density.ts';
 import { createPageSize } from './crawl/streams/page-size.ts';
 import { createPlanner, type Planner } from './crawl/streams/planner.ts';

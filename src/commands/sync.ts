@@ -1,7 +1,7 @@
 import { openCrawl, type Crawl } from '../app.ts';
 import { carriedBy } from '../crawl/collections/collections.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
-import type { PageEvent } from '../crawl/streams/crawler.ts';
+import type { PageEvent } from '../crawl/crawl-context.ts';
 import { runDaemon } from '../daemon/daemon.ts';
 import { createMetrics } from '../daemon/metrics.ts';
 import { scheduledDatasets } from '../daemon/schedules.ts';

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import { carryOut, runCrew } from '../crawl/streams/worker-pool.ts';
-import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { splitAtArchive, type Planner, type Want } from '../crawl/streams/planner.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
 import { floorsOf, prune } from '../db/coverage/expire.ts';

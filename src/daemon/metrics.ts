@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Stats } from '../api/stats.ts';
-import type { PageEvent } from '../crawl/streams/crawler.ts';
+import type { PageEvent } from '../crawl/crawl-context.ts';
 import { version } from '../package.ts';
 import { PRIORITIES } from '../budget/priority.ts';
 import { lengthOf } from '../range.ts';

@@ -1,7 +1,7 @@
 import { Cron } from 'croner';
 import { backfill } from '../crawl/streams/backfill.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
-import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import type { CrawlContext } from '../crawl/crawl-context.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
 import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
 import { readWanted } from '../db/coverage/wanted.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
-import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
 import { streamsOf } from '../crawl/streams/streams.ts';

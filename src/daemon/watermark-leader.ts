@@ -1,5 +1,5 @@
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
-import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { createWatermarkReader, type Watermark, type WatermarkReader } from '../crawl/watermark/watermark.ts';
 import { readFoundWatermark, saveWatermark, takeLookout } from '../db/coverage/watermark.ts';
 import { formatTime } from '../range.ts';

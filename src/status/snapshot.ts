@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { readReport, type Report } from './report.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import {

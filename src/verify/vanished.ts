@@ -1,5 +1,6 @@
 import { streamsOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import { ownersOf } from '../dataset/owners.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
 import type { Database } from '../db/connection/database.ts';
 import { openHoles } from '../db/coverage/reopen.ts';
@@ -34,7 +35,7 @@ export async function openVanished(
   stretch: Range,
 ): Promise<Vanished[]> {
   const found: Vanished[] = [];
-  for (const owner of ownersOf(context.jobs, tableName)) {
+  for (const owner of ownersOf(tableName, context.jobs)) {
     const table = owner.job.tables[tableName];
     if (table === undefined) continue;
     const streams: [Stream, Range[]][] = [];
@@ -55,12 +56,6 @@ export async function openVanished(
     }
   }
   return found;
-}
-
-/** Datasets that fill a table, the one that it is for first: where that one is covered, it reads the hole again. */
-function ownersOf(jobs: readonly Dataset[], table: string): Dataset[] {
-  const place = ({ job }: Dataset) => Object.keys(job.tables).indexOf(table);
-  return jobs.filter((job) => place(job) >= 0).toSorted((a, b) => place(a) - place(b));
 }
 
 /** The newest first. */

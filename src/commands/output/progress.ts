@@ -1,5 +1,5 @@
 import { MultiBar } from 'cli-progress';
-import type { PageEvent } from '../../crawl/streams/crawler.ts';
+import type { PageEvent } from '../../crawl/crawl-context.ts';
 import { formatDuration, lengthOf, type Range } from '../../range.ts';
 import { createForecast, type Task } from './forecast.ts';
 import { formatNumber } from './format-number.ts';

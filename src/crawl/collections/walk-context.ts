@@ -6,7 +6,7 @@ import type { Outcomes } from '../../db/cursors/subjects.ts';
 import type { Priority } from '../../budget/priority.ts';
 import type { Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
-import type { CrawlContext } from '../streams/crawler.ts';
+import type { CrawlContext } from '../crawl-context.ts';
 
 /** What all walks of a run have in common. */
 export interface Round {

@@ -3,17 +3,12 @@ import type { PageCommit } from '../../db/write/commit.ts';
 import type { PageLog } from '../../db/write/log-page.ts';
 import type { Lease } from '../../db/coordination/leases.ts';
 import type { Reading } from '../../dataset/job.ts';
-import type { Step } from '../../dataset/paginator.ts';
 import type { Range } from '../../range.ts';
+import type { Page } from './ask-page.ts';
 import type { Assignment } from './planner.ts';
 
-/** A response, read, and what its page means for the walk. */
-export interface Fetched {
-  readonly reading: Reading;
-  readonly step: Step<unknown>;
-}
-
-export type FetchedPage = Exchange<Fetched>;
+/** A page that was read, as it waits for its commit: without the records as they came. */
+export type FetchedPage = Exchange<Pick<Page, 'reading' | 'step'>>;
 
 /** What is to be written of pages that belong together: one, or all of a second that is exchanged as a whole. */
 export function toCommit(

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
+import { ownersOf } from '../../dataset/owners.ts';
 import type { Database } from '../connection/database.ts';
 import { periodOf, type PartitionSize } from '../write/partitions.ts';
 import { dropPartition, findExpired, raiseFloors, type Expired, type Kept } from './retention.ts';
@@ -39,17 +40,9 @@ export function floorsOf(
 
 /** Tables that are first of all this dataset's: what others write there goes with it. */
 function ownTables({ name, job }: Dataset, jobs: readonly Dataset[]): string[] {
-  const place = (other: Dataset, table: string) => {
-    const index = Object.keys(other.job.tables).indexOf(table);
-    return index < 0 ? Infinity : index;
-  };
   return Object.entries(job.tables)
-    .filter(([, table]) => factsOf(table).partitioned)
-    .map(([table]) => table)
-    .filter((table) => {
-      const own = place({ name, job }, table);
-      return jobs.every((other) => other.name === name || place(other, table) > own);
-    });
+    .filter(([table, definition]) => factsOf(definition).partitioned && ownersOf(table, jobs)[0]?.name === name)
+    .map(([table]) => table);
 }
 
 /** What one round of retention did. */

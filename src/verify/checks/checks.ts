@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { streamsOf } from '../../crawl/streams/streams.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
+import { ownersOf } from '../../dataset/owners.ts';
 import { readCoverage, type Stream } from '../../db/coverage/coverage.ts';
 import type { Database, Session } from '../../db/connection/database.ts';
 import { factsOf } from '../../db/schema/describe.ts';
@@ -103,7 +104,8 @@ async function receiptSteps({ database, jobs }: VerifyContext, subject: Subject)
   for (const [name, table] of Object.entries(dataset.job.tables)) {
     if (!factsOf(table).partitioned) continue;
     const others: Range[] = [];
-    for (const owner of jobs.filter((job) => owns(job, name, dataset))) {
+    for (const owner of ownersOf(name, jobs)) {
+      if (owner.name === dataset.name) break;
       for (const other of await streamsOf(database, owner))
         others.push(...(await readCoverage(database, other)));
     }
@@ -113,12 +115,6 @@ async function receiptSteps({ database, jobs }: VerifyContext, subject: Subject)
     }
   }
   return steps;
-}
-
-/** True where a table is rather another dataset's: it stands further in front among its tables. */
-function owns(other: Dataset, table: string, than: Dataset): boolean {
-  const place = ({ job }: Dataset) => Object.keys(job.tables).indexOf(table);
-  return place(other) >= 0 && place(other) < place(than);
 }
 
 async function ownSteps(context: VerifyContext, subject: Subject): Promise<Step[]> {

@@ -1,11 +1,12 @@
-import type { Reading, Rows } from '../../dataset/job.ts';
+import type { Job, Reading, Rows } from '../../dataset/job.ts';
 import { formatTime } from '../../range.ts';
 
 /**
- * A record with a row dated after the record itself cannot be: its partition would lie in the future, where retention
- * and every index looks last. It goes to quarantine instead. `raws` are the records that were read.
+ * Reads records of a stream as its job says. A record with a row dated after the record itself cannot be: its partition
+ * would lie in the future, where retention and every index looks last. It goes to quarantine instead.
  */
-export function refuseLateRows(reading: Reading, raws: readonly unknown[]): Reading {
+export function readRecords(job: Job, records: readonly unknown[]): Reading {
+  const reading = job.read(records);
   const late = reading.accepted.filter(({ position, rows }) => hasLateRow(position.utime, rows));
   if (late.length === 0) return reading;
   return {
@@ -17,7 +18,7 @@ export function refuseLateRows(reading: Reading, raws: readonly unknown[]): Read
         position,
         path: 'utime',
         reason: 'a row of this record is dated after the record itself',
-        raw: raws[index],
+        raw: records[index],
       })),
     ],
   };
