@@ -13,6 +13,7 @@ import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { askPage } from './ask-page.ts';
 import { commitPatiently } from './commit-with-retry.ts';
+import type { SpanTrust } from './limit-trust.ts';
 import type { Assignment } from './planner.ts';
 import { toCommit, type FetchedPage } from './to-commit.ts';
 
@@ -30,11 +31,12 @@ export async function crawlLease(context: CrawlContext, assignment: Assignment, 
   let pages: FetchedPage[] = [];
   let held = lease;
   let cursor: unknown = paginator.start(lease.span);
+  const trust = context.tuning(dataset).limits.openSpan();
   const heartbeat = keepAlive(context, lease);
   try {
     while (cursor !== undefined && !stop.finishing.aborted) {
       await context.disk.wait(stop.finishing);
-      const page = await fetchPage(context, assignment, cursor, stop.leaving);
+      const page = await fetchPage(context, { ...assignment, trust }, cursor, stop.leaving);
       if (page === undefined) continue;
       pages.push(page);
       const done = page.value.step.completed ?? page.value.step.saturated;
@@ -79,23 +81,24 @@ function keepAlive({ database, logger }: CrawlContext, lease: Lease): NodeJS.Tim
 /** Asks for the next page; undefined where the server ran out of time and a smaller page will be asked for. */
 async function fetchPage(
   { api, tuning }: CrawlContext,
-  { dataset, lease, priority }: Assignment,
+  { dataset, lease, priority, trust }: Assignment & { readonly trust: SpanTrust },
   cursor: unknown,
   signal: AbortSignal,
 ): Promise<FetchedPage | undefined> {
-  const { size } = tuning(dataset);
-  const asked = size.current();
+  const { size: pageSize, limits } = tuning(dataset);
+  const size = limits.limit(pageSize.current());
+  const { stream } = lease;
   try {
-    const page = await askPage(api, { dataset, stream: lease.stream, cursor, size: asked, priority, signal });
-    size.arrived();
+    const page = await askPage(api, { dataset, stream, cursor, size, trust, priority, signal });
+    pageSize.arrived();
     const { reading, step } = page.value;
     // The records themselves are let go: those of a long second would all stay in memory until it is committed.
     return { ...page, value: { reading, step } };
   } catch (error) {
-    const { limit } = dataset.job.paginator.request(cursor, asked);
-    if (!(error instanceof ApiTimeoutError) || !size.timedOut(limit)) throw error;
+    const { limit } = dataset.job.paginator.request(cursor, size);
+    if (!(error instanceof ApiTimeoutError) || !pageSize.timedOut(limit)) throw error;
     // What cannot be split is asked for whole: the same request again would be answered alike, for ever.
-    if (dataset.job.paginator.request(cursor, size.current()).limit >= limit) throw error;
+    if (dataset.job.paginator.request(cursor, pageSize.current()).limit >= limit) throw error;
     return undefined;
   }
 }

@@ -19,13 +19,17 @@ export interface LimitTrust {
 
 /** Judges the pages of one span. */
 export interface SpanTrust {
-  /**
-   * The size by which a page is full or short: `asked`, or the page's own length where it may have been cut.
-   * `ids` are those of its rows.
-   */
-  sizeOf(asked: number, ids: readonly string[]): number;
+  /** `asked`: the limit that was sent; `ids`: of the rows that came. Nothing is remembered until it is accepted. */
+  judge(asked: number, ids: readonly string[]): Verdict;
   /** The span was read to its end. */
   ended(): void;
+}
+
+interface Verdict {
+  /** The size by which a page is full or short: what was asked, or the page's own length where it may have been cut. */
+  readonly size: number;
+  /** The page is an answer to its request: what it shows counts from now on. */
+  accept(): void;
 }
 
 interface Known {
@@ -48,17 +52,21 @@ export function createLimitTrust(onCap: (cap: number) => void): LimitTrust {
 function openSpan(known: Known, onCap: (cap: number) => void): SpanTrust {
   let doubted: ReadonlySet<string> = new Set();
   return {
-    sizeOf(asked, ids) {
-      if (doubted.size > 0 && ids.some((id) => !doubted.has(id))) {
-        if (doubted.size < known.cap) onCap(doubted.size);
-        known.cap = Math.min(known.cap, doubted.size);
-        doubted = new Set();
-      }
+    judge(asked, ids) {
       const rows = ids.length;
-      if (rows >= asked) known.whole = Math.max(known.whole, rows);
-      if (rows >= asked || !isDoubtful(known, rows)) return asked;
-      if (rows !== known.cap) doubted = new Set(ids);
-      return rows;
+      const wasCut = doubted.size > 0 && ids.some((id) => !doubted.has(id));
+      const cap = wasCut ? Math.min(known.cap, doubted.size) : known.cap;
+      const isDoubted = rows < asked && isDoubtful({ ...known, cap }, rows);
+      return {
+        size: isDoubted ? rows : asked,
+        accept: () => {
+          if (cap < known.cap) onCap(cap);
+          known.cap = cap;
+          if (rows >= asked) known.whole = Math.max(known.whole, rows);
+          if (wasCut) doubted = new Set();
+          if (isDoubted && rows !== cap) doubted = new Set(ids);
+        },
+      };
     },
     ended() {
       if (doubted.size > 0) known.innocent.add(doubted.size);
