@@ -64,7 +64,7 @@ interface Errand extends Opened {
 
 async function runOn(errand: Errand, { json = false }: PlanFlags): Promise<ExitCode> {
   const { invocation, store, datasets, wanted, stop, baseUrl } = errand;
-  const crawl = await openCrawl({ ...invocation, ...errand, onPage: () => undefined });
+  const crawl = await openCrawl({ ...invocation, ...errand });
   try {
     const { context, chain } = crawl;
     const { watermarkDelay, rps } = invocation.config;

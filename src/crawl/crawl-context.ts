@@ -20,6 +20,8 @@ export interface Tuning {
 /** A page that was committed. */
 export interface PageEvent {
   readonly dataset: string;
+  /** The pool or account that it was read for; empty where a dataset is read as a whole. */
+  readonly scope: string;
   readonly records: number;
   /** What the page completed; undefined where it completed nothing yet. */
   readonly completed: Range | undefined;

@@ -27,15 +27,6 @@ interface SchedulesOptions {
   readonly watermark: () => number;
 }
 
-/** The datasets that a schedule reads from `ETL_SINCE` to the head: nothing else reads them. Throws a UsageError for a name that is none. */
-export function scheduledDatasets(schedules: readonly Schedule[], datasets: readonly Dataset[]): Set<string> {
-  const names = new Set<string>();
-  for (const { only, range } of schedules)
-    // Also where a range is named: a name that is no dataset of this daemon's is told at the start.
-    for (const { name } of chooseDatasets(only ?? [], datasets)) if (range === undefined) names.add(name);
-  return names;
-}
-
 /** Does what is scheduled until told to stop. A run that is still under way when its next moment comes goes on alone. */
 export async function runSchedules(options: SchedulesOptions): Promise<void> {
   const { schedules, stop } = options;
@@ -73,7 +64,7 @@ async function coverOne(options: SchedulesOptions, schedule: Schedule, dataset: 
   const { context, planner, chain, stop, delay } = options;
   const now = Math.floor(context.clock.now() / 1000);
   const watermark = options.watermark();
-  const safe = watermark - (dataset.job.delay ?? delay);
+  const safe = watermark - (dataset.job.delaySeconds ?? delay);
   const since = (await readWanted(context.database)).get(dataset.name) ?? safe;
   const wanted =
     schedule.range === undefined

@@ -154,7 +154,7 @@ async function nextRange({ context, datasets, watermark }: GuardOptions, waiting
     for (const stream of await streamsOf(database, dataset)) {
       const once = await readCoverage(database, stream);
       const covered =
-        dataset.job.maturity === undefined
+        dataset.job.maturitySeconds === undefined
           ? once
           : common(once, await readCoverage(database, { ...stream, pass: 1 }));
       const todo = without(common(covered, ripe), [...(await readVerified(database, stream)), ...waiting]);

@@ -3,7 +3,7 @@ import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { createWatermarkReader, type Watermark, type WatermarkReader } from '../crawl/watermark/watermark.ts';
 import { readFoundWatermark, saveWatermark, takeLookout } from '../db/coverage/watermark.ts';
 import { formatTime } from '../range.ts';
-import { STILL_HEAD } from '../status/readiness.ts';
+import { STILL_HEAD_SECONDS } from '../status/lag.ts';
 
 interface LookoutOptions {
   readonly context: CrawlContext;
@@ -59,10 +59,10 @@ async function readFound({ database }: CrawlContext): Promise<Watermark | undefi
 
 /** A head that does not move is told after two minutes, then each time that it has lasted twice as long. */
 function stillHeadWarning({ clock, logger }: CrawlContext): (watermark: Watermark) => void {
-  let last = { seqno: -1, since: 0, next: STILL_HEAD };
+  let last = { seqno: -1, since: 0, next: STILL_HEAD_SECONDS };
   return ({ head, utime, waitingFor }) => {
     const now = clock.monotonic() / 1000;
-    if (head.seqno !== last.seqno) last = { seqno: head.seqno, since: now, next: STILL_HEAD };
+    if (head.seqno !== last.seqno) last = { seqno: head.seqno, since: now, next: STILL_HEAD_SECONDS };
     if (now - last.since < last.next) return;
     last.next *= 2;
     logger.warn(

@@ -23,7 +23,7 @@ export async function checkDeep(
 ): Promise<Verified[]> {
   const checked: Verified[] = [];
   for (const report of reports) {
-    const pages = report.dataset.job.exchange ? [] : await samplePages(context, report, share, random);
+    const pages = report.dataset.job.replacesRows ? [] : await samplePages(context, report, share, random);
     const checks: Checked[] = [];
     for (const page of pages) checks.push(await comparePage(context, report, page));
     await logChecks(context.database, checks);

@@ -1,5 +1,5 @@
 import type { Choices } from '../../config.ts';
-import type { Walk } from '../../dataset/collection.ts';
+import type { Walk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import type { Claim } from '../../db/cursors/cursors.ts';
 import type { Outcomes } from '../../db/cursors/subjects.ts';

@@ -27,7 +27,7 @@ const SLOW_PAGE_MS = 15_000;
  */
 export async function crawlLease(context: CrawlContext, assignment: Assignment, stop: Stop): Promise<void> {
   const { dataset, lease, priority } = assignment;
-  const { paginator, exchange } = dataset.job;
+  const { paginator, replacesRows } = dataset.job;
   let pages: FetchedPage[] = [];
   let held = lease;
   let cursor: unknown = paginator.start(lease.span);
@@ -41,13 +41,13 @@ export async function crawlLease(context: CrawlContext, assignment: Assignment, 
       pages.push(page);
       const done = page.value.step.completed ?? page.value.step.saturated;
       // Rows that are exchanged wait until their second is whole; all others are written as they come.
-      if (done !== undefined || !exchange) {
+      if (done !== undefined || !replacesRows) {
         const commit = toCommit(assignment, held, pages);
         await commitPatiently(context, () => commitPage(context.database, context.partitions, commit));
         pages = [];
       }
       if (done !== undefined) held = { ...held, span: { from: done.to, to: held.span.to } };
-      report(context, dataset, page);
+      report(context, assignment, page);
       cursor = page.value.step.cursor;
       const share =
         cursor === undefined || done === undefined ? undefined : shareOf(context, dataset, held.span);
@@ -103,7 +103,12 @@ async function fetchPage(
   }
 }
 
-function report({ tuning, onPage, logger }: CrawlContext, dataset: Dataset, page: FetchedPage): void {
+function report(
+  { tuning, onPage, logger }: CrawlContext,
+  { dataset, lease }: Assignment,
+  page: FetchedPage,
+): void {
+  const { scope } = lease.stream;
   const { completed } = page.value.step;
   const records = page.value.reading.positions.length;
   if (page.ms > SLOW_PAGE_MS)
@@ -117,7 +122,7 @@ function report({ tuning, onPage, logger }: CrawlContext, dataset: Dataset, page
     { dataset: dataset.name, records, seconds, bytes: page.bytes, ms: Math.round(page.ms) },
     'page committed',
   );
-  onPage({ dataset: dataset.name, records, completed, bytes: page.bytes, ms: page.ms });
+  onPage({ dataset: dataset.name, scope, records, completed, bytes: page.bytes, ms: page.ms });
 }
 
 /** The part of a lease to keep, where it turned out to be far more work than one lease should be. */

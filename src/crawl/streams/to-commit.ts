@@ -19,7 +19,7 @@ export function toCommit(
   const step = pages.at(-1)?.value.step;
   const done = step?.completed ?? step?.saturated;
   const readings = pages.map(({ value }) =>
-    within(value.reading, dataset.job.exchange ? step?.completed : lease.span),
+    within(value.reading, dataset.job.replacesRows ? step?.completed : lease.span),
   );
   const accepted = readings.flatMap((reading) => reading.accepted);
   return {
@@ -34,7 +34,7 @@ export function toCommit(
       outcome: step?.completed === undefined ? 'saturated' : 'covered',
       mature: matureBefore !== undefined && done.to <= matureBefore,
     },
-    replace: dataset.job.exchange,
+    replace: dataset.job.replacesRows,
     overwrite: priority === 'repair',
     pages: pages.map((page) => logOf(page, lease.span)),
   };

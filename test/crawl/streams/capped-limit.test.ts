@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Crawl } from '../../../src/app.ts';
 import { backfill, reachOf } from '../../../src/crawl/streams/backfill.ts';
 import type { LimitTrust } from '../../../src/crawl/streams/limit-trust.ts';
-import { actionTypes } from '../../../src/records/schemas/action-types.ts';
+import { actionTypes } from '../../../src/records/action-types.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/http/server.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';
