@@ -8,7 +8,7 @@ import {
   type BackfillOptions,
   type Reach,
 } from '../crawl/streams/backfill.ts';
-import { carriedBy } from '../crawl/collections/collections.ts';
+import { piggybackedCollections } from '../crawl/collections/collections.ts';
 import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
 import { chooseDatasets, needsRange, splitKinds, type Collection, type Dataset } from '../dataset/dataset.ts';
 import { settleEstimates, type Settled } from '../db/read/estimates.ts';
@@ -49,7 +49,7 @@ export async function backfill(invocation: Invocation, flags: BackfillFlags): Pr
   const all = await loadDatasets();
   const { streams, collections } = splitKinds(chooseDatasets(flags.only ?? config.datasets, all));
   const wanted = rangeOf(flags, [...streams, ...collections.filter(needsRange)], now);
-  const carried = carriedBy(splitKinds(all).collections);
+  const carried = piggybackedCollections(splitKinds(all).collections);
   return withSource(invocation, { demo: 'still', deadlineMs }, (opened) =>
     runOn({ ...opened, invocation, datasets: streams, collections, carried, wanted }, flags),
   );

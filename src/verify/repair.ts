@@ -1,3 +1,4 @@
+import { PAGES_PER_LEASE } from '../crawl/streams/density.ts';
 import { fillHoles, type FillContext } from '../crawl/streams/fill-holes.ts';
 import { splitAtArchive } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
@@ -18,8 +19,7 @@ const MOST_READINGS = 2;
 const MOST_BLOCKS = 200;
 /** Seconds between two holes that are read along, where nobody knows yet how many a page holds. */
 const LEAST_GAP = 5;
-/** A lease is about so many pages long; longer than a month it was not learned. */
-const PAGES_PER_LEASE = 50;
+/** A lease that is longer than this was not learned from pages. */
 const UNKNOWN = 31 * DAY;
 
 export interface RepairContext extends VerifyContext, FillContext {

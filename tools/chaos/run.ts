@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Simulator } from '../../src/simulator/http/server.ts';
+import type { Simulator } from '../../test/support/simulator/simulator.ts';
 import { urlOf, type Cluster } from './cluster.ts';
 import type { Harm, Plan } from './plan.ts';
 import type { Proxy } from './proxy.ts';

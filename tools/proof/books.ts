@@ -3,7 +3,7 @@ import { insertStaged, stageRows } from '../../src/db/write/insert.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
 import { formatTable } from '../../src/commands/output/table.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
-import { startSimulator } from '../../src/simulator/http/server.ts';
+import { startSimulator } from '../../test/support/simulator/simulator.ts';
 import { tallyBooks } from '../../src/verify/checks/books.ts';
 import { openTestCrawl } from '../../test/support/crawl.ts';
 import type { TestStore } from '../../test/support/database.ts';

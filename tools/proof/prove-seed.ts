@@ -7,7 +7,7 @@ import { formatRange, type Range } from '../../src/range.ts';
 import type { Answer } from '../../src/simulator/http/answer.ts';
 import type { ApiRequest } from '../../src/simulator/http/api.ts';
 import { Random } from '../../src/simulator/random.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../../test/support/simulator/simulator.ts';
 import { tellFinding, type Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, openTestCrawl } from '../../test/support/crawl.ts';
 import type { TestStore } from '../../test/support/database.ts';
