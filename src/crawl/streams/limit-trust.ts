@@ -29,7 +29,7 @@ interface Verdict {
   /** The size by which a page is full or short: what was asked, or the page's own length where it may have been cut. */
   readonly size: number;
   /** The page is an answer to its request: what it shows counts from now on. */
-  accept(): void;
+  readonly accept: () => void;
 }
 
 interface Known {

@@ -5,7 +5,7 @@ import type { Crawl } from '../../../src/app.ts';
 import { backfill, reachOf } from '../../../src/crawl/streams/backfill.ts';
 import type { LimitTrust } from '../../../src/crawl/streams/limit-trust.ts';
 import { actionTypes } from '../../../src/records/action-types.ts';
-import { startSimulator, type Simulator } from '../../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';
 
