@@ -13,7 +13,7 @@ export interface Place {
  * | the account has | after | cursor | next request |
  * |---|---|---|---|
  * | 50 40 30 20 | nothing | all null | the newest |
- * | 50 40 30 20 | 50 40 | `{ newest: 50, oldest: 40 }` | below 40 |
+ * | 50 40 30 20 | 50 40 | `{ newest: 50, oldest: 40 }` | from 40 down |
  * | 50 40 30 20 | 40 30, then 30 20, then 20 | `{ newest: 50, oldest: 20, complete: true }` | none |
  * | 80 70 60 50 … | 80 70 | `{ newest: 50, oldest: 20, top: 80, at: 70 }` | from 70 down to 50 |
  * | 80 70 60 50 … | 70 60, then 60 | `{ newest: 80, oldest: 20, complete: true }` | none |
