@@ -13,20 +13,23 @@ const Run = z.record(z.string(), z.tuple([Seen, z.boolean(), z.boolean()]));
 /** Of each cell: what sees it first, whether a plain repair heals it, whether a deep one does. */
 export type LastRun = z.infer<typeof Run>;
 
+/** Keeps what became of these cells; of others what was known of them before. */
 export async function saveRun(verdicts: readonly Verdict[]): Promise<void> {
-  const lines = verdicts
-    .toSorted((a, b) => (a.cell < b.cell ? -1 : 1))
-    .map(({ cell, seen, healed }) => {
-      const first = seen.verify
-        ? 'verify'
-        : seen.again === true
-          ? 'second reading'
-          : seen.deep
-            ? 'deep'
-            : 'nothing';
-      return `  ${JSON.stringify(cell)}: ${JSON.stringify([first, healed.repair === true, healed.deepRepair])}`;
-    });
+  const run = { ...(await readLastRun()), ...Object.fromEntries(verdicts.map(entryOf)) };
+  const lines = Object.entries(run)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([cell, entry]) => `  ${JSON.stringify(cell)}: ${JSON.stringify(entry)}`);
   await writeFile(FILE, `{\n${lines.join(',\n')}\n}\n`);
+}
+
+function entryOf({ cell, seen, healed }: Verdict): [string, LastRun[string]] {
+  return [cell, [firstOf(seen), healed.repair === true, healed.deepRepair]];
+}
+
+function firstOf({ verify, again, deep }: Verdict['seen']): z.infer<typeof Seen> {
+  if (verify) return 'verify';
+  if (again === true) return 'second reading';
+  return deep ? 'deep' : 'nothing';
 }
 
 export async function readLastRun(): Promise<LastRun> {

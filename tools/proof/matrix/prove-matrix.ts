@@ -3,6 +3,7 @@ import { inParts } from '../in-parts.ts';
 import type { Verdict } from './check-batch.ts';
 import type { MatrixOptions } from './run-matrix.ts';
 import { saveRun } from './last-run.ts';
+import { saveDocs } from './save-docs.ts';
 
 interface MatrixOrder extends Omit<MatrixOptions, 'part' | 'onVerdict'> {
   /** Processes, each with a database server of its own. */
@@ -23,7 +24,10 @@ export async function proveMatrix({ atOnce, save, ...options }: MatrixOrder): Pr
   });
   const failed = verdicts.filter(({ problems }) => problems.length > 0);
   console.log(summary(verdicts));
-  if (save) await saveRun(verdicts);
+  if (save) {
+    await saveRun(verdicts);
+    await saveDocs();
+  }
   const seconds = Math.round((performance.now() - began) / 1000);
   console.log(`${verdicts.length} cells, ${failed.length} failing, ${seconds} s`);
   return verdicts.length > 0 && failed.length === 0;
