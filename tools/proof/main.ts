@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { proveMatrix } from './matrix/prove-matrix.ts';
+import { catchMutants } from './mutants.ts';
 import { proveSeeds } from './seeds.ts';
 import { proveWire } from './wire/prove-wire.ts';
 
@@ -11,6 +13,7 @@ import { proveWire } from './wire/prove-wire.ts';
  *   npm run proof -- --matrix --cell "transactions.lt null" one cell of it
  *   npm run proof -- --wire --seeds 300                     answers altered on their way in, some kinds of it a seed
  *   npm run proof -- --wire --kind "/api/v3/blocks: null"   one kind of it
+ *   npm run proof -- --mutants [--only "short page believed"]   bugs are put into copies: each must be caught
  *
  * Of the matrix: `--share 0.1` a part that the seed chooses; `--seed N`; `--at-once 2` processes; `--quick` without
  * asking what a plain repair and a second reading would have done; `--save` writes its results to the repository.
@@ -19,11 +22,13 @@ const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '60' },
     from: { type: 'string', default: '1' },
+    mutants: { type: 'boolean', default: false },
+    only: { type: 'string' },
     wire: { type: 'boolean', default: false },
     kind: { type: 'string' },
     matrix: { type: 'boolean', default: false },
     tables: { type: 'string' },
-    cell: { type: 'string' },
+    cell: { type: 'string', multiple: true },
     share: { type: 'string', default: '1' },
     seed: { type: 'string', default: '1' },
     'at-once': { type: 'string', default: '1' },
@@ -36,12 +41,13 @@ const [first, seeds] = [Number(values.from), Number(values.seeds)];
 process.exitCode = (await prove()) ? 0 : 1;
 
 function prove(): Promise<boolean> {
+  if (values.mutants) return catchMutants(join(import.meta.dirname, '../..'), values.only);
   if (values.wire) return proveWire({ first, seeds, kind: values.kind, atOnce: Number(values['at-once']) });
   if (!values.matrix) return proveSeeds(first, seeds);
   return proveMatrix({
     seed: Number(values.seed),
     tables: values.tables?.split(','),
-    cell: values.cell,
+    cells: values.cell,
     share: Number(values.share),
     whole: !values.quick,
     atOnce: Number(values['at-once']),

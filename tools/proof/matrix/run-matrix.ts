@@ -10,8 +10,8 @@ export interface MatrixOptions extends Depth {
   readonly seed: number;
   /** Only these tables; default all. */
   readonly tables?: readonly string[] | undefined;
-  /** Only this cell. */
-  readonly cell?: string | undefined;
+  /** Only these cells. */
+  readonly cells?: readonly string[] | undefined;
   /** Of all cells, 0 to 1; which ones the seed decides. */
   readonly share: number;
   /** Of so many processes the how manieth this one is, from 0. */
@@ -42,11 +42,11 @@ export async function runMatrix(databases: Databases, options: MatrixOptions): P
 }
 
 function chooseAll(network: ProvedNetwork, options: MatrixOptions): Alteration[] {
-  const { seed, tables, cell: only, share, part = { index: 0, of: 1 } } = options;
+  const { seed, tables, cells: only, share, part = { index: 0, of: 1 } } = options;
   return network.tables
     .filter(({ name }) => tables?.includes(name) ?? true)
     .flatMap(cellsOf)
-    .filter(({ id }) => (only === undefined ? lot(seed, id) < share : id === only))
+    .filter(({ id }) => (only === undefined ? lot(seed, id) < share : only.includes(id)))
     .flatMap((cell) => chooseAlteration(cell, network.truth, RANGE, new Random(seed, salt(cell.id))) ?? [])
     .toSorted((a, b) => lot(seed + 1, a.cell.id) - lot(seed + 1, b.cell.id))
     .filter((_, at) => at % part.of === part.index);
