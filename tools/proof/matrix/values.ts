@@ -1,12 +1,16 @@
 import type { Column } from './cells.ts';
 
+const INTEGER = /^(integer|bigint|numeric|smallint)/;
+const REAL = /^(double|real)/;
+
 /** Another value of the same form: a neighbour's, as a slip of the source would make it. */
 export function changed({ type, name, isKey }: Column, value: string): string {
   if (type === 'boolean') return String(value !== 'true');
   if (type === 'jsonb') return changedJson(value);
   if (type.startsWith('timestamp')) return new Date(Date.parse(value) + 1000).toISOString();
   // The number of a place next to it is often taken.
-  if (/^(integer|bigint|numeric|smallint)/.test(type)) return String(BigInt(value) + (isKey ? 900n : 1n));
+  if (INTEGER.test(type)) return String(BigInt(value) + (isKey ? 900n : 1n));
+  if (REAL.test(type)) return String(Number(value) + 1);
   return name === 'shard' || name.endsWith('_shard') ? changedShard(value) : changedText(value);
 }
 
@@ -15,7 +19,7 @@ export function invented({ type, name }: Column): string {
   if (type === 'boolean') return 'true';
   if (type === 'jsonb') return '{"invented":1}';
   if (type.startsWith('timestamp')) return '2026-06-01T00:03:00Z';
-  if (/^(integer|bigint|numeric|smallint)/.test(type)) return '1';
+  if (INTEGER.test(type) || REAL.test(type)) return '1';
   if (/hash|_id$/.test(name)) return `${'A'.repeat(43)}=`;
   return 'invented';
 }
