@@ -113,6 +113,10 @@ async function runVerify(run: Run, flags: { deep?: string; repair?: boolean }): 
   return { code, said: complaints.join('; ').slice(0, 300), vouched: await readVouched(run.client) };
 }
 
+function isDoubted({ network }: Run, { vouched }: Left, alteration: Alteration): boolean {
+  return placesOf(alteration, network.truth).every((place) => !isVouchedFor(vouched, place));
+}
+
 interface Asked {
   verify: boolean;
   deep: boolean;
@@ -120,12 +124,13 @@ interface Asked {
   problems: string[];
 }
 
-/** `verify`, then `verify --deep 100%`, then the same with `--repair`. */
+/** `verify`, `verify --deep 100%`, `verify` again, and `verify --deep 100% --repair`. */
 async function askDeep(run: Run): Promise<Asked[]> {
   const plain = await runVerify(run, {});
   const plainly = await seenBy(run, plain, 'verify');
   const deeper = await runVerify(run, { deep: '100%' });
   const deeply = await seenBy(run, deeper, 'verify --deep 100%');
+  const later = await runVerify(run, {});
   const last = await runVerify(run, { deep: '100%', repair: true });
   const blamed = blame(run, await compareToTruth(run));
   const { code, said, vouched } = last.code === 0 ? last : await askLater(run);
@@ -136,7 +141,13 @@ async function askDeep(run: Run): Promise<Asked[]> {
     const healed = !blamed.has(alteration);
     if (!healed && placesOf(alteration, run.network.truth).some((place) => isVouchedFor(last.vouched, place)))
       problems.push('verified though it is not healed');
-    const isOpen = open.filter(({ second }) => secondsOf(alteration).includes(second));
+    if (deeply[at]!.seen && !isDoubted(run, later, alteration))
+      problems.push('verify forgets what --deep 100% has seen');
+    const isOpen = open.filter(
+      ({ stream, second }) =>
+        alteration.cell.table.datasets.includes(stream.split('/')[0] ?? '') &&
+        secondsOf(alteration).includes(second),
+    );
     if (isOpen.length > 0)
       problems.push(`not verified in the end: ${isOpen.map(({ stream }) => stream).join()}`);
     if (run.alterations.length === 1) problems.push(...endOf({ code, said }, open.length));
