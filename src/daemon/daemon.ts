@@ -12,7 +12,7 @@ import { keepWanted, readWanted } from '../db/coverage/wanted.ts';
 import { toError } from '../errors.ts';
 import { parseTime } from '../range.ts';
 import { untilAborted, type Stop } from '../stop.ts';
-import { patiently } from '../patience.ts';
+import { outlast } from '../retry.ts';
 import { followedDatasets } from '../status/readiness.ts';
 import { createGuard } from './verify-loop.ts';
 import { createLookout } from './watermark-leader.ts';
@@ -99,7 +99,7 @@ function waitFor<T>(
   what: string,
   task: () => Promise<T>,
 ): Promise<T | undefined> {
-  return patiently({ ...context, signal: stop.finishing }, what, task);
+  return outlast({ ...context, attempts: Infinity, signal: stop.finishing }, what, task);
 }
 
 function watermarkLook(options: DaemonOptions): () => Promise<Watermark> {
@@ -202,7 +202,7 @@ async function keepRetention(options: DaemonOptions, position: Position): Promis
   const jobs = await loadJobs();
   const round = async () => {
     const kept = floorsOf(config.retention, jobs, Math.floor(clock.now() / 1000), config.partition);
-    const { dropped, left } = await prune(database, kept, clock);
+    const { dropped, left } = await prune(database, kept, context);
     position.since = await readWanted(database);
     for (const { name, rows, bytes } of dropped)
       logger.info({ partition: name, rows, bytes }, 'partition dropped: its time has expired');

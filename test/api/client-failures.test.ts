@@ -97,7 +97,7 @@ describe('what does not pass is thrown', () => {
 
   test('after as many attempts as were set', async () => {
     api.answer(html);
-    await failureOf(api.client({ maxAttempts: 2 }).get(blocks));
+    await failureOf(api.client({ attempts: 2 }).get(blocks));
     expect(api.seen).toHaveLength(2);
   });
 
@@ -114,7 +114,7 @@ describe('what does not pass is thrown', () => {
 
   test('as a bad response when cut off inside the body, even with endless patience', async () => {
     api.answer(resetInBody);
-    const error = await failureOf(api.client({ maxAttempts: Infinity }).get(blocks));
+    const error = await failureOf(api.client({ attempts: Infinity }).get(blocks));
     expect(error).toBeInstanceOf(BadResponseError);
     expect(String(error)).toContain('GET /api/v3/blocks: the answer was cut off');
     expect(api.seen).toHaveLength(6);
@@ -124,7 +124,7 @@ describe('what does not pass is thrown', () => {
     const timeout = json({ error: 'timeout: context deadline exceeded' }, 500);
     for (const answers of [[timeout], [never], [never, html, slowBody], [timeout, never]]) {
       api.answer(...answers);
-      const client = api.client({ timeoutMs: 60, maxAttempts: Infinity });
+      const client = api.client({ timeoutMs: 60, attempts: Infinity });
       expect(await failureOf(client.get(blocks))).toBeInstanceOf(ApiTimeoutError);
       expect(api.seen).toHaveLength(Math.max(2, answers.length));
     }
@@ -132,7 +132,7 @@ describe('what does not pass is thrown', () => {
 
   test('as unavailable when nobody listens, with the reason', async () => {
     const baseUrl = `http://127.0.0.1:${await freePort()}`;
-    const error = await failureOf(api.client({ baseUrl, maxAttempts: 2 }).get(blocks));
+    const error = await failureOf(api.client({ baseUrl, attempts: 2 }).get(blocks));
     expect(error).toBeInstanceOf(ApiUnavailableError);
     expect(String(error)).toMatch(/GET \/api\/v3\/blocks: no answer from .*ECONNREFUSED/);
   });
@@ -160,7 +160,7 @@ describe('429 and Retry-After', () => {
 
   test('are thrown with the pause when patience ends', async () => {
     api.answer(json({}, 429, { 'retry-after': '2' }));
-    const error = await failureOf(api.client({ maxAttempts: 1 }).get(blocks));
+    const error = await failureOf(api.client({ attempts: 1 }).get(blocks));
     expect(error).toBeInstanceOf(RateLimitedError);
     expect(error).toMatchObject({ retryAfterMs: 2000 });
   });

@@ -7,7 +7,7 @@ import type { Outcomes } from '../../db/cursors/subjects.ts';
 import { BadResponseError } from '../../errors.ts';
 import type { Rows } from '../../dataset/job.ts';
 import type { Params } from '../../dataset/paginator.ts';
-import { commitPatiently } from '../streams/commit-with-retry.ts';
+import { commitWithRetry } from '../streams/commit-with-retry.ts';
 import type { Errand } from './walk-context.ts';
 
 const Body = z.record(z.string(), z.unknown());
@@ -93,7 +93,7 @@ export async function write(errand: Errand, { answer, reading, cursor, outcomes 
       apiVersion: answer.apiVersion,
     },
   };
-  await commitPatiently(context, () => commitAnswer(context.database, context.partitions, commit));
+  await commitWithRetry(context, () => commitAnswer(context.database, context.partitions, commit));
   const records = answer.value.records.length;
   context.logger.debug({ dataset: dataset.name, walk: errand.walk.name, records }, 'answer committed');
   context.onPage({

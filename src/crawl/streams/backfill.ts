@@ -3,7 +3,7 @@ import { readMissing } from '../../db/coverage/coverage.ts';
 import { readFoundWatermark } from '../../db/coverage/watermark.ts';
 import type { Range } from '../../range.ts';
 import { isLeased } from '../../db/coordination/leases.ts';
-import { patiently } from '../../patience.ts';
+import { OUTAGE, outlast, retry } from '../../retry.ts';
 import type { Stop } from '../../stop.ts';
 import type { ChainInfo } from '../watermark/chain-info.ts';
 import { runCrew } from './worker-pool.ts';
@@ -14,7 +14,6 @@ import { createWatermarkReader, untold } from '../watermark/watermark.ts';
 
 /** Beyond this age of its end, the index has held a range for so long that no block of it can still appear. */
 const SETTLED_AGE = 6 * 3600;
-const WATERMARK_ATTEMPTS = 10;
 
 /** How far a range can be read now. */
 export interface Reach {
@@ -39,18 +38,13 @@ export async function reachOf(
 }
 
 /** Tried again for a while: just then a block may be on its way, or the server asked may lag behind the others. */
-async function readWatermark(
-  { api, clock, database }: CrawlContext,
-  chain: ChainInfo,
-  signal: AbortSignal,
-): Promise<number> {
-  const reader = createWatermarkReader(api, chain, await readFoundWatermark(database));
-  for (let attempt = 1; ; attempt += 1) {
+async function readWatermark(context: CrawlContext, chain: ChainInfo, signal: AbortSignal): Promise<number> {
+  const reader = createWatermarkReader(context.api, chain, await readFoundWatermark(context.database));
+  return retry({ ...context, ...OUTAGE, signal }, async () => {
     const watermark = await reader.read(signal);
-    if (watermark.utime > 0) return watermark.utime;
-    if (attempt === WATERMARK_ATTEMPTS) throw untold(watermark);
-    await clock.sleep(2000, signal);
-  }
+    if (watermark.utime === 0) throw untold(watermark);
+    return watermark.utime;
+  });
 }
 
 export interface BackfillOptions {
@@ -73,9 +67,8 @@ export async function backfill(options: BackfillOptions): Promise<ReadonlyMap<st
   const { context, datasets, derived, reach, stop } = options;
   const { range, watermark } = reach;
   if (range === undefined) return new Map();
-  const { clock, logger } = context;
-  const patience = { clock, logger, signal: stop.finishing, attempts: options.attempts ?? 1 };
-  await patiently(patience, 'the backfill', async () => {
+  const { attempts = 1 } = options;
+  await outlast({ ...context, attempts, signal: stop.finishing }, 'the backfill', async () => {
     const others = datasets.filter(({ name }) => name !== derived?.dataset);
     if (others.length < datasets.length) {
       await coverOnce({ ...options, datasets: others }, range);

@@ -12,7 +12,7 @@ import { formatRange, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { askPage } from './ask-page.ts';
-import { commitPatiently } from './commit-with-retry.ts';
+import { commitWithRetry } from './commit-with-retry.ts';
 import type { Assignment } from './planner.ts';
 import { toCommit, type FetchedPage } from './to-commit.ts';
 
@@ -41,7 +41,7 @@ export async function crawlLease(context: CrawlContext, assignment: Assignment, 
       // Rows that are exchanged wait until their second is whole; all others are written as they come.
       if (done !== undefined || !replacesRows) {
         const commit = toCommit(assignment, held, pages);
-        await commitPatiently(context, () => commitPage(context.database, context.partitions, commit));
+        await commitWithRetry(context, () => commitPage(context.database, context.partitions, commit));
         pages = [];
       }
       if (done !== undefined) held = { ...held, span: { from: done.to, to: held.span.to } };

@@ -4,12 +4,10 @@ import { parseRangeText, type Range } from '../../range.ts';
 import type { Stream } from './coverage.ts';
 import type { Session } from '../connection/database.ts';
 import { multirangeParam, rangeParam } from '../connection/sql.ts';
+import { growingPause } from './growing-pause.ts';
 
 /** Why a hole stays after it was read again: rows are not to be had, or all are there and do not agree. */
 export type HoleReason = 'source_gap' | 'disputed';
-
-const FIRST_PAUSE = '1 minute';
-const LONGEST_PAUSE = '1 day';
 
 /** A hole that reading again did not mend. */
 export interface Hole {
@@ -36,7 +34,7 @@ export async function keepHole(session: Session, stream: Stream, hole: Hole): Pr
       insert into etl.holes (dataset, scope, pass, span, reason, detail, rounds, found_at, retry_at)
       select ${dataset}, ${scope}, ${pass}, ${span}, ${hole.reason}, ${hole.detail}, coalesce(max(rounds), 0) + 1,
         coalesce(min(found_at), now()), clock_timestamp() + greatest(make_interval(secs => ${hole.leastPause}),
-          least(${LONGEST_PAUSE}::interval, ${FIRST_PAUSE}::interval * 2 ^ least(coalesce(max(rounds), 0), 20)))
+          ${growingPause(sql`coalesce(max(rounds), 0)`)})
       from before returning *)
     insert into etl.refused as r (dataset, scope, pass, span, reason, detail, attempts, first_at, retry_at)
     select dataset, scope, pass, span, reason, detail, rounds, found_at, retry_at from kept where reason = 'source_gap'

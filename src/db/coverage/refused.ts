@@ -3,13 +3,10 @@ import type { Range } from '../../range.ts';
 import type { Stream } from './coverage.ts';
 import type { Session } from '../connection/database.ts';
 import { rangeParam } from '../connection/sql.ts';
+import { growingPause } from './growing-pause.ts';
 
 /** Why a range cannot be had for now. */
 export type Refusal = 'saturated' | 'beyond_reach' | 'source_gap' | 'quarantined' | 'failing';
-
-/** The pause after the first attempt; each further one doubles it. */
-const FIRST_PAUSE = '1 minute';
-const LONGEST_PAUSE = '1 day';
 
 /** Sets a range aside: it is not asked for before its pause is over. */
 export async function refuse(
@@ -22,10 +19,10 @@ export async function refuse(
   await session.run(sql`
     insert into etl.refused as r (dataset, scope, pass, span, reason, detail, retry_at)
     values (${dataset}, ${scope}, ${pass}, ${rangeParam(span)}, ${reason}, ${detail},
-      clock_timestamp() + ${FIRST_PAUSE}::interval)
+      clock_timestamp() + ${growingPause(sql`0`)})
     on conflict (dataset, scope, pass, span) do update set
       reason = excluded.reason, detail = excluded.detail, attempts = r.attempts + 1,
-      retry_at = clock_timestamp() + least(${LONGEST_PAUSE}::interval, ${FIRST_PAUSE}::interval * 2 ^ least(r.attempts, 20))`);
+      retry_at = clock_timestamp() + ${growingPause(sql`r.attempts`)}`);
 }
 
 /** What was refused once and has been read now is no longer refused. */

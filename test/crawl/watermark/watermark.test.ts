@@ -34,7 +34,14 @@ async function watch(options: SimulatorOptions, from: number, to: number): Promi
     ...options,
   });
   const budget = freeBudget();
-  api = createApiClient({ baseUrl: simulator.url, budget, logger: silent, clock: systemClock });
+  api = createApiClient({
+    baseUrl: simulator.url,
+    budget,
+    logger: silent,
+    clock: systemClock,
+    random: Math.random,
+    attempts: 6,
+  });
   const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
   const looks: Look[] = [];
   for (let at = from; at <= to; at += STEP) {
@@ -120,7 +127,14 @@ describe('the watermark', () => {
   test('is found by a later look where the first one got answers that were cut short', async () => {
     simulator = await startSimulator({ start: START, duration: 1800, load: 1, headTime: START + 400 });
     const budget = freeBudget();
-    api = createApiClient({ baseUrl: simulator.url, budget, logger: silent, clock: systemClock });
+    api = createApiClient({
+      baseUrl: simulator.url,
+      budget,
+      logger: silent,
+      clock: systemClock,
+      random: Math.random,
+      attempts: 6,
+    });
     const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
     simulator.faults.shortBlocks = 1;
     expect((await reader.read(never.leaving)).utime).toBe(0);
