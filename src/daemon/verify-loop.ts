@@ -11,7 +11,7 @@ import { readVerified, takeGuard } from '../db/coverage/verifications.ts';
 import { EtlError, EXIT } from '../errors.ts';
 import { common, formatRange, lengthOf, type Range, union, without } from '../range.ts';
 import type { Stop } from '../stop.ts';
-import { createBlockSource } from '../verify/block-source.ts';
+import { createBlockSource } from '../verify/closure/block-source.ts';
 import { repairRange, type RepairContext } from '../verify/repair.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
 

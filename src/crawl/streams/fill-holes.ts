@@ -3,11 +3,11 @@ import { reopen, type Reopening } from '../../db/coverage/reopen.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { carryOut } from './worker-pool.ts';
+import { readOrRefuse } from './worker-pool.ts';
 import type { Assignment, Planner } from './planner.ts';
 
 /** A hole that the source cannot even be asked for keeps the others from nothing. */
-const temper = { setsAside: true };
+const ON_WRONG_ANSWER = 'set aside';
 
 export interface FillContext {
   readonly crawl: CrawlContext;
@@ -25,12 +25,12 @@ export async function fillHoles(context: FillContext, dataset: Dataset, reopenin
   const want = { dataset, stream, zones: holes.map((hole) => [hole]), priority: 'repair' as const };
   for (const lease of await retry({ ...crawl, ...CONFLICT }, () => reopen(crawl.database, reopening))) {
     if (context.stop.finishing.aborted) return;
-    await carryOut(crawl, { ...want, lease }, context.stop, temper);
+    await readOrRefuse(crawl, { ...want, lease }, context.stop, ON_WRONG_ANSWER);
   }
   for (;;) {
     if (context.stop.finishing.aborted) return;
     const rest: Assignment | undefined = await context.planner.take([want]);
     if (rest === undefined) return;
-    await carryOut(crawl, rest, context.stop, temper);
+    await readOrRefuse(crawl, rest, context.stop, ON_WRONG_ANSWER);
   }
 }
