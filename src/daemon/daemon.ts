@@ -6,7 +6,7 @@ import { splitAtArchive, type Planner, type Want } from '../crawl/streams/planne
 import { loadJobs } from '../dataset/load-jobs.ts';
 import { floorsOf, prune } from '../db/coverage/expire.ts';
 import { firstReadings, secondReadings } from '../crawl/streams/streams.ts';
-import { untold, type Watermark } from '../crawl/watermark/watermark.ts';
+import { watermarkNotKnown, type Watermark } from '../crawl/watermark/watermark.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
 import { keepWanted, readWanted } from '../db/coverage/wanted.ts';
 import { toError } from '../errors.ts';
@@ -64,7 +64,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   const position = await waitFor(options, 'the watermark', async () => {
     const watermark = await look();
     // "From the head on" would be from the first block on.
-    if (watermark.utime === 0) throw untold(watermark);
+    if (watermark.utime === 0) throw watermarkNotKnown(watermark);
     return { watermark, since: await decideWanted(options, watermark) };
   });
   if (position === undefined) return;
@@ -103,8 +103,9 @@ function waitFor<T>(
 }
 
 function watermarkLook(options: DaemonOptions): () => Promise<Watermark> {
-  const { stop } = options;
-  const lookout = createLookout({ ...options, patience: (2.5 * periodOf(options)) / 1000 });
+  const { config, stop } = options;
+  const patience = (2.5 * periodOf(options)) / 1000;
+  const lookout = createLookout({ ...options, patience, delaySeconds: config.watermarkDelay });
   return () => lookout(stop.leaving);
 }
 

@@ -1,6 +1,7 @@
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
-import { createWatermarkReader, type Watermark, type WatermarkReader } from '../crawl/watermark/watermark.ts';
+import { openWatermarkReader } from '../crawl/watermark/open-watermark-reader.ts';
+import type { Watermark, WatermarkReader } from '../crawl/watermark/watermark.ts';
 import { readFoundWatermark, saveWatermark, takeLookout } from '../db/coverage/watermark.ts';
 import { formatTime } from '../range.ts';
 import { STILL_HEAD_SECONDS } from '../status/lag.ts';
@@ -12,6 +13,8 @@ interface LookoutOptions {
   readonly owner: string;
   /** Seconds after which another process looks out where this one no longer does. */
   readonly patience: number;
+  /** How far a replica may lag behind the others. */
+  readonly delaySeconds: number;
 }
 
 /**
@@ -23,17 +26,16 @@ export function createLookout({
   chain,
   owner,
   patience,
+  delaySeconds,
 }: LookoutOptions): (signal: AbortSignal) => Promise<Watermark> {
-  const { api, database, logger } = context;
+  const { database, logger } = context;
   const warn = stillHeadWarning(context);
   let reader: WatermarkReader | undefined;
   return async (signal) => {
     const looksOut = await takeLookout(database, owner, patience);
-    if (!looksOut || reader === undefined) {
-      const found = await readFound(context);
-      if (!looksOut && found !== undefined) return found;
-      reader ??= createWatermarkReader(api, chain, found);
-    }
+    const found = looksOut ? undefined : await readFound(context);
+    if (found !== undefined) return found;
+    reader ??= await openWatermarkReader(context, chain, delaySeconds);
     const watermark = await reader.read(signal);
     const { utime, head, newest, waitingFor } = watermark;
     await saveWatermark(database, {

@@ -24,7 +24,7 @@ afterEach(async () => {
   await store.close();
 });
 
-const lookoutOf = (owner: string) => createLookout({ ...crawl, owner, patience: 30 });
+const lookoutOf = (owner: string) => createLookout({ ...crawl, owner, patience: 30, delaySeconds: 30 });
 
 test('of two daemons one asks for the watermark, and the other takes what it found', async () => {
   const [first, second] = [lookoutOf('first'), lookoutOf('second')];
@@ -54,6 +54,7 @@ test('a head that does not move is told after two minutes, then each time that i
     ...crawl,
     owner: 'alone',
     patience: 30,
+    delaySeconds: 30,
     context: { ...crawl.context, clock, logger },
   });
   const told: number[] = [];
