@@ -14,7 +14,7 @@ import { chooseDatasets, needsRange, splitKinds, type Collection, type Dataset }
 import { settleEstimates, type Settled } from '../db/read/estimates.ts';
 import { EXIT, IncompleteError, UsageError, type ExitCode } from '../errors.ts';
 import { formatRange, formatTime, parseDuration, parseRange, type Range } from '../range.ts';
-import { createBlockSource } from '../verify/block-source.ts';
+import { createBlockSource } from '../verify/closure/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
 import { readBehind } from './backfill-collections.ts';
 import { tell, type Invocation } from './command.ts';

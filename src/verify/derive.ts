@@ -12,7 +12,8 @@ import type { Stop } from '../stop.ts';
 import { worthKeeping } from './derivable.ts';
 import { countOf, during } from './finding.ts';
 import { checkTransactions } from './checks/transactions.ts';
-import { verifyRange, type VerifyContext } from './verify.ts';
+import type { VerifyContext } from './check.ts';
+import { verifyRange } from './verify.ts';
 
 const LONGEST = DAY;
 

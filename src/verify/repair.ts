@@ -8,8 +8,9 @@ import type { Reopening } from '../db/coverage/reopen.ts';
 import { registeringBlocks } from '../db/read/registering-blocks.ts';
 import { byBlock } from '../dataset/paginators/by-block.ts';
 import { common, DAY, type Range, union, without } from '../range.ts';
-import type { Finding } from './finding.ts';
-import { tellFinding, verifyRange, type Verified, type VerifyContext } from './verify.ts';
+import type { VerifyContext } from './check.ts';
+import { describeFinding, type Finding } from './finding.ts';
+import { verifyRange, type Verified } from './verify.ts';
 
 /** A hole can lead to the next: blocks first, then what is in them. Nothing needs more rounds than this. */
 const MOST_ROUNDS = 8;
@@ -92,7 +93,7 @@ async function readAgain(context: RepairContext, report: Verified, tries: Tries)
   if (holes.length === 0) return false;
   tries.set(keyOf(stream), countTries(tried, holes));
   context.crawl.logger.warn(
-    { dataset: dataset.name, holes: holes.length, found: findings.filter(isDoubtful).map(tellFinding) },
+    { dataset: dataset.name, holes: holes.length, found: findings.filter(isDoubtful).map(describeFinding) },
     'reading holes again',
   );
   await fillHoles(context, dataset, reopeningOf(context, report, holes));
@@ -196,11 +197,11 @@ async function settle(context: RepairContext, { stream, findings }: Verified): P
       await subtractCoverage(session, { ...stream, pass: 1 }, gaps);
       await subtractCoverage(session, { ...stream, pass: 0 }, gaps);
     });
-    await keep(gaps, 'source_gap', lost.map(tellFinding).join('; '));
+    await keep(gaps, 'source_gap', lost.map(describeFinding).join('; '));
   }
   await keep(
     without(spansOf(doubts), [...gaps, ...standing]),
     'disputed',
-    doubts.map(tellFinding).join('; '),
+    doubts.map(describeFinding).join('; '),
   );
 }

@@ -5,6 +5,9 @@ import type { Harm, Plan } from './plan.ts';
 import type { Proxy } from './proxy.ts';
 import type { Spoiler } from './spoil.ts';
 
+/** Name of the file that holds what a lane and the commands in it print. */
+export const LOG = 'lane.log';
+
 /** A seed that is running. */
 export interface Run {
   readonly plan: Plan;

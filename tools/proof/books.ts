@@ -4,7 +4,7 @@ import { createPartitions } from '../../src/db/write/partitions.ts';
 import { formatTable } from '../../src/commands/output/table.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { startSimulator } from '../../test/support/simulator/simulator.ts';
-import { tallyBooks } from '../../src/verify/checks/books.ts';
+import { tallyBooks } from '../../src/verify/books/books.ts';
 import { openTestCrawl } from '../../test/support/crawl.ts';
 import type { TestStore } from '../../test/support/database.ts';
 import { hasCorpus, NO_CORPUS, readCorpus } from '../../test/support/shared-data.ts';

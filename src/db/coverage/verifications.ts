@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { parseRangeText, type Range } from '../../range.ts';
+import type { GradeFacts } from '../../dataset/grade.ts';
 import type { Stream } from './coverage.ts';
 import type { Session } from '../connection/database.ts';
 import { multirangeParam, rangeParam } from '../connection/sql.ts';
@@ -57,10 +58,10 @@ export async function readVerified(session: Session, { dataset, scope }: Stream)
 export async function saveGrade(
   session: Session,
   dataset: string,
-  { grade, proves, blindTo }: { readonly grade: string; readonly proves: string; readonly blindTo: string },
+  { grade, proves, limitations }: GradeFacts,
 ): Promise<void> {
   await session.run(sql`
-    insert into etl.grades as g (dataset, grade, proves, blind_to) values (${dataset}, ${grade}, ${proves}, ${blindTo})
+    insert into etl.grades as g (dataset, grade, proves, blind_to) values (${dataset}, ${grade}, ${proves}, ${limitations})
     on conflict (dataset) do update set grade = excluded.grade, proves = excluded.proves, blind_to = excluded.blind_to,
       updated_at = default
     where (g.grade, g.proves, g.blind_to) is distinct from (excluded.grade, excluded.proves, excluded.blind_to)`);

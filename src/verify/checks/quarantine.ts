@@ -1,15 +1,27 @@
 import { sql } from 'drizzle-orm';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
-import { countOf, during, findingsOf, secondOf, type Finding } from '../finding.ts';
+import type { Check, Result } from '../check.ts';
+import { countOf, during, findingsOf, secondOf } from '../finding.ts';
 
 /** Seconds with quarantined records are known gaps: no certificate, and no reading again. */
-export async function checkQuarantine(
+export const quarantine: Check = {
+  name: 'quarantine',
+  needs: [],
+  steps: ({ database }, { dataset, stream, covered }) =>
+    covered.map((stretch) => ({
+      check: 'quarantine',
+      stretch,
+      run: () => checkQuarantine(database, dataset.name, stream.scope, stretch),
+    })),
+};
+
+async function checkQuarantine(
   session: Session,
   dataset: string,
   scope: string,
   stretch: Range,
-): Promise<{ findings: Finding[]; rows: number }> {
+): Promise<Result> {
   const here = sql`q.dataset = ${dataset} and q.scope = ${scope} and ${during('q', stretch)}`;
   const findings = await findingsOf(session, {
     check: 'quarantine',

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { ApiClient } from '../api/client.ts';
-import { LinkedBlock } from '../crawl/watermark/block-links.ts';
-import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
-import { NotFoundError } from '../errors.ts';
-import type { Params } from '../dataset/paginator.ts';
+import type { ApiClient } from '../../api/client.ts';
+import { LinkedBlock } from '../../crawl/watermark/block-links.ts';
+import type { ChainInfo } from '../../crawl/watermark/chain-info.ts';
+import { NotFoundError } from '../../errors.ts';
+import type { Params } from '../../dataset/paginator.ts';
 
 /** Rows of a page of blocks before or after a stretch: several blocks of each shard. */
 const PAGE = 1000;

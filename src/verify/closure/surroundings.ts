@@ -5,7 +5,7 @@ import { tiles } from '../../ton/shard.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import { during } from '../finding.ts';
-import type { BlockSource } from '../block-source.ts';
+import type { BlockSource } from './block-source.ts';
 
 /** A masterchain block so long after the stretch has tops after it, unless a shard lags. */
 const LEADS = [15, 90, 600];
