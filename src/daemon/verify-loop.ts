@@ -7,7 +7,8 @@ import { streamsOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { readCoverage } from '../db/coverage/coverage.ts';
 import { countHoles } from '../db/coverage/holes.ts';
-import { readVerified, takeGuard } from '../db/coverage/verifications.ts';
+import { readVerified } from '../db/coverage/verifications.ts';
+import { takeDuty } from '../db/settings.ts';
 import { EtlError, EXIT } from '../errors.ts';
 import { common, formatRange, lengthOf, type Range, union, without } from '../range.ts';
 import type { Stop } from '../stop.ts';
@@ -64,7 +65,8 @@ export async function createGuard(options: GuardOptions): Promise<Guard> {
   return {
     periodMs,
     async round() {
-      if (!(await takeGuard(context.database, owner, (PERIODS * periodMs) / 1000))) return false;
+      if (!(await takeDuty(context.database, 'verification', owner, (PERIODS * periodMs) / 1000)))
+        return false;
       const now = context.clock.monotonic();
       const waiting = doubts.filter(({ until }) => until > now).map(({ span }) => span);
       const range = await nextRange(options, waiting);

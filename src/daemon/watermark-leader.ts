@@ -1,7 +1,8 @@
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { CrawlContext } from '../crawl/streams/crawler.ts';
 import { createWatermarkReader, type Watermark, type WatermarkReader } from '../crawl/watermark/watermark.ts';
-import { readFoundWatermark, saveWatermark, takeLookout } from '../db/coverage/watermark.ts';
+import { readFoundWatermark, saveWatermark } from '../db/coverage/watermark.ts';
+import { takeDuty } from '../db/settings.ts';
 import { formatTime } from '../range.ts';
 import { STILL_HEAD } from '../status/readiness.ts';
 
@@ -28,7 +29,7 @@ export function createLookout({
   const warn = stillHeadWarning(context);
   let reader: WatermarkReader | undefined;
   return async (signal) => {
-    const looksOut = await takeLookout(database, owner, patience);
+    const looksOut = await takeDuty(database, 'watermark', owner, patience);
     if (!looksOut || reader === undefined) {
       const found = await readFound(context);
       if (!looksOut && found !== undefined) return found;
