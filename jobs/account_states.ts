@@ -1,25 +1,52 @@
-import { accountStateFull } from '../src/records/schemas/account-state-full.ts';
+import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/job.ts';
+import { orNull } from '../src/dataset/record.ts';
 import { account_state_changes, account_states } from '../src/db/schema/account-states.ts';
-import { batches } from '../src/dataset/paginators/lookup.ts';
-import { stateRows } from '../src/records/rows/account-state-full.ts';
+import { digits, extraCurrencies, flag, int64, text, texts } from '../src/records/scalar.ts';
+
+/** One element of `accounts` of GET /api/v3/accountStates. */
+export const accountStateFull = z.strictObject({
+  address: z.string(),
+  account_state_hash: text,
+  balance: digits,
+  extra_currencies: extraCurrencies,
+  status: text,
+  frozen_hash: text,
+  last_transaction_hash: text,
+  last_transaction_lt: int64,
+  data_hash: text,
+  code_hash: text,
+  data_boc: text,
+  code_boc: text,
+  contract_methods: z.array(z.int()).nullish(),
+  interfaces: texts,
+  suspended: flag,
+});
+
+const tables = { account_states, account_state_changes };
 
 export default defineCollection({
   title: 'Balance, status, code and last transaction of accounts, with every state that a look-up has found',
-  blind: 'states between two look-ups; accounts that neither the watch list nor an indexed transaction names',
-  tables: { account_states, account_state_changes },
+  limitations:
+    'states between two look-ups; accounts that neither the watch list nor an indexed transaction names',
+  tables,
   walks: [
     lookup({
-      endpoint: { path: '/api/v3/accountStates' },
+      path: '/api/v3/accountStates',
       params: ({ bocs }) => ({ include_boc: bocs }),
       shape: { member: 'accounts' },
-      paginator: batches({ param: 'address' }),
+      batch: { param: 'address' },
       record: accountStateFull,
       id: ['address'],
-      rows: (record, extra, { at }) => ({ ...stateRows(record, extra, at) }),
+      rows: (record, extra, { at }): RowsOf<typeof tables> => {
+        const last_transaction_lt = record.last_transaction_lt ?? '0';
+        const row = { ...record, last_transaction_lt, extra: orNull(extra) };
+        return { account_states: [row], account_state_changes: [{ ...row, first_seen: at }] };
+      },
       answers: { key: 'address', lt: 'last_transaction_lt' },
-      // Watched accounts move without any indexed row that tells of it.
-      refresh: 300,
+      // Watched accounts move without any indexed row that shows it.
+      refreshSeconds: 300,
       subjects: {
         watched: true,
         onlyIfSeen: true,

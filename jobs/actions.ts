@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { action } from '../src/records/schemas/action.ts';
-import { actionTypes } from '../src/records/schemas/action-types.ts';
-import { requiredSeconds } from '../src/records/schemas/scalar.ts';
-import { action_accounts, action_transactions, actions } from '../src/db/schema/actions.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { actionRows } from '../src/records/rows/action.ts';
+import { action_accounts, action_transactions, actions } from '../src/db/schema/actions.ts';
+import { actionTypes } from '../src/records/action-types.ts';
+import { action, actionRows } from '../src/records/action.ts';
+import { requiredSeconds } from '../src/records/scalar.ts';
 
 const position = z
   .object({
@@ -40,6 +39,6 @@ export default defineJob({
   rows: actionRows,
   // Actions are found by workers that begin a second after a trace has ended and may fall behind; a trace is done over,
   // its actions deleted and inserted anew, while its later messages arrive. An hour later both are over.
-  exchange: true,
-  maturity: 3600,
+  replacesRows: true,
+  maturitySeconds: 3600,
 });

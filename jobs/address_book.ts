@@ -1,25 +1,38 @@
-import { bookEntry } from '../src/records/schemas/address-entry.ts';
+import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/job.ts';
+import { orNull } from '../src/dataset/record.ts';
 import { address_book } from '../src/db/schema/address-book.ts';
-import { batches } from '../src/dataset/paginators/lookup.ts';
-import { bookRow } from '../src/records/rows/address-entry.ts';
 import { DAY } from '../src/range.ts';
+import { text, texts } from '../src/records/scalar.ts';
+
+/** An entry of an `address_book`, with its key as `address`. */
+export const bookEntry = z.strictObject({
+  address: z.string(),
+  user_friendly: text,
+  domain: text,
+  interfaces: texts,
+});
+
+const tables = { address_book };
 
 export default defineCollection({
   title: 'Names of accounts: friendly form, domain, kinds of contract',
-  blind: 'names that an account had before, and accounts that nobody has named or seen',
-  carriedAs: 'address_book',
-  tables: { address_book },
+  limitations: 'names that an account had before, and accounts that nobody has named or seen',
+  piggybackedAs: 'address_book',
+  tables,
   walks: [
     lookup({
-      endpoint: { path: '/api/v3/addressBook' },
+      path: '/api/v3/addressBook',
       shape: 'map',
-      paginator: batches({ param: 'address', most: 1000 }),
+      batch: { param: 'address' },
       record: bookEntry,
       id: ['address'],
-      rows: (record, extra) => ({ address_book: [bookRow(record, extra)] }),
+      rows: (record, extra): RowsOf<typeof tables> => ({
+        address_book: [{ ...record, extra: orNull(extra) }],
+      }),
       answers: { key: 'address' },
-      refresh: DAY,
+      refreshSeconds: DAY,
       subjects: {
         watched: true,
         onlyIfSeen: true,

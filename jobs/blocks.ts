@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { block } from '../src/records/schemas/block.ts';
-import { requiredSeconds } from '../src/records/schemas/scalar.ts';
-import { block_parents, blocks } from '../src/db/schema/blocks.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
+import { block_parents, blocks } from '../src/db/schema/blocks.ts';
+import { block, blockRows } from '../src/records/block.ts';
+import { joinedUntil } from '../src/records/joined-until.ts';
+import { requiredSeconds } from '../src/records/scalar.ts';
 import { blockKey } from '../src/ton/block-key.ts';
-import { blockRows } from '../src/records/rows/block.ts';
-import { joinedUntil } from '../src/records/rows/joined-until.ts';
 
 const position = z
   .object({

@@ -1,37 +1,52 @@
-import { dnsRecord } from '../src/records/schemas/multisig.ts';
+import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/job.ts';
+import { orNull, type Extra } from '../src/dataset/record.ts';
 import { dns_records } from '../src/db/schema/dns-records.ts';
-import { oneByOne } from '../src/dataset/paginators/lookup.ts';
-import { dnsRow } from '../src/records/rows/multisig.ts';
 import { DAY } from '../src/range.ts';
+import { text } from '../src/records/scalar.ts';
+
+/** One element of `records` of GET /api/v3/dns/records. */
+export const dnsRecord = z.strictObject({
+  nft_item_address: z.string(),
+  nft_item_owner: text,
+  domain: z.string(),
+  dns_next_resolver: text,
+  dns_wallet: text,
+  dns_site_adnl: text,
+  dns_storage_bag_id: text,
+});
+
+const tables = { dns_records };
 
 const records = {
-  endpoint: { path: '/api/v3/dns/records' },
+  path: '/api/v3/dns/records',
   params: { limit: 1000 },
   shape: { member: 'records' },
   record: dnsRecord,
   id: ['nft_item_address'],
-  refresh: DAY,
-  unknownFor: DAY,
+  rows: (record: z.output<typeof dnsRecord>, extra: Extra): RowsOf<typeof tables> => ({
+    dns_records: [{ ...record, extra: orNull(extra) }],
+  }),
+  refreshSeconds: DAY,
+  unknownForSeconds: DAY,
 } as const;
 
 export default defineCollection({
   title: 'Domains and what they lead to: of watched wallets, and of every domain that an address book named',
-  blind: 'domains of wallets that nobody watches or named, and where a domain led before',
-  tables: { dns_records },
+  limitations: 'domains of wallets that nobody watches or named, and where a domain led before',
+  tables,
   walks: [
     lookup({
       ...records,
-      paginator: oneByOne({ param: 'wallet' }),
-      rows: (record, extra) => ({ dns_records: [dnsRow(record, extra)] }),
+      batch: { param: 'wallet', most: 1 },
       answers: { key: 'dns_wallet' },
       subjects: { watched: true, seenIn: [] },
     }),
     lookup({
       ...records,
       name: 'of_domains',
-      paginator: oneByOne({ param: 'domain' }),
-      rows: (record, extra) => ({ dns_records: [dnsRow(record, extra)] }),
+      batch: { param: 'domain', most: 1 },
       answers: { key: 'domain' },
       subjects: {
         watched: false,

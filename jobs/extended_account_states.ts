@@ -1,27 +1,45 @@
-import { fullAccountState } from '../src/records/schemas/v2.ts';
+import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/job.ts';
+import { orNull, type Extra } from '../src/dataset/record.ts';
 import { extended_account_states } from '../src/db/schema/extended-account-states.ts';
-import { oneByOne } from '../src/dataset/paginators/lookup.ts';
-import { extendedStateRow } from '../src/records/rows/v2.ts';
+import { formatTime } from '../src/range.ts';
+import { accountAddress, blockIdExt, currency, tag, transactionId } from '../src/records/node-scalar.ts';
+import { digits, requiredSeconds } from '../src/records/scalar.ts';
+
+/** The result of getExtendedAddressInformation. The account's own state has members by its kind, all kept. */
+export const fullAccountState = z.strictObject({
+  '@type': tag,
+  address: accountAddress,
+  balance: digits,
+  extra_currencies: z.array(currency).nullish(),
+  last_transaction_id: transactionId,
+  block_id: blockIdExt,
+  sync_utime: requiredSeconds,
+  account_state: z.looseObject({ '@type': z.string() }),
+  revision: z.int().nullish(),
+});
+
+const tables = { extended_account_states };
 
 const states = {
-  endpoint: { method: 'getExtendedAddressInformation' },
+  method: 'getExtendedAddressInformation',
   shape: 'one',
   record: fullAccountState,
   id: ['address.account_address', 'block_id.seqno'],
+  rows: stateRows,
 } as const;
 
 export default defineCollection({
   title:
     'Watched accounts as nodes take them apart: kind of wallet, seqno, key; with a range, after each of their transactions',
-  blind:
-    'states between two looks, where no indexed transaction tells of them; blocks that nodes have dropped',
-  tables: { extended_account_states },
+  limitations:
+    'states between two polls, where no indexed transaction shows them; blocks that nodes have dropped',
+  tables,
   walks: [
     lookup({
       ...states,
-      paginator: oneByOne({ param: 'address' }),
-      rows: (record, extra) => ({ extended_account_states: [extendedStateRow(record, extra)] }),
+      batch: { param: 'address', most: 1 },
       answers: { key: 'address.account_address', lt: 'last_transaction_id.lt' },
       subjects: { watched: true, seenIn: [], probed: true },
     }),
@@ -29,8 +47,6 @@ export default defineCollection({
     lookup({
       ...states,
       name: 'history',
-      paginator: oneByOne(),
-      rows: (record, extra) => ({ extended_account_states: [extendedStateRow(record, extra)] }),
       answers: { key: 'address.account_address' },
       subjects: {
         watched: false,
@@ -40,3 +56,33 @@ export default defineCollection({
     }),
   ],
 });
+
+function stateRows(record: z.output<typeof fullAccountState>, extra: Extra): RowsOf<typeof tables> {
+  const { address, balance, extra_currencies, last_transaction_id, block_id, sync_utime, revision } = record;
+  const state = record.account_state;
+  const row = {
+    address: address.account_address,
+    mc_seqno: block_id.seqno,
+    sync_utime: formatTime(sync_utime),
+    balance,
+    extra_currencies: extra_currencies?.map(({ id, amount }) => ({ id, amount })),
+    last_transaction_lt: last_transaction_id.lt,
+    last_transaction_hash: last_transaction_id.hash,
+    kind: state['@type'],
+    wallet_id: numberOf(state['wallet_id']),
+    seqno: numberOf(state['seqno']),
+    public_key: typeof state['public_key'] === 'string' ? state['public_key'] : null,
+    account_state: state,
+    revision,
+    block_root_hash: block_id.root_hash,
+    block_file_hash: block_id.file_hash,
+    extra: orNull(extra),
+  };
+  return { extended_account_states: [row] };
+}
+
+/** Some servers print 64 bits as text. */
+function numberOf(value: unknown): number | null {
+  const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
+  return Number.isSafeInteger(number) && value !== '' ? number : null;
+}

@@ -1,22 +1,50 @@
-import { jettonMaster } from '../src/records/schemas/jetton-master.ts';
+import { z } from 'zod';
 import { defineCollection, list } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/job.ts';
+import { orNull } from '../src/dataset/record.ts';
 import { jetton_masters } from '../src/db/schema/jetton-masters.ts';
-import { offset } from '../src/dataset/paginators/offset.ts';
-import { jettonMasterRow } from '../src/records/rows/jetton-master.ts';
+import { digits, flag, freeForm, requiredInt64, text } from '../src/records/scalar.ts';
+import { contentDecimals, contentText } from '../src/records/token-content.ts';
+
+/** One element of `jetton_masters` of GET /api/v3/jetton/masters. */
+export const jettonMaster = z.strictObject({
+  address: z.string(),
+  total_supply: digits,
+  mintable: flag,
+  admin_address: text,
+  jetton_content: freeForm,
+  jetton_wallet_code_hash: text,
+  code_hash: text,
+  data_hash: text,
+  last_transaction_lt: requiredInt64,
+});
+
+const tables = { jetton_masters };
 
 export default defineCollection({
   title: 'Jettons (fungible tokens): supply, name, symbol, decimals and content of each master contract',
-  blind:
+  limitations:
     'what a jetton was before it was read; changes between two scans, but for those of its name and supply at the next',
-  tables: { jetton_masters },
+  tables,
   walks: [
     list({
-      endpoint: { path: '/api/v3/jetton/masters' },
+      path: '/api/v3/jetton/masters',
       shape: { member: 'jetton_masters' },
-      paginator: offset(),
       record: jettonMaster,
       id: ['address'],
-      rows: (record, extra) => ({ jetton_masters: [jettonMasterRow(record, extra)] }),
+      // Name, symbol and decimals are columns besides the content that they come from.
+      rows: ({ jetton_content, ...columns }, extra): RowsOf<typeof tables> => ({
+        jetton_masters: [
+          {
+            ...columns,
+            jetton_content,
+            name: contentText(jetton_content, 'name'),
+            symbol: contentText(jetton_content, 'symbol'),
+            decimals: contentDecimals(jetton_content),
+            extra: orNull(extra),
+          },
+        ],
+      }),
     }),
   ],
 });

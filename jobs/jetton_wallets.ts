@@ -1,29 +1,52 @@
-import { jettonWallet, type JettonWallet } from '../src/records/schemas/jetton-wallet.ts';
+import { z } from 'zod';
 import { defineCollection, list, lookup, type WalkSpec } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/job.ts';
+import { isEmpty, orNull, type Extra } from '../src/dataset/record.ts';
 import { jetton_wallets } from '../src/db/schema/jetton-wallets.ts';
-import { batches } from '../src/dataset/paginators/lookup.ts';
-import { offset } from '../src/dataset/paginators/offset.ts';
-import { jettonWalletRow } from '../src/records/rows/jetton-wallet.ts';
+import { count, digits, requiredInt64, text, texts } from '../src/records/scalar.ts';
+
+/** One element of `jetton_wallets` of GET /api/v3/jetton/wallets. */
+export const jettonWallet = z.strictObject({
+  address: z.string(),
+  balance: digits,
+  owner: text,
+  jetton: text,
+  last_transaction_lt: requiredInt64,
+  code_hash: text,
+  data_hash: text,
+  mintless_info: z
+    .strictObject({
+      amount: digits,
+      start_from: count,
+      expire_at: count,
+      custom_payload_api_uri: texts,
+    })
+    .nullish(),
+});
+
+type JettonWallet = z.output<typeof jettonWallet>;
+
+const tables = { jetton_wallets };
 
 // Never with `sort`: by balance the list changes under the walk.
 const wallets: WalkSpec<JettonWallet> = {
-  endpoint: { path: '/api/v3/jetton/wallets' },
+  path: '/api/v3/jetton/wallets',
   shape: { member: 'jetton_wallets' },
   record: jettonWallet,
   id: ['address'],
-  rows: (record, extra) => ({ jetton_wallets: [jettonWalletRow(record, extra)] }),
+  rows: walletRows,
 };
 
 export default defineCollection({
   title: 'Who holds how much of which jetton: every jetton wallet that the list reaches or that moved',
-  blind:
+  limitations:
     'balances between two readings, and wallets beyond the reach of the list that no indexed transfer or burn names',
-  tables: { jetton_wallets },
+  tables,
   walks: [
-    list({ ...wallets, paginator: offset() }),
+    list(wallets),
     lookup({
       ...wallets,
-      paginator: batches({ param: 'address', limited: true }),
+      batch: { param: 'address', limited: true },
       answers: { key: 'address', lt: 'last_transaction_lt' },
       subjects: {
         watched: false,
@@ -35,3 +58,20 @@ export default defineCollection({
     }),
   ],
 });
+
+/** A mintless_info without values is kept in `extra`, because its columns cannot show it. */
+function walletRows(
+  { mintless_info: mintless, ...columns }: JettonWallet,
+  extra: Extra,
+): RowsOf<typeof tables> {
+  const kept = isEmpty(mintless) ? { ...extra, mintless_info: {} } : extra;
+  const row = {
+    ...columns,
+    mintless_amount: mintless?.amount,
+    mintless_start_from: mintless?.start_from,
+    mintless_expire_at: mintless?.expire_at,
+    mintless_custom_payload_api_uri: mintless?.custom_payload_api_uri ?? null,
+    extra: orNull(kept),
+  };
+  return { jetton_wallets: [row] };
+}

@@ -1,32 +1,93 @@
-import { nodeHead } from '../src/records/schemas/v2.ts';
+import { z } from 'zod';
 import { defineCollection, sample } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/job.ts';
+import { extraWithin, orNull, type Extra } from '../src/dataset/record.ts';
+import type { Asked } from '../src/dataset/walk.ts';
 import { block_parents, blocks } from '../src/db/schema/blocks.ts';
 import { masterchain_heads } from '../src/db/schema/masterchain-heads.ts';
-import { indexHead, indexHeadRows } from '../src/records/rows/index-head.ts';
-import { nodeHeadRow } from '../src/records/rows/v2.ts';
+import { formatTime } from '../src/range.ts';
+import { block, blockRows } from '../src/records/block.ts';
+import { blockIdExt, hash, tag } from '../src/records/node-scalar.ts';
+
+/** The result of getMasterchainInfo: the node's head. */
+export const nodeHead = z.strictObject({
+  '@type': tag,
+  last: blockIdExt,
+  state_root_hash: hash,
+  init: blockIdExt,
+});
+
+/** An answer of GET /api/v3/masterchainInfo. */
+const indexHead = z.strictObject({ last: block, first: block });
+
+const tables = { masterchain_heads, blocks, block_parents };
 
 export default defineCollection({
   title: 'The newest masterchain block as the nodes and as the index have it, sampled',
-  blind: 'heads between two samples; which of several servers answered',
-  tables: { masterchain_heads, blocks, block_parents },
+  limitations: 'heads between two samples; which of several servers answered',
+  tables,
   walks: [
     sample({
       name: 'node',
-      endpoint: { method: 'getMasterchainInfo' },
+      method: 'getMasterchainInfo',
       shape: 'one',
-      every: 60,
+      everySeconds: 60,
       record: nodeHead,
       id: ['last.root_hash'],
-      rows: (record, extra, { at }) => ({ masterchain_heads: [nodeHeadRow(record, extra, at)] }),
+      rows: nodeHeadRows,
     }),
     sample({
       name: 'index',
-      endpoint: { path: '/api/v3/masterchainInfo' },
+      path: '/api/v3/masterchainInfo',
       shape: 'one',
-      every: 60,
+      everySeconds: 60,
       record: indexHead,
       id: ['last.root_hash'],
-      rows: (record, extra, { at }) => ({ ...indexHeadRows(record, extra, at) }),
+      rows: indexHeadRows,
     }),
   ],
 });
+
+function nodeHeadRows(
+  { last, init, state_root_hash }: z.output<typeof nodeHead>,
+  extra: Extra,
+  { at }: Asked,
+): RowsOf<typeof tables> {
+  const head = {
+    taken_at: at,
+    source: 'node',
+    state_root_hash,
+    extra: orNull(extra),
+    seqno: last.seqno,
+    root_hash: last.root_hash,
+    file_hash: last.file_hash,
+    init_seqno: init.seqno,
+    init_root_hash: init.root_hash,
+    init_file_hash: init.file_hash,
+  };
+  return { masterchain_heads: [head] };
+}
+
+/** The rows of a sample of the index: its head, and the two blocks that it names. */
+function indexHeadRows(
+  { last, first }: z.output<typeof indexHead>,
+  extra: Extra,
+  { at }: Asked,
+): RowsOf<typeof tables> {
+  const newest = blockRows(last, extraWithin(extra, 'last') ?? {});
+  const oldest = blockRows(first, extraWithin(extra, 'first') ?? {});
+  const head = {
+    taken_at: at,
+    source: 'index',
+    seqno: last.seqno,
+    first_seqno: first.seqno,
+    root_hash: last.root_hash,
+    file_hash: last.file_hash,
+    head_utime: formatTime(last.gen_utime),
+  };
+  return {
+    masterchain_heads: [head],
+    blocks: [...newest.blocks, ...oldest.blocks],
+    block_parents: [...newest.block_parents, ...oldest.block_parents],
+  };
+}

@@ -1,30 +1,35 @@
-import { extTransaction } from '../src/records/schemas/v2.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/job.ts';
 import {
   account_messages,
   account_transactions,
   message_locations,
 } from '../src/db/schema/account-transactions.ts';
-import { oneByOne } from '../src/dataset/paginators/lookup.ts';
-import { locationRow, toldRows } from '../src/records/rows/v2.ts';
+import { formatTime } from '../src/range.ts';
+import { nodeTransaction, nodeTransactionRows } from '../src/records/node-transaction.ts';
+
+const tables = { message_locations, account_transactions, account_messages };
 
 export default defineCollection({
   title: 'Where messages were received whose receiving transaction is not stored, and that transaction',
-  blind:
+  limitations:
     'messages from outside the chain, which have no sender to ask by, and messages that are still under way',
   onRequest: true,
-  tables: { message_locations, account_transactions, account_messages },
+  tables,
   walks: [
     lookup({
-      endpoint: { method: 'tryLocateTx' },
+      method: 'tryLocateTx',
       shape: 'one',
-      paginator: oneByOne(),
-      record: extTransaction,
+      record: nodeTransaction,
       id: ['account', 'transaction_id.lt'],
-      rows: (record, extra, { key }) => ({
-        message_locations: [locationRow(record, key)],
-        ...toldRows(record, extra),
-      }),
+      rows: (record, extra, { key }): RowsOf<typeof tables> => {
+        const { account, transaction_id, utime } = record;
+        const { lt, hash: tx_hash } = transaction_id;
+        return {
+          message_locations: [{ hash: key, account, lt, tx_hash, utime: formatTime(utime) }],
+          ...nodeTransactionRows(record, extra),
+        };
+      },
       answers: { key: 'account' },
       subjects: {
         watched: false,

@@ -1,32 +1,34 @@
-import { multisigOrder } from '../src/records/schemas/multisig.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/job.ts';
+import { orNull, type Extra } from '../src/dataset/record.ts';
 import { multisig_order_actions, multisig_orders } from '../src/db/schema/multisig.ts';
-import { batches } from '../src/dataset/paginators/lookup.ts';
-import { multisigOrderRows } from '../src/records/rows/multisig.ts';
+import { multisigOrder, type MultisigOrder } from '../src/records/multisig-order.ts';
+
+const tables = { multisig_orders, multisig_order_actions };
 
 const orders = {
-  endpoint: { path: '/api/v3/multisig/orders' },
+  path: '/api/v3/multisig/orders',
   params: { parse_actions: true, sort: 'asc' },
   shape: { member: 'orders' },
   record: multisigOrder,
   id: ['address'],
+  rows: orderRows,
 } as const;
 
 export default defineCollection({
   title: 'Orders of multisig wallets: what they do, who has signed, whether they were carried out',
-  blind:
+  limitations:
     'orders of wallets that neither the watch list nor an indexed action names, and beyond the newest 1000 of a wallet',
-  tables: { multisig_orders, multisig_order_actions },
+  tables,
   walks: [
     // The orders of a wallet, one wallet a request: nobody can tell how many they are.
     lookup({
       ...orders,
       name: 'of_wallets',
       params: { parse_actions: true, sort: 'desc', limit: 1000 },
-      paginator: batches({ param: 'multisig_address', most: 1 }),
-      rows: multisigOrderRows,
+      batch: { param: 'multisig_address', most: 1 },
       answers: { key: 'multisig_address' },
-      refresh: 3600,
+      refreshSeconds: 3600,
       subjects: {
         watched: false,
         seenIn: [
@@ -36,8 +38,7 @@ export default defineCollection({
     }),
     lookup({
       ...orders,
-      paginator: batches({ param: 'address', limited: true }),
-      rows: multisigOrderRows,
+      batch: { param: 'address', limited: true },
       answers: { key: 'address', lt: 'last_transaction_lt' },
       subjects: {
         watched: true,
@@ -46,3 +47,15 @@ export default defineCollection({
     }),
   ],
 });
+
+/** The row of an order, and one for each thing that it does. */
+function orderRows({ actions, ...order }: MultisigOrder, extra: Extra): RowsOf<typeof tables> {
+  return {
+    multisig_orders: [{ ...order, action_count: actions?.length ?? null, extra: orNull(extra) }],
+    multisig_order_actions: (actions ?? []).map((action, position) => ({
+      ...action,
+      order_address: order.address,
+      position,
+    })),
+  };
+}

@@ -1,24 +1,42 @@
-import { multisigWallet } from '../src/records/schemas/multisig.ts';
+import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/job.ts';
+import { extraOutside, type Extra } from '../src/dataset/record.ts';
 import { multisig_wallets } from '../src/db/schema/multisig.ts';
-import { batches } from '../src/dataset/paginators/lookup.ts';
-import { multisigWalletRow } from '../src/records/rows/multisig.ts';
+import { multisigOrder } from '../src/records/multisig-order.ts';
+import { digits, int, requiredInt64, text, texts } from '../src/records/scalar.ts';
+
+/** One element of `multisigs` of GET /api/v3/multisig/wallets. */
+export const multisigWallet = z.strictObject({
+  address: z.string(),
+  next_order_seqno: digits,
+  threshold: int,
+  signers: texts,
+  proposers: texts,
+  last_transaction_lt: requiredInt64,
+  code_hash: text,
+  data_hash: text,
+  orders: z.array(multisigOrder).nullish(),
+});
+
+const tables = { multisig_wallets };
 
 export default defineCollection({
   title: 'Wallets that several people sign for: signers, proposers, threshold',
-  blind: 'multisig wallets that neither the watch list nor an indexed action names: no endpoint lists them',
-  tables: { multisig_wallets },
+  limitations:
+    'multisig wallets that neither the watch list nor an indexed action names: no endpoint lists them',
+  tables,
   walks: [
     lookup({
-      endpoint: { path: '/api/v3/multisig/wallets' },
+      path: '/api/v3/multisig/wallets',
       params: { include_orders: false, sort: 'asc' },
       shape: { member: 'multisigs' },
-      paginator: batches({ param: 'address', limited: true }),
+      batch: { param: 'address', limited: true },
       record: multisigWallet,
       id: ['address'],
-      rows: (record, extra) => ({ multisig_wallets: [multisigWalletRow(record, extra)] }),
+      rows: walletRows,
       answers: { key: 'address', lt: 'last_transaction_lt' },
-      refresh: 3600,
+      refreshSeconds: 3600,
       subjects: {
         watched: true,
         seenIn: [
@@ -29,3 +47,21 @@ export default defineCollection({
     }),
   ],
 });
+
+/** The row of a multisig wallet. Its orders, which come without what they do, are a dataset of their own. */
+function walletRows(record: z.output<typeof multisigWallet>, extra: Extra): RowsOf<typeof tables> {
+  const { address, next_order_seqno, threshold, signers, proposers, ...rest } = record;
+  const { last_transaction_lt, code_hash, data_hash } = rest;
+  const row = {
+    address,
+    next_order_seqno,
+    threshold,
+    signers,
+    proposers,
+    last_transaction_lt,
+    code_hash,
+    data_hash,
+    extra: extraOutside(extra, ['orders']),
+  };
+  return { multisig_wallets: [row] };
+}

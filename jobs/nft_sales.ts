@@ -1,25 +1,44 @@
-import { nftSale } from '../src/records/schemas/nft-sale.ts';
+import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/job.ts';
+import { extraOutside, extraWithin, type Extra } from '../src/dataset/record.ts';
 import { nft_collections } from '../src/db/schema/nft-collections.ts';
 import { nft_items } from '../src/db/schema/nft-items.ts';
 import { nft_sales } from '../src/db/schema/nft-sales.ts';
-import { batches } from '../src/dataset/paginators/lookup.ts';
-import { saleRows } from '../src/records/rows/nft-sale.ts';
+import { nftItem, nftItemRows } from '../src/records/nft-item.ts';
+import { freeForm, int64, momentOf, seconds, text } from '../src/records/scalar.ts';
+
+/** One element of `nft_sales` of GET /api/v3/nft/sales. */
+export const nftSale = z.strictObject({
+  type: z.string(),
+  address: z.string(),
+  nft_address: text,
+  nft_owner_address: text,
+  marketplace_address: text,
+  created_at: seconds,
+  last_transaction_lt: int64,
+  code_hash: text,
+  data_hash: text,
+  details: freeForm,
+  nft_item: nftItem.nullish(),
+});
+
+const tables = { nft_sales, nft_items, nft_collections };
 
 export default defineCollection({
   title: 'Sales and auctions of NFT items: price, bids, fees, royalties',
-  blind: 'sales that ended between two readings of the item; bids between two look-ups',
-  tables: { nft_sales, nft_items, nft_collections },
+  limitations: 'sales that ended between two readings of the item; bids between two look-ups',
+  tables,
   walks: [
     lookup({
-      endpoint: { path: '/api/v3/nft/sales' },
+      path: '/api/v3/nft/sales',
       shape: { member: 'nft_sales' },
-      paginator: batches({ param: 'address' }),
+      batch: { param: 'address' },
       record: nftSale,
       id: ['address'],
-      rows: (record, extra) => ({ ...saleRows(record, extra) }),
+      rows: saleRows,
       answers: { key: 'address', lt: 'last_transaction_lt' },
-      refresh: 3600,
+      refreshSeconds: 3600,
       subjects: {
         watched: false,
         seenIn: [
@@ -30,3 +49,13 @@ export default defineCollection({
     }),
   ],
 });
+
+/** The rows of a sale: its own, and those of the item that it offers, where it brings it. */
+function saleRows(
+  { nft_item: item, created_at, ...columns }: z.output<typeof nftSale>,
+  extra: Extra,
+): RowsOf<typeof tables> {
+  const own = { ...columns, created_at: momentOf(created_at), extra: extraOutside(extra, ['nft_item']) };
+  const items = item == null ? {} : nftItemRows(item, extraWithin(extra, 'nft_item') ?? {});
+  return { nft_sales: [own], ...items };
+}

@@ -1,9 +1,31 @@
-import { nftTransfer } from '../src/records/schemas/nft-transfer.ts';
-import { transferPosition } from '../src/records/schemas/transfer-position.ts';
-import { nft_transfers } from '../src/db/schema/nft-transfers.ts';
+import { z } from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { nftTransferRow } from '../src/records/rows/nft-transfer.ts';
+import { orNull } from '../src/dataset/record.ts';
+import { nft_transfers } from '../src/db/schema/nft-transfers.ts';
+import { formatTime } from '../src/range.ts';
+import { transferPosition } from '../src/records/position.ts';
+import { digits, flag, freeForm, requiredInt64, requiredSeconds, text } from '../src/records/scalar.ts';
+
+/** One element of `nft_transfers` of GET /api/v3/nft/transfers, those of aborted transactions included. */
+export const nftTransfer = z.strictObject({
+  query_id: digits,
+  nft_address: text,
+  nft_collection: text,
+  transaction_hash: z.string(),
+  transaction_lt: requiredInt64,
+  transaction_now: requiredSeconds,
+  transaction_aborted: flag,
+  old_owner: text,
+  new_owner: text,
+  response_destination: text,
+  custom_payload: text,
+  decoded_custom_payload: freeForm,
+  forward_amount: digits,
+  forward_payload: text,
+  decoded_forward_payload: freeForm,
+  trace_id: text,
+});
 
 export default defineJob({
   title: 'Changes of owner of NFT items',
@@ -15,7 +37,9 @@ export default defineJob({
   record: nftTransfer,
   position: transferPosition,
   tables: { nft_transfers },
-  rows: (record, extra) => ({ nft_transfers: [nftTransferRow(record, extra)] }),
+  rows: ({ transaction_now, ...columns }, extra) => ({
+    nft_transfers: [{ utime: formatTime(transaction_now), ...columns, extra: orNull(extra) }],
+  }),
   // No checksum: an hour later a reading of another replica has to agree.
-  maturity: 3600,
+  maturitySeconds: 3600,
 });

@@ -1,9 +1,39 @@
-import { eventPosition } from '../src/records/schemas/event-position.ts';
-import { nominatorPoolEvent } from '../src/records/schemas/nominator-pool-event.ts';
-import { nominator_pool_events } from '../src/db/schema/nominator-pool-events.ts';
+import { z } from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
-import { nominatorPoolEventRow } from '../src/records/rows/nominator-pool-event.ts';
+import { orNull } from '../src/dataset/record.ts';
+import { nominator_pool_events } from '../src/db/schema/nominator-pool-events.ts';
+import { formatTime } from '../src/range.ts';
+import { eventPosition } from '../src/records/position.ts';
+import {
+  count,
+  digits,
+  momentOf,
+  requiredInt64,
+  requiredSeconds,
+  seconds,
+  text,
+} from '../src/records/scalar.ts';
+
+/**
+ * One element of `events` of GET /api/v3/staking/nominatorPools/validatorEvents: a change of the validator's own money
+ * in a nominator pool. `balance_delta` may be negative.
+ */
+export const nominatorPoolEvent = z.strictObject({
+  tx_hash: z.string(),
+  tx_lt: requiredInt64,
+  utime: requiredSeconds,
+  pool_address: z.string(),
+  validator_address: text,
+  type: z.string(),
+  amount: digits,
+  balance_delta: digits,
+  balance_before: digits,
+  balance_after: digits,
+  query_id: digits,
+  cycle_start: seconds,
+  validator_reward_share: count,
+});
 
 export default defineJob({
   title: "Rewards, penalties, deposits and withdrawals of nominator pools' validators, pool by pool",
@@ -14,10 +44,19 @@ export default defineJob({
   record: nominatorPoolEvent,
   position: eventPosition,
   tables: { nominator_pool_events },
-  rows: (record, extra) => ({ nominator_pool_events: [nominatorPoolEventRow(record, extra)] }),
+  rows: ({ utime, cycle_start, ...columns }, extra) => ({
+    nominator_pool_events: [
+      {
+        utime: formatTime(utime),
+        ...columns,
+        cycle_start: momentOf(cycle_start),
+        extra: orNull(extra),
+      },
+    ],
+  }),
   scopes: { param: 'pool', from: 'pools' },
   // Served from a copy of the database that lags by minutes.
-  delay: 900,
+  delaySeconds: 900,
   // No checksum: an hour later a reading of another replica has to agree.
-  maturity: 3600,
+  maturitySeconds: 3600,
 });

@@ -1,22 +1,44 @@
-import { shardBlockProof } from '../src/records/schemas/v2.ts';
+import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/job.ts';
+import { orNull, type Extra } from '../src/dataset/record.ts';
+import type { Asked } from '../src/dataset/walk.ts';
 import { shard_block_proofs } from '../src/db/schema/shard-block-proofs.ts';
-import { oneByOne } from '../src/dataset/paginators/lookup.ts';
-import { proofRow } from '../src/records/rows/v2.ts';
+import { blockIdExt, tag } from '../src/records/node-scalar.ts';
+
+/** The result of getShardBlockProof. */
+export const shardBlockProof = z.strictObject({
+  '@type': tag,
+  from: blockIdExt,
+  mc_id: blockIdExt,
+  links: z.array(z.strictObject({ '@type': tag, id: blockIdExt, proof: z.string() })),
+  mc_proof: z.array(
+    z.strictObject({
+      '@type': tag,
+      to_key_block: z.boolean(),
+      from: blockIdExt,
+      to: blockIdExt,
+      dest_proof: z.string(),
+      proof: z.string(),
+      state_proof: z.string(),
+    }),
+  ),
+});
+
+const tables = { shard_block_proofs };
 
 export default defineCollection({
   title: 'Merkle proofs that link stored shard blocks of a range to the masterchain',
-  blind: 'blocks that are not stored in the range that was asked for',
+  limitations: 'blocks that are not stored in the range that was asked for',
   onRequest: true,
-  tables: { shard_block_proofs },
+  tables,
   walks: [
     lookup({
-      endpoint: { method: 'getShardBlockProof' },
+      method: 'getShardBlockProof',
       shape: 'one',
-      paginator: oneByOne(),
       record: shardBlockProof,
       id: ['mc_id.root_hash'],
-      rows: (record, extra, { key }) => ({ shard_block_proofs: [proofRow(record, extra, key)] }),
+      rows: proofRows,
       answers: { key: 'mc_id.root_hash' },
       subjects: {
         watched: false,
@@ -33,3 +55,27 @@ export default defineCollection({
     }),
   ],
 });
+
+/** The row of a proof; `key` names the block that is proved: workchain, shard in hex, seqno. */
+function proofRows(
+  { from, mc_id, links, mc_proof }: z.output<typeof shardBlockProof>,
+  extra: Extra,
+  { key }: Asked,
+): RowsOf<typeof tables> {
+  const [workchain, shard = '', seqno] = key.split(':');
+  const row = {
+    workchain: Number(workchain),
+    shard,
+    seqno: Number(seqno),
+    from_seqno: from.seqno,
+    from_root_hash: from.root_hash,
+    from_file_hash: from.file_hash,
+    mc_seqno: mc_id.seqno,
+    mc_root_hash: mc_id.root_hash,
+    mc_file_hash: mc_id.file_hash,
+    links,
+    mc_proof,
+    extra: orNull(extra),
+  };
+  return { shard_block_proofs: [row] };
+}

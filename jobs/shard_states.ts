@@ -1,23 +1,60 @@
-import { shardState } from '../src/records/schemas/shard-state.ts';
-import { defineCollection, perBlock as eachBlock } from '../src/dataset/collection.ts';
+import { z } from 'zod';
+import { defineCollection, eachBlock } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/job.ts';
+import { extraWithin, type Extra } from '../src/dataset/record.ts';
+import type { Asked } from '../src/dataset/walk.ts';
 import { block_parents, blocks } from '../src/db/schema/blocks.ts';
 import { shard_states } from '../src/db/schema/shard-states.ts';
-import { perBlock } from '../src/dataset/paginators/per-block.ts';
-import { isWholeState, shardStateRows } from '../src/records/rows/shard-state.ts';
+import { formatTime } from '../src/range.ts';
+import { block, blockRows } from '../src/records/block.ts';
+import { tiles } from '../src/ton/shard.ts';
+
+/** An answer of GET /api/v3/masterchainBlockShardState, as a whole. */
+export const shardState = z.strictObject({ blocks: z.array(block) });
+
+const tops = z.looseObject({ blocks: z.array(z.looseObject({ workchain: z.number(), shard: z.string() })) });
+
+const tables = { shard_states, blocks, block_parents };
 
 export default defineCollection({
   title: 'Which blocks were the tops of all shards as each masterchain block saw them',
-  blind: 'masterchain blocks outside of the ranges that were asked for',
-  tables: { shard_states, blocks, block_parents },
+  limitations: 'masterchain blocks outside of the ranges that were asked for',
+  tables,
   walks: [
     eachBlock({
-      endpoint: { path: '/api/v3/masterchainBlockShardState' },
+      path: '/api/v3/masterchainBlockShardState',
       shape: 'one',
-      paginator: perBlock(),
       record: shardState,
       id: [],
-      isWhole: isWholeState,
-      rows: (record, extra, { key }) => ({ ...shardStateRows(record, extra, Number(key)) }),
+      isWhole,
+      rows: topRows,
     }),
   ],
 });
+
+/** True where the tops fill every workchain: a 200 that was cut short does not. */
+function isWhole([answer]: readonly unknown[]): boolean {
+  const read = tops.safeParse(answer);
+  return read.success && tiles(read.data.blocks);
+}
+
+/** Which blocks are tops, and the blocks themselves. The masterchain block that was asked about is among them. */
+function topRows(record: z.output<typeof shardState>, extra: Extra, { key }: Asked): RowsOf<typeof tables> {
+  const mc_seqno = Number(key);
+  const master = record.blocks.find((top) => top.workchain === -1 && top.seqno === mc_seqno);
+  const utime = formatTime(master?.gen_utime ?? 0);
+  const whole = record.blocks.map((top, index) =>
+    blockRows(top, extraWithin(extra, `blocks.${index}`) ?? {}),
+  );
+  return {
+    shard_states: record.blocks.map(({ workchain, shard, seqno }) => ({
+      utime,
+      mc_seqno,
+      workchain,
+      shard,
+      seqno,
+    })),
+    blocks: whole.flatMap((rows) => rows.blocks),
+    block_parents: whole.flatMap((rows) => rows.block_parents),
+  };
+}

@@ -1,27 +1,51 @@
-import { metadataEntry } from '../src/records/schemas/address-entry.ts';
+import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/job.ts';
+import { orNull, type Extra } from '../src/dataset/record.ts';
 import { token_metadata } from '../src/db/schema/address-book.ts';
-import { batches } from '../src/dataset/paginators/lookup.ts';
-import { metadataRow } from '../src/records/rows/address-entry.ts';
 import { DAY } from '../src/range.ts';
+import { flag, freeForm, text } from '../src/records/scalar.ts';
+import { contentDecimals } from '../src/records/token-content.ts';
+
+const tokenInfo = z.strictObject({
+  valid: flag,
+  type: text,
+  name: text,
+  symbol: text,
+  description: text,
+  image: text,
+  nft_index: text,
+  is_nsfw: flag,
+  is_scam: flag,
+  extra: freeForm,
+});
+
+/** An entry of a `metadata` map, with its key as `address`. */
+export const metadataEntry = z.strictObject({
+  address: z.string(),
+  is_indexed: z.boolean(),
+  token_info: z.array(tokenInfo).nullish(),
+});
+
+const tables = { token_metadata };
 
 export default defineCollection({
   title:
     'What the indexer found out about tokens, on chain and off: name, symbol, decimals, picture, warnings',
-  blind: 'what it said before, and tokens that no indexed row names',
-  carriedAs: 'metadata',
-  tables: { token_metadata },
+  limitations: 'what it said before, and tokens that no indexed row names',
+  piggybackedAs: 'metadata',
+  tables,
   walks: [
     lookup({
-      endpoint: { path: '/api/v3/metadata' },
+      path: '/api/v3/metadata',
       shape: 'map',
-      paginator: batches({ param: 'address' }),
+      batch: { param: 'address' },
       record: metadataEntry,
       id: ['address'],
-      rows: (record, extra) => ({ token_metadata: [metadataRow(record, extra)] }),
+      rows: tokenRows,
       answers: { key: 'address' },
-      refresh: DAY,
-      unknownFor: DAY,
+      refreshSeconds: DAY,
+      unknownForSeconds: DAY,
       subjects: {
         watched: true,
         seenIn: [
@@ -34,3 +58,13 @@ export default defineCollection({
     }),
   ],
 });
+
+/** The row of a token's metadata: the first of its infos as columns besides all of them. */
+function tokenRows(record: z.output<typeof metadataEntry>, extra: Extra): RowsOf<typeof tables> {
+  const { address, is_indexed, token_info } = record;
+  const [{ extra: more, ...first } = { extra: undefined }] = token_info ?? [];
+  const decimals = contentDecimals(more);
+  return {
+    token_metadata: [{ address, is_indexed, ...first, decimals, token_info, extra: orNull(extra) }],
+  };
+}

@@ -1,24 +1,30 @@
-import { accountBalance } from '../src/records/schemas/account-balance.ts';
+import { z } from 'zod';
 import { defineCollection, sample } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/job.ts';
+import { orNull } from '../src/dataset/record.ts';
 import { top_accounts } from '../src/db/schema/top-accounts.ts';
+import { requiredDigits } from '../src/records/scalar.ts';
+
+/** One element of the answer of GET /api/v3/topAccountsByBalance. */
+export const accountBalance = z.strictObject({ account: z.string(), balance: requiredDigits });
+
+const tables = { top_accounts };
 
 export default defineCollection({
   title: 'The thousand accounts with the greatest balances, a snapshot each time',
-  blind: 'balances between two snapshots, and accounts beyond the thousandth',
+  limitations: 'balances between two snapshots, and accounts beyond the thousandth',
   onRequest: true,
-  tables: { top_accounts },
+  tables,
   walks: [
     sample({
-      endpoint: { path: '/api/v3/topAccountsByBalance' },
+      path: '/api/v3/topAccountsByBalance',
       params: { limit: 1000, offset: 0 },
       shape: 'array',
-      every: 60,
+      everySeconds: 60,
       record: accountBalance,
       id: ['account'],
-      rows: (record, extra, { at, rank }) => ({
-        top_accounts: [
-          { taken_at: at, rank: rank + 1, ...record, extra: Object.keys(extra).length > 0 ? extra : null },
-        ],
+      rows: (record, extra, { at, rank }): RowsOf<typeof tables> => ({
+        top_accounts: [{ taken_at: at, rank: rank + 1, ...record, extra: orNull(extra) }],
       }),
     }),
   ],

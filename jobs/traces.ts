@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { requiredSeconds } from '../src/records/schemas/scalar.ts';
-import { trace } from '../src/records/schemas/trace.ts';
+import { defineJob } from '../src/dataset/job.ts';
+import { forward } from '../src/dataset/paginators/forward.ts';
 import { action_accounts, action_transactions, actions } from '../src/db/schema/actions.ts';
 import { messages } from '../src/db/schema/messages.ts';
 import { trace_edges, traces } from '../src/db/schema/traces.ts';
 import { transactions } from '../src/db/schema/transactions.ts';
-import { defineJob } from '../src/dataset/job.ts';
-import { forward } from '../src/dataset/paginators/forward.ts';
-import { traceRows } from '../src/records/rows/trace.ts';
+import { requiredSeconds } from '../src/records/scalar.ts';
+import { trace, traceRows } from '../src/records/trace.ts';
 
 const position = z
   .object({ end_utime: requiredSeconds, end_lt: z.string().catch('0'), trace_id: z.string() })

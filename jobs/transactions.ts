@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { requiredSeconds } from '../src/records/schemas/scalar.ts';
-import { transaction } from '../src/records/schemas/transaction.ts';
-import { messages } from '../src/db/schema/messages.ts';
-import { transactions } from '../src/db/schema/transactions.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { transactionRows } from '../src/records/rows/transaction.ts';
+import { messages } from '../src/db/schema/messages.ts';
+import { transactions } from '../src/db/schema/transactions.ts';
+import { requiredSeconds } from '../src/records/scalar.ts';
+import { transaction, transactionRows } from '../src/records/transaction.ts';
 
 const position = z
   .object({ now: requiredSeconds, lt: z.string().catch('0'), hash: z.string() })

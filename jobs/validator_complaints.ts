@@ -1,14 +1,48 @@
 import { z } from 'zod';
-import { requiredSeconds } from '../src/records/schemas/scalar.ts';
-import { validatorComplaint } from '../src/records/schemas/validator-complaint.ts';
-import { complaint_votes, validator_complaints } from '../src/db/schema/validator-complaints.ts';
-import { defineJob } from '../src/dataset/job.ts';
+import { defineJob, type RowsOf } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
-import { complaintRows } from '../src/records/rows/validator-complaint.ts';
+import { orNull, type Extra } from '../src/dataset/record.ts';
+import { complaint_votes, validator_complaints } from '../src/db/schema/validator-complaints.ts';
+import { formatTime } from '../src/range.ts';
+import { count, digits, flag, int, momentOf, requiredSeconds, seconds, text } from '../src/records/scalar.ts';
+
+const vote = z.strictObject({
+  validator_index: int,
+  validator_pubkey: text,
+  adnl_addr: text,
+  weight: digits,
+});
+
+/**
+ * One element of `complaints` of GET /api/v3/validators/complaints: one validator's claim that another one failed. Votes,
+ * remaining weight and outcome change until the elector forgets it. `approved_percent` may be a fraction.
+ */
+export const validatorComplaint = z.strictObject({
+  cycle_start: seconds,
+  election_id: z.int(),
+  complaint_hash: z.string(),
+  validator_pubkey: text,
+  adnl_addr: text,
+  stake_holder_address: text,
+  description_boc: text,
+  created_at: requiredSeconds,
+  severity: count,
+  reward_address: text,
+  paid: digits,
+  suggested_fine: digits,
+  suggested_fine_part: count,
+  voted_validators: z.array(vote).nullish(),
+  vset_id: text,
+  weight_remaining: digits,
+  approved_percent: z.number().nullish(),
+  is_passed: flag,
+});
 
 const position = z
   .object({ created_at: requiredSeconds, election_id: z.number(), complaint_hash: z.string() })
   .transform((raw) => ({ utime: raw.created_at, lt: '0', id: `${raw.election_id}/${raw.complaint_hash}` }));
+
+const tables = { validator_complaints, complaint_votes };
 
 export default defineJob({
   title: 'Complaints that validators did not do their work, with the votes on them',
@@ -18,12 +52,30 @@ export default defineJob({
   paginator: window(),
   record: validatorComplaint,
   position,
-  tables: { validator_complaints, complaint_votes },
+  tables,
   rows: complaintRows,
   // Served from a copy of the database that lags by minutes.
-  delay: 900,
+  delaySeconds: 900,
   // Validators vote until the elector gives the stakes of the accused one's election back: its round of 65536 s and
   // 32768 s more, counted from the start of the round at the latest. Nothing changes after that.
-  exchange: true,
-  maturity: 100_000,
+  replacesRows: true,
+  maturitySeconds: 100_000,
 });
+
+/** The rows of one complaint: its own, and one for each vote. */
+function complaintRows(record: z.output<typeof validatorComplaint>, extra: Extra): RowsOf<typeof tables> {
+  const {
+    created_at,
+    election_id,
+    complaint_hash,
+    cycle_start,
+    voted_validators: votes,
+    ...columns
+  } = record;
+  const key = { utime: formatTime(created_at), election_id, complaint_hash };
+  const own = { ...key, ...columns, cycle_start: momentOf(cycle_start), vote_count: votes?.length };
+  return {
+    validator_complaints: [{ ...own, extra: orNull(extra) }],
+    complaint_votes: (votes ?? []).map((vote, position) => ({ ...key, position, ...vote })),
+  };
+}

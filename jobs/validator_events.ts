@@ -1,9 +1,29 @@
-import { eventPosition } from '../src/records/schemas/event-position.ts';
-import { validatorEvent } from '../src/records/schemas/validator-event.ts';
-import { validator_events } from '../src/db/schema/validator-events.ts';
+import { z } from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
-import { validatorEventRow } from '../src/records/rows/validator-event.ts';
+import { orNull } from '../src/dataset/record.ts';
+import { validator_events } from '../src/db/schema/validator-events.ts';
+import { formatTime } from '../src/range.ts';
+import { eventPosition } from '../src/records/position.ts';
+import { count, digits, requiredInt64, requiredSeconds, text } from '../src/records/scalar.ts';
+
+/**
+ * One element of `events` of GET /api/v3/validators/events: what the elector did with a stake. Members that an event's
+ * type does not have are left out.
+ */
+export const validatorEvent = z.strictObject({
+  tx_hash: z.string(),
+  tx_lt: requiredInt64,
+  utime: requiredSeconds,
+  type: z.string(),
+  stake_holder_address: text,
+  validator_pubkey: text,
+  adnl_addr: text,
+  election_id: count,
+  query_id: digits,
+  amount: digits,
+  reason: count,
+});
 
 export default defineJob({
   title: 'What the elector did with the stakes of validators',
@@ -15,9 +35,11 @@ export default defineJob({
   record: validatorEvent,
   position: eventPosition,
   tables: { validator_events },
-  rows: (record, extra) => ({ validator_events: [validatorEventRow(record, extra)] }),
+  rows: ({ utime, ...columns }, extra) => ({
+    validator_events: [{ utime: formatTime(utime), ...columns, extra: orNull(extra) }],
+  }),
   // Served from a copy of the database that lags by minutes.
-  delay: 900,
+  delaySeconds: 900,
   // No checksum: an hour later a reading of another replica has to agree.
-  maturity: 3600,
+  maturitySeconds: 3600,
 });

@@ -1,29 +1,48 @@
-import { vestingContract } from '../src/records/schemas/multisig.ts';
+import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/job.ts';
+import { orNull, type Extra } from '../src/dataset/record.ts';
 import { vesting_contracts } from '../src/db/schema/vesting-contracts.ts';
-import { batches } from '../src/dataset/paginators/lookup.ts';
-import { vestingRow } from '../src/records/rows/multisig.ts';
 import { DAY } from '../src/range.ts';
+import { count, digits, text, texts } from '../src/records/scalar.ts';
+
+/** One element of `vesting_contracts` of GET /api/v3/vesting. */
+export const vestingContract = z.strictObject({
+  address: z.string(),
+  start_time: count,
+  total_duration: count,
+  unlock_period: count,
+  cliff_duration: count,
+  sender_address: text,
+  owner_address: text,
+  total_amount: digits,
+  whitelist: texts,
+});
+
+const tables = { vesting_contracts };
 
 const contracts = {
-  endpoint: { path: '/api/v3/vesting' },
+  path: '/api/v3/vesting',
   shape: { member: 'vesting_contracts' },
   record: vestingContract,
   id: ['address'],
+  rows: (record: z.output<typeof vestingContract>, extra: Extra): RowsOf<typeof tables> => ({
+    vesting_contracts: [{ ...record, extra: orNull(extra) }],
+  }),
+  refreshSeconds: DAY,
+  unknownForSeconds: DAY,
 } as const;
 
 export default defineCollection({
   title: 'Contracts that pay a sum out over time: terms, parties, whitelist',
-  blind: 'vesting contracts that neither the watch list nor an indexed action names: no endpoint lists them',
-  tables: { vesting_contracts },
+  limitations:
+    'vesting contracts that neither the watch list nor an indexed action names: no endpoint lists them',
+  tables,
   walks: [
     lookup({
       ...contracts,
-      paginator: batches({ param: 'contract_address', limited: true }),
-      rows: (record, extra) => ({ vesting_contracts: [vestingRow(record, extra)] }),
+      batch: { param: 'contract_address', limited: true },
       answers: { key: 'address' },
-      refresh: DAY,
-      unknownFor: DAY,
       subjects: { watched: true, seenIn: [{ relation: 'etl.seen_vestings', key: 'address', time: 'utime' }] },
     }),
     // Those of a watched wallet, as owner or sender.
@@ -31,11 +50,8 @@ export default defineCollection({
       ...contracts,
       name: 'of_wallets',
       params: { limit: 1000 },
-      paginator: batches({ param: 'wallet_address', most: 1 }),
-      rows: (record, extra) => ({ vesting_contracts: [vestingRow(record, extra)] }),
+      batch: { param: 'wallet_address', most: 1 },
       answers: { key: 'owner_address' },
-      refresh: DAY,
-      unknownFor: DAY,
       subjects: { watched: true, seenIn: [] },
     }),
   ],

@@ -1,9 +1,8 @@
 import { createApiClient, type ApiClient } from './api/client.ts';
-import { createLocalBudget } from './api/rate.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { readChainInfo, type ChainInfo } from './crawl/watermark/chain-info.ts';
-import type { CrawlContext, PageEvent, Tuning } from './crawl/streams/crawler.ts';
+import type { CrawlContext, PageEvent, Tuning } from './crawl/crawl-context.ts';
 import { createDensity } from './crawl/streams/density.ts';
 import { createPageSize } from './crawl/streams/page-size.ts';
 import { createPlanner, type Planner } from './crawl/streams/planner.ts';
@@ -86,6 +85,8 @@ export interface Crawl {
   readonly context: CrawlContext;
   readonly planner: Planner;
   readonly chain: ChainInfo;
+  /** Calls a listener with each page that is committed from now on. */
+  subscribe(listener: (event: PageEvent) => void): void;
   close(): Promise<void>;
 }
 
@@ -94,19 +95,14 @@ interface ApiOptions {
   readonly logger: Logger;
   readonly stop: Stop;
   readonly baseUrl: string;
-  /** Where all processes share one budget; without it this one counts alone. */
-  readonly store?: Store;
+  /** Holds the budget of requests that all processes share. */
+  readonly store: Store;
   /** Name of this process in leases, pages and `status`. */
   readonly owner?: string;
   /** Wraps the budget, for a run with a cap on its requests. */
   readonly budget?: (budget: Budget) => Budget;
   /** The directory where every answer is recorded. */
   readonly record?: string | undefined;
-}
-
-interface CrawlOptions extends ApiOptions {
-  readonly store: Store;
-  readonly onPage: (event: PageEvent) => void;
 }
 
 /** A client of the API at `baseUrl`, under the plan that the settings name. */
@@ -137,20 +133,16 @@ export function openApi(options: ApiOptions): ApiClient {
 function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }: ApiOptions): Budget & {
   close(): Promise<void>;
 } {
-  const { rps } = config;
-  if (store === undefined) {
-    return { ...createLocalBudget({ rps, clock: systemClock }), close: () => Promise.resolve() };
-  }
   const { database } = store;
   const { host } = new URL(baseUrl);
-  const budget = createSharedBudget({ database, host, rps, clock: systemClock });
+  const budget = createSharedBudget({ database, host, rps: config.rps, clock: systemClock });
   const worker = { name: owner, host };
   const heartbeat = startHeartbeat({ database, worker, budget, clock: systemClock, logger });
   return { ...budget, close: () => heartbeat.stop() };
 }
 
 /** Connects a store to an API: the budget, the client, and the check that both speak of the same network. */
-export async function openCrawl(options: CrawlOptions): Promise<Crawl> {
+export async function openCrawl(options: ApiOptions): Promise<Crawl> {
   const { store, stop, owner = nameOfProcess() } = options;
   const api = openApi({ ...options, owner });
   try {
@@ -166,11 +158,12 @@ export async function openCrawl(options: CrawlOptions): Promise<Crawl> {
 }
 
 function assemble(
-  { config, store, logger, onPage }: CrawlOptions,
+  { config, store, logger }: ApiOptions,
   api: ApiClient,
   owner: string,
-): Pick<Crawl, 'context' | 'planner'> {
+): Pick<Crawl, 'context' | 'planner' | 'subscribe'> {
   const { database } = store;
+  const listeners: ((event: PageEvent) => void)[] = [];
   const tuning = rememberTuning();
   const leaseSeconds = (dataset: Dataset) => tuning(dataset).density.leaseSeconds();
   return {
@@ -186,8 +179,11 @@ function assemble(
           ? noDiskGuard
           : createDiskGuard(store.embedded.dataDir, config.minFree, systemClock, logger),
       tuning,
-      onPage,
+      onPage: (event) => {
+        for (const listener of listeners) listener(event);
+      },
     },
+    subscribe: (listener) => void listeners.push(listener),
   };
 }
 

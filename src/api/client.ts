@@ -81,7 +81,7 @@ const LANES = 16;
  *
  * 1. queue: a lane by priority, tail > repair > backfill > refresh (queue.ts)
  * 2. retry: as long as it makes sense (retry.ts); outside the budget, so that every attempt pays
- * 3. budget: a slot, the more urgent first (budget.ts; rate.ts for one process)
+ * 3. budget: a slot, the more urgent first (budget/budget.ts)
  * 4. send: at once, with one deadline for the whole (transport.ts)
  * 5. status: what is not 200 becomes an error (status.ts); a 429 slows everybody
  * 6. parse: JSON without loss (parse-json.ts), v2's envelope (v2.ts), the caller's `parse`

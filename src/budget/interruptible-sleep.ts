@@ -1,17 +1,17 @@
 import type { Clock } from '../clock.ts';
 
 /** A sleep that can be ended early, by whoever learns that there is something to do. */
-export interface Nap {
+export interface InterruptibleSleep {
   /** Resolves after `ms`, or as soon as it is ended. */
-  take(ms: number): Promise<void>;
-  /** Ends the nap that is being taken, if there is one. */
+  sleep(ms: number): Promise<void>;
+  /** Ends the sleep under way, if there is one. */
   end(): void;
 }
 
-export function createNap(clock: Clock): Nap {
+export function createInterruptibleSleep(clock: Clock): InterruptibleSleep {
   let current = new AbortController();
   return {
-    take: async (ms) => {
+    sleep: async (ms) => {
       current = new AbortController();
       const { signal } = current;
       // Whole milliseconds, rounded up: a timer that fires early would be one too many in its window.

@@ -1,53 +1,40 @@
-import type { Clock } from '../clock.ts';
 import { toError } from '../errors.ts';
 import { rankOf, type Priority } from './priority.ts';
 
-/** Somebody who waits for a slot. */
-export interface Waiter {
-  readonly rank: number;
-  /** When it began to wait, on the monotonic clock. */
-  readonly since: number;
-}
-
-/** Those who wait for the budget in this process: the more urgent first, then in order of arrival. */
+/** The requests of this process that wait for a slot: the more urgent first, then in order of arrival. */
 export interface Waiters {
   readonly size: number;
   /** Resolves when granted; rejects with the signal's reason as soon as it is aborted, and with what `fail` is given. */
   join(priority: Priority, signal: AbortSignal): Promise<void>;
-  /** All that wait, the next first. */
-  inOrder(): Waiter[];
-  /** Lets the first one go and returns it; undefined where nobody waits. */
-  grant(): Waiter | undefined;
+  /** Priorities of all that wait, the next first. */
+  inOrder(): Priority[];
+  /** Lets the first one go and returns its priority; undefined where nobody waits. */
+  grant(): Priority | undefined;
   /** Rejects everybody who waits. */
   fail(error: unknown): void;
 }
 
-interface WaitersOptions {
-  readonly clock: Clock;
-  /** Somebody has begun to wait. */
-  readonly joined: () => void;
-  /** Somebody was aborted. */
-  readonly left: () => void;
-}
-
-interface Waiting extends Waiter {
+interface Waiting {
+  readonly priority: Priority;
   settle(error?: unknown): void;
 }
 
-export function createWaiters({ clock, joined, left }: WaitersOptions): Waiters {
+/** `changed` is called after somebody has joined, and after somebody was aborted. */
+export function createWaiters(changed: () => void): Waiters {
   const waiting = new Set<Waiting>();
-  const inOrder = () => [...waiting].sort((a, b) => a.rank - b.rank);
+  const inOrder = () => [...waiting].sort((a, b) => rankOf(a.priority) - rankOf(b.priority));
   return {
     get size() {
       return waiting.size;
     },
-    inOrder,
+    inOrder: () => inOrder().map(({ priority }) => priority),
     join: async (priority, signal) => {
       signal.throwIfAborted();
       await new Promise<void>((resolve, reject) => {
         const leave = () => {
-          if (waiting.delete(waiter)) left();
+          waiting.delete(waiter);
           resolve();
+          changed();
         };
         const settle = (error?: unknown) => {
           waiting.delete(waiter);
@@ -55,17 +42,17 @@ export function createWaiters({ clock, joined, left }: WaitersOptions): Waiters 
           if (error === undefined) resolve();
           else reject(toError(error));
         };
-        const waiter: Waiting = { rank: rankOf(priority), since: clock.monotonic(), settle };
+        const waiter: Waiting = { priority, settle };
         signal.addEventListener('abort', leave, { once: true });
         waiting.add(waiter);
-        joined();
+        changed();
       });
       signal.throwIfAborted();
     },
     grant: () => {
       const [first] = inOrder();
       first?.settle();
-      return first;
+      return first?.priority;
     },
     fail: (error) => {
       for (const waiter of [...waiting]) waiter.settle(error);

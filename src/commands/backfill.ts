@@ -20,7 +20,7 @@ import { readBehind } from './backfill-collections.ts';
 import { tell, type Invocation } from './command.ts';
 import { formatNumber } from './output/format-number.ts';
 import { openProgress, progressStyle } from './output/open-progress.ts';
-import type { Progress } from './output/progress.ts';
+import type { ProgressDisplay } from './output/progress.ts';
 import { missingLine, printSummary } from './output/summary.ts';
 import { withSource, type Opened } from './with-source.ts';
 
@@ -82,11 +82,9 @@ function rangeOf(
 async function runOn(errand: Errand, flags: BackfillFlags): Promise<ExitCode> {
   const { invocation, stop } = errand;
   const { config } = invocation;
-  const display: { progress?: Progress } = {};
   const crawl = await openCrawl({
     ...invocation,
     ...errand,
-    onPage: (event) => display.progress?.onPage(event),
     record: flags.record,
     budget: (plan) => (flags.maxRequests === undefined ? plan : createCappedBudget(plan, flags.maxRequests)),
   });
@@ -103,7 +101,7 @@ async function runOn(errand: Errand, flags: BackfillFlags): Promise<ExitCode> {
     if (reach.range === undefined) return EXIT.incomplete;
     const style = progressStyle(flags.quiet);
     const allowed = flags.maxRequests;
-    display.progress = await openProgress({
+    const progress = await openProgress({
       ...run,
       style,
       allowed,
@@ -111,7 +109,7 @@ async function runOn(errand: Errand, flags: BackfillFlags): Promise<ExitCode> {
       rps: config.rps,
       workers: WORKERS,
     });
-    const exit = run.datasets.length === 0 ? EXIT.done : await carryOut(run, reach.range, display.progress);
+    const exit = run.datasets.length === 0 ? EXIT.done : await carryOut(run, reach.range, progress);
     return await readBehind({ ...run, range: reach.range }, exit);
   } finally {
     await crawl.close();
@@ -148,7 +146,7 @@ function noteOn({ range }: Reach, wanted: Range, { chain }: Crawl): string | und
   return parts.length === 0 ? undefined : `cut: ${parts.join('; ')}`;
 }
 
-async function carryOut(run: Run, range: Range, progress: Progress): Promise<ExitCode> {
+async function carryOut(run: Run, range: Range, progress: ProgressDisplay): Promise<ExitCode> {
   const { crawl, datasets, reach, stop, again } = run;
   let missing: ReadonlyMap<string, readonly Range[]>;
   try {
@@ -192,7 +190,7 @@ function outcomeLines(settled: readonly Settled[]): string[] {
 /** What trace pages have brought of transactions is not asked for again. */
 async function derivationOf(
   { store, crawl, stop, datasets, reach }: Run,
-  progress: Progress,
+  progress: ProgressDisplay,
 ): Promise<NonNullable<BackfillOptions['derived']>> {
   const context = {
     database: store.database,
@@ -208,7 +206,7 @@ async function derivationOf(
     derive: async (range) => {
       await deriveTransactions(context, range);
       const missing = await missingOf(crawl.context, chosen, range, reach.watermark);
-      progress.rest('transactions', missing.get('transactions') ?? []);
+      progress.replaceLeft('transactions', missing.get('transactions') ?? []);
     },
   };
 }

@@ -68,8 +68,8 @@ function sheetOf({ name, job }: Dataset, hour: Range): DatasetSheet {
     endpoint: `GET ${job.path}`,
     params: { ...job.params, ...paginator.request(paginator.start(hour), paginator.maxSize) },
     pageSize: paginator.maxSize,
-    delay: job.delay ?? null,
-    readAgainAfter: job.maturity ?? null,
+    delay: job.delaySeconds ?? null,
+    readAgainAfter: job.maturitySeconds ?? null,
     readPer: job.scopes?.param ?? null,
     tables: Object.values(job.tables).map(describeTable),
   };

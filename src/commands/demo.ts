@@ -12,7 +12,6 @@ import { startSimulator } from '../simulator/http/server.ts';
 import { createLogger, type Logger } from '../logger.ts';
 import type { Invocation } from './command.ts';
 import { openProgress, progressStyle } from './output/open-progress.ts';
-import type { Progress } from './output/progress.ts';
 import { missingLine, printSummary } from './output/summary.ts';
 import { formatTable } from './output/table.ts';
 
@@ -67,9 +66,7 @@ async function crawlAll(
   stop: Stop,
   logger: Logger,
 ): Promise<number> {
-  const display: { progress?: Progress } = {};
-  const onPage = (event: Parameters<Progress['onPage']>[0]) => display.progress?.onPage(event);
-  const crawl = await openCrawl({ config, store, logger, stop, baseUrl, onPage });
+  const crawl = await openCrawl({ config, store, logger, stop, baseUrl });
   try {
     const { context, chain } = crawl;
     const wanted = { from: chain.first.utime, to: chain.last.utime };
@@ -85,7 +82,7 @@ async function crawlAll(
     const before = context.api.stats.requests;
     if ((await missingOf(context, datasets, range, reach.watermark)).size === 0) return 0;
     const style = progressStyle();
-    display.progress = await openProgress({
+    const progress = await openProgress({
       crawl,
       datasets,
       reach,
@@ -95,7 +92,7 @@ async function crawlAll(
       workers: WORKERS,
     });
     const left = await backfill({ ...crawl, datasets, reach, workers: WORKERS, stop });
-    display.progress.end();
+    progress.end();
     for (const [dataset, ranges] of left) console.log(missingLine(dataset, ranges));
     return context.api.stats.requests - before;
   } finally {

@@ -75,9 +75,10 @@ async function examineApi({ config, logger, now }: Invocation, store: Store): Pr
   const stop = stopOnSignals(logger);
   try {
     const source = await openSource(config, store, 'still');
-    const api = openApi({ config: { ...config, attempts: 1 }, logger, stop, baseUrl: source.baseUrl });
+    const { baseUrl } = source;
+    const api = openApi({ config: { ...config, attempts: 1 }, store, logger, stop, baseUrl });
     try {
-      const chain = await readChainInfo(api, stop.leaving);
+      const chain = await readChainInfo(api, stop.finishing);
       return [
         ...(await examineNetwork(store, chain)),
         ...(config.network === 'demo' ? [] : examineHead(chain, now)),

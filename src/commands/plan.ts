@@ -64,7 +64,7 @@ interface Errand extends Opened {
 
 async function runOn(errand: Errand, { json = false }: PlanFlags): Promise<ExitCode> {
   const { invocation, store, datasets, wanted, stop, baseUrl } = errand;
-  const crawl = await openCrawl({ ...invocation, ...errand, onPage: () => undefined });
+  const crawl = await openCrawl({ ...invocation, ...errand });
   try {
     const { context, chain } = crawl;
     const { watermarkDelay, rps } = invocation.config;
@@ -116,7 +116,13 @@ async function planDataset(
   if (missing.length > 0)
     for (const stream of streams.slice(0, isScoped ? MOST_SCOPES : 1))
       samples.push(
-        await probe(context, dataset, stream, range, isScoped ? LOOKS_OF_ONE : LOOKS, stop.leaving),
+        await probe(context, {
+          dataset,
+          stream,
+          range,
+          count: isScoped ? LOOKS_OF_ONE : LOOKS,
+          signal: stop.leaving,
+        }),
       );
   // Of several pools each part is looked at once for each: what they have in common is their mean.
   const merged = (samples[0] ?? []).map(({ stratum, from }, index) => {

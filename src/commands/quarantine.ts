@@ -192,7 +192,6 @@ async function askAgain(
       store,
       stop,
       baseUrl: source.baseUrl,
-      onPage: () => undefined,
     });
     try {
       for (const { dataset, stream, records } of byStream(jobs, unfit))

@@ -1,7 +1,7 @@
 import { openStore } from '../app.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { readReport, type DatasetReport, type Report } from '../status/report.ts';
-import { datasetReasons } from '../status/readiness.ts';
+import { followedDatasets, readinessOf } from '../status/readiness.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { readStatus } from '../db/read/status.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
@@ -11,9 +11,6 @@ import { collectionLines, reportCollections, type CollectionReport } from './out
 import { spendingLines } from './output/spending.ts';
 import { formatTable } from './output/table.ts';
 
-/** What `--check` bears where `--max-lag` says nothing: the tail's usual distance, and room for a slow minute. */
-const DEFAULT_MAX_LAG = '5m';
-
 /** How many ranges of one kind are printed for a dataset before the rest is only counted. */
 const SHOWN = 5;
 
@@ -22,7 +19,7 @@ export async function status(
   { config, logger, now }: Invocation,
   flags: { json?: boolean; check?: boolean; maxLag?: string },
 ): Promise<ExitCode> {
-  const maxLag = parseDuration(flags.maxLag ?? DEFAULT_MAX_LAG);
+  const maxLagSeconds = flags.maxLag === undefined ? undefined : parseDuration(flags.maxLag);
   if (flags.maxLag !== undefined && flags.check !== true)
     throw new UsageError('--max-lag says what --check shall bear: give both');
   const store = await openStore(config, logger, 'toncenter-etl status');
@@ -30,16 +27,17 @@ export async function status(
     const all = await loadDatasets();
     const { streams, collections } = splitKinds(all);
     const report = {
-      ...(await readReport(store.database, streams, { rows: 'exact' })),
+      ...(await readReport(store.database, streams, { rows: 'exact', now })),
       collections: await reportCollections(store.database, collections, await readStatus(store.database)),
     };
     if (flags.json === true) console.log(JSON.stringify(report, null, 2));
     else printReport(report, now);
     if (flags.check !== true) return EXIT.done;
     const chosen = splitKinds(chooseDatasets(config.datasets, all)).streams;
-    const reasons = chosen.flatMap((dataset) => datasetReasons(dataset.name, report, maxLag, now));
+    const followed = followedDatasets(chosen, config.schedules);
+    const { ready, reasons } = readinessOf(report, followed, { ...config, maxLagSeconds });
     for (const reason of reasons) console.error(`check     ${reason}`);
-    return reasons.length === 0 ? EXIT.done : EXIT.incomplete;
+    return ready ? EXIT.done : EXIT.incomplete;
   } finally {
     await store.close();
   }
@@ -52,7 +50,7 @@ interface StatusReport extends Report {
 function printReport(report: StatusReport, now: number): void {
   console.log(`database  ${report.database}`);
   console.log(`network   ${report.network ?? 'none yet: nothing was crawled'}`);
-  if (report.head !== null) console.log(headLine(report.head, now));
+  if (report.head !== null) console.log(headLine(report.head));
   for (const line of collectionLines(report.collections, now)) console.log(line);
   if (report.datasets.length === 0) return;
   console.log();
@@ -65,9 +63,9 @@ function printReport(report: StatusReport, now: number): void {
   for (const line of spendingLines(report.spending)) console.log(line);
 }
 
-function headLine({ seqno, time, watermark, waitingFor }: NonNullable<Report['head']>, now: number): string {
+function headLine({ seqno, age, watermark, waitingFor }: NonNullable<Report['head']>): string {
   const waiting = waitingFor === null ? '' : `, waiting for ${waitingFor}`;
-  return `head      masterchain block ${seqno}, ${formatDuration(now - time)} ago; safe to read until ${formatTime(watermark)}${waiting}`;
+  return `head      masterchain block ${seqno}, ${formatDuration(age)} ago; safe to read until ${formatTime(watermark)}${waiting}`;
 }
 
 function tableRow(report: DatasetReport): string[] {

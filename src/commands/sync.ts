@@ -1,11 +1,10 @@
 import { openCrawl, type Crawl } from '../app.ts';
 import { carriedBy } from '../crawl/collections/collections.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
-import type { PageEvent } from '../crawl/streams/crawler.ts';
 import { runDaemon } from '../daemon/daemon.ts';
 import { createMetrics } from '../daemon/metrics.ts';
-import { scheduledDatasets } from '../daemon/schedules.ts';
 import { startStatusServer, type StatusServer } from '../daemon/status-server.ts';
+import { followedDatasets } from '../status/readiness.ts';
 import { createSnapshots } from '../status/snapshot.ts';
 import { chooseDatasets, splitKinds, type Collection, type Dataset } from '../dataset/dataset.ts';
 import { networkName } from '../db/connection/network.ts';
@@ -48,11 +47,10 @@ interface Errand extends Opened {
 async function follow(invocation: Invocation, errand: Errand): Promise<void> {
   const { config, logger } = invocation;
   const { store, datasets, collections, carried, stop } = errand;
-  const told: { onPage?: (event: PageEvent) => void } = {};
-  const crawl = await openCrawl({ config, logger, ...errand, onPage: (event) => told.onPage?.(event) });
+  const crawl = await openCrawl({ config, logger, ...errand });
   try {
     const metrics = createMetrics(crawl.context.api.stats);
-    told.onPage = (event) => metrics.onPage(event);
+    crawl.subscribe((event) => metrics.onPage(event));
     const server = await serve(invocation, errand, crawl, metrics);
     try {
       logger.info(
@@ -86,8 +84,7 @@ async function serve(
   const { listen } = config;
   if (listen === undefined) return undefined;
   try {
-    const scheduled = scheduledDatasets(config.schedules, datasets);
-    const followed = datasets.filter(({ name }) => !scheduled.has(name));
+    const followed = followedDatasets(datasets, config.schedules);
     const snapshot = createSnapshots({ context, jobs, datasets: followed, config });
     return await startStatusServer({ listen, clock: context.clock, logger, metrics, snapshot });
   } catch (error) {

@@ -55,7 +55,6 @@ async function runOn(errand: Errand, flags: VerifyFlags): Promise<ExitCode> {
   const crawl = await openCrawl({
     ...errand.invocation,
     ...errand,
-    onPage: () => undefined,
     record: flags.record,
   });
   try {

@@ -151,7 +151,7 @@ async function ask({ invocation, store, hash }: Search): Promise<KnownThing | un
   const stop = stopOnSignals(logger);
   try {
     const source = await openSource(config, store, 'still');
-    const api = openApi({ config, logger, stop, baseUrl: source.baseUrl });
+    const api = openApi({ config, store, logger, stop, baseUrl: source.baseUrl });
     try {
       return await askByHash(api, hash, stop.finishing);
     } finally {

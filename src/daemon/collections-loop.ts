@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import { readCollections } from '../crawl/collections/collections.ts';
-import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { createShare } from '../budget/share.ts';
 import { needsRange, type Collection } from '../dataset/dataset.ts';
 import type { Priority } from '../budget/priority.ts';

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import { carryOut, runCrew } from '../crawl/streams/worker-pool.ts';
-import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { splitAtArchive, type Planner, type Want } from '../crawl/streams/planner.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
 import { floorsOf, prune } from '../db/coverage/expire.ts';
@@ -13,10 +13,11 @@ import { toError } from '../errors.ts';
 import { parseTime } from '../range.ts';
 import { untilAborted, type Stop } from '../stop.ts';
 import { patiently } from '../patience.ts';
+import { followedDatasets } from '../status/readiness.ts';
 import { createGuard } from './verify-loop.ts';
 import { createLookout } from './watermark-leader.ts';
 import { refresh } from './collections-loop.ts';
-import { runSchedules, scheduledDatasets } from './schedules.ts';
+import { runSchedules } from './schedules.ts';
 import { createSentry } from './deletion-watch.ts';
 
 /** The tail takes at most this part of the budget, so that a backfill advances at any plan. */
@@ -68,8 +69,7 @@ export async function runDaemon(options: DaemonOptions): Promise<void> {
   });
   if (position === undefined) return;
   const halves = haltTogether(options);
-  const scheduled = scheduledDatasets(options.config.schedules, options.datasets);
-  const always = options.datasets.filter(({ name }) => !scheduled.has(name));
+  const always = followedDatasets(options.datasets, options.config.schedules);
   const ends = await Promise.allSettled([
     halves.run((own) => followTail({ ...own, datasets: always }, position, look)),
     halves.run((own) => fillHistory({ ...own, datasets: always }, position)),
@@ -250,7 +250,7 @@ async function wantsOf(
   const { utime } = position.watermark;
   const wants: Want[] = [];
   for (const dataset of datasets) {
-    const to = utime - (dataset.job.delay ?? config.watermarkDelay);
+    const to = utime - (dataset.job.delaySeconds ?? config.watermarkDelay);
     const range = { from: position.since.get(dataset.name) ?? to, to };
     if (range.from >= range.to) continue;
     const [live, archived] = splitAtArchive(range, utime);

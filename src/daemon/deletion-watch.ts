@@ -1,5 +1,5 @@
 import { loadJobs } from '../dataset/load-jobs.ts';
-import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { readDeletionMarks, type PartitionMark } from '../db/coverage/deletions.ts';
 import { formatRange, lengthOf } from '../range.ts';
 import type { Stop } from '../stop.ts';

@@ -1,9 +1,10 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Stats } from '../api/stats.ts';
-import type { PageEvent } from '../crawl/streams/crawler.ts';
+import type { PageEvent } from '../crawl/crawl-context.ts';
 import { version } from '../package.ts';
 import { PRIORITIES } from '../budget/priority.ts';
 import { lengthOf } from '../range.ts';
+import { ageOf } from '../status/lag.ts';
 import type { Snapshot } from '../status/snapshot.ts';
 
 /** Seconds: from a page that comes at once to one that the server nearly gives up on. */
@@ -11,10 +12,10 @@ const PAGE_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** Metrics of this process and of the database that it writes to. */
 export interface Metrics {
-  /** To be told of each page that was committed. */
+  /** Counts a page that was committed. */
   onPage(event: PageEvent): void;
   /** The text that Prometheus reads. Undefined: the database is away, and what only it knows is left out. */
-  render(snapshot: Snapshot | undefined, now: number): Promise<string>;
+  render(snapshot: Snapshot | undefined): Promise<string>;
   readonly contentType: string;
 }
 
@@ -32,8 +33,8 @@ export function createMetrics(stats: Stats): Metrics {
       pages.bytes.inc({ dataset }, bytes);
       pages.seconds.observe({ dataset }, ms / 1000);
     },
-    render: (snapshot, now) => {
-      state.show(snapshot, now);
+    render: (snapshot) => {
+      state.show(snapshot);
       return registry.metrics();
     },
   };
@@ -179,16 +180,16 @@ function stateMetrics(registry: Registry) {
   const set = (name: keyof typeof STATE, labels: Readonly<Record<string, string>>, value: number) =>
     gauges.get(name)?.set(labels, value);
   return {
-    show(snapshot: Snapshot | undefined, now: number): void {
+    show(snapshot: Snapshot | undefined): void {
       for (const gauge of gauges.values()) gauge.reset();
       set('database_up', {}, snapshot === undefined ? 0 : 1);
       set('ready', {}, snapshot?.readiness.ready === true ? 1 : 0);
       if (snapshot === undefined) return;
       if (snapshot.head !== null) {
-        set('head_age_seconds', {}, Math.max(0, now - snapshot.head.time));
-        set('watermark_age_seconds', {}, Math.max(0, now - snapshot.head.watermark));
+        set('head_age_seconds', {}, snapshot.head.age);
+        set('watermark_age_seconds', {}, ageOf(snapshot.head.watermark, snapshot.at));
       }
-      showDatasets(snapshot, now, set);
+      showDatasets(snapshot, set);
       showBudget(snapshot, set);
     },
   };
@@ -196,10 +197,9 @@ function stateMetrics(registry: Registry) {
 
 type Set = (name: keyof typeof STATE, labels: Readonly<Record<string, string>>, value: number) => void;
 
-function showDatasets({ datasets }: Snapshot, now: number, set: Set): void {
-  for (const { dataset, covered, verified, missing, holes, refused, quarantined, rows } of datasets) {
-    const end = covered.at(-1)?.to;
-    if (end !== undefined) set('lag_seconds', { dataset }, Math.max(0, now - end));
+function showDatasets({ datasets }: Snapshot, set: Set): void {
+  for (const { dataset, lag, covered, verified, missing, holes, refused, quarantined, rows } of datasets) {
+    if (lag !== null) set('lag_seconds', { dataset }, lag);
     set('covered_seconds', { dataset }, lengthOf(covered));
     set('verified_seconds', { dataset }, lengthOf(verified));
     set('missing_seconds', { dataset }, lengthOf(missing));

@@ -1,7 +1,7 @@
 import { Cron } from 'croner';
 import { backfill } from '../crawl/streams/backfill.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
-import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import type { CrawlContext } from '../crawl/crawl-context.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
 import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
 import { readWanted } from '../db/coverage/wanted.ts';
@@ -25,15 +25,6 @@ interface SchedulesOptions {
   readonly stop: Stop;
   /** How far the chain is known, unix seconds. */
   readonly watermark: () => number;
-}
-
-/** The datasets that a schedule reads from `ETL_SINCE` to the head: nothing else reads them. Throws a UsageError for a name that is none. */
-export function scheduledDatasets(schedules: readonly Schedule[], datasets: readonly Dataset[]): Set<string> {
-  const names = new Set<string>();
-  for (const { only, range } of schedules)
-    // Also where a range is named: a name that is no dataset of this daemon's is told at the start.
-    for (const { name } of chooseDatasets(only ?? [], datasets)) if (range === undefined) names.add(name);
-  return names;
 }
 
 /** Does what is scheduled until told to stop. A run that is still under way when its next moment comes goes on alone. */
@@ -73,7 +64,7 @@ async function coverOne(options: SchedulesOptions, schedule: Schedule, dataset: 
   const { context, planner, chain, stop, delay } = options;
   const now = Math.floor(context.clock.now() / 1000);
   const watermark = options.watermark();
-  const safe = watermark - (dataset.job.delay ?? delay);
+  const safe = watermark - (dataset.job.delaySeconds ?? delay);
   const since = (await readWanted(context.database)).get(dataset.name) ?? safe;
   const wanted =
     schedule.range === undefined

@@ -9,7 +9,7 @@ import { packageRoot } from '../package.ts';
 import type { Metrics } from './metrics.ts';
 import type { Snapshot } from '../status/snapshot.ts';
 
-/** Milliseconds between two looks at the database while somebody has the status page open. */
+/** Milliseconds between two reads of the database while somebody has the status page open. */
 const LIVE_EVERY_MS = 1000;
 /** A comment now and then tells proxies that the stream of events lives. */
 const KEEP_ALIVE_MS = 15_000;
@@ -87,7 +87,7 @@ async function answer(options: ServerOptions, page: Reply, method: string, path:
     }
     case '/metrics': {
       const snapshot = await options.snapshot().catch(() => undefined);
-      const body = await options.metrics.render(snapshot, options.clock.now() / 1000);
+      const body = await options.metrics.render(snapshot);
       return { status: 200, type: options.metrics.contentType, body };
     }
     case '/status':

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
-import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
 import { streamsOf } from '../crawl/streams/streams.ts';
@@ -156,7 +156,7 @@ async function nextRange({ context, datasets, watermark }: GuardOptions, waiting
     for (const stream of await streamsOf(database, dataset)) {
       const once = await readCoverage(database, stream);
       const covered =
-        dataset.job.maturity === undefined
+        dataset.job.maturitySeconds === undefined
           ? once
           : common(once, await readCoverage(database, { ...stream, pass: 1 }));
       const todo = without(common(covered, ripe), [...(await readVerified(database, stream)), ...waiting]);

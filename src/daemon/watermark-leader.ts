@@ -1,10 +1,10 @@
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
-import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { createWatermarkReader, type Watermark, type WatermarkReader } from '../crawl/watermark/watermark.ts';
 import { readFoundWatermark, saveWatermark } from '../db/coverage/watermark.ts';
 import { takeDuty } from '../db/settings.ts';
 import { formatTime } from '../range.ts';
-import { STILL_HEAD } from '../status/readiness.ts';
+import { STILL_HEAD_SECONDS } from '../status/lag.ts';
 
 interface LookoutOptions {
   readonly context: CrawlContext;
@@ -60,10 +60,10 @@ async function readFound({ database }: CrawlContext): Promise<Watermark | undefi
 
 /** A head that does not move is told after two minutes, then each time that it has lasted twice as long. */
 function stillHeadWarning({ clock, logger }: CrawlContext): (watermark: Watermark) => void {
-  let last = { seqno: -1, since: 0, next: STILL_HEAD };
+  let last = { seqno: -1, since: 0, next: STILL_HEAD_SECONDS };
   return ({ head, utime, waitingFor }) => {
     const now = clock.monotonic() / 1000;
-    if (head.seqno !== last.seqno) last = { seqno: head.seqno, since: now, next: STILL_HEAD };
+    if (head.seqno !== last.seqno) last = { seqno: head.seqno, since: now, next: STILL_HEAD_SECONDS };
     if (now - last.since < last.next) return;
     last.next *= 2;
     logger.warn(

@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
-import { stringify } from 'lossless-json';
 import type { ZodType } from 'zod';
 import type { Paginator, Params, Position } from './paginator.ts';
-import { readRecord, type Extra } from './record.ts';
+import { hashOf, readRecord, type Extra } from './record.ts';
 
 /** What of a Drizzle table a job needs to know: the shape of the rows that go in. */
 export interface Table {
@@ -43,18 +41,18 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
    * to quarantine, because a page is not whole for one that is not understood.
    */
   readonly joinedUntil?: (raws: readonly unknown[]) => number | undefined;
-  /** Seconds to keep away from the watermark, where the dataset's source lags behind the chain's. */
-  readonly delay?: number;
+  /** How far to keep behind the watermark, where the dataset's source lags behind the chain's. */
+  readonly delaySeconds?: number;
   /**
-   * Seconds after which a covered second is read again (pass 1), for rows that mature and for datasets without a
+   * A covered second is read again (pass 1) when it is so old: for rows that mature, and for datasets without a
    * checksum, of which two readings must agree.
    */
-  readonly maturity?: number;
+  readonly maturitySeconds?: number;
   /**
    * Set where rows may vanish: the rows of each completed second replace all that `tables` held of that second, as a
    * whole. A second larger than a page is gathered first.
    */
-  readonly exchange?: true;
+  readonly replacesRows?: true;
   /** Set where the endpoint answers for one thing at a time: each has its own coverage. */
   readonly scopes?: Scopes;
   /**
@@ -81,7 +79,7 @@ interface Accepted {
   readonly index: number;
 }
 
-/** A record that its schema refuses: kept whole, told by path and reason. */
+/** A record that its schema refuses: kept whole, with the path and the reason. */
 export interface Rejected {
   readonly position: Position;
   readonly path: string;
@@ -108,9 +106,9 @@ export interface Job {
   readonly list: string;
   readonly paginator: Paginator<unknown>;
   readonly tables: Tables;
-  readonly delay: number | undefined;
-  readonly maturity: number | undefined;
-  readonly exchange: boolean;
+  readonly delaySeconds: number | undefined;
+  readonly maturitySeconds: number | undefined;
+  readonly replacesRows: boolean;
   readonly scopes: Scopes | undefined;
   readonly byBlock: string | undefined;
   read(records: readonly unknown[]): Reading;
@@ -126,9 +124,9 @@ export function defineJob<Cursor, Rec, T extends Tables>(spec: JobSpec<Cursor, R
     list: spec.list,
     paginator: spec.paginator,
     tables: spec.tables,
-    delay: spec.delay,
-    maturity: spec.maturity,
-    exchange: spec.exchange ?? false,
+    delaySeconds: spec.delaySeconds,
+    maturitySeconds: spec.maturitySeconds,
+    replacesRows: spec.replacesRows ?? false,
     scopes: spec.scopes,
     byBlock: spec.byBlock,
     read: (records) => readAll(spec, records),
@@ -174,8 +172,5 @@ function positionsOf(schema: ZodType<Position>, raws: readonly unknown[]): Posit
 }
 
 function nowhere(raw: unknown, utime: number): Position {
-  const id = createHash('sha256')
-    .update(stringify(raw) ?? '')
-    .digest('base64');
-  return { utime, lt: '0', id };
+  return { utime, lt: '0', id: hashOf(raw) };
 }

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { stringify } from 'lossless-json';
 import type { core, ZodType } from 'zod';
 
 /** Members of a record that its schema does not name, by dotted path (`description.compute_ph.new_member`). */
@@ -10,7 +12,7 @@ export type Reading<Rec> =
 
 /**
  * Parses one record with a strict schema. Members that the schema does not name are taken out and returned as `extra`:
- * the API grew, which is no fault of the record. Any other mismatch is told with its path.
+ * the API grew, which is no fault of the record. Any other mismatch is returned with its path.
  */
 export function readRecord<Rec>(schema: ZodType<Rec>, raw: unknown): Reading<Rec> {
   const first = schema.safeParse(raw);
@@ -53,12 +55,15 @@ function isObject(value: unknown): value is Record<PropertyKey, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
+/** `extra` as a row stores it: null where it has no members. */
+export function orNull(extra: Extra): Extra | null {
+  return Object.keys(extra).length === 0 ? null : extra;
+}
+
 /** The part of `extra` below `prefix`, with the prefix taken off; null where there is none. */
 export function extraWithin(extra: Extra, prefix: string): Extra | null {
   const inside = Object.entries(extra).filter(([path]) => path.startsWith(`${prefix}.`));
-  return inside.length === 0
-    ? null
-    : Object.fromEntries(inside.map(([path, value]) => [path.slice(prefix.length + 1), value]));
+  return orNull(Object.fromEntries(inside.map(([path, value]) => [path.slice(prefix.length + 1), value])));
 }
 
 /** `extra` without what lies below the prefixes; null where nothing is left. */
@@ -66,5 +71,17 @@ export function extraOutside(extra: Extra, prefixes: readonly string[]): Extra |
   const outside = Object.entries(extra).filter(
     ([path]) => !prefixes.some((prefix) => path.startsWith(`${prefix}.`)),
   );
-  return outside.length === 0 ? null : Object.fromEntries(outside);
+  return orNull(Object.fromEntries(outside));
+}
+
+/** True for a member that was sent, but with nothing in it: its columns alone would say that it was not sent. */
+export function isEmpty(member: object | null | undefined): member is object {
+  return member != null && Object.values(member).every((value) => value == null);
+}
+
+/** Names a record that does not name itself: the SHA-256 of its JSON, in base64. */
+export function hashOf(raw: unknown): string {
+  return createHash('sha256')
+    .update(stringify(raw) ?? '')
+    .digest('base64');
 }

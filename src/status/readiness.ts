@@ -1,60 +1,60 @@
-import type { Config } from '../config.ts';
-import type { Report } from './report.ts';
-import type { Dataset } from '../dataset/dataset.ts';
+import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
 import { formatDuration, lengthOf, without } from '../range.ts';
+import type { Schedule } from '../schedule.ts';
+import { longestHeadAgeOf, longestLagOf, type LagLimits } from './lag.ts';
+import type { Report } from './report.ts';
 
-/** The tail may be so many times its freshness behind before that is worth telling. */
-const PATIENCE = 4;
-/** A head that is older than this, in seconds, does not move: blocks come every few seconds. */
-export const STILL_HEAD = 120;
-
-/** Whether the daemon has caught up, and why not. */
+/** Whether everything that is wanted is there, and why not. */
 export interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly string[];
 }
 
-/** Ready: the head moves, each dataset follows it, and nothing since `ETL_SINCE` is missing but what cannot be had. */
-export function readinessOf(
-  report: Report,
-  datasets: readonly Dataset[],
-  config: Pick<Config, 'freshness' | 'watermarkDelay'>,
-  now: number,
-): Readiness {
+/**
+ * Ready: the head moves, each dataset follows it, and nothing since `ETL_SINCE` is missing but what cannot be had.
+ * `/ready`, `/metrics` and `status --check` ask this and nothing else.
+ */
+export function readinessOf(report: Report, datasets: readonly Dataset[], limits: LagLimits): Readiness {
   const reasons = [
-    ...headReasons(report, now),
-    ...datasets.flatMap(({ name, job }) => {
-      const limit = PATIENCE * config.freshness + (job.delay ?? config.watermarkDelay) + STILL_HEAD / 2;
-      return datasetReasons(name, report, limit, now);
-    }),
+    ...headReasons(report, limits),
+    ...datasets.flatMap((dataset) => datasetReasons(dataset, report, limits)),
   ];
   return { ready: reasons.length === 0, reasons };
 }
 
-function headReasons({ head }: Report, now: number): string[] {
-  if (head === null) return ['nobody has looked for the head of the chain yet'];
-  const age = now - head.time;
+function headReasons({ head }: Report, limits: LagLimits): string[] {
+  // Who bears a lag of its own may keep the database up with backfills, which poll no head.
+  if (head === null) return limits.maxLagSeconds === undefined ? ['no daemon has polled the head yet'] : [];
   const waiting = head.waitingFor === null ? '' : `: waiting for ${head.waitingFor}`;
-  return age > STILL_HEAD ? [`the newest masterchain block is ${formatDuration(age)} old${waiting}`] : [];
+  if (head.age <= longestHeadAgeOf(limits)) return [];
+  return [`the newest masterchain block is ${formatDuration(head.age)} old${waiting}`];
 }
 
-/** Why a dataset is not where it should be: `limit` is how many seconds it may be behind the clock. */
-export function datasetReasons(
-  name: string,
-  { datasets }: Pick<Report, 'datasets'>,
-  limit: number,
-  now: number,
-): string[] {
-  const report = datasets.find(({ dataset }) => dataset === name);
-  const end = report?.covered.at(-1)?.to;
-  if (report === undefined || end === undefined) return [`${name}: nothing is covered yet`];
-  const behind = now - end;
-  const open = without(
-    report.missing,
-    report.refused.flatMap(({ span }) => span),
-  );
+function datasetReasons(dataset: Dataset, { datasets }: Report, limits: LagLimits): string[] {
+  const { name } = dataset;
+  const report = datasets.find((one) => one.dataset === name);
+  if (report === undefined || report.lag === null) return [`${name}: nothing is covered yet`];
+  const refused = report.refused.flatMap(({ span }) => span);
+  const unread = lengthOf(without(report.missing, refused));
+  const isBehind = report.lag > longestLagOf(dataset, limits);
   return [
-    ...(behind > limit ? [`${name}: ${formatDuration(behind)} behind the clock`] : []),
-    ...(open.length > 0 ? [`${name}: ${formatDuration(lengthOf(open))} of its past are not read yet`] : []),
+    ...(isBehind ? [`${name}: ${formatDuration(report.lag)} behind the clock`] : []),
+    ...(unread > 0 ? [`${name}: ${formatDuration(unread)} of its past are not read yet`] : []),
   ];
+}
+
+/** The datasets that keep up with the head: all but those that a schedule reads from `ETL_SINCE` to the head. */
+export function followedDatasets(
+  datasets: readonly Dataset[],
+  schedules: readonly Schedule[],
+): readonly Dataset[] {
+  const scheduled = new Set(
+    schedules.flatMap(({ only, range }) =>
+      // Also where a range is named: a name that is no dataset here is refused at the start.
+      chooseDatasets(only ?? [], datasets)
+        .filter(() => range === undefined)
+        .map(({ name }) => name),
+    ),
+  );
+  return datasets.filter(({ name }) => !scheduled.has(name));
 }

@@ -7,6 +7,7 @@ import { readWanted } from '../db/coverage/wanted.ts';
 import { readSavedWatermark } from '../db/coverage/watermark.ts';
 import { readSpending, type Spending } from '../db/coordination/workers.ts';
 import { common, type Range, union, without } from '../range.ts';
+import { ageOf, lagOf } from './lag.ts';
 
 /** Where one dataset stands. Ranges of unix seconds; of a dataset that is read pool by pool, those that all pools share. */
 export interface DatasetReport {
@@ -20,7 +21,7 @@ export interface DatasetReport {
   /** Wanted by the daemon, below the end of what is covered, and not covered: holes, and what is older than all of them. */
   readonly missing: readonly Range[];
   readonly rows: readonly RowCount[];
-  /** Seconds between the newest block seen and the end of what is covered; null where no daemon has run. */
+  /** Seconds between the clock and the end of what is covered; null where nothing is covered. */
   readonly lag: number | null;
   readonly quarantined: number;
   /** Members of the API that no column takes. */
@@ -29,14 +30,18 @@ export interface DatasetReport {
   readonly lastError: Status['failures'][number] | null;
 }
 
-/** Where a database stands, from the database alone. */
+/** Where a database stands at a moment, from the database and the clock alone. */
 export interface Report {
+  /** The moment, unix seconds. */
+  readonly at: number;
   readonly database: string;
   readonly network: string | null;
   readonly head: {
     readonly seqno: number;
     /** Its block time, and the time below which no row can still appear; unix seconds. */
     readonly time: number;
+    /** Seconds since its block time. */
+    readonly age: number;
     readonly watermark: number;
     readonly waitingFor: string | null;
   } | null;
@@ -46,8 +51,10 @@ export interface Report {
 }
 
 interface ReportOptions {
-  /** `exact` counts for seconds, for a person who asks once; `estimated` is Postgres' own idea, for who looks all the time. */
+  /** `exact` counts for seconds, for a person who asks once; `estimated` is Postgres' own idea, for who asks all the time. */
   readonly rows: 'exact' | 'estimated';
+  /** Unix seconds. */
+  readonly now: number;
 }
 
 /** Reads where every dataset that the database knows of stands. */
@@ -58,7 +65,7 @@ export async function readReport(
 ): Promise<Report> {
   const status = await readStatus(database);
   const network = await readNetwork(database);
-  const mark = await readSavedWatermark(database);
+  const watermark = await readSavedWatermark(database);
   const wanted = await readWanted(database);
   const known = new Set(
     [...status.streams, ...status.refused, ...status.failures, ...status.drift]
@@ -70,28 +77,36 @@ export async function readReport(
   for (const dataset of datasets.filter(({ name }) => known.has(name))) {
     const rows: RowCount[] = [];
     for (const table of Object.values(dataset.job.tables)) rows.push(await count(database, table));
-    reports.push(reportOn(dataset, status, rows, wanted.get(dataset.name), mark?.headUtime));
+    reports.push(reportOn(dataset, { status, rows, since: wanted.get(dataset.name), now: options.now }));
   }
   return {
+    at: options.now,
     database: database.label,
     network: network === undefined ? null : networkName(network),
     head:
-      mark === undefined
+      watermark === undefined
         ? null
-        : { seqno: mark.headSeqno, time: mark.headUtime, watermark: mark.utime, waitingFor: mark.waitingFor },
+        : {
+            seqno: watermark.headSeqno,
+            time: watermark.headUtime,
+            age: ageOf(watermark.headUtime, options.now),
+            watermark: watermark.utime,
+            waitingFor: watermark.waitingFor,
+          },
     datasets: reports,
     leases: status.leases,
     spending: await readSpending(database),
   };
 }
 
-function reportOn(
-  { name }: Dataset,
-  status: Status,
-  rows: readonly RowCount[],
-  since?: number,
-  head?: number,
-): DatasetReport {
+interface Facts {
+  readonly status: Status;
+  readonly rows: readonly RowCount[];
+  readonly since: number | undefined;
+  readonly now: number;
+}
+
+function reportOn({ name }: Dataset, { status, rows, since, now }: Facts): DatasetReport {
   const streams = status.streams.filter((row) => row.dataset === name && row.pass === 0);
   const covered = shared(streams.map((stream) => stream.covered));
   const end = covered.at(-1)?.to;
@@ -103,7 +118,7 @@ function reportOn(
     holes: holesIn(covered),
     missing: since === undefined || end === undefined ? [] : without([{ from: since, to: end }], covered),
     rows,
-    lag: head === undefined || end === undefined ? null : Math.max(0, head - end),
+    lag: lagOf(covered, now),
     quarantined: status.quarantined.get(name) ?? 0,
     drift: status.drift.filter((row) => row.dataset === name),
     refused: status.refused.filter((row) => row.dataset === name),

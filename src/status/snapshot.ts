@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import type { CrawlContext } from '../crawl/streams/crawler.ts';
+import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { readReport, type Report } from './report.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import {
@@ -21,9 +21,8 @@ const UNSETTLED = 120;
 const GOOD_FOR_MS = 1000;
 const MOST_REASONS = 20;
 
-/** Everything that the daemon's pages and metrics tell, as of one moment. Times in unix seconds. */
+/** Everything that the daemon's pages and metrics show, as of one moment. Times in unix seconds. */
 export interface Snapshot extends Report {
-  readonly at: number;
   readonly version: string;
   readonly readiness: Readiness;
   /** Minute by minute, the last six hours. */
@@ -56,13 +55,12 @@ export function createSnapshots({
     const from = Math.max(oldest, newest - UNSETTLED);
     const kept = activity.filter(({ minute }) => minute >= oldest && minute < from - (from % 60));
     activity = [...kept, ...(await readActivity(database, from - (from % 60)))];
-    const report = await readReport(database, jobs, { rows: 'estimated' });
+    const report = await readReport(database, jobs, { rows: 'estimated', now: at });
     return {
-      at,
       version,
       ...report,
       activity,
-      readiness: readinessOf(report, datasets, config, at),
+      readiness: readinessOf(report, datasets, config),
       spentMinutes: await readSpentMinutes(database, oldest),
       quarantine: await readUnfit(database, MOST_REASONS),
     };

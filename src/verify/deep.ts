@@ -1,10 +1,9 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { listOf } from '../api/v3-envelope.ts';
+import { askPage } from '../crawl/streams/ask-page.ts';
 import { compareRows, type Difference } from '../db/read/compare.ts';
 import { setVerified } from '../db/coverage/verifications.ts';
 import type { Reading } from '../dataset/job.ts';
-import type { Step } from '../dataset/paginator.ts';
 import { parseRangeText, type Range, union, without } from '../range.ts';
 import type { Checked, Finding } from './finding.ts';
 import { logChecks, type Verified } from './verify.ts';
@@ -24,7 +23,7 @@ export async function checkDeep(
 ): Promise<Verified[]> {
   const checked: Verified[] = [];
   for (const report of reports) {
-    const pages = report.dataset.job.exchange ? [] : await samplePages(context, report, share, random);
+    const pages = report.dataset.job.replacesRows ? [] : await samplePages(context, report, share, random);
     const checks: Checked[] = [];
     for (const page of pages) checks.push(await comparePage(context, report, page));
     await logChecks(context.database, checks);
@@ -66,9 +65,11 @@ async function samplePages(
   return drawn.slice(0, wanted).map(({ span }) => span);
 }
 
-interface Read {
-  readonly reading: Reading;
-  readonly step: Step<unknown>;
+interface SpanRead {
+  readonly accepted: Reading['accepted'];
+  /** What of the span the source gave whole: all of it, unless a second of it is saturated. */
+  readonly completed: readonly Range[];
+  readonly requests: number;
 }
 
 async function comparePage(
@@ -78,19 +79,18 @@ async function comparePage(
 ): Promise<Checked> {
   const { crawl, clock, database } = context;
   const start = clock.monotonic();
-  const { reading, step } = await readPage(context, { dataset, stream }, span);
-  const { completed } = step;
-  const inside = reading.accepted.filter(
-    ({ position }) =>
-      completed !== undefined && position.utime >= completed.from && position.utime < completed.to,
+  const { accepted, completed, requests } = await readSpan(context, { dataset, stream }, span);
+  const inside = accepted.filter(({ position: { utime } }) =>
+    completed.some(({ from, to }) => utime >= from && utime < to),
   );
+  const whole = completed.length === 1 ? completed[0] : undefined;
   const findings: Finding[] = [];
   for (const [index, [name, table]] of Object.entries(dataset.job.tables).entries()) {
     const rows = inside.flatMap(({ rows: byTable }) => byTable[name] ?? []);
     // Only the dataset's own table holds nothing but what its pages bring.
-    const whole = index === 0 && stream.scope === '' ? completed : undefined;
+    const allOf = index === 0 && stream.scope === '' ? whole : undefined;
     findings.push(
-      ...toFindings(dataset.name, stream.scope, name, await compareRows(database, table, rows, whole)),
+      ...toFindings(dataset.name, stream.scope, name, await compareRows(database, table, rows, allOf)),
     );
   }
   crawl.logger.debug({ dataset: dataset.name, records: inside.length }, 'page compared');
@@ -101,31 +101,31 @@ async function comparePage(
     span,
     findings,
     rows: inside.length,
-    requests: 1,
+    requests,
     ms: clock.monotonic() - start,
   };
 }
 
-async function readPage(
+/** Asks for a page's span until it is whole: what was one page may by now be several. */
+async function readSpan(
   { crawl, stop }: RepairContext,
   { dataset, stream }: Pick<Verified, 'dataset' | 'stream'>,
   span: Range,
-): Promise<Read> {
-  const { job } = dataset;
-  const cursor = job.paginator.start(span);
-  const paging = job.paginator.request(cursor, job.paginator.maxSize);
-  const scope = job.scopes === undefined ? {} : { [job.scopes.param]: stream.scope };
-  const { value } = await crawl.api.get({
-    path: job.path,
-    params: { ...job.params, ...scope, ...paging },
-    priority: 'repair',
-    signal: stop.leaving,
-    parse: (body): Read => {
-      const reading = job.read(listOf(job.list)(body));
-      return { reading, step: job.paginator.next(cursor, { ...reading, size: paging.limit }) };
-    },
-  });
-  return value;
+): Promise<SpanRead> {
+  const { paginator } = dataset.job;
+  const size = paginator.maxSize;
+  const accepted: Reading['accepted'][number][] = [];
+  const completed: Range[] = [];
+  let requests = 0;
+  for (let cursor: unknown = paginator.start(span); cursor !== undefined; requests += 1) {
+    const signal = stop.leaving;
+    const page = await askPage(crawl.api, { dataset, stream, cursor, size, priority: 'repair', signal });
+    const { reading, step } = page.value;
+    accepted.push(...reading.accepted);
+    if (step.completed !== undefined) completed.push(step.completed);
+    cursor = step.cursor;
+  }
+  return { accepted, completed: union(completed), requests };
 }
 
 function toFindings(

@@ -44,7 +44,7 @@ const PROVED: ReadonlyMap<string, Omit<GradeFacts, 'grade'>> = new Map([
  * checksum for it or its rows may change, so one that is read once can be proved.
  */
 export function gradeOf({ name, job }: Dataset): GradeFacts {
-  if (job.maturity === undefined) {
+  if (job.maturitySeconds === undefined) {
     const facts = PROVED.get(name);
     if (facts !== undefined) return { grade: 'proved', ...facts };
   }

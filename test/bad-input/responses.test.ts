@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { parseJson } from '../../src/api/parse-json.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
-import { refuseLateRows } from '../../src/crawl/streams/late-rows.ts';
+import { readRecords } from '../../src/crawl/streams/read-records.ts';
 import { EtlError } from '../../src/errors.ts';
 import { startSimulator } from '../../src/simulator/http/server.ts';
 import { expectWritable, harm, harmed } from '../support/bad-values.ts';
@@ -33,7 +33,7 @@ describe('a record with arbitrary values', () => {
       fc.assert(
         fc.property(harm, (changes) => {
           const raws = [parseJson(harmed(text, changes)), parseJson(text)];
-          const { accepted, rejected } = refuseLateRows(job.read(raws), raws);
+          const { accepted, rejected } = readRecords(job, raws);
           expect(accepted.length + rejected.length).toBe(2);
           for (const { path, reason } of rejected) expect(`${path} ${reason}`.length).toBeGreaterThan(3);
           for (const { rows } of accepted) expectWritable(job.tables, rows);

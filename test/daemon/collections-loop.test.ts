@@ -6,7 +6,7 @@ import { runDaemon } from '../../src/daemon/daemon.ts';
 import { chooseDatasets, splitKinds } from '../../src/dataset/dataset.ts';
 import { startSimulator } from '../../src/simulator/http/server.ts';
 import type { Stop } from '../../src/stop.ts';
-import { manualClock } from '../api/manual-clock.ts';
+import { manualClock } from '../support/manual-clock.ts';
 import { select, sorted } from '../support/collections.ts';
 import { datasetsNamed, openTestCrawl, testConfig } from '../support/crawl.ts';
 import { openTestStore } from '../support/database.ts';

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
-import { runOnce, runSchedules, scheduledDatasets } from '../../src/daemon/schedules.ts';
+import { runOnce, runSchedules } from '../../src/daemon/schedules.ts';
+import { followedDatasets } from '../../src/status/readiness.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { keepWanted } from '../../src/db/coverage/wanted.ts';
@@ -44,7 +45,7 @@ const coverageOf = (name: string) =>
 
 test('a dataset that is scheduled is read from ETL_SINCE to the head, at its moment', async () => {
   const schedules = options('blocks @ * * * * * *');
-  expect([...scheduledDatasets(schedules.schedules, datasets)]).toEqual(['blocks']);
+  expect(followedDatasets(datasets, schedules.schedules).map(({ name }) => name)).not.toContain('blocks');
   const finishing = new AbortController();
   const stop = { ...never, finishing: finishing.signal };
   const running = runSchedules({ ...schedules, stop });
@@ -58,7 +59,7 @@ test('a dataset that is scheduled is read from ETL_SINCE to the head, at its mom
 
 test('a range that is scheduled is covered, and costs no request once it is', async () => {
   const { schedules, ...rest } = options(`${START + 100} .. ${START + 300} @ 0 3 * * *`);
-  expect([...scheduledDatasets(schedules, datasets)]).toEqual([]);
+  expect(followedDatasets(datasets, schedules)).toEqual(datasets);
   await runOnce({ ...rest, schedules }, schedules[0]!);
   expect(await coverageOf('transactions')).toEqual([{ from: START + 100, to: START + 300 }]);
   const before = simulator.stats.total;
@@ -66,8 +67,8 @@ test('a range that is scheduled is covered, and costs no request once it is', as
   expect(simulator.stats.total).toBe(before);
 });
 
-test('a name that is no dataset of the daemon’s is told at the start', () => {
-  expect(() => scheduledDatasets(parseSchedules('block 2026 .. now @ 0 3 * * *'), datasets)).toThrow(
+test('a name that is no dataset of the daemon’s is refused at the start', () => {
+  expect(() => followedDatasets(datasets, parseSchedules('block 2026 .. now @ 0 3 * * *'))).toThrow(
     UsageError,
   );
 });

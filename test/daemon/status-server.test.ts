@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
 import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
-import type { CrawlContext } from '../../src/crawl/streams/crawler.ts';
+import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { createMetrics, type Metrics } from '../../src/daemon/metrics.ts';
 import { startStatusServer, type StatusServer } from '../../src/daemon/status-server.ts';

@@ -18,7 +18,7 @@ let served: ReadonlySet<string>;
 
 beforeAll(async () => {
   store = await openTestStore();
-  const text = await createMetrics(createStats().stats).render(undefined, 0);
+  const text = await createMetrics(createStats().stats).render(undefined);
   served = new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name));
 });
 afterAll(() => store.close());

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { ZodType } from 'zod';
-import { action } from '../../src/records/schemas/action.ts';
-import { block } from '../../src/records/schemas/block.ts';
-import { jettonBurn } from '../../src/records/schemas/jetton-burn.ts';
-import { jettonTransfer } from '../../src/records/schemas/jetton-transfer.ts';
-import { message } from '../../src/records/schemas/message.ts';
-import { nftTransfer } from '../../src/records/schemas/nft-transfer.ts';
-import { nominatorPoolEvent } from '../../src/records/schemas/nominator-pool-event.ts';
-import { trace } from '../../src/records/schemas/trace.ts';
-import { transaction } from '../../src/records/schemas/transaction.ts';
-import { validatorComplaint } from '../../src/records/schemas/validator-complaint.ts';
-import { validatorEvent } from '../../src/records/schemas/validator-event.ts';
+import { action } from '../../src/records/action.ts';
+import { block } from '../../src/records/block.ts';
+import { jettonBurn } from '../../jobs/jetton_burns.ts';
+import { jettonTransfer } from '../../jobs/jetton_transfers.ts';
+import { message } from '../../src/records/message.ts';
+import { nftTransfer } from '../../jobs/nft_transfers.ts';
+import { nominatorPoolEvent } from '../../jobs/nominator_pool_events.ts';
+import { trace } from '../../src/records/trace.ts';
+import { transaction } from '../../src/records/transaction.ts';
+import { validatorComplaint } from '../../jobs/validator_complaints.ts';
+import { validatorEvent } from '../../jobs/validator_events.ts';
 import { openapiSchemas, referenceOf, type Described } from '../support/openapi.ts';
 import { sampleBlock, sampleMessage, sampleTransaction } from '../support/sample-records.ts';
 import {

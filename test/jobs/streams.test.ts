@@ -94,14 +94,16 @@ describe.each(rebuiltStreams)('jobs/$name', (stream) => {
 
 describe('jobs of streams without a checksum', () => {
   it('read every second twice', () => {
-    const maturities = rebuiltStreams.map(({ job }) => job.maturity);
+    const maturities = rebuiltStreams.map(({ job }) => job.maturitySeconds);
     expect(maturities.every((seconds) => seconds !== undefined && seconds >= 3600)).toBe(true);
   });
 
   it('stay away from the head where the source lags', () => {
-    const delays = [validatorEvents, validatorComplaints, nominatorPoolEvents].map(({ delay }) => delay);
+    const delays = [validatorEvents, validatorComplaints, nominatorPoolEvents].map(
+      ({ delaySeconds }) => delaySeconds,
+    );
     expect(delays).toEqual([900, 900, 900]);
-    expect([jettonTransfers, jettonBurns, nftTransfers].map(({ delay }) => delay)).toEqual([
+    expect([jettonTransfers, jettonBurns, nftTransfers].map(({ delaySeconds }) => delaySeconds)).toEqual([
       undefined,
       undefined,
       undefined,
@@ -150,8 +152,8 @@ describe('jobs/validator_complaints', () => {
   });
 
   it('is exchanged by the second', () => {
-    expect(validatorComplaints.exchange).toBe(true);
-    expect([validatorEvents.exchange, nominatorPoolEvents.exchange]).toEqual([false, false]);
+    expect(validatorComplaints.replacesRows).toBe(true);
+    expect([validatorEvents.replacesRows, nominatorPoolEvents.replacesRows]).toEqual([false, false]);
   });
 });
 

@@ -31,7 +31,7 @@ async function run(rps: number) {
   const crawl = await openTestCrawl(store, simulator.url, { stop, config });
   // What the elector did is served from a copy that lags: its delay is another one.
   const datasets = await datasetsNamed('core');
-  const live = datasets.filter(({ job }) => job.delay === undefined);
+  const live = datasets.filter(({ job }) => job.delaySeconds === undefined);
   const daemon = runDaemon({ ...crawl, datasets, config: testConfig(config), stop });
   const lags: number[] = [];
   const start = Date.now();

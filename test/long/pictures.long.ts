@@ -48,7 +48,7 @@ test.skipIf(browserPath === undefined)(
     insert into etl.settings (name, value) values ('network', '{"global_id": -239}'),
       ('watermark', ${JSON.stringify({ utime: head - 3, headSeqno: 61_204_117, headUtime: head, waitingFor: null })}::jsonb)`);
     for (const [index, { name, job }] of datasets.entries()) {
-      const end = head - 28 - (job.delay ?? 0);
+      const end = head - 28 - (job.delaySeconds ?? 0);
       const lost = since + (170 + 7 * index) * DAY;
       await database.run(sql`
       insert into etl.wanted (dataset, since, chosen) values (${name}, ${since}, '-240d')`);

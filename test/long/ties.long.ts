@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { actionTypes } from '../../src/records/schemas/action-types.ts';
+import { actionTypes } from '../../src/records/action-types.ts';
 import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
 import type { Range } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { block, type Block } from '../../src/records/schemas/block.ts';
+import { block, type Block } from '../../src/records/block.ts';
 import { blockKey } from '../../src/ton/block-key.ts';
-import { joinedUntil } from '../../src/records/rows/joined-until.ts';
+import { joinedUntil } from '../../src/records/joined-until.ts';
 import { sampleBlock } from '../support/sample-records.ts';
 
 /** Shards as prefixes of bits; `''` is the whole workchain. */

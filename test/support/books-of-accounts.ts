@@ -1,4 +1,4 @@
-import { actionTypes } from '../../src/records/schemas/action-types.ts';
+import { actionTypes } from '../../src/records/action-types.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import type { Span, Truth } from '../../src/simulator/truth.ts';
 

@@ -1,6 +1,5 @@
-import { createLocalBudget } from '../../src/api/rate.ts';
+import { sql } from 'drizzle-orm';
 import { openCrawl, type Crawl } from '../../src/app.ts';
-import { systemClock } from '../../src/clock.ts';
 import { readConfig, type Config } from '../../src/config.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets, type Dataset } from '../../src/dataset/dataset.ts';
@@ -17,8 +16,8 @@ export const testConfig = (changes: Partial<Config> = {}): Config => ({
   ...changes,
 });
 
-/** A crawl of a test's own, without a limit of its rate, and without the second that a new shared budget leaves free. */
-export function openTestCrawl(
+/** A crawl of a test's own at a high rate, without the second that a new budget leaves free. */
+export async function openTestCrawl(
   store: TestStore,
   baseUrl: string,
   changes: { stop?: Stop; config?: Partial<Config>; maxAttempts?: number } = {},
@@ -27,15 +26,22 @@ export function openTestCrawl(
     ...changes.config,
     ...(changes.maxAttempts !== undefined && { attempts: changes.maxAttempts }),
   });
+  await makeBudget(store, new URL(baseUrl).host, config.rps);
   return openCrawl({
     config,
     store: { database: store.database, embedded: undefined, close: () => Promise.resolve() },
     logger: silent,
     stop: changes.stop ?? never,
     baseUrl,
-    onPage: () => undefined,
-    budget: () => createLocalBudget({ rps: config.rps, clock: systemClock }),
   });
+}
+
+/** A budget whose first second is over. */
+async function makeBudget({ database }: TestStore, host: string, rps: number): Promise<void> {
+  await database.run(sql`
+    insert into etl.budget (host, rps, free_at, slack, server_started_at)
+    values (${host}, ${rps}, 0, 0, extract(epoch from pg_postmaster_start_time()))
+    on conflict (host) do nothing`);
 }
 
 export async function datasetsNamed(...names: string[]): Promise<Dataset[]> {

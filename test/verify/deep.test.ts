@@ -105,3 +105,34 @@ test('a quarantined record is a known gap: no certificate, and no reading again'
   await proof.repair(only, range, found);
   expect(simulator.stats.byPath.get('/api/v3/transactions')).toBe(before);
 });
+
+test('an answer for another window than the one asked for is refused, also an empty one', async () => {
+  const own = await openTestStore();
+  let isOther = false;
+  const lying = await startSimulator({
+    start: START,
+    duration: 3000,
+    masterchainInterval: 20,
+    after: ({ path }, answer) => {
+      if (!isOther || !path.startsWith('/api/v3/validators/events')) return answer;
+      return { ...answer, body: JSON.stringify({ events: [], start_utime: 1, end_utime: 2 }) };
+    },
+  });
+  const opened = await openTestCrawl(own, lying.url, { maxAttempts: 1 });
+  try {
+    const of = await openProof(own, opened);
+    const events = await datasetsNamed('validator_events');
+    const covered = await of.cover(events, await of.reach());
+    await of.readAgain(events, covered);
+    const reports = await of.verify(events, covered);
+    expect((await checkDeep(of.context, reports, 1, () => 0.5))[0]!.checks.at(-1)!.rows).toBeGreaterThan(0);
+    isOther = true;
+    await expect(checkDeep(of.context, reports, 1, () => 0.5)).rejects.toThrow(
+      'the answer says that it is for',
+    );
+  } finally {
+    await opened.close();
+    await lying.close();
+    await own.close();
+  }
+});

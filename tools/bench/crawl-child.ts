@@ -40,12 +40,12 @@ const crawl = await openCrawl({
   logger,
   stop,
   baseUrl: order.api,
-  onPage: ({ records, bytes }) => {
-    total.pages += 1;
-    total.records += records;
-    total.bytes += bytes;
-  },
   budget: () => unlimited,
+});
+crawl.subscribe(({ records, bytes }) => {
+  total.pages += 1;
+  total.records += records;
+  total.bytes += bytes;
 });
 const datasets = chooseDatasets(['transactions'], await loadJobs());
 const start = performance.now();

@@ -30,7 +30,6 @@ export async function openBenchCrawl(api: string, database: string): Promise<Ben
     logger,
     stop,
     baseUrl: api,
-    onPage: () => undefined,
     budget: () => unlimited,
   });
   const context = {

@@ -97,7 +97,6 @@ async function ours(
     baseUrl: simulator.url,
     logger: createLogger({ level: 'warn', format: 'json' }),
     store: { database: store.database, embedded: undefined, close: () => Promise.resolve() },
-    onPage: () => undefined,
   });
   const datasets = (await loadJobs()).filter((job) => job.name === dataset.name);
   const start = performance.now();

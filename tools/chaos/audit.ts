@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { actionTypes } from '../../src/records/schemas/action-types.ts';
+import { actionTypes } from '../../src/records/action-types.ts';
 import { parseRangeText, type Range } from '../../src/range.ts';
 import type { Truth } from '../../src/simulator/truth.ts';
 import { BIG } from './spoil.ts';

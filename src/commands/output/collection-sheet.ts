@@ -1,4 +1,4 @@
-import type { CollectionJob, LookupWalk, Walk } from '../../dataset/collection.ts';
+import type { LookupWalk, Walk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import { describeTable, type TableDescription } from '../../db/read/table-description.ts';
 import { formatDuration } from '../../range.ts';
@@ -23,7 +23,7 @@ export function collectionSheet({ name, job }: Collection): CollectionSheet {
     core: job.core,
     endpoint: [...new Set(job.walks.map(endpointOf))].join(', '),
     walks: job.walks.map((walk) => ({ how: walk.kind, from: endpointOf(walk), cost: costOf(walk) })),
-    cannotKnow: job.blind,
+    cannotKnow: job.limitations,
     onRequest: job.onRequest,
     tables: Object.values(job.tables).map(describeTable),
   };
@@ -55,10 +55,10 @@ function endpointOf({ endpoint }: Walk): string {
   return 'path' in endpoint ? `GET ${endpoint.path}` : `GET /api/v2/${endpoint.method}`;
 }
 
-function costOf(walk: CollectionJob['walks'][number]): string {
+function costOf(walk: Walk): string {
   switch (walk.kind) {
     case 'list':
-      return `one request for each ${walk.paginator.maxSize} records, one to see whether any were appended; whole again every ${formatDuration(walk.rescan)}`;
+      return `one request for each ${walk.paginator.maxSize} records, one to see whether any were appended; whole again every ${formatDuration(walk.rescanSeconds)}`;
     case 'lookup':
       return lookupCost(walk);
     case 'backward':
@@ -66,15 +66,15 @@ function costOf(walk: CollectionJob['walks'][number]): string {
     case 'per_block':
       return 'one request for each masterchain block of the range';
     case 'sample':
-      return `one request, not more often than every ${formatDuration(walk.every)}`;
+      return `one request, not more often than every ${formatDuration(walk.everySeconds)}`;
   }
 }
 
-function lookupCost({ paginator, subjects, refresh, unknownFor }: LookupWalk): string {
+function lookupCost({ paginator, subjects, refreshSeconds, unknownForSeconds }: LookupWalk): string {
   const names = subjects.seenIn.map(({ relation, key }) => `${relation}.${key}`);
   const sources = [...(subjects.watched ? ['the watch list'] : []), ...names].join(', ');
   const only = subjects.onlyIfSeen === true ? ' (all but the watch list only with ETL_ACCOUNTS=seen)' : '';
   const each = paginator.most === 1 ? 'one request each' : `one request for up to ${paginator.most}`;
-  const again = refresh === undefined ? '' : `, all again after ${formatDuration(refresh)}`;
-  return `${each} of those that are new or have moved in ${sources}${only}${again}; unknown ones again after ${formatDuration(unknownFor)}`;
+  const again = refreshSeconds === undefined ? '' : `, all again after ${formatDuration(refreshSeconds)}`;
+  return `${each} of those that are new or have moved in ${sources}${only}${again}; unknown ones again after ${formatDuration(unknownForSeconds)}`;
 }

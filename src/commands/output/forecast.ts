@@ -1,10 +1,9 @@
 import { rowsIn, type Density } from '../../crawl/plan/estimate.ts';
-import { lengthOf, type Range, without } from '../../range.ts';
+import { lengthOf, type Range } from '../../range.ts';
 
 /** What is to be read of one dataset. */
 export interface Task {
   readonly dataset: string;
-  readonly missing: readonly Range[];
   /** Rows a second by time, where `plan` has looked before. */
   readonly profile: readonly Density[] | undefined;
   /** Rows and seconds that were read of the range before this run: how dense it is, as far as known. */
@@ -18,8 +17,6 @@ export interface Task {
 export interface Forecast {
   /** A page was committed. */
   learn(dataset: string, rows: number, completed: Range | undefined, at: number): void;
-  /** What is missing of a dataset is less than its pages say: something else has covered a part. */
-  rest(dataset: string, missing: readonly Range[]): void;
   /** Seconds until all is read; undefined before anything is known. `at` is in monotonic milliseconds. */
   left(at: number): number | undefined;
 }
@@ -29,7 +26,6 @@ const SURE_PAGES = 10;
 
 interface State {
   readonly task: Task;
-  left: readonly Range[];
   /** Of the pages of this run. */
   rows: number;
   seconds: number;
@@ -42,11 +38,14 @@ const HALF_LIFE_MS = 60_000;
 
 /**
  * Work is counted in requests, because the budget is: a second of chain time costs as many as its rows need, by the
- * profile that `plan` has found, else as dense as what was read so far.
+ * profile that `plan` has found, else as dense as what was read so far. `leftOf` says what is left of a dataset now.
  */
-export function createForecast(tasks: readonly Task[]): Forecast {
+export function createForecast(
+  tasks: readonly Task[],
+  leftOf: (dataset: string) => readonly Range[],
+): Forecast {
   const states = new Map<string, State>(
-    tasks.map((task) => [task.dataset, { task, left: task.missing, rows: 0, seconds: 0, foreseen: 0 }]),
+    tasks.map((task) => [task.dataset, { task, rows: 0, seconds: 0, foreseen: 0 }]),
   );
   // From the first page on: what went before it was opening connections and waiting for the first slot.
   const pace: { work: number; ms: number; at: number | undefined } = { work: 0, ms: 0, at: undefined };
@@ -63,7 +62,6 @@ export function createForecast(tasks: readonly Task[]): Forecast {
       if (completed !== undefined) {
         state.seconds += completed.to - completed.from;
         state.foreseen += rowsIn(task.profile ?? [], [completed]);
-        state.left = without(state.left, [completed]);
       }
       if (pace.at !== undefined) {
         const passed = at - pace.at;
@@ -73,13 +71,10 @@ export function createForecast(tasks: readonly Task[]): Forecast {
       }
       pace.at = at;
     },
-    rest(name, missing) {
-      const state = states.get(name);
-      if (state !== undefined) state.left = missing;
-    },
     left(at) {
       const work = [...states.values()].reduce(
-        (sum, state) => sum + (state.task.share * expected(state)) / state.task.pageSize,
+        (sum, state) =>
+          sum + (state.task.share * expected(state, leftOf(state.task.dataset))) / state.task.pageSize,
         0,
       );
       if (work === 0) return 0;
@@ -90,7 +85,7 @@ export function createForecast(tasks: readonly Task[]): Forecast {
 }
 
 /** Rows that are still to come. What a plan foresaw is scaled by what pages really brought. */
-function expected({ task, left, rows, seconds, foreseen }: State): number {
+function expected({ task, rows, seconds, foreseen }: State, left: readonly Range[]): number {
   if (lengthOf(left) === 0) return 0;
   if (task.profile !== undefined) {
     const scale = foreseen > SURE_PAGES * task.pageSize ? rows / foreseen : 1;

@@ -1,13 +1,13 @@
 import type { Crawl } from '../../app.ts';
 import { systemClock } from '../../clock.ts';
-import { missingOf, type Reach } from '../../crawl/streams/backfill.ts';
-import { readableNow } from '../../crawl/streams/streams.ts';
+import type { Reach } from '../../crawl/streams/backfill.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import { readDensity } from '../../db/read/activity.ts';
 import { readProfiles } from '../../db/read/estimates.ts';
-import { lengthOf, type Range } from '../../range.ts';
+import type { Range } from '../../range.ts';
+import { readWork } from '../../status/progress.ts';
 import type { Task } from './forecast.ts';
-import { createProgress, type Progress, type ProgressOptions } from './progress.ts';
+import { createProgressDisplay, type ProgressDisplay, type ProgressOptions } from './progress.ts';
 
 interface Shown {
   readonly crawl: Crawl;
@@ -24,11 +24,10 @@ interface Shown {
 /** Transactions that traces bring and blocks prove are hardly asked for. */
 const BROUGHT = 0.1;
 
-/** Progress of a run that covers what is missing of a range; what earlier runs read and what `plan` saw is known to it. */
-export async function openProgress(shown: Shown): Promise<Progress> {
+/** Shows the progress of a run that covers what is missing of a range; it knows what earlier runs read and what `plan` saw. */
+export async function openProgress(shown: Shown): Promise<ProgressDisplay> {
   const { crawl, datasets, reach, range, ...options } = shown;
   const { database, api } = crawl.context;
-  const missing = await missingOf(crawl.context, datasets, range, reach.watermark);
   const profiles = await readProfiles(database, range);
   const names = new Set(datasets.map(({ name }) => name));
   const isBrought = (name: string) => name === 'transactions' && names.has('traces') && names.has('blocks');
@@ -36,25 +35,22 @@ export async function openProgress(shown: Shown): Promise<Progress> {
   for (const { name, job } of datasets)
     tasks.push({
       dataset: name,
-      missing: missing.get(name) ?? [],
       profile: profiles.get(name),
       before: await readDensity(database, name, range),
       pageSize: job.paginator.maxSize,
       share: isBrought(name) ? BROUGHT : 1,
     });
-  const parts = await readableNow(database, datasets, range, reach.watermark);
-  const whole = parts.map(([{ name }, part]) =>
-    Math.max(lengthOf(missing.get(name) ?? []), lengthOf([part])),
-  );
-  return createProgress({
+  const display = createProgressDisplay({
     ...options,
     tasks,
-    seconds: whole.reduce((sum, seconds) => sum + seconds, 0),
+    work: await readWork(database, datasets, range, reach.watermark),
     allowed: options.allowed,
     requests: () => api.stats.requests,
     now: () => systemClock.monotonic(),
     write: (text) => process.stdout.write(text),
   });
+  crawl.subscribe((event) => display.onPage(event));
+  return display;
 }
 
 /** Bars for people, lines for programs. */

@@ -1,14 +1,15 @@
 import { MultiBar } from 'cli-progress';
-import type { PageEvent } from '../../crawl/streams/crawler.ts';
-import { formatDuration, lengthOf, type Range } from '../../range.ts';
+import type { PageEvent } from '../../crawl/crawl-context.ts';
+import { formatDuration, type Range } from '../../range.ts';
+import { countProgress, percentOf, type Progress, type Work } from '../../status/progress.ts';
 import { createForecast, type Task } from './forecast.ts';
 import { formatNumber } from './format-number.ts';
 
-/** Told of each page; shows bars on a terminal, JSON lines in a pipe, nothing where it shall be quiet. */
-export interface Progress {
+/** Shows progress page by page: bars on a terminal, JSON lines in a pipe, nothing where it shall be quiet. */
+export interface ProgressDisplay {
   onPage(event: PageEvent): void;
-  /** What is missing of a dataset now, where more than pages has covered it. */
-  rest(dataset: string, missing: readonly Range[]): void;
+  /** Replaces what is left of a dataset, where more than pages has covered it. */
+  replaceLeft(dataset: string, missing: readonly Range[]): void;
   end(): void;
 }
 
@@ -17,8 +18,8 @@ export type WaitsFor = 'budget' | 'server' | 'database';
 
 export interface ProgressOptions {
   readonly tasks: readonly Task[];
-  /** Seconds of chain time that the run is about, over all datasets, also what was covered before. */
-  readonly seconds: number;
+  /** What the run wants of each dataset, also what was covered before. */
+  readonly work: readonly Work[];
   readonly style: 'bars' | 'lines' | 'quiet';
   /** Requests sent so far, and how many may be sent at most. */
   readonly requests: () => number;
@@ -35,17 +36,17 @@ const LINE_EVERY_MS = 5000;
 const REDRAW_MS = 500;
 /** Columns for the longest words beside the bar. */
 const WORDS = 58;
-/** What a run waits for is told of the last so many milliseconds. */
+/** What a run waits for is judged by the last so many milliseconds. */
 const RECENT_MS = 10_000;
 
-export function createProgress(options: ProgressOptions): Progress {
+export function createProgressDisplay(options: ProgressOptions): ProgressDisplay {
   const course = follow(options);
   if (options.style === 'quiet') return { ...course, end: () => undefined };
   return options.style === 'bars' ? bars(options, course) : lines(options, course);
 }
 
-interface Course extends Omit<Progress, 'end'> {
-  of(dataset: string): { readonly rows: number; readonly done: number; readonly total: number };
+interface Course extends Omit<ProgressDisplay, 'end'> {
+  of(dataset: string): Progress & { readonly rows: number };
   all(): Overall;
 }
 
@@ -62,41 +63,31 @@ interface Overall {
 
 /** What has happened so far, whatever is made of it. */
 function follow(options: ProgressOptions): Course {
-  const { tasks, seconds, requests, now } = options;
+  const { tasks, work, requests, now } = options;
   const started = now();
-  const forecast = createForecast(tasks);
-  const missing = tasks.reduce((sum, task) => sum + lengthOf(task.missing), 0);
-  const states = new Map(
-    tasks.map((task) => [task.dataset, { rows: 0, done: 0, total: lengthOf(task.missing) }]),
-  );
+  const count = countProgress(work);
+  const forecast = createForecast(tasks, (dataset) => count.left(dataset));
+  const rows = new Map(tasks.map(({ dataset }) => [dataset, 0]));
   const recent: { readonly at: number; readonly ms: number; readonly requests: number }[] = [];
-  const sum = (member: 'rows' | 'done') =>
-    [...states.values()].reduce((total, state) => total + state[member], 0);
   return {
-    onPage({ dataset, records, completed, ms }) {
+    onPage({ dataset, scope, records, completed, ms }) {
       const at = now();
       forecast.learn(dataset, records, completed, at);
-      const state = states.get(dataset);
-      if (state !== undefined) {
-        state.rows += records;
-        state.done += completed === undefined ? 0 : completed.to - completed.from;
-      }
+      count.complete(dataset, scope, completed);
+      const before = rows.get(dataset);
+      if (before !== undefined) rows.set(dataset, before + records);
       recent.push({ at, ms, requests: requests() });
       while ((recent[0]?.at ?? at) < at - RECENT_MS) recent.shift();
     },
-    rest(dataset, ranges) {
-      forecast.rest(dataset, ranges);
-      const state = states.get(dataset);
-      if (state !== undefined) state.done = Math.max(state.done, state.total - lengthOf(ranges));
-    },
-    of: (dataset) => states.get(dataset) ?? { rows: 0, done: 0, total: 0 },
+    replaceLeft: (dataset, missing) => count.replaceLeft(dataset, missing),
+    of: (dataset) => ({ rows: rows.get(dataset) ?? 0, ...count.of(dataset) }),
     all() {
       const elapsed = Math.max(0.001, (now() - started) / 1000);
-      const covered = seconds - missing + sum('done');
+      const sum = [...rows.values()].reduce((total, more) => total + more, 0);
       return {
-        percent: seconds === 0 ? 100 : Math.min(100, Math.floor((1000 * covered) / seconds) / 10),
-        rows: sum('rows'),
-        rate: Math.round(sum('rows') / elapsed),
+        percent: percentOf(count.all()),
+        rows: sum,
+        rate: Math.round(sum / elapsed),
         requests: requests(),
         elapsed,
         left: forecast.left(now()),
@@ -130,7 +121,7 @@ function words(
 }
 
 /** One bar a dataset and one in total. */
-function bars({ tasks, allowed }: ProgressOptions, course: Course): Progress {
+function bars({ tasks, allowed }: ProgressOptions, course: Course): ProgressDisplay {
   // Whatever ends this process, even SIGKILL, leaves a terminal with its cursor and its wrapping of lines. A single bar
   // of this library also restores a cursor position at its end, on top of what was logged since.
   const display = new MultiBar({
@@ -145,8 +136,10 @@ function bars({ tasks, allowed }: ProgressOptions, course: Course): Progress {
   const draw = () => {
     for (const [name, line] of own) {
       const { rows, done, total } = course.of(name);
-      const percent = total === 0 ? '100.0' : Math.min(100, (100 * done) / total).toFixed(1);
+      // Of a dataset whose pools are not known yet nobody can say how much it is.
+      const percent = total === 0 ? '-' : percentOf({ done, total }).toFixed(1);
       const note = `${formatNumber(rows)} rows`;
+      line.setTotal(Math.max(1, total));
       line.update(done, { name: name.padEnd(width), percent: percent.padStart(5), words: note });
     }
     const all = course.all();
@@ -155,18 +148,15 @@ function bars({ tasks, allowed }: ProgressOptions, course: Course): Progress {
   };
   // The library writes into the object that it is given: each bar has its own.
   const empty = { name: '', percent: '0.0', words: '' };
-  const own = tasks.map(
-    ({ dataset }) =>
-      [dataset, display.create(Math.max(1, course.of(dataset).total), 0, { ...empty })] as const,
-  );
+  const own = tasks.map(({ dataset }) => [dataset, display.create(1, 0, { ...empty })] as const);
   const sum = display.create(100, 0, { ...empty });
   draw();
   const timer = setInterval(draw, REDRAW_MS);
   timer.unref();
-  const { onPage, rest } = course;
+  const { onPage, replaceLeft } = course;
   return {
     onPage,
-    rest,
+    replaceLeft,
     end() {
       clearInterval(timer);
       draw();
@@ -181,7 +171,7 @@ function barSize(columns = 80): number {
 }
 
 /** One JSON line every few seconds, also while nothing comes, and one at the end. */
-function lines({ tasks, allowed, write }: ProgressOptions, course: Course): Progress {
+function lines({ tasks, allowed, write }: ProgressOptions, course: Course): ProgressDisplay {
   const line = () => {
     const { percent, rows, rate, requests, elapsed, left, waitsFor: reason } = course.all();
     const fields = {
@@ -199,10 +189,10 @@ function lines({ tasks, allowed, write }: ProgressOptions, course: Course): Prog
   };
   const timer = setInterval(line, LINE_EVERY_MS);
   timer.unref();
-  const { onPage, rest } = course;
+  const { onPage, replaceLeft } = course;
   return {
     onPage,
-    rest,
+    replaceLeft,
     end() {
       clearInterval(timer);
       line();

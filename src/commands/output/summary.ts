@@ -2,8 +2,9 @@ import type { Dataset } from '../../dataset/dataset.ts';
 import { readCoverage, readMissing } from '../../db/coverage/coverage.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { networkName } from '../../db/connection/network.ts';
-import { streamOf } from '../../crawl/streams/streams.ts';
+import { streamOf, streamsOf } from '../../crawl/streams/streams.ts';
 import { formatDuration, formatRange, lengthOf, type Range } from '../../range.ts';
+import { percentOf } from '../../status/progress.ts';
 import { formatTable } from './table.ts';
 
 interface SummaryFacts {
@@ -16,7 +17,7 @@ interface SummaryFacts {
   readonly note?: string;
 }
 
-/** What a run is about to do, printed before it does it: database, network, datasets, wanted, covered, missing. */
+/** Prints what a run is about to do, before it does it: database, network, datasets, wanted, covered, missing. */
 export async function printSummary(facts: SummaryFacts): Promise<void> {
   const { database, datasets, wanted } = facts;
   console.log(`database  ${database.label} (Postgres ${Math.floor(database.version / 10_000)})`);
@@ -30,15 +31,20 @@ export async function printSummary(facts: SummaryFacts): Promise<void> {
 }
 
 async function coverageRow(database: Database, dataset: Dataset, wanted: Range): Promise<string[]> {
-  const stream = streamOf(dataset);
-  const missing = await readMissing(database, stream, [wanted]);
-  const covered = await readCoverage(database, stream);
+  const known = await streamsOf(database, dataset);
+  const missing: Range[] = [];
+  let isNew = true;
+  // A dataset whose pools are not known yet is as new as one that was never read.
+  const streams = known.length === 0 ? [streamOf(dataset)] : known;
+  for (const stream of streams) {
+    missing.push(...(await readMissing(database, stream, [wanted])));
+    isNew &&= (await readCoverage(database, stream)).length === 0;
+  }
   const left = lengthOf(missing);
-  const share = 100 * (1 - left / (wanted.to - wanted.from));
-  const percent = left > 0 ? Math.min(99.9, Math.floor(share * 10) / 10) : 100;
+  const total = streams.length * lengthOf([wanted]);
   return [
     dataset.name,
-    `${percent}%${covered.length === 0 ? ' (new)' : ''}`,
+    `${percentOf({ done: total - left, total })}%${isNew ? ' (new)' : ''}`,
     left === 0 ? 'nothing' : formatDuration(left),
     String(missing.length),
   ];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Exchange } from '../../api/exchange.ts';
-import type { AnswerReading, Endpoint, Shape } from '../../dataset/collection.ts';
+import type { AnswerReading, Endpoint, Shape } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import { commitAnswer, type AnswerCommit } from '../../db/write/commit-answer.ts';
 import type { Outcomes } from '../../db/cursors/subjects.ts';
@@ -98,6 +98,7 @@ export async function write(errand: Errand, { answer, reading, cursor, outcomes 
   context.logger.debug({ dataset: dataset.name, walk: errand.walk.name, records }, 'answer committed');
   context.onPage({
     dataset: dataset.name,
+    scope: '',
     records,
     completed: undefined,
     bytes: answer.bytes,
@@ -115,7 +116,7 @@ interface Carried {
 /** Records of another collection that came with the answer, read as its first walk reads its own. */
 function carriedBy({ name, job }: Collection, answer: Answer, now: number): Carried {
   const [walk] = job.walks;
-  const map = job.carriedAs === undefined ? undefined : answer.value.maps[job.carriedAs];
+  const map = job.piggybackedAs === undefined ? undefined : answer.value.maps[job.piggybackedAs];
   const records = map === undefined || map === null ? [] : entriesOf(map);
   const fitting = walk?.read(records, { at: new Date(now).toISOString(), key: '' }, 0).fitting ?? [];
   const found = fitting.flatMap(({ raw }) => (walk?.kind === 'lookup' ? (walk.answers(raw) ?? []) : []));
@@ -127,7 +128,7 @@ function carriedBy({ name, job }: Collection, answer: Answer, now: number): Carr
       walk: walk?.name ?? '',
       asked: found.map(({ key }) => key),
       found,
-      refresh: walk?.kind === 'lookup' ? walk.refresh : undefined,
+      refresh: walk?.kind === 'lookup' ? walk.refreshSeconds : undefined,
       unknownFor: 0,
     },
   };

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { BackwardWalk } from '../../dataset/collection.ts';
+import type { BackwardWalk } from '../../dataset/walk.ts';
 import { claimCursor, releaseClaim } from '../../db/cursors/cursors.ts';
 import { gatherSubjects, readDueSubjects } from '../../db/cursors/subjects.ts';
-import type { BackwardCursor } from '../../dataset/cursor-paginators.ts';
+import type { BackwardCursor } from '../../dataset/paginators/backward.ts';
 import { ask, readRecords, write } from './ask.ts';
 import { isOver, type Errand } from './walk-context.ts';
 import { probeWatched } from './watched-moves.ts';

@@ -1,4 +1,4 @@
-import type { Walk } from '../../dataset/collection.ts';
+import type { Walk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import { commitCursor } from '../../db/write/commit-answer.ts';
 import { CLAIM_SECONDS, claimCursor, prolongClaim, releaseClaim } from '../../db/cursors/cursors.ts';
@@ -14,7 +14,7 @@ import { walkSample } from './sample.ts';
 
 /** The collections whose records come with the answers of others. */
 export function carriedBy(collections: readonly Collection[]): Collection[] {
-  return collections.filter(({ job }) => job.carriedAs !== undefined);
+  return collections.filter(({ job }) => job.piggybackedAs !== undefined);
 }
 
 /**

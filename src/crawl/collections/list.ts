@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ListWalk } from '../../dataset/collection.ts';
+import type { ListWalk } from '../../dataset/walk.ts';
 import { ApiTimeoutError } from '../../errors.ts';
 import { createPageSize } from '../streams/page-size.ts';
 import { ask, readRecords, write, type Answer } from './ask.ts';
@@ -22,7 +22,7 @@ export async function walkList(errand: Errand<ListWalk>): Promise<void> {
   const { paginator } = walk;
   const size = createPageSize(paginator.maxSize);
   const stored = Cursor.safeParse(errand.stored).data;
-  let cursor = paginator.start(stored, nowOf(errand), walk.rescan);
+  let cursor = paginator.start(stored, nowOf(errand), walk.rescanSeconds);
   while (cursor !== undefined && !isOver(errand)) {
     const request = paginator.request(cursor, size.current());
     const answer = await askOrGiveUp(errand, request, (asked) => size.timedOut(asked));

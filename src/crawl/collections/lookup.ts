@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { LookupWalk, Subject } from '../../dataset/collection.ts';
+import type { LookupWalk, Subject } from '../../dataset/walk.ts';
 import { gatherSubjects, readDueSubjects, type Outcomes } from '../../db/cursors/subjects.ts';
 import { ApiTimeoutError, NotFoundError } from '../../errors.ts';
 import type { Params } from '../../dataset/paginator.ts';
-import type { BatchSize } from '../../dataset/cursor-paginators.ts';
+import type { BatchSize } from '../../dataset/paginators/lookup.ts';
 import { ask, readRecords, write, type Answer } from './ask.ts';
 import { isOver, type Errand } from './walk-context.ts';
 import { probeWatched } from './watched-moves.ts';
@@ -88,8 +88,8 @@ async function writeAnswer(
   const outcomes: Omit<Outcomes, 'found'> = {
     walk: walk.name,
     asked,
-    refresh: walk.refresh,
-    unknownFor: walk.unknownFor,
+    refresh: walk.refreshSeconds,
+    unknownFor: walk.unknownForSeconds,
   };
   if (answer === 'none') {
     await errand.keep(cursor, { ...outcomes, found: [] });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { PerBlockWalk } from '../../dataset/collection.ts';
+import type { PerBlockWalk } from '../../dataset/walk.ts';
 import { readStoredBorder } from '../../db/cursors/second-borders.ts';
 import { NotFoundError } from '../../errors.ts';
-import type { SeqnoCursor } from '../../dataset/cursor-paginators.ts';
+import type { SeqnoCursor } from '../../dataset/paginators/per-block.ts';
 import { ask, readRecords, write } from './ask.ts';
 import { isOver, type Errand } from './walk-context.ts';
 

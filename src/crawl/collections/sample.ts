@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SampleWalk } from '../../dataset/collection.ts';
+import type { SampleWalk } from '../../dataset/walk.ts';
 import { ask, readRecords, write } from './ask.ts';
 import { nowOf, type Errand } from './walk-context.ts';
 
@@ -9,7 +9,7 @@ const Cursor = z.object({ taken: z.number() });
 export async function walkSample(errand: Errand<SampleWalk>): Promise<void> {
   const now = nowOf(errand);
   const stored = Cursor.safeParse(errand.stored).data;
-  if (stored !== undefined && now - stored.taken < errand.walk.every) return;
+  if (stored !== undefined && now - stored.taken < errand.walk.everySeconds) return;
   const answer = await ask(errand, {});
   await write(errand, { answer, reading: readRecords(errand, answer, ''), cursor: { taken: now } });
 }

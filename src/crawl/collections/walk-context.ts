@@ -1,12 +1,12 @@
 import type { Choices } from '../../config.ts';
-import type { Walk } from '../../dataset/collection.ts';
+import type { Walk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import type { Claim } from '../../db/cursors/cursors.ts';
 import type { Outcomes } from '../../db/cursors/subjects.ts';
 import type { Priority } from '../../budget/priority.ts';
 import type { Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
-import type { CrawlContext } from '../streams/crawler.ts';
+import type { CrawlContext } from '../crawl-context.ts';
 
 /** What all walks of a run have in common. */
 export interface Round {

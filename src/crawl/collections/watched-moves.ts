@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { BackwardWalk, LookupWalk } from '../../dataset/collection.ts';
+import type { BackwardWalk, LookupWalk } from '../../dataset/walk.ts';
 import { noteMoves } from '../../db/cursors/subjects.ts';
 import { readWatched } from '../../db/cursors/watch-list.ts';
 import type { Errand } from './walk-context.ts';

@@ -1,13 +1,12 @@
-import { listOf } from '../../api/v3-envelope.ts';
-import { echoOf } from '../../api/v3-echo.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { DAY, type Range } from '../../range.ts';
-import type { CrawlContext } from '../streams/crawler.ts';
+import type { CrawlContext } from '../crawl-context.ts';
+import { askPage, type Page } from '../streams/ask-page.ts';
 
-/** What a look into a part of a range found. */
+/** What a request for the rows of a moment showed of the part of a range that it lies in. */
 export interface Sample {
-  /** The part of the range that the look stands for. */
+  /** The part of the range that the sample stands for. */
   readonly stratum: Range;
   /** Its first second. */
   readonly from: number;
@@ -18,33 +17,34 @@ export interface Sample {
   readonly bytes: number;
 }
 
-/** Rows asked for in one look: enough that their number says something, few enough to cost the server little. */
+/** Rows asked for in one sample: enough that their number says something, few enough to cost the server little. */
 const ROWS = 200;
 /** A window that comes out full is narrowed so often. */
 const MOST_PAGES = 6;
 /** Multiples of it fill an interval evenly, however many there are. */
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
+interface ProbeOptions {
+  readonly dataset: Dataset;
+  readonly stream: Stream;
+  readonly range: Range;
+  /** Number of samples. */
+  readonly count: number;
+  readonly signal: AbortSignal;
+}
+
 /**
- * Looks once into each of `count` equal parts of a range. Where the parts are days or longer, the looks are spread
- * evenly over the hours of the day, so that a network whose nights are quiet is not taken for a quiet one.
+ * Takes one sample of each of `count` equal parts of a range. Where the parts are days or longer, the samples are
+ * spread evenly over the hours of the day, so that a network whose nights are quiet is not taken for a quiet one.
  */
 export async function probe(
   context: Pick<CrawlContext, 'api'>,
-  dataset: Dataset,
-  stream: Stream,
-  range: Range,
-  count: number,
-  signal: AbortSignal,
+  { range, count, ...options }: ProbeOptions,
 ): Promise<Sample[]> {
   const samples: Sample[] = [];
   for (const [index, stratum] of partsOf(range, count).entries()) {
     const from = placeIn(stratum, index);
-    samples.push({
-      stratum,
-      from,
-      ...(await look(context, dataset, stream, { from, to: stratum.to }, signal)),
-    });
+    samples.push({ stratum, from, ...(await sample(context, options, { from, to: stratum.to })) });
   }
   return samples;
 }
@@ -56,7 +56,7 @@ export function partsOf({ from, to }: Range, count: number): Range[] {
   );
 }
 
-/** Where in a part of the range to look. */
+/** Second of a part of the range where its sample begins. */
 export function placeIn({ from, to }: Range, index: number): number {
   const share = (index * GOLDEN) % 1;
   const length = to - from;
@@ -67,42 +67,31 @@ export function placeIn({ from, to }: Range, index: number): number {
 }
 
 /** Follows the dataset's own paginator until some seconds are complete: what is cut short at a page's end is left out. */
-async function look(
+async function sample(
   { api }: Pick<CrawlContext, 'api'>,
-  { job }: Dataset,
-  { scope }: Stream,
+  { dataset, stream, signal }: Pick<ProbeOptions, 'dataset' | 'stream' | 'signal'>,
   span: Range,
-  signal: AbortSignal,
 ): Promise<Omit<Sample, 'stratum' | 'from'>> {
-  const records = listOf(job.list);
-  let cursor: unknown = job.paginator.start(span);
+  const { paginator } = dataset.job;
+  const size = Math.min(ROWS, paginator.maxSize);
+  let cursor: unknown = paginator.start(span);
   for (let page = 0; page < MOST_PAGES && cursor !== undefined; page += 1) {
-    const paging = job.paginator.request(cursor, Math.min(ROWS, job.paginator.maxSize));
-    const { value } = await api.get({
-      path: job.path,
-      params: {
-        ...job.params,
-        ...(job.scopes === undefined ? {} : { [job.scopes.param]: scope }),
-        ...paging,
-      },
-      priority: 'backfill',
-      signal,
-      parse: (body) => {
-        const raws = records(body);
-        const reading = job.read(raws);
-        const step = job.paginator.next(cursor, { ...reading, size: paging.limit, echo: echoOf(body) });
-        const inside = (utime: number) =>
-          step.completed !== undefined && utime >= step.completed.from && utime < step.completed.to;
-        const kept = raws.filter((_, index) => inside(reading.positions[index]?.utime ?? -1));
-        return { step, rows: kept.length, bytes: kept.reduce<number>((sum, raw) => sum + sizeOf(raw), 0) };
-      },
-    });
+    const { value } = await askPage(api, { dataset, stream, cursor, size, priority: 'backfill', signal });
     const { completed } = value.step;
     if (completed !== undefined)
-      return { seconds: completed.to - completed.from, rows: value.rows, bytes: value.bytes };
+      return { seconds: completed.to - completed.from, ...measure(value, completed) };
     cursor = value.step.cursor;
   }
   return { seconds: 0, rows: 0, bytes: 0 };
+}
+
+/** Counts the rows of a page that lie in a range, and the characters of their JSON. */
+function measure({ records, reading }: Page, { from, to }: Range): Pick<Sample, 'rows' | 'bytes'> {
+  const inside = records.filter((_, index) => {
+    const utime = reading.positions[index]?.utime ?? -1;
+    return utime >= from && utime < to;
+  });
+  return { rows: inside.length, bytes: inside.reduce<number>((sum, record) => sum + sizeOf(record), 0) };
 }
 
 function sizeOf(raw: unknown): number {

@@ -7,7 +7,7 @@ import { patiently } from '../../patience.ts';
 import type { Stop } from '../../stop.ts';
 import type { ChainInfo } from '../watermark/chain-info.ts';
 import { runCrew } from './worker-pool.ts';
-import type { CrawlContext } from './crawler.ts';
+import type { CrawlContext } from '../crawl-context.ts';
 import type { Planner, Want } from './planner.ts';
 import { firstReadings, readableNow, secondReadings, streamsOf } from './streams.ts';
 import { createWatermarkReader, untold } from '../watermark/watermark.ts';

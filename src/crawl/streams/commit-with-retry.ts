@@ -1,5 +1,5 @@
 import { DatabaseConflictError } from '../../errors.ts';
-import type { CrawlContext } from './crawler.ts';
+import type { CrawlContext } from '../crawl-context.ts';
 
 /** Transactions that met are tried again so often before what was read is given up. */
 const ATTEMPTS = 6;

@@ -1,11 +1,5 @@
-import type { ApiClient } from '../../api/client.ts';
-import { echoOf } from '../../api/v3-echo.ts';
-import { listOf } from '../../api/v3-envelope.ts';
-import type { Clock } from '../../clock.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
-import type { DiskGuard } from './disk-guard.ts';
 import { commitPage } from '../../db/write/commit.ts';
-import type { Database } from '../../db/connection/database.ts';
 import {
   cutLease,
   LEASE_SECONDS,
@@ -13,48 +7,17 @@ import {
   releaseLease,
   type Lease,
 } from '../../db/coordination/leases.ts';
-import type { Partitions } from '../../db/write/partitions.ts';
 import { ApiTimeoutError, LeaseLostError } from '../../errors.ts';
-import type { Logger } from '../../logger.ts';
 import { formatRange, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
+import type { CrawlContext } from '../crawl-context.ts';
+import { askPage } from './ask-page.ts';
 import { commitPatiently } from './commit-with-retry.ts';
-import type { Density } from './density.ts';
-import type { PageSize } from './page-size.ts';
 import type { Assignment } from './planner.ts';
-import { toCommit, type Fetched, type FetchedPage } from './to-commit.ts';
-import { refuseLateRows } from './late-rows.ts';
+import { toCommit, type FetchedPage } from './to-commit.ts';
 
 /** A page that takes longer than this, in milliseconds, is worth a warning: usual ones take a fraction of a second. */
 const SLOW_PAGE_MS = 15_000;
-
-/** What was learned of a dataset's pages, shared by all that read it in this process. */
-export interface Tuning {
-  readonly size: PageSize;
-  readonly density: Density;
-}
-
-/** A page that was committed. */
-export interface PageEvent {
-  readonly dataset: string;
-  readonly records: number;
-  /** What the page completed; undefined where it completed nothing yet. */
-  readonly completed: Range | undefined;
-  readonly bytes: number;
-  /** From sending the request to the end of its body. */
-  readonly ms: number;
-}
-
-export interface CrawlContext {
-  readonly api: ApiClient;
-  readonly database: Database;
-  readonly partitions: Partitions;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly disk: DiskGuard;
-  readonly tuning: (dataset: Dataset) => Tuning;
-  readonly onPage: (event: PageEvent) => void;
-}
 
 /**
  * Reads a lease to its end: page → rows → commit. Whatever ends it early, what was committed stays, and the rest is
@@ -63,7 +26,7 @@ export interface CrawlContext {
  */
 export async function crawlLease(context: CrawlContext, assignment: Assignment, stop: Stop): Promise<void> {
   const { dataset, lease, priority } = assignment;
-  const { paginator, exchange } = dataset.job;
+  const { paginator, replacesRows } = dataset.job;
   let pages: FetchedPage[] = [];
   let held = lease;
   let cursor: unknown = paginator.start(lease.span);
@@ -76,13 +39,13 @@ export async function crawlLease(context: CrawlContext, assignment: Assignment, 
       pages.push(page);
       const done = page.value.step.completed ?? page.value.step.saturated;
       // Rows that are exchanged wait until their second is whole; all others are written as they come.
-      if (done !== undefined || !exchange) {
+      if (done !== undefined || !replacesRows) {
         const commit = toCommit(assignment, held, pages);
         await commitPatiently(context, () => commitPage(context.database, context.partitions, commit));
         pages = [];
       }
       if (done !== undefined) held = { ...held, span: { from: done.to, to: held.span.to } };
-      report(context, dataset, page);
+      report(context, assignment, page);
       cursor = page.value.step.cursor;
       const share =
         cursor === undefined || done === undefined ? undefined : shareOf(context, dataset, held.span);
@@ -120,38 +83,29 @@ async function fetchPage(
   cursor: unknown,
   signal: AbortSignal,
 ): Promise<FetchedPage | undefined> {
-  const { job } = dataset;
   const { size } = tuning(dataset);
-  const paging = job.paginator.request(cursor, size.current());
-  const records = listOf(job.list);
-  const scope = job.scopes === undefined ? {} : { [job.scopes.param]: lease.stream.scope };
+  const asked = size.current();
   try {
-    const exchange = await api.get({
-      path: job.path,
-      params: { ...job.params, ...scope, ...paging },
-      priority,
-      signal,
-      parse: (body): Fetched => {
-        const raws = records(body);
-        const reading = refuseLateRows(job.read(raws), raws);
-        return {
-          reading,
-          step: job.paginator.next(cursor, { ...reading, size: paging.limit, echo: echoOf(body) }),
-        };
-      },
-    });
+    const page = await askPage(api, { dataset, stream: lease.stream, cursor, size: asked, priority, signal });
     size.arrived();
-    return exchange;
+    const { reading, step } = page.value;
+    // The records themselves are let go: those of a long second would all stay in memory until it is committed.
+    return { ...page, value: { reading, step } };
   } catch (error) {
-    if (!(error instanceof ApiTimeoutError) || !size.timedOut(paging.limit)) throw error;
+    const { limit } = dataset.job.paginator.request(cursor, asked);
+    if (!(error instanceof ApiTimeoutError) || !size.timedOut(limit)) throw error;
     // What cannot be split is asked for whole: the same request again would be answered alike, for ever.
-    const smaller = job.paginator.request(cursor, size.current()).limit < paging.limit;
-    if (!smaller) throw error;
+    if (dataset.job.paginator.request(cursor, size.current()).limit >= limit) throw error;
     return undefined;
   }
 }
 
-function report({ tuning, onPage, logger }: CrawlContext, dataset: Dataset, page: FetchedPage): void {
+function report(
+  { tuning, onPage, logger }: CrawlContext,
+  { dataset, lease }: Assignment,
+  page: FetchedPage,
+): void {
+  const { scope } = lease.stream;
   const { completed } = page.value.step;
   const records = page.value.reading.positions.length;
   if (page.ms > SLOW_PAGE_MS)
@@ -165,7 +119,7 @@ function report({ tuning, onPage, logger }: CrawlContext, dataset: Dataset, page
     { dataset: dataset.name, records, seconds, bytes: page.bytes, ms: Math.round(page.ms) },
     'page committed',
   );
-  onPage({ dataset: dataset.name, records, completed, bytes: page.bytes, ms: page.ms });
+  onPage({ dataset: dataset.name, scope, records, completed, bytes: page.bytes, ms: page.ms });
 }
 
 /** The part of a lease to keep, where it turned out to be far more work than one lease should be. */

@@ -3,7 +3,7 @@ import type { Lease } from '../../db/coordination/leases.ts';
 import { reopen, type Reopening } from '../../db/coverage/reopen.ts';
 import { DatabaseConflictError } from '../../errors.ts';
 import type { Stop } from '../../stop.ts';
-import type { CrawlContext } from './crawler.ts';
+import type { CrawlContext } from '../crawl-context.ts';
 import { carryOut } from './worker-pool.ts';
 import type { Assignment, Planner } from './planner.ts';
 

@@ -4,7 +4,7 @@ import type { Database } from '../../db/connection/database.ts';
 import type { Partitions } from '../../db/write/partitions.ts';
 import type { Quarantined } from '../../db/read/quarantined.ts';
 import { release } from '../../db/write/release-from-quarantine.ts';
-import { refuseLateRows } from './late-rows.ts';
+import { readRecords } from './read-records.ts';
 
 /** What still does not fit. */
 interface Misfit {
@@ -23,8 +23,7 @@ export async function retryRecord(
   { name, job }: Dataset,
   record: Quarantined,
 ): Promise<Misfit | undefined> {
-  const raws = [parseJson(record.raw)];
-  const { accepted, rejected } = refuseLateRows(job.read(raws), raws);
+  const { accepted, rejected } = readRecords(job, [parseJson(record.raw)]);
   const [fitting] = accepted;
   if (fitting === undefined) return rejected[0] ?? { path: '', reason: 'does not fit its schema' };
   await release(database, partitions, {

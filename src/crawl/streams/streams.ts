@@ -21,7 +21,7 @@ export async function streamsOf(session: Session, dataset: Dataset): Promise<Str
 
 /** The part of a range that a dataset can be asked for: some sources lag behind the chain's. */
 function readable(dataset: Dataset, range: Range, watermark: number): Range | undefined {
-  return intersect(range, { from: -Infinity, to: watermark - (dataset.job.delay ?? 0) });
+  return intersect(range, { from: -Infinity, to: watermark - (dataset.job.delaySeconds ?? 0) });
 }
 
 /** The part of a range that is kept: what lies below a dataset's floor has expired. */
@@ -55,8 +55,9 @@ export async function firstReadings(
   const wants: Want[] = [];
   for (const [dataset, part] of await readableNow(database, datasets, range, watermark)) {
     const zones = zonesOf(part, watermark).map((zone) => [zone]);
-    const { maturity, exchange } = dataset.job;
-    const mature = exchange && maturity !== undefined ? { matureBefore: watermark - maturity } : {};
+    const { maturitySeconds, replacesRows } = dataset.job;
+    const mature =
+      replacesRows && maturitySeconds !== undefined ? { matureBefore: watermark - maturitySeconds } : {};
     for (const stream of await streamsOf(database, dataset))
       wants.push({ dataset, stream, zones, priority, ...mature });
   }
@@ -75,12 +76,12 @@ export async function secondReadings(
 ): Promise<Want[]> {
   const wants: Want[] = [];
   for (const [dataset, part] of await readableNow(database, datasets, range, watermark)) {
-    const { maturity } = dataset.job;
-    if (maturity === undefined) continue;
-    const mature = { from: part.from, to: Math.min(range.to, watermark - maturity) };
+    const { maturitySeconds } = dataset.job;
+    if (maturitySeconds === undefined) continue;
+    const mature = { from: part.from, to: Math.min(range.to, watermark - maturitySeconds) };
     if (mature.from >= mature.to) continue;
     for (const first of await streamsOf(database, dataset)) {
-      const due = await readDue(database, first, mature, maturity);
+      const due = await readDue(database, first, mature, maturitySeconds);
       if (due.length > 0)
         wants.push({ dataset, stream: { ...first, pass: 1 }, zones: [due], priority: 'refresh' });
     }

@@ -3,17 +3,12 @@ import type { PageCommit } from '../../db/write/commit.ts';
 import type { PageLog } from '../../db/write/log-page.ts';
 import type { Lease } from '../../db/coordination/leases.ts';
 import type { Reading } from '../../dataset/job.ts';
-import type { Step } from '../../dataset/paginator.ts';
 import type { Range } from '../../range.ts';
+import type { Page } from './ask-page.ts';
 import type { Assignment } from './planner.ts';
 
-/** A response, read, and what its page means for the walk. */
-export interface Fetched {
-  readonly reading: Reading;
-  readonly step: Step<unknown>;
-}
-
-export type FetchedPage = Exchange<Fetched>;
+/** A page that was read, as it waits for its commit: without the records as they came. */
+export type FetchedPage = Exchange<Pick<Page, 'reading' | 'step'>>;
 
 /** What is to be written of pages that belong together: one, or all of a second that is exchanged as a whole. */
 export function toCommit(
@@ -24,7 +19,7 @@ export function toCommit(
   const step = pages.at(-1)?.value.step;
   const done = step?.completed ?? step?.saturated;
   const readings = pages.map(({ value }) =>
-    within(value.reading, dataset.job.exchange ? step?.completed : lease.span),
+    within(value.reading, dataset.job.replacesRows ? step?.completed : lease.span),
   );
   const accepted = readings.flatMap((reading) => reading.accepted);
   return {
@@ -39,7 +34,7 @@ export function toCommit(
       outcome: step?.completed === undefined ? 'saturated' : 'covered',
       mature: matureBefore !== undefined && done.to <= matureBefore,
     },
-    replace: dataset.job.exchange,
+    replace: dataset.job.replacesRows,
     overwrite: priority === 'repair',
     pages: pages.map((page) => logOf(page, lease.span)),
   };

@@ -2,7 +2,8 @@ import { EtlError, EXIT, IncompleteError, LeaseLostError } from '../../errors.ts
 import { recordFailure } from '../../db/coverage/failures.ts';
 import { refuse } from '../../db/coverage/refused.ts';
 import type { Stop } from '../../stop.ts';
-import { crawlLease, type CrawlContext } from './crawler.ts';
+import { crawlLease } from './crawler.ts';
+import type { CrawlContext } from '../crawl-context.ts';
 import type { Assignment } from './planner.ts';
 
 /** How long an idle worker waits before it looks for work again, in milliseconds. */

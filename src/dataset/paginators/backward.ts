@@ -1,4 +1,45 @@
-import type { BackwardCursor, BackwardPaginator, BackwardStep, Place } from '../cursor-paginators.ts';
+import type { Params } from '../paginator.ts';
+
+/** One end of an account's history: a transaction. */
+export interface Place {
+  readonly lt: string;
+  readonly hash: string;
+}
+
+/**
+ * Which part of an account's history is stored, newest first. Stored is everything
+ * from `newest` down to `oldest`; and, while the newer part is being read, from `top` down to `at`.
+ */
+export interface BackwardCursor {
+  readonly newest: Place | null;
+  readonly oldest: Place | null;
+  /** True once the account's first transaction, or the first that the servers keep, is stored. */
+  readonly complete: boolean;
+  /** What came since `newest` is being read downwards: its newest transaction, and where it stands. */
+  readonly top: Place | null;
+  readonly at: Place | null;
+}
+
+export interface BackwardStep {
+  readonly cursor: BackwardCursor;
+  /** How many records at the page's beginning are repetitions of the one with which the last page ended. */
+  readonly repeated: number;
+  /** True where the newest transactions are stored and the beginning was reached: nothing is left to ask for. */
+  readonly done: boolean;
+}
+
+/** Walks an account's history backwards: a value without state or I/O. */
+export interface BackwardPaginator {
+  readonly maxSize: number;
+  start(cursor: BackwardCursor | undefined): BackwardCursor;
+  request(cursor: BackwardCursor, phase: Phase, size: number): Params & { readonly limit: number };
+  /** What is to be asked next: first what is new, then what is old; undefined where both are done. */
+  phase(cursor: BackwardCursor, headDone: boolean): Phase | undefined;
+  next(cursor: BackwardCursor, phase: Phase, places: readonly Place[], size: number): BackwardStep;
+}
+
+/** `head`: what is newer than all that is stored. `tail`: what is older. */
+export type Phase = 'head' | 'tail';
 
 const NOTHING: BackwardCursor = { newest: null, oldest: null, complete: false, top: null, at: null };
 

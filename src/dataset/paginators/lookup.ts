@@ -1,9 +1,34 @@
-import type { BatchPaginator } from '../cursor-paginators.ts';
+/** What was learned of how much one request can ask for. */
+export interface BatchSize {
+  /** So many keys have passed. */
+  readonly fits: number;
+  /** So many were too many; null where nothing was yet. */
+  readonly tooMany: number | null;
+  /** Batches that passed since the size was found: after many, a larger one is tried again. */
+  readonly passed: number;
+}
+
+/** Cuts keys into requests: a value without state or I/O. */
+export interface BatchPaginator {
+  /** The request parameter that takes the keys; empty where the subject's fields are the parameters. */
+  readonly param: string;
+  /** The most keys that one request may have. */
+  readonly most: number;
+  /** True where the answer is cut at a limit that has to be asked for as well. */
+  readonly limited: boolean;
+  /** Answers for so many keys may be wanted at once. */
+  start(learned: BatchSize | undefined): BatchSize;
+  size(learned: BatchSize): number;
+  /** A batch of so many keys passed. */
+  passed(learned: BatchSize, keys: number): BatchSize;
+  /** A batch of so many keys was refused as too large; undefined where it cannot be made smaller. */
+  refused(learned: BatchSize, keys: number): BatchSize | undefined;
+}
 
 /** Batches at the size found after which a larger one is tried again: a gateway may have been changed. */
 const UNTIL_LARGER = 1000;
 
-interface BatchOptions {
+export interface BatchOptions {
   readonly param: string;
   /** Default 1000: some endpoints drop what is beyond it, one refuses it. */
   readonly most?: number;
@@ -37,9 +62,4 @@ export function batches({ param, most = 1000, limited = false }: BatchOptions): 
       return { fits: Math.min(fits, keys - 1), tooMany: Math.min(tooMany ?? keys, keys), passed: 0 };
     },
   };
-}
-
-/** One subject a request, for endpoints that take no lists: its key goes into `param`, or its fields are the parameters. */
-export function oneByOne({ param = '' }: { param?: string } = {}): BatchPaginator {
-  return batches({ param, most: 1 });
 }

@@ -1,4 +1,40 @@
-import type { OffsetCursor, OffsetPaginator } from '../cursor-paginators.ts';
+import type { Params } from '../paginator.ts';
+
+/** How far a list has been read. */
+export interface OffsetCursor {
+  /** Where to ask next. */
+  readonly at: number;
+  /** Behind the last record that came: what is appended from now on lies there or beyond. */
+  readonly end: number;
+  /** True while the whole list is read; false: only what was appended is asked for. */
+  readonly round: boolean;
+  /** Unix seconds at which the last whole round ended; null before one has. */
+  readonly ended: number | null;
+  /** The offset at which the server gave up though asked for little: what lies beyond is out of reach. Else null. */
+  readonly beyond: number | null;
+}
+
+export interface OffsetStep {
+  readonly cursor: OffsetCursor;
+  /** True at the list's end: there is nothing to ask for until later. */
+  readonly done: boolean;
+}
+
+/** Reads a list by offset: a value without state or I/O, cursor in, cursor out. */
+export interface OffsetPaginator {
+  /** The most records that one page may be asked for. */
+  readonly maxSize: number;
+  /**
+   * Where a look at the list begins: an unfinished round goes on, a finished one is followed by a look at its end, or,
+   * `rescan` seconds after it ended, by a new one. Undefined where the end is out of reach. `now`: unix seconds.
+   */
+  start(cursor: OffsetCursor | undefined, now: number, rescan: number): OffsetCursor | undefined;
+  request(cursor: OffsetCursor, size: number): Params & { readonly limit: number; readonly offset: number };
+  /** After a page of so many records where `limit` were asked for. */
+  next(cursor: OffsetCursor, limit: number, records: number, now: number): OffsetStep;
+  /** The server cannot go further, however little it is asked for: the round ends here. */
+  giveUp(cursor: OffsetCursor, now: number): OffsetCursor;
+}
 
 const FRESH: OffsetCursor = { at: 0, end: 0, round: true, ended: null, beyond: null };
 

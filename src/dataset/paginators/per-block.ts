@@ -1,4 +1,34 @@
-import type { SeqnoPaginator, Seqnos } from '../cursor-paginators.ts';
+import type { Params } from '../paginator.ts';
+
+/** Seqnos of masterchain blocks, half-open. */
+export interface Seqnos {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The first masterchain block at or after a second of chain time, known of borders that were asked for once. */
+export interface Border {
+  readonly utime: number;
+  readonly seqno: number;
+}
+
+/** Which masterchain blocks have been asked about. */
+export interface SeqnoCursor {
+  readonly covered: readonly Seqnos[];
+  /** The borders that were looked up last. */
+  readonly borders: readonly Border[];
+}
+
+/** One answer a masterchain block: a value without state or I/O. */
+export interface SeqnoPaginator {
+  start(cursor: SeqnoCursor | undefined): SeqnoCursor;
+  /** The next block to ask about, the newest that is missing first; undefined where all of the range are there. */
+  missing(cursor: SeqnoCursor, wanted: Seqnos): number | undefined;
+  request(seqno: number): Params;
+  next(cursor: SeqnoCursor, seqno: number): SeqnoCursor;
+  /** Remembers where a second of chain time lies among the blocks. */
+  withBorder(cursor: SeqnoCursor, border: Border): SeqnoCursor;
+}
 
 const BORDERS = 32;
 

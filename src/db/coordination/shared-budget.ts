@@ -1,28 +1,31 @@
 import type { Budget } from '../../budget/budget.ts';
 import type { Clock } from '../../clock.ts';
-import { createNap } from '../../budget/interruptible-sleep.ts';
-import { addCounts, PRIORITIES, type Counts } from '../../budget/priority.ts';
-import { createWaiters, type Waiter } from '../../budget/waiters.ts';
+import { createInterruptibleSleep } from '../../budget/interruptible-sleep.ts';
+import { addCounts, rankOf, type Counts, type Priority } from '../../budget/priority.ts';
+import { createWaiters, type Waiters } from '../../budget/waiters.ts';
 import { refuseSlots, takeSlots } from './budget-row.ts';
 import type { Session } from '../connection/database.ts';
 import { createSlots, type Slots } from './slots.ts';
 
 interface SharedBudgetOptions {
   readonly database: Session;
-  /** What counts the requests: host (and port) of the API. */
+  /** Host (and port) of the API, which counts the requests. */
   readonly host: string;
   /** Requests a second that the plan allows. */
   readonly rps: number;
   readonly clock: Clock;
 }
 
-/** A budget, and what there is to tell of its use in this process. */
+/** A budget, and how this process uses it. */
 export interface SharedBudget extends Budget {
   /** Requests that wait now. */
   waiting(): Counts;
   /** Requests that went out since the last call. */
   takeSpent(): Counts;
 }
+
+/** Whatever is waited for ends the sleep; a timer can hold no more than this. */
+const LONGEST_SLEEP_MS = 60_000;
 
 /**
  * The budget of all processes that share a database. Slots come from its row (`etl.take_slots`), in blocks where there
@@ -31,50 +34,29 @@ export interface SharedBudget extends Budget {
  */
 export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   const { database, host, clock } = options;
-  const nap = createNap(clock);
+  const pause = createInterruptibleSleep(clock);
   const slots = createSlots();
-  const asker = createAsker(options, slots);
-  let pumping = false;
+  let granting = false;
   let spent: Counts = {};
-  const waiters = createWaiters({
-    clock,
-    joined: () => {
-      if (pumping) nap.end();
-      else void pump();
-    },
-    left: () => {
-      if (waiters.size === 0) nap.end();
-    },
-  });
-
-  /** Asks for those who have no slot yet, the most urgent first; or when that makes sense, where it is later. */
-  const askForRest = (now: number): number => {
-    const rest = waiters.inOrder().slice(slots.count);
-    const rank = rest[0]?.rank;
-    if (rank === undefined || asker.busy) return Infinity;
-    const at = asker.turn(rank);
-    if (at > now) return at;
-    const wanted = rest.filter((waiter) => waiter.rank === rank).length;
-    void asker
-      .ask(rank, wanted)
-      .catch((error: unknown) => waiters.fail(error))
-      .then(() => nap.end());
-    return Infinity;
-  };
-  const pump = async () => {
-    pumping = true;
+  const grantInTime = async () => {
+    granting = true;
     while (waiters.size > 0) {
       const now = clock.monotonic();
       const due = slots.nextDue(now);
       if (due > now) {
-        await nap.take(Math.min(LONGEST_NAP_MS, due - now, askForRest(now) - now));
+        await pause.sleep(Math.min(LONGEST_SLEEP_MS, due - now, asker.askForRest(now) - now));
         continue;
       }
       slots.use(now);
       spent = add(spent, waiters.grant());
     }
-    pumping = false;
+    granting = false;
   };
+  const waiters = createWaiters(() => {
+    if (granting) pause.end();
+    else void grantInTime();
+  });
+  const asker = createAsker(options, { slots, waiters, answered: () => pause.end() });
   return {
     take: (priority, signal) => waiters.join(priority, signal),
     refused: (retryAfterMs, elapsedMs = 0) => {
@@ -82,7 +64,7 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
       const generation = slots.generationAt(clock.monotonic() - elapsedMs);
       return refuseSlots(database, { host, generation, retryAfterMs });
     },
-    succeeded: asker.succeeded,
+    succeeded: () => asker.succeeded(),
     waiting: () => waiters.inOrder().reduce<Counts>(add, {}),
     takeSpent: () => {
       const taken = spent;
@@ -92,42 +74,54 @@ export function createSharedBudget(options: SharedBudgetOptions): SharedBudget {
   };
 }
 
-/** Whatever is waited for ends the nap; this is only what a timer can hold. */
-const LONGEST_NAP_MS = 60_000;
+interface AskerParts {
+  readonly slots: Slots;
+  readonly waiters: Waiters;
+  /** Called after each question, whatever came of it. */
+  readonly answered: () => void;
+}
 
-/** Who asks the row, one question at a time, and knows when it said to ask again, by rank. */
-function createAsker({ database, host, rps, clock }: SharedBudgetOptions, slots: Slots) {
+/** Asks the row, one question at a time, and knows when it said to ask again, by rank. */
+function createAsker(
+  { database, host, rps, clock }: SharedBudgetOptions,
+  { slots, waiters, answered }: AskerParts,
+) {
   const turns = new Map<number, { readonly at: number; readonly called: boolean }>();
   let succeeded = 0;
   let busy = false;
+  const ask = async (rank: number, wanted: number) => {
+    const asked = clock.monotonic();
+    const reported = succeeded;
+    const called = turns.get(rank)?.called ?? false;
+    const answer = await takeSlots(database, { host, rps, rank, wanted, called, succeeded: reported });
+    const now = clock.monotonic();
+    succeeded -= reported;
+    slots.put(answer, asked, now);
+    turns.set(rank, { at: now + 1000 * answer.again, called: answer.granted === 0 });
+  };
   return {
-    get busy() {
-      return busy;
-    },
-    /** When to ask for this rank. */
-    turn: (rank: number) => turns.get(rank)?.at ?? -Infinity,
     succeeded: () => {
       succeeded += 1;
     },
-    ask: async (rank: number, wanted: number) => {
+    /** Asks for those who have no slot yet, the most urgent first; or returns when that makes sense, if it is later. */
+    askForRest: (now: number): number => {
+      const [first, ...others] = waiters.inOrder().slice(slots.count);
+      if (first === undefined || busy) return Infinity;
+      const rank = rankOf(first);
+      const at = turns.get(rank)?.at ?? -Infinity;
+      if (at > now) return at;
       busy = true;
-      const asked = clock.monotonic();
-      const reported = succeeded;
-      const called = turns.get(rank)?.called ?? false;
-      try {
-        const answer = await takeSlots(database, { host, rps, rank, wanted, called, succeeded: reported });
-        const now = clock.monotonic();
-        succeeded -= reported;
-        slots.put(answer, asked, now);
-        turns.set(rank, { at: now + 1000 * answer.again, called: answer.granted === 0 });
-      } finally {
-        busy = false;
-      }
+      void ask(rank, 1 + others.filter((priority) => priority === first).length)
+        .catch((error: unknown) => waiters.fail(error))
+        .then(() => {
+          busy = false;
+          answered();
+        });
+      return Infinity;
     },
   };
 }
 
-function add(counts: Counts, waiter: Waiter | undefined): Counts {
-  const priority = waiter && PRIORITIES[waiter.rank];
+function add(counts: Counts, priority: Priority | undefined): Counts {
   return priority === undefined ? counts : addCounts(counts, { [priority]: 1 });
 }

@@ -1,6 +1,6 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
-import type { SeenIn, Subject, Subjects } from '../../dataset/collection.ts';
+import type { SeenIn, Subject, Subjects } from '../../dataset/walk.ts';
 import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { bare, excluded, setExcluded } from '../connection/sql.ts';

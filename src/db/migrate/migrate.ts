@@ -14,8 +14,8 @@ import { factsOf } from '../schema/describe.ts';
 import { keepSetting, readSetting } from '../settings.ts';
 
 const FOLDER = join(packageRoot, 'migrations');
-/** Applied whole and in this order: what the program calls, then what analysts do. */
-const REPEATABLE = ['repeatable.sql', 'analyst.sql'];
+/** Applied whole and in this order: the limiter of requests, what else the program calls, then what analysts call. */
+const REPEATABLE = ['budget.sql', 'repeatable.sql', 'analyst.sql'];
 const LOCK = sql`hashtextextended('toncenter-etl/migrate', 0)`;
 const HISTORY = { migrationsFolder: FOLDER, migrationsSchema: 'etl', migrationsTable: 'migrations' };
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createForecast, type Task } from '../../../src/commands/output/forecast.ts';
-import { lengthOf, type Range } from '../../../src/range.ts';
+import { lengthOf, without, type Range } from '../../../src/range.ts';
 import { partsOf } from '../../../src/crawl/plan/probe.ts';
 
 const DAY = 86_400;
@@ -25,26 +25,40 @@ function* pages(missing: Range, ms: number): Generator<{ rows: number; completed
 }
 
 const whole: Range = { from: 0, to: 3 * DAY };
-const task = (missing: Range, facts: Partial<Task> = {}): Task => ({
+const task = (facts: Partial<Task> = {}): Task => ({
   dataset: 'transactions',
-  missing: [missing],
   profile: undefined,
   before: { rows: 0, seconds: 0 },
   pageSize: PAGE,
   share: 1,
   ...facts,
 });
+/** The forecast of a dataset, and what its pages leave of it. */
+function openForecast(missing: Range, facts: Partial<Task> = {}) {
+  let left: readonly Range[] = [missing];
+  const forecast = createForecast([task(facts)], () => left);
+  return {
+    left: (at: number) => forecast.left(at),
+    learn(rows: number, completed: Range, at: number) {
+      left = without(left, [completed]);
+      forecast.learn('transactions', rows, completed, at);
+    },
+    replaceLeft(rest: readonly Range[]) {
+      left = rest;
+    },
+  };
+}
 const profile = partsOf(whole, 72).map((span) => ({ span, perSecond: load((span.from + span.to) / 2) }));
 
 /** How many times too long the forecast is at each of the shares of the run. */
 function errorsOf(missing: Range, facts: Partial<Task>): number[] {
   const all = [...pages(missing, 100)];
   const end = all.at(-1)!.at;
-  const forecast = createForecast([task(missing, facts)]);
+  const forecast = openForecast(missing, facts);
   const errors: number[] = [];
   const marks = [0.25, 0.5, 0.75];
   for (const { rows, completed, at } of all) {
-    forecast.learn('transactions', rows, completed, at);
+    forecast.learn(rows, completed, at);
     if (at < end * (marks[errors.length] ?? 2)) continue;
     errors.push(((forecast.left(at) ?? 0) * 1000) / (end - at));
   }
@@ -77,28 +91,28 @@ describe('the time left', () => {
   });
 
   test('is unknown before anything has come, and nothing when all has', () => {
-    const forecast = createForecast([task(whole)]);
+    const forecast = openForecast(whole);
     expect(forecast.left(1000)).toBe(0);
-    const known = createForecast([task(whole, { profile })]);
+    const known = openForecast(whole, { profile });
     expect(known.left(1000)).toBeUndefined();
-    known.learn('transactions', 5, whole, 2000);
+    known.learn(5, whole, 2000);
     expect(known.left(3000)).toBe(0);
   });
 
   test('grows while nothing comes', () => {
-    const forecast = createForecast([task(whole, { profile })]);
-    forecast.learn('transactions', PAGE, { from: whole.to - 100, to: whole.to }, 100);
-    forecast.learn('transactions', PAGE, { from: whole.to - 200, to: whole.to - 100 }, 200);
+    const forecast = openForecast(whole, { profile });
+    forecast.learn(PAGE, { from: whole.to - 100, to: whole.to }, 100);
+    forecast.learn(PAGE, { from: whole.to - 200, to: whole.to - 100 }, 200);
     expect(forecast.left(60_000)!).toBeGreaterThan(5 * forecast.left(1000)!);
   });
 
   test('counts what something else has covered as done', () => {
-    const forecast = createForecast([task(whole, { profile })]);
-    forecast.learn('transactions', PAGE, { from: whole.to - 100, to: whole.to }, 50);
-    forecast.learn('transactions', PAGE, { from: whole.to - 200, to: whole.to - 100 }, 100);
+    const forecast = openForecast(whole, { profile });
+    forecast.learn(PAGE, { from: whole.to - 100, to: whole.to }, 50);
+    forecast.learn(PAGE, { from: whole.to - 200, to: whole.to - 100 }, 100);
     const before = forecast.left(100)!;
     const rest = [{ from: 0, to: DAY }];
-    forecast.rest('transactions', rest);
+    forecast.replaceLeft(rest);
     expect(forecast.left(100)! / before).toBeCloseTo(lengthOf(rest) / (whole.to - 200), 1);
   });
 });

@@ -2,7 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { backfill, reachOf } from '../../../src/crawl/streams/backfill.ts';
-import { actionTypes } from '../../../src/records/schemas/action-types.ts';
+import { actionTypes } from '../../../src/records/action-types.ts';
 import type { Crawl } from '../../../src/app.ts';
 import { runCrew } from '../../../src/crawl/streams/worker-pool.ts';
 import type { Want } from '../../../src/crawl/streams/planner.ts';

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createApiClient, type ApiClient } from '../../../src/api/client.ts';
-import { createLocalBudget } from '../../../src/api/rate.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { readChainInfo } from '../../../src/crawl/watermark/chain-info.ts';
 import { createWatermarkReader, type Watermark } from '../../../src/crawl/watermark/watermark.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/http/server.ts';
+import { freeBudget } from '../../api/fake-api.ts';
 import { never, silent } from '../../support/crawl.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
@@ -33,7 +33,7 @@ async function watch(options: SimulatorOptions, from: number, to: number): Promi
     headTime: START + from,
     ...options,
   });
-  const budget = createLocalBudget({ rps: 1000, clock: systemClock });
+  const budget = freeBudget();
   api = createApiClient({ baseUrl: simulator.url, budget, logger: silent, clock: systemClock });
   const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
   const looks: Look[] = [];
@@ -119,7 +119,7 @@ describe('the watermark', () => {
 
   test('is found by a later look where the first one got answers that were cut short', async () => {
     simulator = await startSimulator({ start: START, duration: 1800, load: 1, headTime: START + 400 });
-    const budget = createLocalBudget({ rps: 1000, clock: systemClock });
+    const budget = freeBudget();
     api = createApiClient({ baseUrl: simulator.url, budget, logger: silent, clock: systemClock });
     const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
     simulator.faults.shortBlocks = 1;

@@ -182,30 +182,56 @@ describe('a refusal', () => {
 });
 
 describe('the budget of a process', () => {
-  test('serves the more urgent first, and gives up what nobody used in time', async () => {
-    const host = await readyHost();
-    const budget = createSharedBudget({ database: store.database, host, rps: 10, clock: systemClock });
-    const order: Priority[] = [];
-    const take = (priority: Priority) => budget.take(priority, forever).then(() => order.push(priority));
-    await Promise.all([take('refresh'), take('backfill'), take('tail'), take('repair')]);
-    expect(order).toEqual(['tail', 'repair', 'backfill', 'refresh']);
-    expect(budget.takeSpent()).toEqual({ tail: 1, repair: 1, backfill: 1, refresh: 1 });
+  const budgetOf = (host: string) =>
+    createSharedBudget({ database: store.database, host, rps: 10, clock: systemClock });
+
+  test('serves the more urgent first, then in order of arrival', async () => {
+    const budget = budgetOf(await readyHost());
+    const order: string[] = [];
+    const take = (priority: Priority, name: string = priority) =>
+      budget.take(priority, forever).then(() => order.push(name));
+    await Promise.all([
+      take('refresh'),
+      take('backfill', 'first backfill'),
+      take('repair'),
+      take('backfill', 'second backfill'),
+      take('tail'),
+    ]);
+    expect(order).toEqual(['tail', 'repair', 'first backfill', 'second backfill', 'refresh']);
+    expect(budget.takeSpent()).toEqual({ tail: 1, repair: 1, backfill: 2, refresh: 1 });
     expect(budget.takeSpent()).toEqual({});
   });
 
   test('gives an aborted waiter its reason at once', async () => {
-    const budget = createSharedBudget({
-      database: store.database,
-      host: newHost(),
-      rps: 10,
-      clock: systemClock,
-    });
+    const budget = budgetOf(newHost());
     const stop = new AbortController();
     const waiting = budget.take('tail', stop.signal);
     expect(budget.waiting()).toEqual({ tail: 1 });
     stop.abort(new Error('enough'));
     await expect(waiting).rejects.toThrow('enough');
     expect(budget.waiting()).toEqual({});
+    await expect(budget.take('tail', stop.signal)).rejects.toThrow('enough');
+  });
+
+  test('goes on after all waiters have left', async () => {
+    const budget = budgetOf(newHost());
+    for (let round = 0; round < 3; round += 1) {
+      const stop = new AbortController();
+      const left = budget.take('tail', stop.signal);
+      stop.abort(new Error('enough'));
+      const came = budget.take('tail', forever);
+      await expect(left).rejects.toThrow('enough');
+      await came;
+    }
+  });
+
+  test('lets nobody go while the server wants a pause', async () => {
+    const budget = budgetOf(await readyHost());
+    await budget.take('tail', forever);
+    await budget.refused(700, 0);
+    const refused = performance.now();
+    await Promise.all(Array.from({ length: 3 }, () => budget.take('tail', forever)));
+    expect(performance.now() - refused).toBeGreaterThan(690);
   });
 
   test('gives the error of a database that is away to whoever waits, and works when it is back', async () => {

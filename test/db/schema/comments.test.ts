@@ -42,7 +42,7 @@ function pathsOf(endpoint: string): string[] {
 /** What is answered where records become rows of a table; of maps that come with other answers too. */
 function answeredFor(table: string, datasets: readonly Dataset<AnyJob>[]): string[] {
   const own = datasets.filter(({ job }) => Object.hasOwn(job.tables, table));
-  const maps = own.flatMap(({ job }) => (job.kind === 'collection' ? (job.carriedAs ?? []) : []));
+  const maps = own.flatMap(({ job }) => (job.kind === 'collection' ? (job.piggybackedAs ?? []) : []));
   const paths = endpointsOf(own).flatMap(pathsOf);
   return [...paths, ...maps.flatMap((map) => [map, ...paths.map((path) => `${map}${path}`)])];
 }

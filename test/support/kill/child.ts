@@ -34,7 +34,6 @@ const crawl = await openCrawl({
   logger,
   stop,
   baseUrl: order.api,
-  onPage: () => undefined,
 });
 const missing = await backfill({
   ...crawl,

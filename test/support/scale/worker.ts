@@ -37,7 +37,7 @@ process.on('SIGTERM', () => finishing.abort());
 const stop = { finishing: finishing.signal, leaving: new AbortController().signal };
 const logger = createLogger({ level: process.env['TEST_LOG'] ?? 'error', format: 'json' });
 const store = await openStore(config, logger, 'worker');
-const crawl = await openCrawl({ config, store, logger, stop, baseUrl: order.api, onPage: () => undefined });
+const crawl = await openCrawl({ config, store, logger, stop, baseUrl: order.api });
 const datasets = chooseDatasets(order.datasets, await loadJobs()).map(smaller);
 process.send?.('ready');
 await work();

@@ -1,0 +1,142 @@
+-- The budget of requests: applied before repeatable.sql, as a whole, whenever one of these files has changed.
+
+-- One budget for every process: GCRA (ITU-T I.371, virtual scheduling) with burst 0 on the row of a host in etl.budget.
+-- The next slot is at free_at, or now where that is past; each slot given moves it on by the gap between two.
+--
+-- Order between processes needs no list of who waits. The more urgent may take slots further ahead, so what nears its
+-- time is what nobody more urgent wanted. Processes of one priority form a line: who finds no slot is told when to come,
+-- one after the other, and is served first then.
+--
+-- Called as a statement of its own: a transaction that stayed open would stop everybody. All times are seconds from the
+-- moment of the answer, so that no client's clock matters.
+create or replace function etl.take_slots(
+  p_host text, p_rps float8, p_rank int, p_wanted int, p_called boolean, p_succeeded int,
+  out granted int, out first float8, out gap float8, out again float8, out generation bigint
+) language plpgsql as $$
+declare
+  -- A plan's counter may be a window: at most so many requests in so many seconds.
+  per_window constant float8 := greatest(1, floor(p_rps));
+  place constant int := p_rank + 1;
+  memory constant float8 := 60;     -- who asked within this time is expected to ask again
+  early constant float8 := 0.002;   -- by which a client's timer may be ahead
+  started constant float8 := extract(epoch from pg_postmaster_start_time());
+  b etl.budget;
+  moment float8;
+  slot float8;
+  lead float8;
+  span float8;
+  line float8;
+  come float8;
+  urgent int := 0;
+  takes boolean;
+begin
+  -- Nobody needs to find these changes again after a crash of the server, so no commit waits for the disk.
+  perform set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '5s', true);
+  select * into b from etl.budget where host = p_host for update;
+  if not found then return; end if;
+  -- Only now: a time read before the lock was waited for would be the past, as now() would.
+  moment := extract(epoch from clock_timestamp());
+
+  -- Success gives back 1 % of the plan's rate a second, and a tenth of that near the rate that was refused last.
+  b.factor := least(1, b.factor + p_succeeded / (p_rps * b.factor)
+    * case when b.factor between 0.95 * b.refused_factor and 1.03 * b.refused_factor then 0.001 else 0.01 end);
+  b.slack := greatest(0.03, b.slack - 0.000005 * p_succeeded);
+  gap := (per_window / p_rps + b.slack) / (per_window * b.factor);
+
+  slot := greatest(b.free_at, moment);
+  if started <> b.server_started_at then
+    slot := greatest(slot, moment + 1);   -- what was given last may not have been written
+  elsif slot > moment + 5 and moment not between b.refused_at and b.resumed_at then
+    slot := moment + 1;                   -- further ahead than anybody may take: the clock was set back
+  end if;
+  b.free_at := slot;
+
+  for rank in 1 .. p_rank loop
+    if b.asked_at[rank] between moment - memory and moment then urgent := urgent + 1; end if;
+  end loop;
+  -- Others than the tail take a slot only when it is nearly due, so that the tail never waits long.
+  lead := case when p_rank = 0 then 0.5 else 0.08 - 0.02 * urgent end;
+  -- The tail takes half of the rate, ten seconds' worth of it at once, and more only where nobody else waits.
+  if p_rank = 0 and b.tail_free_at between moment + 10 and moment + memory
+    and greatest(b.asked_at[2], b.asked_at[3], b.asked_at[4]) > moment - 5 then
+    lead := 0.01;
+  end if;
+  -- A block lasts at most half a second, and far less where somebody more urgent may come.
+  span := case when urgent = 0 then 0.5 else 0.05 end;
+  granted := least(p_wanted, 1 + floor(span / gap));
+
+  line := case when b.line_at[place] <= moment + memory then greatest(b.line_at[place], moment) else moment end;
+  takes := slot <= moment + lead + early
+    -- Whoever stands in line is served first, but no slot is lost for that.
+    and (p_called or p_rank = 0 or line = moment or slot <= moment + lead - 0.02);
+  if takes then
+    b.free_at := slot + granted * gap;
+    if p_rank = 0 then
+      b.tail_free_at := least(greatest(b.tail_free_at, moment) + 2 * granted * gap, moment + 11);
+    end if;
+    again := greatest(0, b.free_at - lead - moment);
+  else
+    come := greatest(moment, slot - lead);
+    -- Whoever was called and finds that a slot or two went to others waits for the next; else the line is joined anew.
+    if not (p_called and come - moment < 0.75 * granted * gap) then
+      come := greatest(come, line);
+      b.line_at[place] := come + granted * gap;
+    end if;
+    again := come - moment;
+    granted := 0;
+  end if;
+  first := slot - moment;
+  generation := b.generation;
+  b.asked_at[place] := moment;
+  update etl.budget set
+    rps = p_rps, free_at = b.free_at, tail_free_at = b.tail_free_at, asked_at = b.asked_at, line_at = b.line_at,
+    factor = b.factor, slack = b.slack, refused_factor = case when b.factor < 1 then b.refused_factor end,
+    server_started_at = started
+  where host = p_host;
+end $$;
+
+comment on function etl.take_slots is
+  'Takes slots of the budget of a host, or tells when to ask again: how many, seconds until the first, seconds between two, seconds until it makes sense to ask again, and their generation; nulls where the host has no budget yet.';
+
+-- Pauses everybody for as long as the server says, else half a second, doubled at each relapse, and begins a new
+-- generation of slots: requests of an earlier one belong to a refusal that is known.
+--
+-- A refusal has two causes. Arrivals may bunch (network, busy server): then more slack helps, and is all that the first
+-- refusal at the full rate changes. Or the plan is smaller than was said, or shared with others: then the next refusal
+-- comes soon, and the rate falls by a quarter each time; later, when the right rate is known, by less.
+create or replace function etl.refuse_slots(p_host text, p_generation bigint, p_retry_after float8) returns void
+language plpgsql as $$
+declare
+  b etl.budget;
+  moment float8;
+  relapse boolean;
+begin
+  perform set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '5s', true);
+  select * into b from etl.budget where host = p_host for update;
+  if not found then return; end if;
+  moment := extract(epoch from clock_timestamp());
+  if b.generation = p_generation then
+    relapse := moment < b.resumed_at + 10;
+    if relapse or b.factor < 1 then
+      b.refused_factor := b.factor;
+      b.factor := greatest(0.05, b.factor * case when relapse then 0.75 else 0.92 end);
+    else
+      b.slack := least(0.1, 2 * b.slack);
+    end if;
+    b.relapses := case when relapse then b.relapses + 1 else 0 end;
+    b.generation := b.generation + 1;
+    b.refusals := b.refusals + 1;
+    b.refused_at := moment;
+    b.resumed_at := moment + coalesce(p_retry_after, least(30, 0.5 * 2 ^ least(b.relapses, 10)));
+  else
+    b.resumed_at := greatest(b.resumed_at, moment + coalesce(p_retry_after, 0));
+  end if;
+  update etl.budget set
+    factor = b.factor, refused_factor = b.refused_factor, slack = b.slack, relapses = b.relapses,
+    generation = b.generation, refusals = b.refusals, refused_at = b.refused_at, resumed_at = b.resumed_at,
+    free_at = greatest(b.free_at, b.resumed_at)
+  where host = p_host;
+end $$;
+
+comment on function etl.refuse_slots is
+  'Tells the budget of a host that the server refused a request sent with a slot of this generation, and the pause in seconds that it asked for, if any.';

@@ -1,0 +1,41 @@
+import type { ApiClient } from '../api/client.ts';
+import type { Clock } from '../clock.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import type { Database } from '../db/connection/database.ts';
+import type { Partitions } from '../db/write/partitions.ts';
+import type { Logger } from '../logger.ts';
+import type { Range } from '../range.ts';
+import type { Density } from './streams/density.ts';
+import type { DiskGuard } from './streams/disk-guard.ts';
+import type { PageSize } from './streams/page-size.ts';
+
+/** What was learned of a dataset's pages, shared by all that read it in this process. */
+export interface Tuning {
+  readonly size: PageSize;
+  readonly density: Density;
+}
+
+/** A page that was committed. */
+export interface PageEvent {
+  readonly dataset: string;
+  /** The pool or account that it was read for; empty where a dataset is read as a whole. */
+  readonly scope: string;
+  readonly records: number;
+  /** What the page completed; undefined where it completed nothing yet. */
+  readonly completed: Range | undefined;
+  readonly bytes: number;
+  /** From sending the request to the end of its body. */
+  readonly ms: number;
+}
+
+/** What every reading of the API into the database works with. */
+export interface CrawlContext {
+  readonly api: ApiClient;
+  readonly database: Database;
+  readonly partitions: Partitions;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly disk: DiskGuard;
+  readonly tuning: (dataset: Dataset) => Tuning;
+  readonly onPage: (event: PageEvent) => void;
+}

@@ -1,0 +1,53 @@
+import type { ApiClient } from '../../api/client.ts';
+import type { Exchange } from '../../api/exchange.ts';
+import { echoOf } from '../../api/v3-echo.ts';
+import { listOf } from '../../api/v3-envelope.ts';
+import type { Priority } from '../../budget/priority.ts';
+import type { Dataset } from '../../dataset/dataset.ts';
+import type { Reading } from '../../dataset/job.ts';
+import type { Step } from '../../dataset/paginator.ts';
+import type { Stream } from '../../db/coverage/coverage.ts';
+import { readRecords } from './read-records.ts';
+
+interface PageRequest {
+  readonly dataset: Dataset;
+  readonly stream: Pick<Stream, 'scope'>;
+  /** Where the dataset's paginator stands. */
+  readonly cursor: unknown;
+  /** The most rows to ask for. */
+  readonly size: number;
+  readonly priority: Priority;
+  readonly signal: AbortSignal;
+}
+
+/** A page of a stream: its records as they came, as they were read, and what the page means for the span. */
+export interface Page {
+  readonly records: readonly unknown[];
+  readonly reading: Reading;
+  readonly step: Step<unknown>;
+}
+
+/**
+ * Asks for one page of a stream and reads it: the only way in which a page is asked for, whatever for.
+ * @throws BadResponseError where the answer cannot be one to this request, also by the window that it says it answers
+ */
+export function askPage(
+  api: ApiClient,
+  { dataset: { job }, stream, cursor, size, priority, signal }: PageRequest,
+): Promise<Exchange<Page>> {
+  const paging = job.paginator.request(cursor, size);
+  const scope = job.scopes === undefined ? {} : { [job.scopes.param]: stream.scope };
+  const recordsIn = listOf(job.list);
+  return api.get({
+    path: job.path,
+    params: { ...job.params, ...scope, ...paging },
+    priority,
+    signal,
+    parse: (body): Page => {
+      const records = recordsIn(body);
+      const reading = readRecords(job, records);
+      const step = job.paginator.next(cursor, { ...reading, size: paging.limit, echo: echoOf(body) });
+      return { records, reading, step };
+    },
+  });
+}

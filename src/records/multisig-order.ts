@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { digits, flag, freeForm, int, requiredInt64, text, texts } from './scalar.ts';
+
+const orderAction = z.strictObject({
+  destination: text,
+  value: digits,
+  body_raw: text,
+  parsed: flag,
+  error: text,
+  parsed_body: freeForm,
+  parsed_body_type: text,
+  send_mode: int,
+});
+
+/** Seconds of up to 64 bits: some orders never expire. */
+const farSeconds = z.union([z.int(), z.bigint()]).transform(String).nullish();
+
+/** One element of `orders` of GET /api/v3/multisig/orders, and of a wallet's `orders`. */
+export const multisigOrder = z.strictObject({
+  address: z.string(),
+  multisig_address: z.string(),
+  order_seqno: digits,
+  threshold: int,
+  sent_for_execution: flag,
+  approvals_mask: digits,
+  approvals_num: int,
+  expiration_date: farSeconds,
+  order_boc: text,
+  signers: texts,
+  last_transaction_lt: requiredInt64,
+  code_hash: text,
+  data_hash: text,
+  actions: z.array(orderAction).nullish(),
+});
+
+export type MultisigOrder = z.output<typeof multisigOrder>;

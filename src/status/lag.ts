@@ -1,0 +1,42 @@
+import type { Dataset } from '../dataset/dataset.ts';
+import type { Range } from '../range.ts';
+
+/** A dataset may be so far behind its own delay before somebody should look at it, seconds. */
+const LONGEST_LAG_SECONDS = 300;
+/** With a long `ETL_FRESHNESS` so many rounds of the tail may pass. */
+const LONGEST_LAG_ROUNDS = 4;
+/** A head that is older than this does not move: blocks come every few seconds. */
+export const STILL_HEAD_SECONDS = 120;
+
+/** What decides how far behind the clock a dataset, or the head of the chain, may be. */
+export interface LagLimits {
+  /** Seconds between two rounds of the tail, as wanted. */
+  readonly freshness: number;
+  /** Seconds that every dataset stays behind the head by design, unless it has a delay of its own. */
+  readonly watermarkDelay: number;
+  /** Seconds that somebody chose to bear instead of the default. */
+  readonly maxLagSeconds?: number | undefined;
+}
+
+/** Seconds between the clock and the end of what is covered, so it grows while nothing happens; null where nothing is covered. */
+export function lagOf(covered: readonly Range[], now: number): number | null {
+  const end = covered.at(-1)?.to;
+  return end === undefined ? null : ageOf(end, now);
+}
+
+/** Seconds since a moment; a source whose clock is ahead has an age of 0. */
+export function ageOf(time: number, now: number): number {
+  return Math.max(0, now - time);
+}
+
+/** Seconds that a dataset may lag: its own delay, and what is borne beyond it. */
+export function longestLagOf({ job }: Dataset, limits: LagLimits): number {
+  const { freshness, watermarkDelay, maxLagSeconds } = limits;
+  const borne = maxLagSeconds ?? Math.max(LONGEST_LAG_SECONDS, LONGEST_LAG_ROUNDS * freshness);
+  return borne + (job.delaySeconds ?? watermarkDelay);
+}
+
+/** Seconds that the newest block may be old. */
+export function longestHeadAgeOf({ maxLagSeconds = 0 }: LagLimits): number {
+  return Math.max(STILL_HEAD_SECONDS, maxLagSeconds);
+}

@@ -1,0 +1,85 @@
+import { readableNow, streamsOf } from '../crawl/streams/streams.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import type { Database } from '../db/connection/database.ts';
+import { readMissing } from '../db/coverage/coverage.ts';
+import { lengthOf, type Range, without } from '../range.ts';
+
+/** How much of what was wanted is done, in seconds of chain time over all scopes; `done` is never above `total`. */
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
+}
+
+/** Whole tenths; 100 only where all is done. */
+export function percentOf({ done, total }: Progress): number {
+  return done >= total ? 100 : Math.min(99.9, Math.floor((1000 * done) / total) / 10);
+}
+
+/** What a run wants of a dataset: a range of every scope, of which a part is covered already. */
+export interface Work {
+  readonly dataset: string;
+  readonly range: Range;
+  /** What is not covered yet, by scope. */
+  readonly missing: ReadonlyMap<string, readonly Range[]>;
+}
+
+/** Reads how much work a range is for each dataset that has a part in it which can be read now. */
+export async function readWork(
+  database: Database,
+  datasets: readonly Dataset[],
+  range: Range,
+  watermark: number,
+): Promise<Work[]> {
+  const works: Work[] = [];
+  for (const [dataset, part] of await readableNow(database, datasets, range, watermark)) {
+    const missing = new Map<string, readonly Range[]>();
+    for (const stream of await streamsOf(database, dataset))
+      missing.set(stream.scope, await readMissing(database, stream, [part]));
+    works.push({ dataset: dataset.name, range: part, missing });
+  }
+  return works;
+}
+
+/** Follows a run through its work. */
+export interface ProgressCount {
+  /** A part of a scope was read: undefined where a page completed nothing. A scope that is new is more work. */
+  complete(dataset: string, scope: string, range: Range | undefined): void;
+  /** More than pages has covered the only scope of a dataset: this is what is left of it. */
+  replaceLeft(dataset: string, missing: readonly Range[]): void;
+  /** What is left of a dataset, of all its scopes. */
+  left(dataset: string): readonly Range[];
+  of(dataset: string): Progress;
+  all(): Progress;
+}
+
+export function countProgress(works: readonly Work[]): ProgressCount {
+  const states = new Map(
+    works.map(({ dataset, range, missing }) => [dataset, { range, left: new Map(missing) }]),
+  );
+  const left = (dataset: string) => [...(states.get(dataset)?.left.values() ?? [])].flat();
+  const of = (dataset: string): Progress => {
+    const state = states.get(dataset);
+    const total = state === undefined ? 0 : state.left.size * lengthOf([state.range]);
+    return { done: total - lengthOf(left(dataset)), total };
+  };
+  return {
+    complete(dataset, scope, range) {
+      const state = states.get(dataset);
+      if (state === undefined) return;
+      const before = state.left.get(scope) ?? [state.range];
+      state.left.set(scope, range === undefined ? before : without(before, [range]));
+    },
+    replaceLeft(dataset, missing) {
+      states.get(dataset)?.left.set('', missing);
+    },
+    left,
+    of,
+    all: () =>
+      [...states.keys()]
+        .map(of)
+        .reduce((sum, { done, total }) => ({ done: sum.done + done, total: sum.total + total }), {
+          done: 0,
+          total: 0,
+        }),
+  };
+}

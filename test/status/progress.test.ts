@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { countProgress, percentOf, type Work } from '../../src/status/progress.ts';
+
+const range = { from: 1000, to: 2000 };
+const fresh = (dataset: string, ...scopes: string[]): Work => ({
+  dataset,
+  range,
+  missing: new Map(scopes.map((scope) => [scope, [range]])),
+});
+
+describe('progress', () => {
+  test('begins at 0, counts every scope, and ends at its total', () => {
+    const count = countProgress([fresh('blocks', ''), fresh('pools', 'a', 'b', 'c')]);
+    expect([count.of('pools'), count.all()]).toEqual([
+      { done: 0, total: 3000 },
+      { done: 0, total: 4000 },
+    ]);
+    count.complete('pools', 'a', range);
+    expect(percentOf(count.of('pools'))).toBe(33.3);
+    for (const scope of ['a', 'b', 'c']) count.complete('pools', scope, range);
+    expect(count.of('pools')).toEqual({ done: 3000, total: 3000 });
+    expect(percentOf(count.all())).toBe(75);
+    count.complete('blocks', '', range);
+    expect(percentOf(count.all())).toBe(100);
+  });
+
+  test('never passes its total, whatever is read twice or beyond it', () => {
+    const count = countProgress([fresh('pools', 'a', 'b')]);
+    for (let round = 0; round < 5; round += 1) {
+      count.complete('pools', 'a', { from: 0, to: 5000 });
+      expect(count.of('pools')).toEqual({ done: 1000, total: 2000 });
+    }
+  });
+
+  test('counts a scope that is found on the way as more work', () => {
+    const count = countProgress([fresh('pools')]);
+    expect(count.of('pools')).toEqual({ done: 0, total: 0 });
+    count.complete('pools', 'a', { from: 1000, to: 1250 });
+    count.complete('pools', 'b', undefined);
+    expect(count.of('pools')).toEqual({ done: 250, total: 2000 });
+  });
+
+  test('goes on where an earlier run stopped, and counts what more than pages has covered', () => {
+    const count = countProgress([
+      { dataset: 'blocks', range, missing: new Map([['', [{ from: 1900, to: 2000 }]]]) },
+    ]);
+    expect(percentOf(count.all())).toBe(90);
+    count.replaceLeft('blocks', []);
+    expect(percentOf(count.all())).toBe(100);
+  });
+
+  test('is 100 % only where all is done', () => {
+    expect(percentOf({ done: 999_999, total: 1_000_000 })).toBe(99.9);
+    expect(percentOf({ done: 0, total: 1 })).toBe(0);
+  });
+});
