@@ -38,7 +38,9 @@ export async function forgetWorker(session: Session, { name }: Worker): Promise<
   await session.run(sql`
     delete from ${workers}
     where ${workers.worker} = ${name} or ${workers.seen_at} < clock_timestamp() - interval '1 day'`);
-  await session.run(sql`delete from ${spending} where ${spending.minute} < clock_timestamp() - interval '1 day'`);
+  await session.run(
+    sql`delete from ${spending} where ${spending.minute} < clock_timestamp() - interval '1 day'`,
+  );
 }
 
 const counts = z.record(z.string(), z.coerce.number());

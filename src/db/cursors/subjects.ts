@@ -113,7 +113,9 @@ function isOf(dataset: string, walk: string): SQL {
 }
 
 function dueOnes({ dataset, walk, onlyWatched }: Omit<DueOptions, 'limit' | 'before'>): SQL {
-  const watched = onlyWatched ? sql`and ${lookups.subject} in (select ${watch.address} from ${watch})` : sql``;
+  const watched = onlyWatched
+    ? sql`and ${lookups.subject} in (select ${watch.address} from ${watch})`
+    : sql``;
   return sql`from ${lookups} where ${isOf(dataset, walk)} and ${isDue} ${watched}`;
 }
 

@@ -43,7 +43,7 @@ export async function foldReceipts(session: Session, table: object, stretch: Ran
 const COLUMNS = bare(receipts.table_name, receipts.minute, receipts.rows, receipts.keys);
 
 /** True of the receipts of a table in a range of whole minutes. */
-function isWithin(table: string, { from, to }: Range): SQL {
+export function isWithin(table: string, { from, to }: Range): SQL {
   return sql`${receipts.table_name} = ${table} and ${receipts.minute} >= ${from / RECEIPT_SECONDS}::int8
     and ${receipts.minute} < ${to / RECEIPT_SECONDS}::int8`;
 }

@@ -13,6 +13,7 @@ import {
   type Place,
   type Surroundings,
 } from './surroundings.ts';
+import { quarantine } from '../../db/schema/quarantine.ts';
 
 const CHECK = 'blocks';
 /** Parents of blocks this much older are looked for one by one, not all at once. */
@@ -106,8 +107,8 @@ async function missingParents(
         order by child_at limit ${MOST}::int)
       select workchain, shard, seqno, workchain || ':' || child_shard || ':' || child_seqno as child, child_at,
         (${newestBelow(covered.from, near)}) as lower,
-        exists (select 1 from etl.quarantine q where q.dataset = ${CHECK}
-          and q.record_id = m.workchain || ':' || m.shard || ':' || m.seqno) as known
+        exists (select 1 from ${quarantine} where ${quarantine.dataset} = ${CHECK}
+          and ${quarantine.record_id} = m.workchain || ':' || m.shard || ':' || m.seqno) as known
       from missing m`,
     Missing,
   );

@@ -4,6 +4,7 @@ import type { Range } from '../../range.ts';
 import { bookDoubts, bookSieve } from './books.ts';
 import { countOf, during, findingsOf, secondOf, type Finding } from '../finding.ts';
 import { transactionsWithMessages } from './with-messages.ts';
+import { settings } from '../../db/schema/pages.ts';
 
 /**
  * Messages that a transaction's phases say were sent: those that its actions created, and one that bounced. Held against
@@ -31,8 +32,8 @@ const sieve = sql`
 
 /** A message that retention does not keep any more is not looked for, nor the balance that it moved. */
 const isExpired = sql`
-  coalesce(in_msg_utime < (select to_timestamp((value->'tables'->>'messages')::float8) from etl.settings
-    where name = 'floors'), false)`;
+  coalesce(in_msg_utime < (select to_timestamp((${settings.value}->'tables'->>'messages')::float8) from ${settings}
+    where ${settings.name} = 'floors'), false)`;
 
 /** Messages are counted and books are balanced in one go: both need every transaction with all its messages. */
 export async function checkMessagesAndBooks(

@@ -2,9 +2,10 @@ import { sql } from 'drizzle-orm';
 import type { Session } from '../../db/connection/database.ts';
 import { targetOf } from '../../db/write/target.ts';
 import { RECEIPT_SECONDS } from '../../db/write/receipts.ts';
-import { heldRows, wholeMinutes } from '../../db/write/receipt-ledger.ts';
+import { heldRows, isWithin, wholeMinutes } from '../../db/write/receipt-ledger.ts';
 import type { Range } from '../../range.ts';
 import { countOf, findingsOf, type Finding } from '../finding.ts';
+import { receipts } from '../../db/schema/verification.ts';
 
 /**
  * What is stored of a table in each minute is what its receipts say: as many rows, with the same keys. Fewer: rows have
@@ -26,9 +27,8 @@ export async function checkReceipts(
     table,
     query: sql`
       with owed as (
-        select minute, sum(rows)::int8 as rows, sum(keys) as keys from etl.receipts
-        where table_name = ${target.name} and minute >= ${minutes.from / RECEIPT_SECONDS}::int8
-          and minute < ${minutes.to / RECEIPT_SECONDS}::int8 group by 1),
+        select ${receipts.minute}, sum(${receipts.rows})::int8 as rows, sum(${receipts.keys}) as keys from ${receipts}
+        where ${isWithin(target.name, minutes)} group by 1),
       held as (${heldRows(target, minutes)})
       select case when coalesce(h.rows, 0) <= coalesce(o.rows, 0) then 'vanished' else 'unknown' end
           || '_rows_of_' || ${target.name}::text as kind,
@@ -41,8 +41,7 @@ export async function checkReceipts(
   });
   const rows = await countOf(
     session,
-    sql`select coalesce(sum(rows), 0) as count from etl.receipts where table_name = ${target.name}
-        and minute >= ${minutes.from / RECEIPT_SECONDS}::int8 and minute < ${minutes.to / RECEIPT_SECONDS}::int8`,
+    sql`select coalesce(sum(${receipts.rows}), 0) as count from ${receipts} where ${isWithin(target.name, minutes)}`,
   );
   return { findings, rows };
 }

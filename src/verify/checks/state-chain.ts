@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import { countOf, during, findingsOf, secondAt, secondOf, type Finding } from '../finding.ts';
+import { quarantine } from '../../db/schema/quarantine.ts';
 
 /**
  * Each transaction names its account's one before, and the account's state before it is the one after that. A chain
@@ -29,7 +30,8 @@ export async function checkStateChain(
           when before_hash <> last_after or before_balance <> last_balance or before_account_status <> last_status
             then 'broken_state' end as kind
         from t where last_lt is not null and not (prev_trans_lt = 0 and orig_status = 'nonexist'))
-      select kind, case when exists (select 1 from etl.quarantine q where q.record_id = b.prev_trans_hash) then 'known'
+      select kind, case when exists (
+          select 1 from ${quarantine} where ${quarantine.record_id} = b.prev_trans_hash) then 'known'
           when kind = 'missing_predecessor' then 'hole' else 'doubt' end as outcome,
         hash as id, span
       from broken b cross join lateral (values (${secondOf('b')}), (${secondAt(sql`last_utime`)})) s (span)

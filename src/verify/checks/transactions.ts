@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import { countOf, during, findingsOf, secondOf, type Finding } from '../finding.ts';
+import { quarantine } from '../../db/schema/quarantine.ts';
 
 /**
  * Each block says how many transactions it holds: so many must be stored for it. `proved` are seconds whose blocks are
@@ -26,7 +27,8 @@ export async function checkTransactions(
         from listed full join held using (utime, workchain, shard, seqno)
         where tx_count is distinct from coalesce(transactions, 0))
       select case when transactions > coalesce(tx_count, 0) then 'surplus_transactions' else 'missing_transactions' end as kind,
-        case when exists (select 1 from etl.quarantine q where q.dataset = 'transactions' and q.utime = x.utime) then 'known'
+        case when exists (select 1 from ${quarantine}
+          where ${quarantine.dataset} = 'transactions' and ${quarantine.utime} = x.utime) then 'known'
           when transactions > coalesce(tx_count, 0) then 'surplus' else 'hole' end as outcome,
         workchain || ':' || shard || ':' || seqno || ' has ' || transactions || ' of ' || coalesce(tx_count, 0) as id,
         ${secondOf('x')} as span
