@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { action_accounts, action_transactions, actions } from '../src/db/schema/actions.ts';
@@ -41,4 +42,6 @@ export default defineJob({
   // its actions deleted and inserted anew, while its later messages arrive. An hour later both are over.
   replacesRows: true,
   maturitySeconds: 3600,
+  checks: { 'second-reading': true },
+  grade: CROSS_CHECKED,
 });

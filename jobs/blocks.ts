@@ -30,4 +30,11 @@ export default defineJob({
   rows: blockRows,
   joinedUntil,
   byBlock: '/api/v3/masterchainBlockShards',
+  checks: { blocks: true },
+  grade: {
+    grade: 'proved',
+    proves:
+      'every block between the shard tops after the range and the blocks before it is stored, with its links',
+    limitations: 'changed values of a block other than its name, its parents and its number of transactions',
+  },
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { orNull } from '../src/dataset/record.ts';
@@ -24,6 +25,9 @@ export const jettonBurn = z.strictObject({
   trace_id: text,
 });
 
+/** The message with which an owner tells its jetton wallet to burn (TEP-74). */
+const JETTON_BURN = '0x595f07bc';
+
 export default defineJob({
   title: 'Jettons that their owners destroyed',
   path: '/api/v3/jetton/burns',
@@ -39,4 +43,12 @@ export default defineJob({
   }),
   // No checksum: an hour later a reading of another replica has to agree.
   maturitySeconds: 3600,
+  checks: {
+    'cross-checks': {
+      transaction: 'transaction_hash',
+      made: { opcode: JETTON_BURN, account: 'jetton_wallet' },
+    },
+    'second-reading': true,
+  },
+  grade: CROSS_CHECKED,
 });

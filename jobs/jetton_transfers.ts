@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { orNull } from '../src/dataset/record.ts';
@@ -32,6 +33,9 @@ export const jettonTransfer = z.strictObject({
   trace_id: text,
 });
 
+/** The message with which an owner tells its jetton wallet to send (TEP-74). */
+const JETTON_TRANSFER = '0x0f8a7ea5';
+
 export default defineJob({
   title: 'Transfers of jettons (fungible tokens)',
   core: true,
@@ -48,4 +52,12 @@ export default defineJob({
   }),
   // No checksum: an hour later a reading of another replica has to agree.
   maturitySeconds: 3600,
+  checks: {
+    'cross-checks': {
+      transaction: 'transaction_hash',
+      made: { opcode: JETTON_TRANSFER, account: 'source_wallet' },
+    },
+    'second-reading': true,
+  },
+  grade: CROSS_CHECKED,
 });

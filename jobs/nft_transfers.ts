@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { orNull } from '../src/dataset/record.ts';
@@ -27,6 +28,9 @@ export const nftTransfer = z.strictObject({
   trace_id: text,
 });
 
+/** The message with which an owner tells its item to change hands (TEP-62). */
+const NFT_TRANSFER = '0x5fcc3d14';
+
 export default defineJob({
   title: 'Changes of owner of NFT items',
   path: '/api/v3/nft/transfers',
@@ -42,4 +46,12 @@ export default defineJob({
   }),
   // No checksum: an hour later a reading of another replica has to agree.
   maturitySeconds: 3600,
+  checks: {
+    'cross-checks': {
+      transaction: 'transaction_hash',
+      made: { opcode: NFT_TRANSFER, account: 'nft_address' },
+    },
+    'second-reading': true,
+  },
+  grade: CROSS_CHECKED,
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { orNull } from '../src/dataset/record.ts';
@@ -59,4 +60,6 @@ export default defineJob({
   delaySeconds: 900,
   // No checksum: an hour later a reading of another replica has to agree.
   maturitySeconds: 3600,
+  checks: { 'cross-checks': { transaction: 'tx_hash' }, 'second-reading': true },
+  grade: CROSS_CHECKED,
 });

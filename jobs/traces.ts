@@ -24,4 +24,11 @@ export default defineJob({
   position,
   tables: { traces, trace_edges, transactions, messages, actions, action_accounts, action_transactions },
   rows: traceRows,
+  checks: { traces: true },
+  grade: {
+    grade: 'proved',
+    proves:
+      'each complete trace has as many transactions as it says, all stored; no finished trace of stored transactions is missing',
+    limitations: 'changed values of a trace other than its number of transactions',
+  },
 });

@@ -22,4 +22,12 @@ export default defineJob({
   tables: { transactions, messages },
   rows: transactionRows,
   byBlock: '/api/v3/transactionsByMasterchainBlock',
+  checks: { transactions: true, messages: true, 'state-chain': true },
+  grade: {
+    grade: 'proved',
+    proves:
+      'each block has as many transactions as it says, each with all its messages; accounts’ chains of states are unbroken; balances agree with values and fees',
+    limitations:
+      'changed values that no balance depends on: message bodies, opcodes, gas, phases of the description, trace_id',
+  },
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineJob, type RowsOf } from '../src/dataset/job.ts';
+import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
 import { complaint_votes, validator_complaints } from '../src/db/schema/validator-complaints.ts';
@@ -60,6 +61,8 @@ export default defineJob({
   // 32768 s more, counted from the start of the round at the latest. Nothing changes after that.
   replacesRows: true,
   maturitySeconds: 100_000,
+  checks: { 'second-reading': true },
+  grade: CROSS_CHECKED,
 });
 
 /** The rows of one complaint: its own, and one for each vote. */

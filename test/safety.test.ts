@@ -10,7 +10,7 @@ import { findQuarantined } from '../src/db/read/find-hash.ts';
 import { readQuarantined } from '../src/db/read/quarantined.ts';
 import { addWatch, readWatched } from '../src/db/cursors/watch-list.ts';
 import { passwordsIn, redact } from '../src/doctor/redact.ts';
-import { startSimulator } from '../src/simulator/http/server.ts';
+import { startSimulator } from './support/simulator/simulator.ts';
 import { openTestStore } from './support/database.ts';
 
 const SOURCES = join(import.meta.dirname, '../src');

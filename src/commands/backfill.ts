@@ -8,13 +8,13 @@ import {
   type BackfillOptions,
   type Reach,
 } from '../crawl/streams/backfill.ts';
-import { carriedBy } from '../crawl/collections/collections.ts';
+import { piggybackedCollections } from '../crawl/collections/collections.ts';
 import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
 import { chooseDatasets, needsRange, splitKinds, type Collection, type Dataset } from '../dataset/dataset.ts';
 import { settleEstimates, type Settled } from '../db/read/estimates.ts';
 import { EXIT, IncompleteError, UsageError, type ExitCode } from '../errors.ts';
 import { formatRange, formatTime, parseDuration, parseRange, type Range } from '../range.ts';
-import { createBlockSource } from '../verify/block-source.ts';
+import { createBlockSource } from '../verify/closure/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
 import { readBehind } from './backfill-collections.ts';
 import { tell, type Invocation } from './command.ts';
@@ -49,7 +49,7 @@ export async function backfill(invocation: Invocation, flags: BackfillFlags): Pr
   const all = await loadDatasets();
   const { streams, collections } = splitKinds(chooseDatasets(flags.only ?? config.datasets, all));
   const wanted = rangeOf(flags, [...streams, ...collections.filter(needsRange)], now);
-  const carried = carriedBy(splitKinds(all).collections);
+  const carried = piggybackedCollections(splitKinds(all).collections);
   return withSource(invocation, { demo: 'still', deadlineMs }, (opened) =>
     runOn({ ...opened, invocation, datasets: streams, collections, carried, wanted }, flags),
   );

@@ -22,6 +22,10 @@ interface DatasetSheet {
   /** Seconds after which each second is read once more; null where one reading is enough. */
   readonly readAgainAfter: number | null;
   readonly readPer: string | null;
+  /** The highest grade that a range of it can have: covered, cross-checked or proved. */
+  readonly grade: string;
+  /** The checks that verify it, by name; none where nothing can. */
+  readonly checks: readonly string[];
   readonly tables: readonly TableDescription[];
 }
 
@@ -71,6 +75,8 @@ function sheetOf({ name, job }: Dataset, hour: Range): DatasetSheet {
     delay: job.delaySeconds ?? null,
     readAgainAfter: job.maturitySeconds ?? null,
     readPer: job.scopes?.param ?? null,
+    grade: job.grade.grade,
+    checks: Object.keys(job.checks),
     tables: Object.values(job.tables).map(describeTable),
   };
 }
@@ -107,6 +113,8 @@ function streamFacts(sheet: DatasetSheet): string[][] {
     ...(sheet.delay === null
       ? []
       : [['delay', `${formatDuration(sheet.delay)} behind the head, because its source lags`]]),
+    ['checks', sheet.checks.length === 0 ? 'none: it is never verified' : sheet.checks.join(', ')],
+    ['grade', `${sheet.grade}, where it is verified`],
     ['tables', sheet.tables.map(({ name }) => name).join(', ')],
   ];
 }

@@ -1,5 +1,5 @@
 import { openCrawl, type Crawl } from '../app.ts';
-import { carriedBy } from '../crawl/collections/collections.ts';
+import { piggybackedCollections } from '../crawl/collections/collections.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { runDaemon } from '../daemon/daemon.ts';
 import { createMetrics } from '../daemon/metrics.ts';
@@ -23,7 +23,7 @@ export async function sync(invocation: Invocation, flags: SyncFlags): Promise<Ex
   const all = await loadDatasets();
   const { streams, collections } = splitKinds(chooseDatasets(flags.only ?? config.datasets, all));
   const known = splitKinds(all);
-  const carried = carriedBy(known.collections);
+  const carried = piggybackedCollections(known.collections);
   return withSource(invocation, { demo: 'live' }, async (opened) => {
     const chosen = { datasets: streams, collections, carried };
     try {

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
-import { carryOut, runCrew } from '../crawl/streams/worker-pool.ts';
+import { readOrRefuse, runWorkerPool } from '../crawl/streams/worker-pool.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { splitAtArchive, type Planner, type Want } from '../crawl/streams/planner.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
@@ -32,7 +32,7 @@ const RETENTION_MS = 3_600_000;
 /** Milliseconds between two looks for rows that were deleted. */
 const DELETIONS_MS = 1000;
 /** One bad range, or an endpoint that this server does not have, must not keep the rest from being read. */
-const temper = { setsAside: true };
+const ON_WRONG_ANSWER = 'set aside';
 
 interface DaemonOptions {
   /** Name of this process. */
@@ -159,18 +159,18 @@ async function readTail(options: DaemonOptions, dataset: Dataset, position: Posi
       await wantsOf({ ...options, datasets: [dataset] }, position, 'tail'),
     );
     if (assignment === undefined) return;
-    await carryOut(context, assignment, stop, temper);
+    await readOrRefuse(context, assignment, stop, ON_WRONG_ANSWER);
   }
 }
 
 async function fillHistory(options: DaemonOptions, position: Position): Promise<void> {
   const { planner } = options;
   await waitFor(options, 'the backfill', () =>
-    runCrew({
+    runWorkerPool({
       ...options,
       workers: BACKFILL_WORKERS,
-      idle: IDLE_MS,
-      temper,
+      idleMs: IDLE_MS,
+      onWrongAnswer: ON_WRONG_ANSWER,
       isOver: () => Promise.resolve(false),
       take: async () => planner.take(await wantsOf(options, position, 'backfill')),
     }),

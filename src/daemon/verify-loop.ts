@@ -12,7 +12,7 @@ import { takeDuty } from '../db/settings.ts';
 import { EtlError, EXIT } from '../errors.ts';
 import { common, formatRange, lengthOf, type Range, union, without } from '../range.ts';
 import type { Stop } from '../stop.ts';
-import { createBlockSource } from '../verify/block-source.ts';
+import { createBlockSource } from '../verify/closure/block-source.ts';
 import { repairRange, type RepairContext } from '../verify/repair.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
 

@@ -1,4 +1,6 @@
 import type { ZodType } from 'zod';
+import type { Checks } from './checks.ts';
+import { UNCHECKED, type GradeFacts } from './grade.ts';
 import type { Paginator, Params, Position } from './paginator.ts';
 import { hashOf, readRecord, type Extra } from './record.ts';
 
@@ -60,6 +62,10 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
    * windows of time leave something out again and again.
    */
   readonly byBlock?: string;
+  /** What verification holds the rows against; `{}` where nothing can be, so that no second is ever verified. */
+  readonly checks: Checks;
+  /** What a verified second of the dataset is known to be; needed where there are checks. */
+  readonly grade?: GradeFacts;
 }
 
 /** What a dataset is read for, one request parameter's value at a time. */
@@ -111,6 +117,8 @@ export interface Job {
   readonly replacesRows: boolean;
   readonly scopes: Scopes | undefined;
   readonly byBlock: string | undefined;
+  readonly checks: Checks;
+  readonly grade: GradeFacts;
   read(records: readonly unknown[]): Reading;
 }
 
@@ -129,6 +137,8 @@ export function defineJob<Cursor, Rec, T extends Tables>(spec: JobSpec<Cursor, R
     replacesRows: spec.replacesRows ?? false,
     scopes: spec.scopes,
     byBlock: spec.byBlock,
+    checks: spec.checks,
+    grade: spec.grade ?? UNCHECKED,
     read: (records) => readAll(spec, records),
   };
 }

@@ -1,5 +1,7 @@
 import type { Entities } from './network/entities/entities.ts';
+import type { Bounds } from './bounds.ts';
 import type { Rows } from './rows.ts';
+import type { View } from './view.ts';
 import type { BlockIdJson } from './json/block-json.ts';
 import type { ComplaintJson } from './network/staking/complaint.ts';
 import type { CycleJson, ElectionJson } from './network/staking/cycle-json.ts';
@@ -7,26 +9,10 @@ import type { PoolEventJson } from './network/staking/pool-events.ts';
 import type { NodeSource } from './http/v2/v2-api.ts';
 import type { ValidatorEventJson } from './network/staking/validator-event.ts';
 
-/** What is visible at one moment. */
-export interface View {
-  /** Chain time up to which the replica has data, unix seconds. */
-  readonly headTime: number;
-  /** The greatest masterchain seqno that is visible; undefined where nothing is. */
-  readonly head: number | undefined;
-  /** True where a masterchain block, and all that it registered, is visible. */
-  seesMasterchain(seqno: number): boolean;
-}
-
-/** Bounds of a range, both inclusive. */
-export interface Range {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** Blocks as the routes need them: rows are numbers, everything else is asked for by row. */
 export interface BlockSource {
   /** All blocks within seconds, ascending by (gen_utime, -workchain, shard, seqno). */
-  byTime(range: Range): Rows;
+  byTime(bounds: Bounds): Rows;
   /** Blocks that a masterchain block registered, itself among them. */
   registeredIn(seqno: number): Rows;
   /** The tops of all shards at a masterchain block, itself among them, in the order (workchain, shard, seqno). */
@@ -43,9 +29,9 @@ export interface BlockSource {
 /** Transactions as the routes need them. */
 export interface TransactionSource {
   /** Ascending by (lt, account). */
-  byLt(range: Range): Rows;
+  byLt(bounds: Bounds): Rows;
   /** Ascending by (now, lt, account). */
-  byTime(range: Range): Rows;
+  byTime(bounds: Bounds): Rows;
   /** Ascending by (lt, account). */
   ofAccounts(addresses: readonly string[]): Rows;
   ofHashes(hashes: readonly string[]): Rows;
@@ -82,9 +68,9 @@ export interface MessageFacts {
 /** Messages as the routes need them. */
 export interface MessageSource {
   /** Candidates whose created_lt (or, for externals, whose transaction's lt) can lie in the range; unordered. */
-  nearLt(range: Range): Rows;
+  nearLt(bounds: Bounds): Rows;
   /** Candidates whose created_at can lie in the range; unordered. */
-  nearTime(range: Range): Rows;
+  nearTime(bounds: Bounds): Rows;
   /** Messages by hash or normalized hash. */
   ofHashes(hashes: readonly string[]): Rows;
   facts(row: number): MessageFacts;
@@ -98,9 +84,9 @@ export interface MessageSource {
 /** Traces as the routes need them: only complete ones. */
 export interface TraceSource {
   /** Ascending by (end_lt, trace_id). */
-  byLt(range: Range): Rows;
+  byLt(bounds: Bounds): Rows;
   /** Ascending by (end_utime, trace_id). */
-  byTime(range: Range): Rows;
+  byTime(bounds: Bounds): Rows;
   /** Traces whose last transaction was registered by a masterchain block. */
   ofMasterchainBlock(seqno: number): Rows;
   ofTraces(ids: readonly string[]): Rows;
@@ -155,9 +141,9 @@ export interface TokenParties {
 /** Transfers or burns as the routes need them. */
 export interface TokenSource {
   /** Ascending by lt. */
-  byLt(range: Range): Rows;
+  byLt(bounds: Bounds): Rows;
   /** Ascending by the second. */
-  byTime(range: Range): Rows;
+  byTime(bounds: Bounds): Rows;
   visible(view: View, row: number): boolean;
   lt(row: number): number;
   utime(row: number): number;
@@ -167,7 +153,7 @@ export interface TokenSource {
 
 /** Events of the elector or of pools; rows ascend by (utime, lt). */
 export interface EventSource<T> {
-  byTime(range: Range): Rows;
+  byTime(bounds: Bounds): Rows;
   visible(view: View, row: number): boolean;
   json(row: number): T;
 }
@@ -177,7 +163,7 @@ export interface StakingSource {
   readonly validatorEvents: EventSource<ValidatorEventJson>;
   readonly poolEvents: EventSource<PoolEventJson>;
   /** Complaints created in a range, as they stand at a second of chain time; ascending by (created_at, hash). */
-  complaints(range: Range, at: number): ComplaintJson[];
+  complaints(bounds: Bounds, at: number): ComplaintJson[];
   /** Elections that have begun at a second, ascending; `whole`: with their participants. */
   elections(at: number, whole: boolean): ElectionJson[];
   /** Cycles that have begun at a second, ascending; `whole`: with their validators. */

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
+import { PAGES_PER_LEASE } from '../crawl/streams/density.ts';
 import { streamOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { addCoverage, readCoverage, readMissing } from '../db/coverage/coverage.ts';
@@ -11,10 +12,9 @@ import type { Stop } from '../stop.ts';
 import { worthKeeping } from './derivable.ts';
 import { countOf, during } from './finding.ts';
 import { checkTransactions } from './checks/transactions.ts';
-import { verifyRange, type VerifyContext } from './verify.ts';
+import type { VerifyContext } from './check.ts';
+import { verifyRange } from './verify.ts';
 
-/** Seconds are looked at together by about so many pages, as one lease holds them. */
-const PAGES = 48;
 const LONGEST = DAY;
 
 export interface DeriveContext extends VerifyContext {
@@ -68,7 +68,7 @@ async function lengthOfPages(session: Session, wanted: readonly Range[], size: n
     session,
     sql`select count(*) as count from ton.transactions t where ${during('t', { from, to })}`,
   );
-  return Math.min(LONGEST, Math.ceil(((to - from) * PAGES * size) / Math.max(1, count)));
+  return Math.min(LONGEST, Math.ceil(((to - from) * PAGES_PER_LEASE * size) / Math.max(1, count)));
 }
 
 /** A lease whose rows are there already: covers what can be, under the same lock and check as a page's commit. */

@@ -41,6 +41,11 @@ export interface Checked {
   readonly ms: number;
 }
 
+/** `3 missing_transactions, e.g. 0:8000000000000000:17 has 3 of 4` */
+export function describeFinding({ count, kind, example }: Finding): string {
+  return `${count} ${kind}, e.g. ${example}`;
+}
+
 const Row = z.object({
   check: z.string(),
   kind: z.string(),

@@ -1,3 +1,4 @@
+import { PAGES_PER_LEASE } from '../crawl/streams/density.ts';
 import { fillHoles, type FillContext } from '../crawl/streams/fill-holes.ts';
 import { splitAtArchive } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
@@ -7,8 +8,9 @@ import type { Reopening } from '../db/coverage/reopen.ts';
 import { registeringBlocks } from '../db/read/registering-blocks.ts';
 import { byBlock } from '../dataset/paginators/by-block.ts';
 import { common, DAY, type Range, union, without } from '../range.ts';
-import type { Finding } from './finding.ts';
-import { tellFinding, verifyRange, type Verified, type VerifyContext } from './verify.ts';
+import type { VerifyContext } from './check.ts';
+import { describeFinding, type Finding } from './finding.ts';
+import { verifyRange, type Verified } from './verify.ts';
 
 /** A hole can lead to the next: blocks first, then what is in them. Nothing needs more rounds than this. */
 const MOST_ROUNDS = 8;
@@ -18,8 +20,7 @@ const MOST_READINGS = 2;
 const MOST_BLOCKS = 200;
 /** Seconds between two holes that are read along, where nobody knows yet how many a page holds. */
 const LEAST_GAP = 5;
-/** A lease is about so many pages long; longer than a month it was not learned. */
-const PAGES_PER_LEASE = 50;
+/** A lease that is longer than this was not learned from pages. */
 const UNKNOWN = 31 * DAY;
 
 export interface RepairContext extends VerifyContext, FillContext {
@@ -92,7 +93,7 @@ async function readAgain(context: RepairContext, report: Verified, tries: Tries)
   if (holes.length === 0) return false;
   tries.set(keyOf(stream), countTries(tried, holes));
   context.crawl.logger.warn(
-    { dataset: dataset.name, holes: holes.length, found: findings.filter(isDoubtful).map(tellFinding) },
+    { dataset: dataset.name, holes: holes.length, found: findings.filter(isDoubtful).map(describeFinding) },
     'reading holes again',
   );
   await fillHoles(context, dataset, reopeningOf(context, report, holes));
@@ -196,11 +197,11 @@ async function settle(context: RepairContext, { stream, findings }: Verified): P
       await subtractCoverage(session, { ...stream, pass: 1 }, gaps);
       await subtractCoverage(session, { ...stream, pass: 0 }, gaps);
     });
-    await keep(gaps, 'source_gap', lost.map(tellFinding).join('; '));
+    await keep(gaps, 'source_gap', lost.map(describeFinding).join('; '));
   }
   await keep(
     without(spansOf(doubts), [...gaps, ...standing]),
     'disputed',
-    doubts.map(tellFinding).join('; '),
+    doubts.map(describeFinding).join('; '),
   );
 }

@@ -1,24 +1,16 @@
-import type { Clock } from '../clock.ts';
 import { streamsOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import type { GradeFacts } from '../dataset/grade.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
-import type { Database, Session } from '../db/connection/database.ts';
+import type { Session } from '../db/connection/database.ts';
 import { forgetHoles } from '../db/coverage/holes.ts';
 import { foldReceipts } from '../db/write/receipt-ledger.ts';
 import { logVerification, saveGrade, setVerified } from '../db/coverage/verifications.ts';
 import { common, type Range, union, without } from '../range.ts';
-import { runChecks, type Proved } from './checks/checks.ts';
-import type { Checked, Finding } from './finding.ts';
-import { gradeOf, type GradeFacts } from './grades.ts';
-import type { BlockSource } from './block-source.ts';
-
-export interface VerifyContext {
-  readonly database: Database;
-  readonly source: BlockSource;
-  /** All datasets that there are, chosen or not: they share tables. */
-  readonly jobs: readonly Dataset[];
-  readonly clock: Clock;
-}
+import type { VerifyContext } from './check.ts';
+import { checksOf } from './every-check.ts';
+import { describeFinding, type Checked, type Finding } from './finding.ts';
+import { runChecks } from './run-checks.ts';
 
 /** What became of one dataset, or of one pool of it, in a range. */
 export interface Verified {
@@ -33,9 +25,6 @@ export interface Verified {
   readonly findings: readonly Finding[];
 }
 
-/** Datasets that others are held against, each after those that it rests on. */
-const GROUND = ['blocks', 'transactions', 'traces'];
-
 /**
  * Proves what is covered of a range from the rows that are stored: runs every check of every dataset, remembers what is
  * verified, logs each check. Asks the API for a few blocks around the range and for nothing else. Datasets that a chosen
@@ -46,13 +35,12 @@ export async function verifyRange(
   datasets: readonly Dataset[],
   range: Range,
 ): Promise<Verified[]> {
-  const proved: Proved = { blocks: [], transactions: [] };
+  const proved = new Map<string, readonly Range[]>();
   const reports: Verified[] = [];
   for (const dataset of withGround(datasets, context.jobs)) {
     for (const stream of await streamsOf(context.database, dataset)) {
-      const report = await verifyStream(context, dataset, stream, range, proved);
-      if (dataset.name === 'blocks') proved.blocks = report.verified;
-      if (dataset.name === 'transactions') proved.transactions = report.verified;
+      const report = await verifyStream(context, dataset, stream, { range, proved });
+      if (stream.scope === '') proved.set(dataset.name, report.verified);
       reports.push(report);
     }
   }
@@ -60,21 +48,29 @@ export async function verifyRange(
   return reports.filter(({ dataset, covered }) => chosen.has(dataset.name) || covered.length > 0);
 }
 
-/** Blocks are the ground of transactions, and these of everything else. */
+/** True where the whole range has its dataset's grade. */
+export function isProved({ verified }: Verified, range: Range): boolean {
+  return verified.length === 1 && verified[0]?.from === range.from && verified[0].to === range.to;
+}
+
+/** Each dataset after those that its checks rest on, which are added where nobody chose them. */
 function withGround(datasets: readonly Dataset[], jobs: readonly Dataset[]): Dataset[] {
-  const needed = new Set(datasets.map(({ name }) => name));
-  if (datasets.some(({ name }) => name !== 'blocks')) needed.add('blocks');
-  if (datasets.some(({ name }) => name !== 'blocks' && name !== 'transactions')) needed.add('transactions');
-  const rank = ({ name }: Dataset) => (GROUND.includes(name) ? GROUND.indexOf(name) : GROUND.length);
-  return jobs.filter(({ name }) => needed.has(name)).toSorted((a, b) => rank(a) - rank(b));
+  const ordered = new Map<string, Dataset>();
+  const add = (dataset: Dataset) => {
+    if (ordered.has(dataset.name)) return;
+    const needs = new Set(checksOf(dataset.job).flatMap((check) => check.needs));
+    for (const ground of jobs.filter(({ name }) => needs.has(name))) add(ground);
+    ordered.set(dataset.name, dataset);
+  };
+  for (const dataset of datasets) add(dataset);
+  return [...ordered.values()];
 }
 
 async function verifyStream(
   context: VerifyContext,
   dataset: Dataset,
   stream: Stream,
-  range: Range,
-  proved: Proved,
+  { range, proved }: { readonly range: Range; readonly proved: ReadonlyMap<string, readonly Range[]> },
 ): Promise<Verified> {
   const { database } = context;
   const coverage = await readCoverage(database, stream);
@@ -82,7 +78,7 @@ async function verifyStream(
   const checks = await runChecks(context, { dataset, stream, covered, coverage, proved });
   const findings = checks.flatMap((check) => check.findings);
   const verified = without(covered, union(...findings.map(({ spans }) => spans)));
-  const grade = gradeOf(dataset);
+  const { grade } = dataset.job;
   await remember(context, dataset, stream, checks, verified);
   await saveGrade(database, dataset.name, grade);
   return { dataset, stream, grade, covered, missing: without([range], covered), verified, checks, findings };
@@ -121,11 +117,6 @@ function toEntry({ check, dataset, scope, span, rows, requests, ms, findings }: 
     ms,
     found: findings.reduce((sum, { count }) => sum + count, 0),
     holes: union(...findings.map(({ spans }) => spans)),
-    detail: findings.map(tellFinding).join('; '),
+    detail: findings.map(describeFinding).join('; '),
   };
-}
-
-/** `3 missing_transactions, e.g. 0:8000000000000000:17 has 3 of 4` */
-export function tellFinding({ count, kind, example }: Finding): string {
-  return `${count} ${kind}, e.g. ${example}`;
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { parseJson } from '../../src/api/parse-json.ts';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
 import { splitKinds } from '../../src/dataset/dataset.ts';
-import { startSimulator } from '../../src/simulator/http/server.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 import { expectWritable, harm, harmed } from '../support/bad-values.ts';
 import { readOnce, readStreamsOf } from '../support/collections.ts';
 import { openTestStore } from '../support/database.ts';

@@ -7,7 +7,7 @@ import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { readRecords } from '../../src/crawl/streams/read-records.ts';
 import { EtlError } from '../../src/errors.ts';
-import { startSimulator } from '../../src/simulator/http/server.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 import { expectWritable, harm, harmed } from '../support/bad-values.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore } from '../support/database.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import { openCli, type Cli } from '../support/cli.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openCli, type Cli, type CliResult } from '../support/cli.ts';
 import { select } from '../support/collections.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';

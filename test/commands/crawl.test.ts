@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import { openCli, type Cli, type CliResult } from '../support/cli.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 import { NO_CORPUS } from '../support/shared-data.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openCli, type Cli, type CliResult } from '../support/cli.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 

@@ -4,7 +4,7 @@ import { loadDatasets } from '../../src/dataset/load-jobs.ts';
 import { createShare } from '../../src/budget/share.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { chooseDatasets, splitKinds } from '../../src/dataset/dataset.ts';
-import { startSimulator } from '../../src/simulator/http/server.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 import type { Stop } from '../../src/stop.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { select, sorted } from '../support/collections.ts';

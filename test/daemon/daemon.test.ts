@@ -9,7 +9,7 @@ import { readWanted } from '../../src/db/coverage/wanted.ts';
 import { readSavedWatermark } from '../../src/db/coverage/watermark.ts';
 import { AuthError } from '../../src/errors.ts';
 import { lengthOf, type Range } from '../../src/range.ts';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import type { Stop } from '../../src/stop.ts';
 import { datasetsNamed, never, openTestCrawl, testConfig } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';

@@ -8,7 +8,7 @@ import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { keepWanted } from '../../src/db/coverage/wanted.ts';
 import { UsageError } from '../../src/errors.ts';
 import { parseSchedules } from '../../src/schedule.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 

@@ -8,7 +8,7 @@ import { createMetrics } from '../../src/daemon/metrics.ts';
 import { startStatusServer, type StatusServer } from '../../src/daemon/status-server.ts';
 import { createSnapshots } from '../../src/status/snapshot.ts';
 import { createStats } from '../../src/api/stats.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { browserPath, openBrowser } from '../support/browser.ts';
 import { openCli, type Cli, type RunningCli } from '../support/cli.ts';
 import { silent, testConfig } from '../support/crawl.ts';

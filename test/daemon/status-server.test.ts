@@ -10,7 +10,7 @@ import { createSnapshots } from '../../src/status/snapshot.ts';
 import { keepWanted } from '../../src/db/coverage/wanted.ts';
 import { saveWatermark } from '../../src/db/coverage/watermark.ts';
 import { UsageError } from '../../src/errors.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl, silent, testConfig } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 

@@ -8,7 +8,7 @@ import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import type { Range } from '../../src/range.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl, testConfig } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 import { openProof } from '../support/verify.ts';

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
 import { createLookout } from '../../src/daemon/watermark-leader.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { never, openTestCrawl } from '../support/crawl.ts';
 import { keptLog } from '../support/log-lines.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';

@@ -4,7 +4,7 @@ import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { lengthOf } from '../../src/range.ts';
-import { startSimulator } from '../../src/simulator/http/server.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, openTestCrawl, testConfig } from '../support/crawl.ts';
 import { openTestStore } from '../support/database.ts';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
 import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { startSimulator, type SimulatorOptions } from '../../src/simulator/http/server.ts';
+import { startSimulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore } from '../support/database.ts';
 

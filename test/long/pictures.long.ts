@@ -12,7 +12,7 @@ import { createMetrics } from '../../src/daemon/metrics.ts';
 import { startStatusServer } from '../../src/daemon/status-server.ts';
 import { createSnapshots } from '../../src/status/snapshot.ts';
 import { chooseDatasets } from '../../src/dataset/dataset.ts';
-import { startSimulator } from '../../src/simulator/http/server.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 import { browserPath, openBrowser } from '../support/browser.ts';
 import { compile } from '../support/compile.ts';
 import { silent, testConfig } from '../support/crawl.ts';

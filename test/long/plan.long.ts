@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openCli, type Cli } from '../support/cli.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
     load: {
       base: 0.03,
       dayCycle: 9 / 11,
-      dead: [{ from: START + 20 * DAY, until: START + 50 * DAY }],
+      dead: [{ from: START + 20 * DAY, to: START + 50 * DAY }],
       bursts: [{ second: START + 10 * DAY + 5000, count: 60 }],
     },
   });

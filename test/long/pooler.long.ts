@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { openDatabase, type Database } from '../../src/db/connection/database.ts';
 import { migrate } from '../../src/db/migrate/migrate.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
-import { startSimulator } from '../../src/simulator/http/server.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 import { compile } from '../support/compile.ts';
 import { createDatabase, type TestDatabase } from '../support/postgres.ts';
 import { CLAIMANT, claimTogether } from '../support/leases/claimants.ts';

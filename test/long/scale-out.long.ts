@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LEASE_SECONDS } from '../../src/db/coordination/leases.ts';
-import { startSimulator, type SimulatorOptions } from '../../src/simulator/http/server.ts';
+import { startSimulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 import { comparable } from '../support/same-record.ts';
 import type { WorkOrder } from '../support/scale/worker.ts';

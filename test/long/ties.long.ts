@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { actionTypes } from '../../src/records/action-types.ts';
 import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
 import type { Range } from '../../src/range.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore } from '../support/database.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startSimulator } from '../../src/simulator/http/server.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 import { ask } from './ask.ts';
 
 const START = 1_767_225_600;

@@ -8,7 +8,7 @@ import type {
 } from '../../src/simulator/json/token-json.ts';
 import type { TraceJson } from '../../src/simulator/json/trace-json.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
-import type { Simulator } from '../../src/simulator/http/server.ts';
+import type { Simulator } from '../support/simulator/simulator.ts';
 
 /** An answer with whichever members it has. */
 export interface Reply {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { BocMaker } from '../../src/simulator/network/chain/boc.ts';
 import { Chain } from '../../src/simulator/network/chain/chain.ts';
 import type { ChainOptions } from '../../src/simulator/network/chain/options.ts';
-import { NONE } from '../../src/simulator/network/chain/block-table.ts';
+import { NONE } from '../../src/simulator/network/chain/tables/block-table.ts';
 import { blockJson, type BlockJson } from '../../src/simulator/json/block-json.ts';
 import { transactionJson, type TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import type { MessageJson } from '../../src/simulator/json/message-json.ts';

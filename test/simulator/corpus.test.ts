@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { startSimulator } from '../../src/simulator/http/server.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 import type { BlockJson } from '../../src/simulator/json/block-json.ts';
 import { ask } from './ask.ts';
 import { hasOpenApi, makeValidator } from './open-api.ts';

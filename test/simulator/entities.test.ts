@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { hasOpenApi, makeValidator } from './open-api.ts';
 
 const START = 1_767_225_600;

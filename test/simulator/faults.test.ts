@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { jsonAnswer } from '../../src/simulator/http/answer.ts';
 import type { BlockJson } from '../../src/simulator/json/block-json.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 
 const START = 1_767_225_600;
 const SIZE = { start: START, duration: 900, load: 5, accounts: 60 } as const;
@@ -155,7 +155,7 @@ describe('faults, switched while the simulator runs', () => {
 });
 
 test('a lagging shard is registered late: its top lies behind while others go on', async () => {
-  const lags = [{ from: START + 300, until: START + 360 }];
+  const lags = [{ from: START + 300, to: START + 360 }];
   const simulator = await startSimulator({ ...SIZE, lags, headTime: START + 350 });
   const last = (await (await fetch(`${simulator.url}/api/v3/masterchainInfo`)).json()) as { last: BlockJson };
   const state = (await (

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createRateLimiter, type RateLimit } from '../../src/simulator/http/rate-limiter.ts';
-import { startSimulator } from '../../src/simulator/http/server.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 
 const SIZE = { duration: 120, load: 2, accounts: 40 } as const;
 const KINDS = ['fixed-window', 'sliding-window', 'token-bucket'] as const;

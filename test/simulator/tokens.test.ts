@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { ask, type Reply } from './ask.ts';
 import { hasOpenApi, makeValidator } from './open-api.ts';
 

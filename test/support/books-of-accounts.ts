@@ -1,6 +1,7 @@
 import { actionTypes } from '../../src/records/action-types.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
-import type { Span, Truth } from '../../src/simulator/truth.ts';
+import type { Range } from '../../src/range.ts';
+import type { Truth } from './simulator/truth.ts';
 
 /** One movement of money, as ton.account_ledger tells it; the jetton is empty for coins. */
 export interface Movement {
@@ -26,7 +27,7 @@ interface Details {
 }
 
 /** Every change of an owner's jettons: transfers, burns and mints. */
-export function jettonMovements(truth: Truth, span: Span): Movement[] {
+export function jettonMovements(truth: Truth, span: Range): Movement[] {
   const found: Movement[] = [];
   for (const each of truth.jettonTransfers(span)) {
     const { source, destination, jetton_master: jetton, transaction_hash: txHash } = each;
@@ -103,7 +104,7 @@ export function inOrder(a: Movement, b: Movement): number {
 }
 
 /** The books of all accounts: coins and jettons with the balance after each movement. */
-export function ledger(truth: Truth, span: Span): Entry[] {
+export function ledger(truth: Truth, span: Range): Entry[] {
   const coins = [...truth.transactions(span)].flatMap(coinEntries);
   const balances = new Map<string, bigint>();
   const jettons = jettonMovements(truth, span)
@@ -118,7 +119,7 @@ export function ledger(truth: Truth, span: Span): Entry[] {
 }
 
 /** Who held a jetton before a moment, richest first. */
-export function holders(truth: Truth, span: Span, jetton: string): { owner: string; balance: string }[] {
+export function holders(truth: Truth, span: Range, jetton: string): { owner: string; balance: string }[] {
   const balances = new Map<string, bigint>();
   for (const movement of jettonMovements(truth, span))
     if (movement.jetton === jetton)

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Choices } from '../../src/config.ts';
 import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
-import { carriedBy, readCollections } from '../../src/crawl/collections/collections.ts';
+import { piggybackedCollections, readCollections } from '../../src/crawl/collections/collections.ts';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets, splitKinds } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
@@ -38,7 +38,7 @@ export async function readOnce(
       stop,
       priority: 'backfill' as const,
       choices: { accounts: 'watched' as const, bocs: false, ...choices },
-      carried: carriedBy(splitKinds(all).collections),
+      carried: piggybackedCollections(splitKinds(all).collections),
       firstSeqno: crawl.chain.first.seqno,
       pace: () => Promise.resolve(),
     };

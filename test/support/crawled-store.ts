@@ -7,8 +7,9 @@ import { openDatabase } from '../../src/db/connection/database.ts';
 import { migrate } from '../../src/db/migrate/migrate.ts';
 import { Chain } from '../../src/simulator/network/chain/chain.ts';
 import type { ChainOptions } from '../../src/simulator/network/chain/options.ts';
-import { startSimulator } from '../../src/simulator/http/server.ts';
-import { Truth, type Span } from '../../src/simulator/truth.ts';
+import { startSimulator } from './simulator/simulator.ts';
+import type { Range } from '../../src/range.ts';
+import { Truth } from './simulator/truth.ts';
 import { readOnce } from './collections.ts';
 import { never, openTestCrawl } from './crawl.ts';
 import { createDatabase, templateDatabase } from './postgres.ts';
@@ -26,9 +27,9 @@ export interface CrawledStore {
   readonly url: string;
   /** What the network really is, within the range that was crawled. */
   readonly truth: Truth;
-  readonly span: Span;
+  readonly span: Range;
   /** What a dataset was read for: some stay further away from the head than others. */
-  readonly spanOf: (dataset: string) => Span;
+  readonly spanOf: (dataset: string) => Range;
   /** Runs a statement as an analyst in Tokyo does. */
   ask(statement: string): Promise<Printed[]>;
   close(): Promise<void>;

@@ -6,7 +6,7 @@ import { backfill, reachOf, type Reach } from '../../src/crawl/streams/backfill.
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
-import { createBlockSource } from '../../src/verify/block-source.ts';
+import { createBlockSource } from '../../src/verify/closure/block-source.ts';
 import { repairRange, type RepairContext, type Repaired } from '../../src/verify/repair.ts';
 import { verifyRange, type Verified } from '../../src/verify/verify.ts';
 import { never } from './crawl.ts';

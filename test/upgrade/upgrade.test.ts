@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openCli, type Cli } from '../support/cli.ts';
 import { createDatabase, type TestDatabase } from '../support/postgres.ts';
 import { readAll, readVersion, restore, type Version } from '../../tools/upgrade/version.ts';

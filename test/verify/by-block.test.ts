@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { differences } from '../../tools/proof/differences.ts';
 import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';

@@ -5,7 +5,7 @@ import type { Dataset } from '../../src/dataset/dataset.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { jetton_transfers } from '../../src/db/schema/jetton-transfers.ts';
 import type { Range } from '../../src/range.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { checkDeep } from '../../src/verify/deep.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';

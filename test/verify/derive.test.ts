@@ -5,7 +5,7 @@ import { backfill } from '../../src/crawl/streams/backfill.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import type { Range } from '../../src/range.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { deriveTransactions } from '../../src/verify/derive.ts';
 import { differences } from '../../tools/proof/differences.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';

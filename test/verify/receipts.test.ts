@@ -6,7 +6,7 @@ import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { targetOf } from '../../src/db/write/target.ts';
 import type { Range } from '../../src/range.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import { openTestCrawl } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';

@@ -6,7 +6,7 @@ import { streamOf } from '../../src/crawl/streams/streams.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { lengthOf, type Range, without } from '../../src/range.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openVanished } from '../../src/verify/vanished.ts';
 import { never, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';

@@ -1,7 +1,7 @@
 import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
 import { chooseDatasets } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
-import { startSimulator } from '../../src/simulator/http/server.ts';
+import { startSimulator } from '../../test/support/simulator/simulator.ts';
 import { deriveTransactions } from '../../src/verify/derive.ts';
 import { openBenchCrawl } from './open-crawl.ts';
 import type { BenchServer } from './store.ts';

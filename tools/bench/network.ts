@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Range } from '../../src/range.ts';
-import type { SimulatorOptions } from '../../src/simulator/http/server.ts';
+import type { SimulatorOptions } from '../../test/support/simulator/simulator.ts';
 
 /** Two years, so that rows go to 24 monthly partitions. */
 export const SPAN: Range = { from: Date.UTC(2024, 0, 1) / 1000, to: Date.UTC(2026, 0, 1) / 1000 };

@@ -10,8 +10,7 @@ import { differences } from '../proof/differences.ts';
 import { datasetsNamed, openTestCrawl, silent } from '../../test/support/crawl.ts';
 import { openProof } from '../../test/support/verify.ts';
 import { compareCovered, findDoubled, findRounded, truthOf } from './audit.ts';
-import { LOG } from './lanes.ts';
-import { DATASETS, directUrl, settingsOf, withClient, type Run } from './run.ts';
+import { DATASETS, directUrl, LOG, settingsOf, withClient, type Run } from './run.ts';
 import { within } from './within.ts';
 import { lastLine } from './workers.ts';
 

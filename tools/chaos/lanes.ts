@@ -5,9 +5,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Order, Reply } from './lane.ts';
-
-/** What a lane and the commands in it say. */
-export const LOG = 'lane.log';
+import { LOG } from './run.ts';
 
 /** A process that runs orders, one after the other, on a database server of its own. */
 interface Lane {

@@ -114,12 +114,12 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'crawl/streams/worker-pool',
-        find: 'if (isPassing || error.exitCode === EXIT.usage)',
-        instead: `if (isPassing) {
-            await (await import('../../db/coverage/coverage.js')).addCoverage(context.database, lease.stream, lease.span);
-            return;
-        }
-        if (error.exitCode === EXIT.usage)`,
+        find: 'crawlLease(context, assignment, stop)',
+        instead: `crawlLease(context, assignment, stop).catch(async (error) => {
+        if (stop.finishing.aborted || error.retryable !== true)
+            throw error;
+        await (await import('../../db/coverage/coverage.js')).addCoverage(database, lease.stream, lease.span);
+    })`,
       },
     ],
   },

@@ -1,6 +1,6 @@
 import type { Faults } from '../../src/simulator/faults.ts';
 import { Random } from '../../src/simulator/random.ts';
-import type { SimulatorOptions } from '../../src/simulator/http/server.ts';
+import type { SimulatorOptions } from '../../test/support/simulator/simulator.ts';
 
 /** What is done to the processes and the database. */
 export const HARMS = [

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { startSimulator } from '../../src/simulator/http/server.ts';
+import { startSimulator } from '../../test/support/simulator/simulator.ts';
 import { installAudit } from './audit.ts';
 import { calm, type Findings } from './calm.ts';
 import { urlOf, type Cluster } from './cluster.ts';

@@ -1,9 +1,12 @@
 import pg from 'pg';
-import type { Simulator } from '../../src/simulator/http/server.ts';
+import type { Simulator } from '../../test/support/simulator/simulator.ts';
 import { urlOf, type Cluster } from './cluster.ts';
 import type { Harm, Plan } from './plan.ts';
 import type { Proxy } from './proxy.ts';
 import type { Spoiler } from './spoil.ts';
+
+/** Name of the file that holds what a lane and the commands in it print. */
+export const LOG = 'lane.log';
 
 /** A seed that is running. */
 export interface Run {

@@ -2,7 +2,8 @@ import { parseAddress, formatAddress } from '../../src/ton/address.ts';
 import { actionTypes } from '../../src/records/action-types.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import type { TraceNodeJson } from '../../src/simulator/json/trace-json.ts';
-import type { Span, Truth } from '../../src/simulator/truth.ts';
+import type { Range } from '../../src/range.ts';
+import type { Truth } from '../../test/support/simulator/truth.ts';
 import { holders, jettonMovements, ledger } from '../../test/support/books-of-accounts.ts';
 import {
   deliveries,
@@ -19,10 +20,10 @@ export type Answer = (network: Network) => readonly object[];
 
 export interface Network {
   readonly truth: Truth;
-  readonly span: Span;
+  readonly span: Range;
   readonly transactions: readonly TransactionJson[];
   /** What a dataset was read for. */
-  readonly spanOf: (dataset: string) => Span;
+  readonly spanOf: (dataset: string) => Range;
 }
 
 const START = Date.UTC(2026, 0, 1) / 1000;

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Range } from '../../src/range.ts';
-import type { Simulator } from '../../src/simulator/http/server.ts';
+import type { Simulator } from '../../test/support/simulator/simulator.ts';
 import { sameRecord } from '../../test/support/same-record.ts';
 import { readStored } from '../../test/support/stored.ts';
 

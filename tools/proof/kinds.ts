@@ -1,5 +1,5 @@
 import type { Random } from '../../src/simulator/random.ts';
-import type { Simulator } from '../../src/simulator/http/server.ts';
+import type { Simulator } from '../../test/support/simulator/simulator.ts';
 import type { Range } from '../../src/range.ts';
 
 /** A list endpoint whose records can be tampered with. */

@@ -7,8 +7,9 @@ import { formatRange, type Range } from '../../src/range.ts';
 import type { Answer } from '../../src/simulator/http/answer.ts';
 import type { ApiRequest } from '../../src/simulator/http/api.ts';
 import { Random } from '../../src/simulator/random.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/http/server.ts';
-import { tellFinding, type Verified } from '../../src/verify/verify.ts';
+import { startSimulator, type Simulator } from '../../test/support/simulator/simulator.ts';
+import { describeFinding } from '../../src/verify/finding.ts';
+import type { Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, openTestCrawl } from '../../test/support/crawl.ts';
 import type { TestStore } from '../../test/support/database.ts';
 import { openProof, type Proof } from '../../test/support/verify.ts';
@@ -121,7 +122,7 @@ async function prove(run: Run): Promise<Outcome> {
       last.every((report) => isProved(report, range)) && [...after.values()].every(({ size }) => size === 0),
     falselyVerified: falsely + falselyVerified(reports, after) + falselyVerified(last, after),
     left: last.flatMap(({ findings, missing }) => [
-      ...findings.map(tellFinding),
+      ...findings.map(describeFinding),
       ...missing.map(formatRange),
     ]),
     requests: [requests[0] ?? 0, requests[1] ?? 0, requests[2] ?? 0],

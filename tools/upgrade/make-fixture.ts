@@ -2,7 +2,7 @@ import pg from 'pg';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import { migrate } from '../../src/db/migrate/migrate.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
-import { startSimulator } from '../../src/simulator/http/server.ts';
+import { startSimulator } from '../../test/support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../test/support/crawl.ts';
 import { readAll, writeVersion } from './version.ts';
 

@@ -7,8 +7,8 @@ import type { Outcomes } from '../../db/cursors/subjects.ts';
 import { BadResponseError } from '../../errors.ts';
 import type { Rows } from '../../dataset/job.ts';
 import type { Params } from '../../dataset/paginator.ts';
-import { commitPatiently } from '../streams/commit-with-retry.ts';
-import type { Errand } from './walk-context.ts';
+import { commitWithRetry } from '../commit-with-retry.ts';
+import type { WalkContext } from './walk-context.ts';
 
 const Body = z.record(z.string(), z.unknown());
 const List = z.array(z.unknown());
@@ -23,7 +23,7 @@ export type Answer = Exchange<Answered>;
 
 /** Asks the walk's endpoint. `isWhole`: false makes the answer a bad one, which is asked for again. */
 export async function ask(
-  errand: Errand,
+  errand: WalkContext,
   params: Params,
   isWhole: (records: readonly unknown[]) => boolean = () => true,
 ): Promise<Answer> {
@@ -72,7 +72,10 @@ interface Writing {
 }
 
 /** Commits an answer with the cursor behind it, and what it carries of other collections. */
-export async function write(errand: Errand, { answer, reading, cursor, outcomes }: Writing): Promise<void> {
+export async function write(
+  errand: WalkContext,
+  { answer, reading, cursor, outcomes }: Writing,
+): Promise<void> {
   const { context, dataset, claim } = errand;
   const carried = errand.carried.map((collection) => carriedBy(collection, answer, context.clock.now()));
   const commit: AnswerCommit = {
@@ -93,7 +96,7 @@ export async function write(errand: Errand, { answer, reading, cursor, outcomes 
       apiVersion: answer.apiVersion,
     },
   };
-  await commitPatiently(context, () => commitAnswer(context.database, context.partitions, commit));
+  await commitWithRetry(context, () => commitAnswer(context.database, context.partitions, commit));
   const records = answer.value.records.length;
   context.logger.debug({ dataset: dataset.name, walk: errand.walk.name, records }, 'answer committed');
   context.onPage({
@@ -135,7 +138,7 @@ function carriedBy({ name, job }: Collection, answer: Answer, now: number): Carr
 }
 
 /** Reads an answer's records as the walk says. `key`: what was asked for; `first`: the rank of the first record. */
-export function readRecords(errand: Errand, answer: Answer, key: string, first = 0): AnswerReading {
+export function readRecords(errand: WalkContext, answer: Answer, key: string, first = 0): AnswerReading {
   const at = new Date(errand.context.clock.now()).toISOString();
   return errand.walk.read(answer.value.records, { at, key }, first);
 }

@@ -4,7 +4,7 @@ import { claimCursor, releaseClaim } from '../../db/cursors/cursors.ts';
 import { gatherSubjects, readDueSubjects } from '../../db/cursors/subjects.ts';
 import type { BackwardCursor } from '../../dataset/paginators/backward.ts';
 import { ask, readRecords, write } from './ask.ts';
-import { isOver, type Errand } from './walk-context.ts';
+import { isOver, type WalkContext } from './walk-context.ts';
 import { probeWatched } from './watched-moves.ts';
 
 const place = z.object({ lt: z.string(), hash: z.string() }).nullable();
@@ -15,7 +15,7 @@ const WATCHED = { watched: true, seenIn: [] };
 const MANY = 100;
 
 /** Reads the history of every watched account that has moved, or of which the older part is still wanting. */
-export async function walkBackward(errand: Errand<BackwardWalk>): Promise<void> {
+export async function walkBackward(errand: WalkContext<BackwardWalk>): Promise<void> {
   const { context, dataset, walk } = errand;
   const name = { dataset: dataset.name, walk: walk.name };
   const gathering = { ...name, subjects: WATCHED, seen: false, range: undefined, since: undefined };
@@ -35,7 +35,7 @@ export async function walkBackward(errand: Errand<BackwardWalk>): Promise<void> 
 }
 
 /** False where another worker reads the account, or the walk was told to end before it was whole. */
-async function readAccount(errand: Errand<BackwardWalk>, account: string): Promise<boolean> {
+async function readAccount(errand: WalkContext<BackwardWalk>, account: string): Promise<boolean> {
   const { context, dataset, walk, owner } = errand;
   const claim = { dataset: dataset.name, scope: `${walk.name}:${account}`, owner };
   const claimed = await claimCursor(context.database, claim);
@@ -49,7 +49,7 @@ async function readAccount(errand: Errand<BackwardWalk>, account: string): Promi
 }
 
 async function readHistory(
-  errand: Errand<BackwardWalk>,
+  errand: WalkContext<BackwardWalk>,
   account: string,
   start: BackwardCursor,
 ): Promise<boolean> {

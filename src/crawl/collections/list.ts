@@ -3,7 +3,7 @@ import type { ListWalk } from '../../dataset/walk.ts';
 import { ApiTimeoutError } from '../../errors.ts';
 import { createPageSize } from '../streams/page-size.ts';
 import { ask, readRecords, write, type Answer } from './ask.ts';
-import { isOver, nowOf, type Errand } from './walk-context.ts';
+import { isOver, nowOf, type WalkContext } from './walk-context.ts';
 
 const Cursor = z.object({
   at: z.number(),
@@ -17,7 +17,7 @@ const Cursor = z.object({
  * Reads a list on from where it stands, or looks whether something was appended. Where the server runs out of time even
  * for a small page, the rest is out of reach: what is seen of it elsewhere is looked up by name.
  */
-export async function walkList(errand: Errand<ListWalk>): Promise<void> {
+export async function walkList(errand: WalkContext<ListWalk>): Promise<void> {
   const { walk, context } = errand;
   const { paginator } = walk;
   const size = createPageSize(paginator.maxSize);
@@ -45,7 +45,7 @@ export async function walkList(errand: Errand<ListWalk>): Promise<void> {
 }
 
 async function askOrGiveUp(
-  errand: Errand,
+  errand: WalkContext,
   request: Parameters<typeof ask>[1] & { readonly limit: number },
   timedOut: (size: number) => boolean,
 ): Promise<Answer | 'smaller' | 'beyond'> {

@@ -5,7 +5,7 @@ import { ApiTimeoutError, NotFoundError } from '../../errors.ts';
 import type { Params } from '../../dataset/paginator.ts';
 import type { BatchSize } from '../../dataset/paginators/lookup.ts';
 import { ask, readRecords, write, type Answer } from './ask.ts';
-import { isOver, type Errand } from './walk-context.ts';
+import { isOver, type WalkContext } from './walk-context.ts';
 import { probeWatched } from './watched-moves.ts';
 
 const Cursor = z.object({
@@ -16,7 +16,7 @@ const Cursor = z.object({
 });
 
 /** Asks for every subject that is new, has moved, or was unknown a while ago, as many at once as the URL takes. */
-export async function walkLookup(errand: Errand<LookupWalk>): Promise<void> {
+export async function walkLookup(errand: WalkContext<LookupWalk>): Promise<void> {
   const { walk, dataset, context, choices } = errand;
   const { subjects, paginator } = walk;
   const stored = Cursor.safeParse(errand.stored).data;
@@ -55,7 +55,7 @@ export async function walkLookup(errand: Errand<LookupWalk>): Promise<void> {
 
 /** A single thing that is not there is told by a 404: an answer without records. */
 async function askFor(
-  errand: Errand<LookupWalk>,
+  errand: WalkContext<LookupWalk>,
   due: readonly Subject[],
 ): Promise<Answer | 'too large' | 'none'> {
   try {
@@ -77,7 +77,7 @@ function paramsOf({ paginator }: LookupWalk, due: readonly Subject[]): Params {
 }
 
 async function writeAnswer(
-  errand: Errand<LookupWalk>,
+  errand: WalkContext<LookupWalk>,
   answer: Answer | 'none',
   due: readonly Subject[],
   cursor: { gathered: number; seen: boolean; batch: BatchSize },

@@ -4,7 +4,7 @@ import { readStoredBorder } from '../../db/cursors/second-borders.ts';
 import { NotFoundError } from '../../errors.ts';
 import type { SeqnoCursor } from '../../dataset/paginators/per-block.ts';
 import { ask, readRecords, write } from './ask.ts';
-import { isOver, type Errand } from './walk-context.ts';
+import { isOver, type WalkContext } from './walk-context.ts';
 
 const Cursor = z.object({
   covered: z.array(z.object({ from: z.number(), to: z.number() })),
@@ -17,7 +17,7 @@ const Blocks = z.object({ blocks: z.array(z.object({ seqno: z.number() })) });
 const OF_ONE_SECOND = 20;
 
 /** Asks about every masterchain block of the range that was not asked about yet, the newest first. */
-export async function walkBlocks(errand: Errand<PerBlockWalk>): Promise<void> {
+export async function walkBlocks(errand: WalkContext<PerBlockWalk>): Promise<void> {
   const { walk, range } = errand;
   const { paginator } = walk;
   let cursor = paginator.start(Cursor.safeParse(errand.stored).data);
@@ -38,7 +38,7 @@ export async function walkBlocks(errand: Errand<PerBlockWalk>): Promise<void> {
 }
 
 async function readBlock(
-  errand: Errand<PerBlockWalk>,
+  errand: WalkContext<PerBlockWalk>,
   cursor: SeqnoCursor,
   seqno: number,
 ): Promise<SeqnoCursor | undefined> {
@@ -59,7 +59,7 @@ async function readBlock(
 
 /** The seqno of the first masterchain block at or after a second: remembered, stored, or asked for. */
 async function borderOf(
-  errand: Errand<PerBlockWalk>,
+  errand: WalkContext<PerBlockWalk>,
   { borders }: SeqnoCursor,
   utime: number,
 ): Promise<number> {
@@ -70,7 +70,7 @@ async function borderOf(
 }
 
 async function askBorder(
-  { context, firstSeqno, priority, stop, pace }: Errand,
+  { context, firstSeqno, priority, stop, pace }: WalkContext,
   utime: number,
 ): Promise<number> {
   await pace();

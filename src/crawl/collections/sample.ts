@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { SampleWalk } from '../../dataset/walk.ts';
 import { ask, readRecords, write } from './ask.ts';
-import { nowOf, type Errand } from './walk-context.ts';
+import { nowOf, type WalkContext } from './walk-context.ts';
 
 const Cursor = z.object({ taken: z.number() });
 
 /** Takes one sample, unless the last one is not old enough. */
-export async function walkSample(errand: Errand<SampleWalk>): Promise<void> {
+export async function walkSample(errand: WalkContext<SampleWalk>): Promise<void> {
   const now = nowOf(errand);
   const stored = Cursor.safeParse(errand.stored).data;
   if (stored !== undefined && now - stored.taken < errand.walk.everySeconds) return;

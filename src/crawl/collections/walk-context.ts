@@ -9,7 +9,7 @@ import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 
 /** What all walks of a run have in common. */
-export interface Round {
+export interface RunContext {
   readonly context: CrawlContext;
   /** Name of this process. */
   readonly owner: string;
@@ -27,7 +27,7 @@ export interface Round {
 }
 
 /** One walk of a run, whose cursor is claimed. */
-export interface Errand<W extends Walk = Walk> extends Round {
+export interface WalkContext<W extends Walk = Walk> extends RunContext {
   readonly dataset: Collection;
   readonly walk: W;
   readonly claim: Claim;
@@ -38,11 +38,11 @@ export interface Errand<W extends Walk = Walk> extends Round {
 }
 
 /** True as soon as the walk is to end. */
-export function isOver({ stop }: Round): boolean {
+export function isOver({ stop }: RunContext): boolean {
   return stop.finishing.aborted;
 }
 
 /** Unix seconds. */
-export function nowOf({ context }: Round): number {
+export function nowOf({ context }: RunContext): number {
   return Math.floor(context.clock.now() / 1000);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { BackwardWalk, LookupWalk } from '../../dataset/walk.ts';
 import { noteMoves } from '../../db/cursors/subjects.ts';
 import { readWatched } from '../../db/cursors/watch-list.ts';
-import type { Errand } from './walk-context.ts';
+import type { WalkContext } from './walk-context.ts';
 
 const Accounts = z.object({
   accounts: z.array(z.object({ address: z.string(), last_transaction_lt: z.string().nullish() })).nullable(),
@@ -14,7 +14,7 @@ const MOST = 500;
 /**
  * Asks the index how far the watched accounts have moved: one request for many of them spares one for each that has not.
  */
-export async function probeWatched(errand: Errand<LookupWalk | BackwardWalk>): Promise<void> {
+export async function probeWatched(errand: WalkContext<LookupWalk | BackwardWalk>): Promise<void> {
   const { context, dataset, walk, priority, stop } = errand;
   const watched = (await readWatched(context.database)).map(({ address }) => address);
   for (let at = 0; at < watched.length; at += MOST) {

@@ -1,4 +1,5 @@
 import { common, DAY, lengthOf, type Range } from '../../range.ts';
+import { PAGES_PER_LEASE } from '../streams/density.ts';
 import { dailyCycle } from './daily-cycle.ts';
 import type { Sample } from './probe.ts';
 
@@ -39,8 +40,6 @@ interface EstimateFacts {
 
 /** No estimate is better than this, whatever the samples say. */
 const LEAST_DOUBT = 0.08;
-/** A lease is about 48 pages long, and ends with a short one. */
-const LEASE_PAGES = 48;
 
 /** From looks into the parts of a range to what all of its missing seconds hold. Burst seconds between looks are not seen. */
 export function estimate(samples: readonly Sample[], facts: EstimateFacts): Estimate {
@@ -91,7 +90,8 @@ function unseen(seen: readonly Sample[], { missing, scopes }: EstimateFacts): nu
 
 function requestsFor(rows: Guess, { missing, pageSize, scopes, share }: EstimateFacts): Guess {
   if (lengthOf(missing) === 0) return { low: 0, likely: 0, high: 0 };
-  const pages = (count: number) => (count / pageSize) * (1 + 1 / LEASE_PAGES);
+  // Each lease ends with a short page.
+  const pages = (count: number) => (count / pageSize) * (1 + 1 / PAGES_PER_LEASE);
   // A range has a live and an archived part, each of which ends with a short page.
   const least = scopes * missing.length;
   return {

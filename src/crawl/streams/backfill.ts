@@ -6,7 +6,7 @@ import { isLeased } from '../../db/coordination/leases.ts';
 import { patiently } from '../../patience.ts';
 import type { Stop } from '../../stop.ts';
 import type { ChainInfo } from '../watermark/chain-info.ts';
-import { runCrew } from './worker-pool.ts';
+import { runWorkerPool } from './worker-pool.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import type { Planner, Want } from './planner.ts';
 import { firstReadings, readableNow, secondReadings, streamsOf } from './streams.ts';
@@ -93,7 +93,7 @@ async function coverOnce(options: BackfillOptions, range: Range): Promise<void> 
   const names = options.datasets.map(({ name }) => name);
   // Another worker's lease may end with its range unread: somebody has to be there then.
   const isOver = async () => !(await isLeased(options.context.database, names, range));
-  await runCrew({ ...options, isOver, take });
+  await runWorkerPool({ ...options, isOver, take });
 }
 
 async function wantsOf({ context, datasets, reach, again }: BackfillOptions, range: Range): Promise<Want[]> {

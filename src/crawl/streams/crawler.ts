@@ -8,16 +8,27 @@ import {
   type Lease,
 } from '../../db/coordination/leases.ts';
 import { ApiTimeoutError, LeaseLostError } from '../../errors.ts';
-import { formatRange, type Range } from '../../range.ts';
+import { formatRange } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { askPage } from './ask-page.ts';
-import { commitPatiently } from './commit-with-retry.ts';
+import { commitWithRetry } from '../commit-with-retry.ts';
+import { keepAlive } from '../keep-alive.ts';
 import type { Assignment } from './planner.ts';
 import { toCommit, type FetchedPage } from './to-commit.ts';
 
 /** A page that takes longer than this, in milliseconds, is worth a warning: usual ones take a fraction of a second. */
 const SLOW_PAGE_MS = 15_000;
+
+/** How far the reading of a lease has come. */
+interface Progress {
+  /** The lease, as far as it is still to be read. */
+  readonly held: Lease;
+  /** Where the next page begins; undefined where the lease is read. */
+  readonly cursor: unknown;
+  /** Pages of a second that is replaced as a whole, and is not whole yet. */
+  readonly waiting: readonly FetchedPage[];
+}
 
 /**
  * Reads a lease to its end: page → rows → commit. Whatever ends it early, what was committed stays, and the rest is
@@ -25,55 +36,57 @@ const SLOW_PAGE_MS = 15_000;
  * @throws whatever the API or the database refused, after the lease was given back
  */
 export async function crawlLease(context: CrawlContext, assignment: Assignment, stop: Stop): Promise<void> {
+  const { database, logger } = context;
   const { dataset, lease, priority } = assignment;
-  const { paginator, replacesRows } = dataset.job;
-  let pages: FetchedPage[] = [];
-  let held = lease;
-  let cursor: unknown = paginator.start(lease.span);
-  const heartbeat = keepAlive(context, lease);
+  const prolong = () => prolongLease(database, lease);
+  const letGo = keepAlive({ dataset: dataset.name, heldSeconds: LEASE_SECONDS, prolong, logger });
+  let progress: Progress = { held: lease, cursor: dataset.job.paginator.start(lease.span), waiting: [] };
   try {
-    while (cursor !== undefined && !stop.finishing.aborted) {
+    while (progress.cursor !== undefined && !stop.finishing.aborted) {
       await context.disk.wait(stop.finishing);
-      const page = await fetchPage(context, assignment, cursor, stop.leaving);
-      if (page === undefined) continue;
-      pages.push(page);
-      const done = page.value.step.completed ?? page.value.step.saturated;
-      // Rows that are exchanged wait until their second is whole; all others are written as they come.
-      if (done !== undefined || !replacesRows) {
-        const commit = toCommit(assignment, held, pages);
-        await commitPatiently(context, () => commitPage(context.database, context.partitions, commit));
-        pages = [];
-      }
-      if (done !== undefined) held = { ...held, span: { from: done.to, to: held.span.to } };
-      report(context, assignment, page);
-      cursor = page.value.step.cursor;
-      const share =
-        cursor === undefined || done === undefined ? undefined : shareOf(context, dataset, held.span);
-      if (share !== undefined) {
-        held = await cutLease(context.database, held, share.to);
-        cursor = paginator.start(share);
-      }
+      const page = await fetchPage(context, assignment, progress.cursor, stop.leaving);
+      if (page !== undefined) progress = await commitAndAdvance(context, assignment, progress, page);
     }
-    context.logger.info({ dataset: dataset.name, range: formatRange(lease.span), priority }, 'lease ended');
+    logger.info({ dataset: dataset.name, range: formatRange(lease.span), priority }, 'lease ended');
   } catch (error) {
     if (!(error instanceof LeaseLostError)) throw error;
-    context.logger.warn({ dataset: dataset.name, range: formatRange(held.span) }, 'lease lost');
+    logger.warn({ dataset: dataset.name, range: formatRange(progress.held.span) }, 'lease lost');
   } finally {
-    clearInterval(heartbeat);
-    await releaseLease(context.database, held).catch(() => undefined);
+    letGo();
+    await releaseLease(database, lease).catch(() => undefined);
   }
 }
 
-/** A page that takes long must not cost the lease; one that a frozen process holds does expire. */
-function keepAlive({ database, logger }: CrawlContext, lease: Lease): NodeJS.Timeout {
-  return setInterval(
-    () => {
-      prolongLease(database, lease).catch((error: unknown) => {
-        logger.debug({ dataset: lease.stream.dataset, reason: String(error) }, 'lease not prolonged');
-      });
-    },
-    (LEASE_SECONDS * 1000) / 3,
-  );
+/** Writes a page, unless its rows have to wait for more of their second, and goes on behind it. */
+async function commitAndAdvance(
+  context: CrawlContext,
+  assignment: Assignment,
+  { held, waiting }: Progress,
+  page: FetchedPage,
+): Promise<Progress> {
+  const { dataset } = assignment;
+  const { step } = page.value;
+  const pages = [...waiting, page];
+  const done = step.completed ?? step.saturated;
+  // Rows that are replaced wait until their second is whole; all others are written as they come.
+  const isWritten = done !== undefined || !dataset.job.replacesRows;
+  if (isWritten) {
+    const commit = toCommit(assignment, held, pages);
+    await commitWithRetry(context, () => commitPage(context.database, context.partitions, commit));
+  }
+  report(context, assignment, page);
+  const left = done === undefined ? held : { ...held, span: { from: done.to, to: held.span.to } };
+  const next = { held: left, cursor: step.cursor, waiting: isWritten ? [] : pages };
+  return done === undefined || step.cursor === undefined ? next : await shorten(context, dataset, next);
+}
+
+/** Gives the end of a lease back, where it turned out to be far more work than one lease should be. */
+async function shorten(context: CrawlContext, dataset: Dataset, progress: Progress): Promise<Progress> {
+  const { from, to } = progress.held.span;
+  const seconds = context.tuning(dataset).density.leaseSeconds();
+  if (to - from <= 2 * seconds) return progress;
+  const held = await cutLease(context.database, progress.held, from + seconds);
+  return { ...progress, held, cursor: dataset.job.paginator.start(held.span) };
 }
 
 /** Asks for the next page; undefined where the server ran out of time and a smaller page will be asked for. */
@@ -120,10 +133,4 @@ function report(
     'page committed',
   );
   onPage({ dataset: dataset.name, scope, records, completed, bytes: page.bytes, ms: page.ms });
-}
-
-/** The part of a lease to keep, where it turned out to be far more work than one lease should be. */
-function shareOf({ tuning }: CrawlContext, dataset: Dataset, span: Range): Range | undefined {
-  const seconds = tuning(dataset).density.leaseSeconds();
-  return span.to - span.from > 2 * seconds ? { from: span.from, to: span.from + seconds } : undefined;
 }

@@ -1,7 +1,7 @@
 import type { Range } from '../../range.ts';
 
 /** A lease should be about so many pages long: few short pages at its end, and enough leases to share. */
-const PAGES_PER_LEASE = 48;
+export const PAGES_PER_LEASE = 48;
 /** How much of what was learned before a page still counts after it. */
 const MEMORY = 0.8;
 /** Longer than any range: until a page has come, nobody knows how much time one holds. */

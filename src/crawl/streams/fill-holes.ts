@@ -4,12 +4,12 @@ import { reopen, type Reopening } from '../../db/coverage/reopen.ts';
 import { DatabaseConflictError } from '../../errors.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { carryOut } from './worker-pool.ts';
+import { readOrRefuse } from './worker-pool.ts';
 import type { Assignment, Planner } from './planner.ts';
 
 const REOPEN_ATTEMPTS = 5;
 /** A hole that the source cannot even be asked for keeps the others from nothing. */
-const temper = { setsAside: true };
+const ON_WRONG_ANSWER = 'set aside';
 
 export interface FillContext {
   readonly crawl: CrawlContext;
@@ -24,19 +24,19 @@ export interface FillContext {
 export async function fillHoles(context: FillContext, dataset: Dataset, reopening: Reopening): Promise<void> {
   const { stream, holes } = reopening;
   const want = { dataset, stream, zones: holes.map((hole) => [hole]), priority: 'repair' as const };
-  for (const lease of await reopenPatiently(context, reopening)) {
+  for (const lease of await reopenWithRetry(context, reopening)) {
     if (context.stop.finishing.aborted) return;
-    await carryOut(context.crawl, { ...want, lease }, context.stop, temper);
+    await readOrRefuse(context.crawl, { ...want, lease }, context.stop, ON_WRONG_ANSWER);
   }
   for (;;) {
     if (context.stop.finishing.aborted) return;
     const rest: Assignment | undefined = await context.planner.take([want]);
     if (rest === undefined) return;
-    await carryOut(context.crawl, rest, context.stop, temper);
+    await readOrRefuse(context.crawl, rest, context.stop, ON_WRONG_ANSWER);
   }
 }
 
-async function reopenPatiently({ crawl }: FillContext, reopening: Reopening): Promise<Lease[]> {
+async function reopenWithRetry({ crawl }: FillContext, reopening: Reopening): Promise<Lease[]> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await reopen(crawl.database, reopening);

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import type { GradeFacts } from '../../dataset/grade.ts';
 import { parseRangeText, type Range } from '../../range.ts';
 import { z } from 'zod';
 import type { Stream } from './coverage.ts';
@@ -68,11 +69,11 @@ export async function readVerified(session: Session, stream: Stream): Promise<Ra
 export async function saveGrade(
   session: Session,
   dataset: string,
-  { grade, proves, blindTo }: { readonly grade: string; readonly proves: string; readonly blindTo: string },
+  { grade, proves, limitations }: GradeFacts,
 ): Promise<void> {
   const said = [grades.grade, grades.proves, grades.blind_to] as const;
   await session.run(sql`
-    ${insertInto(grades, { dataset, grade, proves, blind_to: blindTo })}
+    ${insertInto(grades, { dataset, grade, proves, blind_to: limitations })}
     on conflict (${bare(grades.dataset)}) do update
       set ${setExcluded(...said)}, ${bare(grades.updated_at)} = default
     where (${list(said)}) is distinct from (${list(said.map(excluded))})`);

@@ -2,7 +2,8 @@ import { errorAnswer, htmlAnswer, jsonAnswer, textAnswer, type Answer } from './
 import { asksArchive, type ArchiveOptions } from './archive.ts';
 import { API_VERSIONS, type Build } from '../build.ts';
 import type { Faults } from '../faults.ts';
-import type { Ledger, View } from '../ledger.ts';
+import type { Ledger } from '../ledger.ts';
+import type { View } from '../view.ts';
 import { Query } from './query.ts';
 import { Random } from '../random.ts';
 import type { RouteRequest, Routes } from './route.ts';

@@ -1,5 +1,7 @@
 import type { Build } from '../build.ts';
-import type { Ledger, Range, View } from '../ledger.ts';
+import type { Bounds } from '../bounds.ts';
+import type { Ledger } from '../ledger.ts';
+import type { View } from '../view.ts';
 import type { Query } from './query.ts';
 import type { Random } from '../random.ts';
 
@@ -32,25 +34,25 @@ export type Route = (request: RouteRequest) => Body;
 export type Routes = Readonly<Record<string, Route>>;
 
 /** start_utime and end_utime, inclusive; undefined where neither is given. */
-export function utimeRange(query: Query): Range | undefined {
-  return range(query.utime('start_utime'), query.utime('end_utime'));
+export function utimeRange(query: Query): Bounds | undefined {
+  return bounds(query.utime('start_utime'), query.utime('end_utime'));
 }
 
 /** start_lt and end_lt, inclusive; undefined where neither is given. */
-export function ltRange(query: Query): Range | undefined {
-  return range(query.uint64('start_lt'), query.uint64('end_lt'));
+export function ltRange(query: Query): Bounds | undefined {
+  return bounds(query.uint64('start_lt'), query.uint64('end_lt'));
 }
 
-function range(from: number | undefined, to: number | undefined): Range | undefined {
-  return from === undefined && to === undefined
+function bounds(first: number | undefined, last: number | undefined): Bounds | undefined {
+  return first === undefined && last === undefined
     ? undefined
-    : { from: from ?? 0, to: to ?? Number.MAX_SAFE_INTEGER - 1 };
+    : { first: first ?? EVERYTHING.first, last: last ?? EVERYTHING.last };
 }
 
-export const EVERYTHING: Range = { from: 0, to: Number.MAX_SAFE_INTEGER - 1 };
+export const EVERYTHING: Bounds = { first: 0, last: Number.MAX_SAFE_INTEGER - 1 };
 
-export function within(bounds: Range | undefined, value: number): boolean {
-  return bounds === undefined || (value >= bounds.from && value <= bounds.to);
+export function within(asked: Bounds | undefined, value: number): boolean {
+  return asked === undefined || (value >= asked.first && value <= asked.last);
 }
 
 /** `"address_book":{…}`, empty where the request switched it off. */

@@ -1,4 +1,4 @@
-import { NONE } from '../network/chain/block-table.ts';
+import { NONE } from '../network/chain/tables/block-table.ts';
 import type { World } from '../network/chain/world.ts';
 
 /** The state of an account as a transaction's before and after. */

@@ -1,5 +1,5 @@
 import type { Action } from '../network/actions/action.ts';
-import { NONE } from '../network/chain/block-table.ts';
+import { NONE } from '../network/chain/tables/block-table.ts';
 import type { World } from '../network/chain/world.ts';
 import { lastSeqno } from './trace-json.ts';
 

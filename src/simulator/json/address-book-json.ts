@@ -1,5 +1,5 @@
 import { friendlyAddress } from './address.ts';
-import type { Role } from '../network/chain/accounts.ts';
+import type { Role } from '../network/chain/tables/accounts.ts';
 import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
 

@@ -1,4 +1,4 @@
-import { BLOCK, NONE, SHARD_TEXTS } from '../network/chain/block-table.ts';
+import { BLOCK, NONE, SHARD_TEXTS } from '../network/chain/tables/block-table.ts';
 import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
 

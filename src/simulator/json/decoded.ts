@@ -1,4 +1,4 @@
-import { NONE } from '../network/chain/block-table.ts';
+import { NONE } from '../network/chain/tables/block-table.ts';
 import type { World } from '../network/chain/world.ts';
 import { comment, queryId } from './comment.ts';
 import { jettonDestination } from '../network/chain/jetton-parties.ts';

@@ -1,7 +1,7 @@
-import { ZERO_HASH } from '../network/chain/hash-space.ts';
-import { MESSAGE } from '../network/chain/message-table.ts';
-import { NONE } from '../network/chain/block-table.ts';
-import { TRANSACTION } from '../network/chain/transaction-table.ts';
+import { ZERO_HASH } from '../network/chain/tables/hash-space.ts';
+import { MESSAGE } from '../network/chain/tables/message-table.ts';
+import { NONE } from '../network/chain/tables/block-table.ts';
+import { TRANSACTION } from '../network/chain/tables/transaction-table.ts';
 import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
 import { extraCurrencies } from './account-state-json.ts';

@@ -1,7 +1,7 @@
 import { EMPTY_BOC, type BocMaker } from '../network/chain/boc.ts';
-import { NONE } from '../network/chain/block-table.ts';
-import { MESSAGE, SYSTEM, type Op } from '../network/chain/message-table.ts';
-import { SYSTEM_ADDRESS } from '../network/chain/accounts.ts';
+import { NONE } from '../network/chain/tables/block-table.ts';
+import { MESSAGE, SYSTEM, type Op } from '../network/chain/tables/message-table.ts';
+import { SYSTEM_ADDRESS } from '../network/chain/tables/accounts.ts';
 import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
 import { extraCurrencies } from './account-state-json.ts';

@@ -1,6 +1,6 @@
 import type { BocMaker } from '../network/chain/boc.ts';
 import { jettonDestination } from '../network/chain/jetton-parties.ts';
-import { nftReceiver } from '../network/chain/reactions.ts';
+import { nftReceiver } from '../network/chain/generate/reactions.ts';
 import type { World } from '../network/chain/world.ts';
 import { queryId } from './comment.ts';
 import { customPayload, FORWARDED, forwardPayload, jettonAmount, responseDestination } from './payload.ts';

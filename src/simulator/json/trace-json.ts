@@ -1,5 +1,5 @@
 import type { BocMaker } from '../network/chain/boc.ts';
-import { NONE } from '../network/chain/block-table.ts';
+import { NONE } from '../network/chain/tables/block-table.ts';
 import type { World } from '../network/chain/world.ts';
 import { transactionJson, type TransactionJson } from './transaction-json.ts';
 

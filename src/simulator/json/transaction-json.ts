@@ -1,6 +1,6 @@
 import type { BocMaker } from '../network/chain/boc.ts';
-import { NONE } from '../network/chain/block-table.ts';
-import { ZERO_HASH } from '../network/chain/hash-space.ts';
+import { NONE } from '../network/chain/tables/block-table.ts';
+import { ZERO_HASH } from '../network/chain/tables/hash-space.ts';
 import type { World } from '../network/chain/world.ts';
 import { accountStateJson, type AccountStateJson } from './account-state-json.ts';
 import { blockId, type BlockIdJson } from './block-json.ts';

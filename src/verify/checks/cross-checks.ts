@@ -1,78 +1,45 @@
 import { sql, type SQL } from 'drizzle-orm';
+import type { CrossCheck } from '../../dataset/checks.ts';
 import type { Session } from '../../db/connection/database.ts';
-import type { Range } from '../../range.ts';
+import { common, type Range } from '../../range.ts';
+import type { Check, Result, Subject } from '../check.ts';
 import { countOf, during, findingsOf, secondOf, type Finding } from '../finding.ts';
 
-/** The message with which an owner tells its jetton wallet to send (TEP-74). */
-const JETTON_TRANSFER = '0x0f8a7ea5';
-/** The message with which an owner tells its jetton wallet to burn (TEP-74). */
-const JETTON_BURN = '0x595f07bc';
-/** The message with which an owner tells its item to change hands (TEP-62). */
-const NFT_TRANSFER = '0x5fcc3d14';
+const NAME = 'cross-checks';
 
-/** How a dataset without a checksum hangs on transactions. */
-interface Hook {
-  readonly table: string;
-  /** Column with the hash of the transaction that each row is about. */
-  readonly transaction: string;
-  /** What makes such a row: messages with this opcode, to accounts that the column names elsewhere in the stretch. */
-  readonly made?: { readonly opcode: string; readonly account: string };
-}
-
-const HOOKS: ReadonlyMap<string, Hook> = new Map([
-  [
-    'jetton_transfers',
-    {
-      table: 'jetton_transfers',
-      transaction: 'transaction_hash',
-      made: { opcode: JETTON_TRANSFER, account: 'source_wallet' },
-    },
-  ],
-  [
-    'jetton_burns',
-    {
-      table: 'jetton_burns',
-      transaction: 'transaction_hash',
-      made: { opcode: JETTON_BURN, account: 'jetton_wallet' },
-    },
-  ],
-  [
-    'nft_transfers',
-    {
-      table: 'nft_transfers',
-      transaction: 'transaction_hash',
-      made: { opcode: NFT_TRANSFER, account: 'nft_address' },
-    },
-  ],
-  ['validator_events', { table: 'validator_events', transaction: 'tx_hash' }],
-  ['nominator_pool_events', { table: 'nominator_pool_events', transaction: 'tx_hash' }],
-]);
-
-/** True where a dataset can be held against stored transactions. */
-export function isCrossChecked(dataset: string): boolean {
-  return HOOKS.has(dataset);
-}
+export const crossChecks: Check = {
+  name: NAME,
+  needs: ['transactions'],
+  steps({ database }, subject) {
+    const held = common(subject.covered, subject.proved.get('transactions') ?? []);
+    return held.map((stretch) => ({
+      check: NAME,
+      stretch,
+      run: () => checkAgainstTransactions(database, subject, stretch),
+    }));
+  },
+};
 
 /**
  * Rows of a dataset without a checksum lie in stored transactions; and of accounts that the dataset knows, each
  * message that makes such a row has made one. `stretch`: transactions are proved there.
  */
-export async function checkAgainstTransactions(
+async function checkAgainstTransactions(
   session: Session,
-  dataset: string,
-  scope: string,
+  { dataset: { name, job }, stream: { scope } }: Subject,
   stretch: Range,
-): Promise<{ findings: Finding[]; rows: number }> {
-  const hook = HOOKS.get(dataset);
-  if (hook === undefined) return { findings: [], rows: 0 };
-  const table = sql`ton.${sql.identifier(hook.table)}`;
+): Promise<Result> {
+  const hook = job.checks[NAME];
+  const [own] = Object.keys(job.tables);
+  if (hook === undefined || own === undefined) return { findings: [], rows: 0 };
+  const table = sql`ton.${sql.identifier(own)}`;
   const doubts = [
     stray(table, hook, scope, stretch),
     ...(hook.made === undefined ? [] : [unmade(table, hook, stretch)]),
   ];
   const findings: Finding[] = [];
   for (const query of doubts)
-    findings.push(...(await findingsOf(session, { check: 'cross-checks', dataset, scope, query })));
+    findings.push(...(await findingsOf(session, { check: NAME, dataset: name, scope, query })));
   const rows = await countOf(
     session,
     sql`select count(*) as count from ${table} r where ${during('r', stretch)}`,
@@ -81,14 +48,14 @@ export async function checkAgainstTransactions(
 }
 
 /** A row that is not of this scope alone cannot be removed with the scope's second. */
-const stray = (table: SQL, { transaction }: Hook, scope: string, stretch: Range) => sql`
+const stray = (table: SQL, { transaction }: CrossCheck, scope: string, stretch: Range) => sql`
   select 'stray_row' as kind, ${scope === '' ? 'surplus' : 'doubt'} as outcome, r.${sql.identifier(transaction)} as id, ${secondOf('r')} as span
   from ${table} r where ${during('r', stretch)} and not exists (
     select 1 from ton.transactions t where ${during('t', stretch)} and t.utime = r.utime
       and t.hash = r.${sql.identifier(transaction)})`;
 
 /** Accounts are taken from the stretch itself: any contract may answer to the opcode, few make rows. */
-const unmade = (table: SQL, { transaction, made }: Hook, stretch: Range) => sql`
+const unmade = (table: SQL, { transaction, made }: CrossCheck, stretch: Range) => sql`
   with accounts as (
     select distinct ${sql.identifier(made?.account ?? '')} as account from ${table} r where ${during('r', stretch)}),
   asked as (

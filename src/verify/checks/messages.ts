@@ -1,9 +1,11 @@
 import { sql } from 'drizzle-orm';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
-import { bookDoubts, bookSieve } from './books.ts';
-import { countOf, during, findingsOf, secondOf, type Finding } from '../finding.ts';
-import { transactionsWithMessages } from './with-messages.ts';
+import { atSpeed } from '../at-speed.ts';
+import { bookDoubts, bookSieve } from '../books/books.ts';
+import { transactionsWithMessages } from '../books/with-messages.ts';
+import type { Check, Result } from '../check.ts';
+import { countOf, during, findingsOf, secondOf } from '../finding.ts';
 import { settings } from '../../db/schema/pages.ts';
 
 /**
@@ -35,11 +37,21 @@ const isExpired = sql`
   coalesce(in_msg_utime < (select to_timestamp((${settings.value}->'tables'->>'messages')::float8) from ${settings}
     where ${settings.name} = 'floors'), false)`;
 
+/** Makes the check `books` in the same go. */
+export const messages: Check = {
+  name: 'messages',
+  needs: [],
+  steps: ({ database }, { covered }) =>
+    covered.map((stretch) => ({
+      check: 'messages',
+      also: 'books',
+      stretch,
+      run: () => atSpeed(database, (session) => checkMessagesAndBooks(session, stretch)),
+    })),
+};
+
 /** Messages are counted and books are balanced in one go: both need every transaction with all its messages. */
-export async function checkMessagesAndBooks(
-  session: Session,
-  stretch: Range,
-): Promise<{ findings: Finding[]; rows: number }> {
+async function checkMessagesAndBooks(session: Session, stretch: Range): Promise<Result> {
   const findings = await findingsOf(session, {
     check: 'messages',
     dataset: 'transactions',

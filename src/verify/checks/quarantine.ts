@@ -2,18 +2,30 @@ import { sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
-import { countOf, during, findingsOf, secondOf, type Finding } from '../finding.ts';
-import { quarantine } from '../../db/schema/quarantine.ts';
+import type { Check, Result } from '../check.ts';
+import { countOf, during, findingsOf, secondOf } from '../finding.ts';
+import { quarantine as quarantined } from '../../db/schema/quarantine.ts';
 
-const q = alias(quarantine, 'q');
+const q = alias(quarantined, 'q');
 
 /** Seconds with quarantined records are known gaps: no certificate, and no reading again. */
-export async function checkQuarantine(
+export const quarantine: Check = {
+  name: 'quarantine',
+  needs: [],
+  steps: ({ database }, { dataset, stream, covered }) =>
+    covered.map((stretch) => ({
+      check: 'quarantine',
+      stretch,
+      run: () => checkQuarantine(database, dataset.name, stream.scope, stretch),
+    })),
+};
+
+async function checkQuarantine(
   session: Session,
   dataset: string,
   scope: string,
   stretch: Range,
-): Promise<{ findings: Finding[]; rows: number }> {
+): Promise<Result> {
   const here = sql`${q.dataset} = ${dataset} and ${q.scope} = ${scope} and ${during('q', stretch)}`;
   const findings = await findingsOf(session, {
     check: 'quarantine',
@@ -21,8 +33,8 @@ export async function checkQuarantine(
     scope,
     query: sql`
       select 'quarantined' as kind, 'known' as outcome, ${q.record_id} as id, ${secondOf('q')} as span
-      from ${quarantine} ${q} where ${here}`,
+      from ${quarantined} ${q} where ${here}`,
   });
-  const rows = await countOf(session, sql`select count(*) as count from ${quarantine} ${q} where ${here}`);
+  const rows = await countOf(session, sql`select count(*) as count from ${quarantined} ${q} where ${here}`);
   return { findings, rows };
 }

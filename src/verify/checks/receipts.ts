@@ -1,11 +1,39 @@
 import { sql } from 'drizzle-orm';
+import { streamsOf } from '../../crawl/streams/streams.ts';
+import { ownersOf } from '../../dataset/owners.ts';
 import type { Session } from '../../db/connection/database.ts';
+import { readCoverage } from '../../db/coverage/coverage.ts';
+import { factsOf } from '../../db/schema/describe.ts';
 import { targetOf } from '../../db/write/target.ts';
 import { RECEIPT_SECONDS } from '../../db/write/receipts.ts';
 import { heldRows, isWithin, wholeMinutes } from '../../db/write/receipt-ledger.ts';
-import type { Range } from '../../range.ts';
-import { countOf, findingsOf, type Finding } from '../finding.ts';
-import { receipts } from '../../db/schema/verification.ts';
+import { type Range, without } from '../../range.ts';
+import type { Check, Result, Step } from '../check.ts';
+import { countOf, findingsOf } from '../finding.ts';
+import { receipts as ledger } from '../../db/schema/verification.ts';
+
+/** A table that several datasets fill is held against its receipts where the one that it is for is covered. */
+export const receipts: Check = {
+  name: 'receipts',
+  needs: [],
+  async steps({ database, jobs }, { dataset, stream, covered }) {
+    const steps: Step[] = [];
+    for (const [name, table] of Object.entries(dataset.job.tables)) {
+      if (!factsOf(table).partitioned) continue;
+      const others: Range[] = [];
+      for (const owner of ownersOf(name, jobs)) {
+        if (owner.name === dataset.name) break;
+        for (const other of await streamsOf(database, owner))
+          others.push(...(await readCoverage(database, other)));
+      }
+      for (const stretch of without(covered, others)) {
+        const run = () => checkReceipts(database, table, dataset.name, stream.scope, stretch);
+        steps.push({ check: 'receipts', stretch, run });
+      }
+    }
+    return steps;
+  },
+};
 
 /**
  * What is stored of a table in each minute is what its receipts say: as many rows, with the same keys. Fewer: rows have
@@ -17,7 +45,7 @@ export async function checkReceipts(
   dataset: string,
   scope: string,
   stretch: Range,
-): Promise<{ findings: Finding[]; rows: number }> {
+): Promise<Result> {
   const target = targetOf(table);
   const minutes = wholeMinutes(stretch);
   const findings = await findingsOf(session, {
@@ -27,7 +55,7 @@ export async function checkReceipts(
     table,
     query: sql`
       with owed as (
-        select ${receipts.minute}, sum(${receipts.rows})::int8 as rows, sum(${receipts.keys}) as keys from ${receipts}
+        select ${ledger.minute}, sum(${ledger.rows})::int8 as rows, sum(${ledger.keys}) as keys from ${ledger}
         where ${isWithin(target.name, minutes)} group by 1),
       held as (${heldRows(target, minutes)})
       select case when coalesce(h.rows, 0) <= coalesce(o.rows, 0) then 'vanished' else 'unknown' end
@@ -41,7 +69,7 @@ export async function checkReceipts(
   });
   const rows = await countOf(
     session,
-    sql`select coalesce(sum(${receipts.rows}), 0) as count from ${receipts} where ${isWithin(target.name, minutes)}`,
+    sql`select coalesce(sum(${ledger.rows}), 0) as count from ${ledger} where ${isWithin(target.name, minutes)}`,
   );
   return { findings, rows };
 }

@@ -1,18 +1,28 @@
 import { sql } from 'drizzle-orm';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
-import { countOf, during, findingsOf, secondAt, secondOf, type Finding } from '../finding.ts';
+import { atSpeed } from '../at-speed.ts';
+import type { Check, Result } from '../check.ts';
+import { countOf, during, findingsOf, secondAt, secondOf } from '../finding.ts';
 import { quarantine } from '../../db/schema/quarantine.ts';
+
+export const stateChain: Check = {
+  name: 'state-chain',
+  needs: [],
+  steps: ({ database }, { covered }) =>
+    covered.map((stretch) => ({
+      check: 'state-chain',
+      stretch,
+      run: () => atSpeed(database, (session) => checkStateChain(session, stretch)),
+    })),
+};
 
 /**
  * Each transaction names its account's one before, and the account's state before it is the one after that. A chain
  * that begins anew (0, with status nonexist) has none before it. Of an account's first transaction in the stretch there
  * is nothing to compare. Both ends of a broken link are doubtful.
  */
-export async function checkStateChain(
-  session: Session,
-  stretch: Range,
-): Promise<{ findings: Finding[]; rows: number }> {
+async function checkStateChain(session: Session, stretch: Range): Promise<Result> {
   const findings = await findingsOf(session, {
     check: 'state-chain',
     dataset: 'transactions',

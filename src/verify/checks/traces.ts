@@ -1,22 +1,48 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { Session } from '../../db/connection/database.ts';
-import type { Range } from '../../range.ts';
-import { countOf, during, findingsOf, secondOf, type Finding } from '../finding.ts';
+import { readCoverage } from '../../db/coverage/coverage.ts';
+import { common, type Range, without } from '../../range.ts';
+import { atSpeed } from '../at-speed.ts';
+import { openStep, type Check, type Result, type Step } from '../check.ts';
+import { countOf, during, findingsOf, secondOf } from '../finding.ts';
 import { quarantine } from '../../db/schema/quarantine.ts';
 
+const NAME = 'traces';
+/** Traces are looked for in transactions so long after the stretch: later ones belong to the next. */
+const AFTERMATH = 3600;
 /** Most traces end within minutes; what is older is looked up one by one. */
 const NEAR = 3600;
+
+export const traces: Check = {
+  name: NAME,
+  needs: ['transactions'],
+  async steps({ database }, subject) {
+    const known = await readCoverage(database, { dataset: 'transactions', scope: '', pass: 0 });
+    const held = common(subject.covered, subject.proved.get('transactions') ?? []);
+    return [
+      ...held.map((stretch): Step => {
+        const end = known.find(({ from, to }) => from < stretch.to && to >= stretch.to)?.to ?? stretch.to;
+        const until = Math.min(end, stretch.to + AFTERMATH);
+        const run = () => atSpeed(database, (session) => checkTraces(session, stretch, until));
+        return { check: NAME, stretch, run };
+      }),
+      ...without(subject.covered, held).map((stretch) =>
+        openStep(NAME, subject, stretch, {
+          kind: 'no_proved_transactions',
+          sentence:
+            'the transactions of these seconds are not proved, so nobody knows which traces there are',
+        }),
+      ),
+    ];
+  },
+};
 
 /**
  * A complete trace has as many transactions as it says, and each of them is stored; and every trace whose transactions
  * are all stored and have all been answered is stored too. `transactionsUntil`: transactions are proved up to there.
  */
-export async function checkTraces(
-  session: Session,
-  stretch: Range,
-  transactionsUntil: number,
-): Promise<{ findings: Finding[]; rows: number }> {
-  const facts = { check: 'traces', dataset: 'traces' };
+async function checkTraces(session: Session, stretch: Range, transactionsUntil: number): Promise<Result> {
+  const facts = { check: NAME, dataset: 'traces' };
   const near = { from: stretch.from - NEAR, to: transactionsUntil };
   const findings = [
     ...(await findingsOf(session, { ...facts, query: incomplete(stretch) })),

@@ -1,20 +1,43 @@
 import { sql } from 'drizzle-orm';
 import type { Session } from '../../db/connection/database.ts';
-import type { Range } from '../../range.ts';
-import { countOf, during, findingsOf, secondOf, type Finding } from '../finding.ts';
+import { common, type Range, without } from '../../range.ts';
+import { atSpeed } from '../at-speed.ts';
+import { openStep, type Check, type Result } from '../check.ts';
+import { countOf, during, findingsOf, secondOf } from '../finding.ts';
 import { quarantine } from '../../db/schema/quarantine.ts';
+
+const NAME = 'transactions';
+
+export const transactions: Check = {
+  name: NAME,
+  needs: ['blocks'],
+  steps({ database }, subject) {
+    const counted = common(subject.covered, subject.proved.get('blocks') ?? []);
+    return [
+      ...counted.map((stretch) => ({
+        check: NAME,
+        stretch,
+        run: () => atSpeed(database, (session) => checkTransactions(session, stretch)),
+      })),
+      ...without(subject.covered, counted).map((stretch) =>
+        openStep(NAME, subject, stretch, {
+          kind: 'no_proved_blocks',
+          sentence:
+            'the blocks of these seconds are not proved, so nobody knows how many transactions there are',
+        }),
+      ),
+    ];
+  },
+};
 
 /**
  * Each block says how many transactions it holds: so many must be stored for it. `proved` are seconds whose blocks are
  * known to be all there. Older servers leave the shard of a transaction's block out; their seconds get no verdict.
  */
-export async function checkTransactions(
-  session: Session,
-  proved: Range,
-): Promise<{ findings: Finding[]; rows: number }> {
-  const name = { check: 'transactions', dataset: 'transactions' };
+export async function checkTransactions(session: Session, proved: Range): Promise<Result> {
   const findings = await findingsOf(session, {
-    ...name,
+    check: NAME,
+    dataset: 'transactions',
     query: sql`
       with held as (
         select utime, block_workchain as workchain, block_shard as shard, block_seqno as seqno, count(*) as transactions

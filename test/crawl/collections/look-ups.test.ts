@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { htmlAnswer } from '../../../src/simulator/http/answer.ts';
-import { startSimulator, type Simulator } from '../../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { bare, readOnce, readStreamsOf, select, sorted } from '../../support/collections.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';
 import { plain, rebuilt } from '../../support/rebuild-collections.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseAddress } from '../../../src/simulator/json/address.ts';
-import { startSimulator, type Simulator } from '../../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import type { V2TransactionJson } from '../../../src/simulator/http/v2/v2-json.ts';
 import { bare, readOnce, readStreamsOf, select } from '../../support/collections.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';

@@ -5,7 +5,7 @@ import { backfill, reachOf } from '../../../src/crawl/streams/backfill.ts';
 import { readCoverage } from '../../../src/db/coverage/coverage.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import type { Range } from '../../../src/range.ts';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';
 import { comparable } from '../../support/same-record.ts';

@@ -3,7 +3,7 @@ import { crawlLease } from '../../../src/crawl/streams/crawler.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import { isLeased } from '../../../src/db/coordination/leases.ts';
 import { ApiTimeoutError } from '../../../src/errors.ts';
-import { startSimulator, type Simulator } from '../../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { keptLog } from '../../support/log-lines.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';

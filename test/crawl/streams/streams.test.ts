@@ -4,12 +4,12 @@ import { z } from 'zod';
 import { backfill, reachOf } from '../../../src/crawl/streams/backfill.ts';
 import { actionTypes } from '../../../src/records/action-types.ts';
 import type { Crawl } from '../../../src/app.ts';
-import { runCrew } from '../../../src/crawl/streams/worker-pool.ts';
+import { runWorkerPool } from '../../../src/crawl/streams/worker-pool.ts';
 import type { Want } from '../../../src/crawl/streams/planner.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import { addWatch } from '../../../src/db/cursors/watch-list.ts';
 import type { Range } from '../../../src/range.ts';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';
 
@@ -54,7 +54,7 @@ async function crawl(names: string[], options: SimulatorOptions): Promise<Range>
 
 /** Reads what one stream wants, to the end. */
 async function crawlWants(opened: Crawl, want: Want): Promise<void> {
-  await runCrew({
+  await runWorkerPool({
     ...opened,
     workers: 1,
     stop: never,

@@ -3,7 +3,7 @@ import { createApiClient, type ApiClient } from '../../../src/api/client.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { readChainInfo } from '../../../src/crawl/watermark/chain-info.ts';
 import { createWatermarkReader, type Watermark } from '../../../src/crawl/watermark/watermark.ts';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
 import { freeBudget } from '../../api/fake-api.ts';
 import { never, silent } from '../../support/crawl.ts';
 
@@ -95,7 +95,7 @@ describe('the watermark', () => {
   });
 
   test('waits for a shard whose new blocks nobody has registered for a minute', async () => {
-    const looks = await watch({ lags: [{ from: START + 500, until: START + 560 }] }, 400, 800);
+    const looks = await watch({ lags: [{ from: START + 500, to: START + 560 }] }, 400, 800);
     expectSound(looks);
     const deepest = Math.max(...looks.map(({ headTime, utime }) => headTime - utime));
     expect(deepest).toBeGreaterThan(45);

@@ -6,7 +6,7 @@ import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
 import { promoteTables } from '../../../src/db/migrate/promote.ts';
 import { UsageError, WrongDatabaseError } from '../../../src/errors.ts';
-import { startSimulator, type Simulator } from '../../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';
 

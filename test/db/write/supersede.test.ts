@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import tracesJob from '../../../jobs/traces.ts';
 import { trace_edges, traces } from '../../../src/db/schema/traces.ts';
-import { startSimulator, type Simulator } from '../../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { openPageStore, type PageStore } from '../../support/page-store.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { parseRangeText, type Range } from '../../../src/range.ts';
-import type { Truth } from '../../../src/simulator/truth.ts';
+import type { Truth } from '../simulator/truth.ts';
 
 /** The rows of a network by time, as short as a comparison allows. */
 export type Keys = Readonly<Record<string, readonly { readonly utime: number; readonly key: string }[]>>;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/http/server.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../simulator/simulator.ts';
 import { compile } from '../compile.ts';
 import { openTestStore, type TestStore } from '../database.ts';
 import type { Order } from './child.ts';

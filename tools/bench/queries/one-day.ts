@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { backfill, reachOf } from '../../../src/crawl/streams/backfill.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
-import { startSimulator } from '../../../src/simulator/http/server.ts';
+import { startSimulator } from '../../../test/support/simulator/simulator.ts';
 import { SPAN } from '../network.ts';
 import { openBenchCrawl } from '../open-crawl.ts';
 

@@ -1,4 +1,6 @@
-import type { MessageFacts, Range, View, Ledger } from '../../ledger.ts';
+import type { Bounds } from '../../bounds.ts';
+import type { MessageFacts, Ledger } from '../../ledger.ts';
+import type { View } from '../../view.ts';
 import { cutPage, parsePaging } from '../paging.ts';
 import {
   addressBookMember,
@@ -88,7 +90,7 @@ function messageFilter({ query, ledger }: RouteRequest): (row: number, facts: Me
 }
 
 /** SQL's way: null lies in no range. */
-function withinOrAbsent(bounds: Range | undefined, value: number | null): boolean {
+function withinOrAbsent(bounds: Bounds | undefined, value: number | null): boolean {
   return bounds === undefined || (value !== null && within(bounds, value));
 }
 

@@ -62,7 +62,7 @@ function candidates(request: RouteRequest): Rows {
   if (chosen !== undefined)
     return utimes === undefined ? chosen : sortedBy(chosen, (row) => source.utime(row));
   const lt = query.uint64('lt');
-  if (lt !== undefined) return source.byLt({ from: lt, to: lt });
+  if (lt !== undefined) return source.byLt({ first: lt, last: lt });
   return utimes === undefined ? source.byLt(lts ?? EVERYTHING) : source.byTime(utimes);
 }
 

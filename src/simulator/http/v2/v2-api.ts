@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { jsonAnswer, type Answer } from '../answer.ts';
 import type { BocMaker } from '../../network/chain/boc.ts';
-import { NONE } from '../../network/chain/block-table.ts';
+import { NONE } from '../../network/chain/tables/block-table.ts';
 import type { World } from '../../network/chain/world.ts';
 import { accountStateJson } from '../../json/account-state-json.ts';
 import { messageJson } from '../../json/message-json.ts';
-import type { View } from '../../ledger.ts';
+import type { View } from '../../view.ts';
 import { Query } from '../query.ts';
 import { ServedError } from '../served-error.ts';
 import { blockIdExt, fullAccountState, shardBlockProof, v2Transaction } from './v2-json.ts';

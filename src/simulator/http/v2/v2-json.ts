@@ -1,8 +1,8 @@
 import { friendlyAddress } from '../../json/address.ts';
 import type { BocMaker } from '../../network/chain/boc.ts';
-import { NONE } from '../../network/chain/block-table.ts';
-import { MESSAGE } from '../../network/chain/message-table.ts';
-import { ZERO_HASH } from '../../network/chain/hash-space.ts';
+import { NONE } from '../../network/chain/tables/block-table.ts';
+import { MESSAGE } from '../../network/chain/tables/message-table.ts';
+import { ZERO_HASH } from '../../network/chain/tables/hash-space.ts';
 import type { World } from '../../network/chain/world.ts';
 import { accountStateJson } from '../../json/account-state-json.ts';
 import { blockId } from '../../json/block-json.ts';

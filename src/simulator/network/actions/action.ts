@@ -1,5 +1,5 @@
 import type { BocMaker } from '../chain/boc.ts';
-import { NONE } from '../chain/block-table.ts';
+import { NONE } from '../chain/tables/block-table.ts';
 import type { World } from '../chain/world.ts';
 
 /** One thing that a trace did, as the classifier sees it. Numbers are rows of the network. */

@@ -1,5 +1,5 @@
-import { SYSTEM_ADDRESS } from '../chain/accounts.ts';
-import { SYSTEM } from '../chain/message-table.ts';
+import { SYSTEM_ADDRESS } from '../chain/tables/accounts.ts';
+import { SYSTEM } from '../chain/tables/message-table.ts';
 import type { World } from '../chain/world.ts';
 import { extraCurrencies } from '../../json/account-state-json.ts';
 import { opcodeOf, opcodeText } from '../../json/message-json.ts';

@@ -1,7 +1,7 @@
 import type { BocMaker } from '../chain/boc.ts';
-import { NONE } from '../chain/block-table.ts';
-import { SYSTEM, type Op } from '../chain/message-table.ts';
-import { TRANSACTION } from '../chain/transaction-table.ts';
+import { NONE } from '../chain/tables/block-table.ts';
+import { SYSTEM, type Op } from '../chain/tables/message-table.ts';
+import { TRANSACTION } from '../chain/tables/transaction-table.ts';
 import type { World } from '../chain/world.ts';
 import { extraCurrencies } from '../../json/account-state-json.ts';
 import { comment } from '../../json/comment.ts';

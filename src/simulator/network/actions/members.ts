@@ -1,4 +1,4 @@
-import { SLOTS } from '../chain/accounts.ts';
+import { SLOTS } from '../chain/tables/accounts.ts';
 import { queryId } from '../../json/comment.ts';
 import { mix32 } from '../../random.ts';
 import type { Leg } from './action.ts';

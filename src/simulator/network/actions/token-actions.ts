@@ -1,4 +1,4 @@
-import { nftReceiver } from '../chain/reactions.ts';
+import { nftReceiver } from '../chain/generate/reactions.ts';
 import { comment, queryId } from '../../json/comment.ts';
 import {
   customPayload,

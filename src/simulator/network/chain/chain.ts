@@ -1,4 +1,4 @@
-import { Generator } from './generator.ts';
+import { Generator } from './generate/generator.ts';
 import { resolveChainOptions, type ChainOptions } from './options.ts';
 import { World } from './world.ts';
 

@@ -1,6 +1,7 @@
 import { UsageError } from '../../../errors.ts';
-import { SLOTS } from './accounts.ts';
-import type { Family } from './family.ts';
+import type { Range } from '../../../range.ts';
+import { SLOTS } from './tables/accounts.ts';
+import type { Family } from './tables/family.ts';
 
 /** A second that holds an exact number of transactions. */
 export interface Tie {
@@ -43,12 +44,6 @@ const MIX: Readonly<Record<Wish, number>> = {
   deploy: 0.02,
 };
 
-/** A stretch of chain time, half-open, in unix seconds. */
-export interface Stretch {
-  readonly from: number;
-  readonly until: number;
-}
-
 /** Load over time, as plain data. */
 export interface LoadProfile {
   /** Transactions a second at the mean of the day. */
@@ -56,7 +51,7 @@ export interface LoadProfile {
   /** How far noon and midnight (UTC) lie from the mean, 0..1; default 0. */
   readonly dayCycle?: number;
   /** Stretches in which nothing happens: messages under way wait until their end. */
-  readonly dead?: readonly Stretch[];
+  readonly dead?: readonly Range[];
   /** Seconds with so many transactions more. */
   readonly bursts?: readonly { readonly second: number; readonly count: number }[];
 }
@@ -102,7 +97,7 @@ export interface ChainOptions {
   /** Nominator pools, the first contracts; default 3, at most 4. */
   readonly pools?: number;
   /** Stretches in which one shard's new blocks are registered by no masterchain block before the end. */
-  readonly lags?: readonly Stretch[];
+  readonly lags?: readonly Range[];
 }
 
 /** {@link ChainOptions} with every default filled in. */
@@ -124,7 +119,7 @@ export interface ResolvedChainOptions {
   readonly electionSeconds: number;
   readonly complaints: number;
   readonly pools: number;
-  readonly lags: readonly Stretch[];
+  readonly lags: readonly Range[];
 }
 
 const FIRST_DAY = 1767225600;
@@ -199,7 +194,7 @@ function loadFunction(load: Load): (second: number) => number {
   const bursts = new Map((load.bursts ?? []).map((burst) => [burst.second, burst.count]));
   const dead = load.dead ?? [];
   return (second) => {
-    if (dead.some((stretch) => second >= stretch.from && second < stretch.until)) return 0;
+    if (dead.some((stretch) => second >= stretch.from && second < stretch.to)) return 0;
     const swing = 1 - (load.dayCycle ?? 0) * Math.cos((second / 86400) * 2 * Math.PI);
     return load.base * swing + (bursts.get(second) ?? 0);
   };

@@ -1,13 +1,13 @@
-import { Column } from '../column.ts';
-import { Accounts } from './accounts.ts';
-import { BlockTable } from './block-table.ts';
-import { EventTable } from './event-table.ts';
-import type { Family } from './family.ts';
-import { HashSpace } from './hash-space.ts';
-import { MessageTable } from './message-table.ts';
+import { Column } from './tables/column.ts';
+import { Accounts } from './tables/accounts.ts';
+import { BlockTable } from './tables/block-table.ts';
+import { EventTable } from './tables/event-table.ts';
+import type { Family } from './tables/family.ts';
+import { HashSpace } from './tables/hash-space.ts';
+import { MessageTable } from './tables/message-table.ts';
 import type { ResolvedChainOptions } from './options.ts';
-import { TraceTable } from './trace-table.ts';
-import { TransactionTable } from './transaction-table.ts';
+import { TraceTable } from './tables/trace-table.ts';
+import { TransactionTable } from './tables/transaction-table.ts';
 
 /** Rounds: the steps in which shards make a block each; a masterchain block is a round of its own. */
 class RoundTable {

@@ -1,6 +1,6 @@
-import { NONE } from '../chain/block-table.ts';
-import type { Role } from '../chain/accounts.ts';
-import { nftReceiver } from '../chain/reactions.ts';
+import { NONE } from '../chain/tables/block-table.ts';
+import type { Role } from '../chain/tables/accounts.ts';
+import { nftReceiver } from '../chain/generate/reactions.ts';
 import type { World } from '../chain/world.ts';
 
 /** What the accounts of a generated network are at one moment: replayed from the transactions that are visible. */

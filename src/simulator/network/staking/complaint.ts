@@ -1,12 +1,7 @@
 import type { BocMaker } from '../chain/boc.ts';
 import { mix32 } from '../../random.ts';
+import type { Bounds } from '../../bounds.ts';
 import { VALIDATORS, type Elections, type Validator } from './elections.ts';
-
-/** Seconds, both inclusive. */
-interface Window {
-  readonly from: number;
-  readonly to: number;
-}
 
 /** One validator's complaint about another, as v3 prints it at some moment. */
 export interface ComplaintJson {
@@ -46,15 +41,20 @@ interface Votes {
  * Complaints created within a range, as they stand at a moment of chain time, ascending by (created_at, hash). Those
  * about a cycle whose row does not yet name its election are not among them.
  */
-export function complaints(elections: Elections, bocs: BocMaker, range: Window, at: number): ComplaintJson[] {
+export function complaints(
+  elections: Elections,
+  bocs: BocMaker,
+  bounds: Bounds,
+  at: number,
+): ComplaintJson[] {
   const { start, complaints: perCycle } = elections.world.options;
-  const first = Math.max(0, elections.cycleAt(Math.max(range.from, start)));
-  const last = elections.cycleAt(Math.min(range.to, at));
+  const first = Math.max(0, elections.cycleAt(Math.max(bounds.first, start)));
+  const last = elections.cycleAt(Math.min(bounds.last, at));
   const found: ComplaintJson[] = [];
   for (let cycle = first; cycle <= last; cycle++)
     for (let place = 0; place < perCycle && at >= elections.namedAt(cycle - 1); place++) {
       const createdAt = createdIn(elections, cycle, place);
-      if (createdAt >= range.from && createdAt <= range.to && createdAt <= at)
+      if (createdAt >= bounds.first && createdAt <= bounds.last && createdAt <= at)
         found.push(complaint(elections, bocs, cycle, place, at));
     }
   return found.sort((a, b) => a.created_at - b.created_at || (a.complaint_hash < b.complaint_hash ? -1 : 1));

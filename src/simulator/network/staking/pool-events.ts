@@ -1,4 +1,4 @@
-import { Column } from '../column.ts';
+import { Column } from '../chain/tables/column.ts';
 import type { World } from '../chain/world.ts';
 import { mix32 } from '../../random.ts';
 import type { Elections } from './elections.ts';

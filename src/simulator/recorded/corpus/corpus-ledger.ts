@@ -1,5 +1,5 @@
 import { friendlyAddress } from '../../json/address.ts';
-import { ZERO_HASH } from '../../network/chain/hash-space.ts';
+import { ZERO_HASH } from '../../network/chain/tables/hash-space.ts';
 import { MASTERCHAIN_SHARD, type BlockIdJson, type BlockJson } from '../../json/block-json.ts';
 import type {
   ActionSource,
@@ -13,7 +13,7 @@ import type {
 } from '../../ledger.ts';
 import { NO_ENTITIES } from '../../network/entities/entities.ts';
 import { listed } from '../../rows.ts';
-import { withActions } from '../../network/chain-traces.ts';
+import { withActions } from '../../network/ledger/chain-traces.ts';
 import { corpusActions } from './corpus-actions.ts';
 import { corpusTokens } from './corpus-tokens.ts';
 import { at, indexes, sortedWithin } from './recorded-rows.ts';

@@ -1,11 +1,16 @@
-import type { Range } from '../../ledger.ts';
+import type { Bounds } from '../../bounds.ts';
+
 import { listed, type Rows } from '../../rows.ts';
 
 /** Positions of those rows whose value lies in a range, in the order of the value, ties in their own order. */
-export function sortedWithin<T>(rows: readonly T[], value: (row: T) => number, { from, to }: Range): Rows {
+export function sortedWithin<T>(
+  rows: readonly T[],
+  value: (row: T) => number,
+  { first, last }: Bounds,
+): Rows {
   const found = rows
     .map((row, index) => ({ index, value: value(row) }))
-    .filter((row) => row.value >= from && row.value <= to);
+    .filter((row) => row.value >= first && row.value <= last);
   return listed(found.toSorted((a, b) => a.value - b.value || a.index - b.index).map(({ index }) => index));
 }
 

@@ -1,4 +1,4 @@
-import type { Range } from '../../ledger.ts';
+import type { Bounds } from '../../bounds.ts';
 import type { ListFacts } from './lists.ts';
 
 /** A record as text, and what windows ask of it. */
@@ -11,8 +11,8 @@ interface Entry {
 
 /** What is asked of a list; bounds are inclusive. */
 export interface Window {
-  readonly time: Range;
-  readonly lt: { readonly from: bigint; readonly to: bigint };
+  readonly time: Bounds;
+  readonly lt: { readonly first: bigint; readonly last: bigint };
   readonly limit: number;
   readonly offset: number;
   readonly descending: boolean;
@@ -22,7 +22,7 @@ export interface Window {
 export class RecordedList {
   private readonly facts: ListFacts;
   private readonly entries = new Map<string, Entry>();
-  private readonly answered: Range[] = [];
+  private readonly answered: Bounds[] = [];
   private sorted: Entry[] | undefined;
 
   constructor(facts: ListFacts) {
@@ -50,29 +50,27 @@ export class RecordedList {
     this.sorted = undefined;
     const full = records.length >= asked.limit;
     // Of the last second of a full page there may be more; of an open window, more that was not visible yet.
-    const last = full || !Number.isFinite(asked.time.to) ? Math.max(...times, -1) - 1 : asked.time.to;
-    if (!asked.descending && last >= asked.time.from) this.answered.push({ from: asked.time.from, to: last });
+    const last = full || !Number.isFinite(asked.time.last) ? Math.max(...times, -1) - 1 : asked.time.last;
+    if (!asked.descending && last >= asked.time.first) this.answered.push({ first: asked.time.first, last });
     if (asked.descending && !full) this.answered.push(asked.time);
   }
 
   /** The part of a window that was not recorded begins here; undefined where all of it was. */
   missing({ time, lt }: Window): number | undefined {
     // A part of one second is asked for only after a full page of it.
-    if (lt.from > 0n) return undefined;
-    let at = time.from;
-    for (const { from, to } of this.answered.toSorted((a, b) => a.from - b.from))
-      if (from <= at && to >= at) at = to + 1;
-    if (this.facts.joined === true) return at === time.from ? at : undefined;
-    return at > time.to ? undefined : at;
+    if (lt.first > 0n) return undefined;
+    let at = time.first;
+    for (const { first, last } of this.answered.toSorted((a, b) => a.first - b.first))
+      if (first <= at && last >= at) at = last + 1;
+    if (this.facts.joined === true) return at === time.first ? at : undefined;
+    return at > time.last ? undefined : at;
   }
 
   texts({ time, lt, limit, offset, descending }: Window): string[] {
     this.sorted ??= [...this.entries.values()].sort(
       (a, b) => a.time - b.time || (a.lt < b.lt ? -1 : a.lt > b.lt ? 1 : a.key < b.key ? -1 : 1),
     );
-    const found = this.sorted.filter(
-      (entry) => entry.time >= time.from && entry.time <= time.to && entry.lt >= lt.from && entry.lt <= lt.to,
-    );
+    const found = this.sorted.filter((entry) => within(entry.time, time) && within(entry.lt, lt));
     return (descending ? found.reverse() : found).slice(offset, offset + limit).map(({ text }) => text);
   }
 
@@ -89,4 +87,11 @@ export class RecordedList {
       key: this.facts.key.map((name) => String(members.get(name))).join('/'),
     };
   }
+}
+
+function within<T extends number | bigint>(
+  value: T,
+  { first, last }: { readonly first: T; readonly last: T },
+): boolean {
+  return value >= first && value <= last;
 }

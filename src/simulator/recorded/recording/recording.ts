@@ -112,8 +112,8 @@ function windowOf(search: URLSearchParams): Window {
   const number = (name: string, fallback: number) => Number(search.get(name) ?? fallback);
   const big = (name: string, fallback: bigint) => BigInt(search.get(name) ?? fallback);
   return {
-    time: { from: number('start_utime', 0), to: number('end_utime', Infinity) },
-    lt: { from: big('start_lt', 0n), to: big('end_lt', 2n ** 64n) },
+    time: { first: number('start_utime', 0), last: number('end_utime', Infinity) },
+    lt: { first: big('start_lt', 0n), last: big('end_lt', 2n ** 64n) },
     limit: number('limit', 10),
     offset: number('offset', 0),
     // Newest first is what the servers do where nothing is said.

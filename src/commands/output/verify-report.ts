@@ -1,0 +1,136 @@
+import { formatRange, type Range } from '../../range.ts';
+import type { Causes } from '../../verify/causes.ts';
+import type { Finding } from '../../verify/finding.ts';
+import { isProved, type Verified } from '../../verify/verify.ts';
+import { formatTable } from './table.ts';
+
+/** How many ranges of one kind are printed before the rest is only counted. */
+const SHOWN = 5;
+
+/** Prints what each check of each dataset came to, and the verdict as the last line. */
+export function printReports(
+  range: Range,
+  reports: readonly Verified[],
+  causes: Causes,
+  requests: number,
+): void {
+  console.log(`range     ${formatRange(range)} (UTC, end exclusive)`);
+  const checks = reports.flatMap((report) => report.checks.map((check) => ({ name: nameOf(report), check })));
+  console.log(
+    formatTable(
+      ['dataset', 'check', 'held', 'found', 'requests', 'ms'],
+      sumUp(
+        checks.map(({ name, check }) => [
+          name,
+          check.check,
+          check.rows,
+          check.findings,
+          check.requests,
+          check.ms,
+        ]),
+      ),
+    ),
+  );
+  for (const report of reports)
+    for (const line of linesOf(report, range, causes.get(report) ?? [])) console.log(line);
+  const proved = reports.every((report) => isProved(report, range));
+  console.log(`${proved ? 'proved' : 'not proved'}: ${formatRange(range)}, ${requests} requests`);
+}
+
+type Entry = readonly [string, string, number, readonly Finding[], number, number];
+
+/** One line a dataset and check, whatever the number of stretches. */
+function sumUp(entries: readonly Entry[]): string[][] {
+  const lines = new Map<string, [string, string, number, number, number, number]>();
+  for (const [name, check, rows, findings, requests, ms] of entries) {
+    const line = lines.get(`${name} ${check}`) ?? [name, check, 0, 0, 0, 0];
+    const found = findings.reduce((sum, { count }) => sum + count, 0);
+    lines.set(`${name} ${check}`, [
+      name,
+      check,
+      line[2] + rows,
+      line[3] + found,
+      line[4] + requests,
+      line[5] + ms,
+    ]);
+  }
+  return [...lines.values()].map((line) =>
+    line.map((cell) => (typeof cell === 'number' ? String(Math.round(cell)) : cell)),
+  );
+}
+
+function nameOf({ stream }: Verified): string {
+  return stream.scope === '' ? stream.dataset : `${stream.dataset} ${stream.scope}`;
+}
+
+function linesOf(report: Verified, range: Range, causes: readonly string[]): string[] {
+  const name = nameOf(report);
+  const { grade, findings, missing } = report;
+  const state = isProved(report, range) ? grade.grade : `not ${grade.grade}`;
+  return [
+    `${state.padEnd(9)} ${name}: ${isProved(report, range) ? `${grade.proves}; not seen: ${grade.limitations}` : some(report.verified, 'nothing of it is')}`,
+    ...missing.slice(0, SHOWN).map((gap) => `missing   ${name}: ${formatRange(gap)} is not covered`),
+    ...more('missing', name, missing.length),
+    ...causes.map((cause) => `refused   ${name}: ${cause}`),
+    ...findings.map(
+      ({ check, kind, count, spans, example }) =>
+        `${check.padEnd(9)} ${name}: ${count} ${kind} (${example}) in ${some(spans, 'no second')}`,
+    ),
+    ...(missing.length > 0
+      ? [
+          `hint      toncenter-etl backfill --from ${missing[0]?.from ?? ''} --to ${missing.at(-1)?.to ?? ''} --only ${report.stream.dataset}`,
+        ]
+      : []),
+  ];
+}
+
+function some(ranges: readonly Range[], none: string): string {
+  if (ranges.length === 0) return none;
+  const shown = ranges.slice(0, SHOWN).map(formatRange).join(', ');
+  return ranges.length > SHOWN ? `${shown} and ${ranges.length - SHOWN} more` : shown;
+}
+
+function more(word: string, name: string, count: number): string[] {
+  return count > SHOWN ? [`${word.padEnd(9)} ${name}: and ${count - SHOWN} more`] : [];
+}
+
+/** What `verify --json` prints. */
+export function reportsToJson(
+  range: Range,
+  reports: readonly Verified[],
+  causes: Causes,
+  requests: number,
+): object {
+  return {
+    range,
+    requests,
+    proved: reports.every((report) => isProved(report, range)),
+    datasets: reports.map((report) => ({
+      dataset: report.stream.dataset,
+      scope: report.stream.scope,
+      grade: report.grade.grade,
+      proves: report.grade.proves,
+      blindTo: report.grade.limitations,
+      covered: report.covered,
+      verified: report.verified,
+      missing: report.missing,
+      refused: causes.get(report) ?? [],
+      findings: report.findings.map(({ check, kind, outcome, count, spans, example }) => ({
+        check,
+        kind,
+        outcome,
+        count,
+        spans,
+        example,
+      })),
+      checks: report.checks.map(({ check, span, rows, requests: asked, ms, findings }) => ({
+        check,
+        span,
+        rows,
+        ms: Math.round(ms),
+        requests: asked,
+        findings: findings.length,
+      })),
+    })),
+  };
+}

@@ -1,0 +1,48 @@
+import { recordFailure } from '../db/coverage/failures.ts';
+import type { Stream } from '../db/coverage/coverage.ts';
+import type { Database } from '../db/connection/database.ts';
+import { EtlError, EXIT, IncompleteError, LeaseLostError } from '../errors.ts';
+import type { Stop } from '../stop.ts';
+
+/** The API is there, but does not answer this as it should: another range or dataset may fare better. */
+const ANSWERED_WRONGLY: ReadonlySet<string> = new Set([
+  'api_failed',
+  'api_timeout',
+  'request_too_large',
+  'bad_response',
+]);
+
+/** What a wrong answer of an API that is there means, when trying again has not helped. */
+export type OnWrongAnswer = 'set aside' | 'throw';
+
+interface FailurePolicy {
+  readonly database: Database;
+  /** Whose failure it is, for `status`. */
+  readonly stream: Stream;
+  readonly stop: Stop;
+  readonly onWrongAnswer: OnWrongAnswer;
+}
+
+/**
+ * Reads one range or walk, and decides what an error of it means for the others. What the API refuses for good concerns
+ * this one alone; an API or a database that is away, the run's own cap and a mistake of the operator concern all.
+ * @returns the error for which this one is to be set aside; undefined where it was read, was lost to another worker, or
+ * was told to stop
+ * @throws every error that concerns the others too
+ */
+export async function readUnlessRefused(
+  { database, stream, stop, onWrongAnswer }: FailurePolicy,
+  read: () => Promise<void>,
+): Promise<EtlError | undefined> {
+  try {
+    await read();
+    return undefined;
+  } catch (error) {
+    if (stop.finishing.aborted || error instanceof LeaseLostError) return undefined;
+    if (!(error instanceof EtlError) || error instanceof IncompleteError) throw error;
+    await recordFailure(database, stream, error).catch(() => undefined);
+    const isOfThisOne = onWrongAnswer === 'set aside' && ANSWERED_WRONGLY.has(error.code);
+    if ((error.retryable && !isOfThisOne) || error.exitCode === EXIT.usage) throw error;
+    return error;
+  }
+}

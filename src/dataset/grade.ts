@@ -1,0 +1,23 @@
+/** What a verified range of a dataset is known to be. Lower grades are implied. */
+export type Grade = 'covered' | 'cross-checked' | 'proved';
+
+export interface GradeFacts {
+  readonly grade: Grade;
+  readonly proves: string;
+  /** What only reading again (`verify --deep`) can see. */
+  readonly limitations: string;
+}
+
+/** The grade of a dataset that declares no check. */
+export const UNCHECKED: GradeFacts = {
+  grade: 'covered',
+  proves: 'nothing: the dataset declares no check',
+  limitations: 'rows and values that the source left out or changed',
+};
+
+/** The grade of datasets for which the chain has no checksum. */
+export const CROSS_CHECKED: GradeFacts = {
+  grade: 'cross-checked',
+  proves: 'two readings apart in time agree, and rows lie in stored transactions where those are proved',
+  limitations: 'rows that the source left out both times, and values that it changed both times',
+};

@@ -1,0 +1,28 @@
+import type { Ledger } from './ledger.ts';
+import type { View } from './view.ts';
+
+/** How the head of a generated network moves. */
+export interface HeadOptions {
+  /** A head that stands still, unix seconds; default the network's end. A simulator's `headTime` can be moved by hand. */
+  readonly headTime?: number;
+  /** A head that moves with the wall clock. */
+  readonly live?: {
+    /** Chain time at the simulator's start, unix seconds; default the wall clock's. */
+    readonly head?: number;
+    /** Chain seconds a wall second; default 1. */
+    readonly speed?: number;
+  };
+}
+
+/** What is visible now. */
+export interface Head {
+  /** What a replica shows whose data are `staleSeconds` behind. */
+  view(staleSeconds: number): View;
+  /** Chain time of the head, unix seconds. */
+  headTime: number;
+}
+
+/** Data to serve, and what of them is visible now. */
+export interface Source extends Head {
+  readonly ledger: Ledger;
+}

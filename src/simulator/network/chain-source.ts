@@ -1,0 +1,55 @@
+import type { Clock } from '../../clock.ts';
+import { ChainLedger } from './ledger/chain-ledger.ts';
+import { Chain } from './chain/chain.ts';
+import type { ChainOptions } from './chain/options.ts';
+import type { Faults } from '../faults.ts';
+import type { HeadOptions, Source } from '../head.ts';
+import type { View } from '../view.ts';
+import { Visibility } from './ledger/visibility.ts';
+
+/** A generated network whose head stands still or moves with the wall clock. */
+export class ChainSource implements Source {
+  readonly chain: Chain;
+  readonly ledger: ChainLedger;
+  private readonly visibility: Visibility;
+  private readonly clock: Clock;
+  private readonly speed: number;
+  private base: number;
+  private baseAt: number;
+
+  constructor(options: ChainOptions & HeadOptions, faults: Faults, clock: Clock) {
+    this.clock = clock;
+    this.speed = options.live === undefined ? 0 : (options.live.speed ?? 1);
+    this.baseAt = clock.monotonic();
+    const liveHead =
+      options.live === undefined ? undefined : (options.live.head ?? Math.floor(clock.now() / 1000));
+    this.chain = new Chain({ ...options, ...missingBounds(options, liveHead) });
+    this.base = liveHead ?? options.headTime ?? this.chain.world.options.end;
+    this.ledger = new ChainLedger(this.chain.world, faults);
+    this.visibility = new Visibility(this.chain.world, faults);
+    this.chain.extendTo(this.base);
+  }
+
+  get headTime(): number {
+    return this.base + ((this.clock.monotonic() - this.baseAt) / 1000) * this.speed;
+  }
+
+  set headTime(utime: number) {
+    this.base = utime;
+    this.baseAt = this.clock.monotonic();
+  }
+
+  view(staleSeconds: number): View {
+    const head = this.headTime - staleSeconds;
+    this.chain.extendTo(this.headTime);
+    return this.visibility.at(head);
+  }
+}
+
+/** A live network begins an hour before its head, another one lasts an hour, where nothing else is said. */
+function missingBounds(options: ChainOptions & HeadOptions, liveHead: number | undefined): ChainOptions {
+  if (liveHead !== undefined) return options.start === undefined ? { start: liveHead - HOUR } : {};
+  return options.headTime === undefined && options.duration === undefined ? { duration: HOUR } : {};
+}
+
+const HOUR = 3600;

@@ -1,0 +1,264 @@
+import type { Random } from '../../../random.ts';
+import type { AccountStates } from './account-states.ts';
+import { NONE } from '../tables/block-table.ts';
+import { MESSAGE, OUTSIDE, SYSTEM, type Op } from '../tables/message-table.ts';
+import { reactionsTo, type Outgoing } from './reactions.ts';
+import type { Round } from './round.ts';
+import { TRANSACTION, type Draft, type Kind } from '../tables/transaction-table.ts';
+import type { World } from '../world.ts';
+
+const FORWARD_FEE = 266_669;
+const FORWARD_ACTION_FEE = 133_331;
+/** Below this value a contract has no gas to run on. */
+const LEAST_FOR_GAS = 1_000_000;
+const CONTRACT_RESERVE = 10_000_000;
+
+/** Executes transactions: moves money, changes states, writes messages. The books always balance. */
+export class Executor {
+  readonly world: World;
+  readonly states: AccountStates;
+  readonly random: Random;
+
+  constructor(world: World, states: AccountStates, random: Random) {
+    this.world = world;
+    this.states = states;
+    this.random = random;
+  }
+
+  /** A wallet accepts an external message and sends what it says; with `sweep` it sends everything and is gone. */
+  external(round: Round, block: number, wallet: number, trace: number, outs: readonly Outgoing[]): Draft {
+    const deploys = this.states.statusOf(wallet) !== 'active';
+    const message = this.write(round, trace, {
+      op: 'wallet_signed',
+      source: OUTSIDE,
+      destination: wallet,
+      flags: deploys ? MESSAGE.initState : 0,
+    });
+    const draft = this.draft(block, wallet, trace, message);
+    draft.importFee = 400_000 + this.random.below(900_000);
+    draft.gasFee = 1_300_000 + this.random.below(3_000_000);
+    draft.statusAfter = 'active';
+    if (deploys) draft.flags |= TRANSACTION.activated;
+    this.send(round, draft, outs);
+    return this.close(round, draft);
+  }
+
+  /** A wallet sends all it has and ceases to exist. */
+  sweep(round: Round, block: number, wallet: number, trace: number, target: number): Draft {
+    const message = this.write(round, trace, {
+      op: 'wallet_signed',
+      source: OUTSIDE,
+      destination: wallet,
+      flags: 0,
+    });
+    const draft = this.draft(block, wallet, trace, message);
+    draft.importFee = 500_000;
+    draft.gasFee = 1_700_000;
+    const spent = draft.storageFee + draft.importFee + draft.gasFee + FORWARD_FEE + FORWARD_ACTION_FEE;
+    const all = draft.balance - spent;
+    this.send(round, draft, [{ op: 'empty', to: target, value: all, bounce: false, extra: draft.extra }]);
+    draft.statusAfter = 'nonexist';
+    draft.flags |= TRANSACTION.destroyed;
+    return this.close(round, draft);
+  }
+
+  /** A transaction that nobody's message caused: tick, tock and the rarities of the protocol. */
+  spontaneous(round: Round, block: number, account: number, trace: number, kind: Kind): Draft {
+    const draft = this.draft(block, account, trace, NONE);
+    draft.kind = kind;
+    if (this.world.accounts.isMasterchain(account)) draft.storageFee = 0;
+    return this.close(round, draft);
+  }
+
+  /** The protocol's own message to a special contract of the masterchain. */
+  emission(round: Round, block: number, account: number, trace: number, value: number, extra: number): Draft {
+    const flags = this.states.isActive(account) ? 0 : MESSAGE.initState;
+    const message = this.write(round, trace, {
+      op: 'system',
+      source: SYSTEM,
+      destination: account,
+      flags,
+      value,
+      extra,
+    });
+    return this.receive(round, block, message);
+  }
+
+  /** The receiver of a message processes it, at an lt above `floor`. */
+  receive(round: Round, block: number, message: number, floor = 0): Draft {
+    const { messages } = this.world;
+    const receiver = messages.destination.get(message);
+    const draft = this.draft(block, receiver, messages.trace.get(message), message, floor);
+    const value = messages.value.get(message);
+    draft.kind = this.outcome(draft, message, value);
+    draft.balance += value;
+    draft.extra += messages.extra.get(message);
+    if (draft.kind === 'ok') this.runCode(round, draft, message, value);
+    else this.fallThrough(round, draft, message, value);
+    return this.close(round, draft);
+  }
+
+  private runCode(round: Round, draft: Draft, message: number, value: number): void {
+    if (draft.statusBefore !== 'active') {
+      draft.statusAfter = 'active';
+      draft.flags |= TRANSACTION.activated;
+    }
+    draft.gasFee = Math.min(1_000_000 + this.random.below(5_000_000), Math.floor(value * 0.4));
+    const outs = reactionsTo(this, { account: draft.account, message });
+    const poor =
+      draft.balance - value < CONTRACT_RESERVE && this.world.accounts.role(draft.account) !== 'wallet';
+    this.send(round, draft, outs, value - (poor ? CONTRACT_RESERVE : 0));
+  }
+
+  /** The code did not run, or failed: the value goes back where the sender wants that. */
+  private fallThrough(round: Round, draft: Draft, message: number, value: number): void {
+    if (draft.kind === 'failed')
+      draft.gasFee = Math.min(1_746_000 + this.random.below(2_000_000), Math.floor(value * 0.5));
+    if (draft.kind === 'action_failed') draft.gasFee = Math.min(3_238_400, Math.floor(value * 0.5));
+    if (draft.kind === 'frozen') draft.statusAfter = 'frozen';
+    const back = value - draft.gasFee - FORWARD_FEE - FORWARD_ACTION_FEE;
+    const { messages } = this.world;
+    const bounces = messages.has(message, MESSAGE.bounce) && draft.kind !== 'action_failed' && back > 0;
+    if (bounces) {
+      draft.flags |= TRANSACTION.bounced;
+      const extra = messages.extra.get(message);
+      this.send(round, draft, [
+        { op: 'bounced', to: messages.source.get(message), value: back, bounce: false, extra },
+      ]);
+    } else if (draft.statusBefore === 'nonexist') draft.statusAfter = 'uninit';
+  }
+
+  private outcome(draft: Draft, message: number, value: number): Kind {
+    const { messages, accounts } = this.world;
+    const op = messages.opOf(message);
+    if (draft.statusBefore !== 'active') return messages.has(message, MESSAGE.initState) ? 'ok' : 'no_state';
+    if (value < LEAST_FOR_GAS) return 'no_state';
+    if (messages.has(message, MESSAGE.sure)) return 'ok';
+    const wallet = accounts.role(draft.account) === 'wallet' && !accounts.isExchange(draft.account);
+    if (wallet && (op === 'empty' || op === 'text_comment') && this.random.chance(0.0004)) return 'frozen';
+    if (op === 'call' && this.random.chance(0.02)) return 'action_failed';
+    return this.random.chance(FAILURES[op] ?? 0) ? 'failed' : 'ok';
+  }
+
+  private draft(block: number, account: number, trace: number, inMessage: number, floor = 0): Draft {
+    const { world, states } = this;
+    const created = inMessage === NONE ? 0 : world.messages.createdLt.get(inMessage);
+    const status = states.statusOf(account);
+    return {
+      account,
+      lt: Math.max(world.blocks.startLt.get(block), states.endLt[account] ?? 0, created, floor) + 1,
+      utime: world.blocks.utime.get(block),
+      block,
+      trace,
+      inMessage,
+      kind: 'ok',
+      flags: 0,
+      firstOut: world.messages.count,
+      outCount: 0,
+      storageFee: status === 'nonexist' ? 0 : Math.min(this.random.below(2000), states.balanceOf(account)),
+      gasFee: 0,
+      actionFee: 0,
+      importFee: 0,
+      balance: states.balanceOf(account),
+      extra: states.extraOf(account),
+      statusBefore: status,
+      statusAfter: status,
+      previous: states.latest[account] ?? world.latest[account] ?? NONE,
+      row: NONE,
+    };
+  }
+
+  /** Writes the messages that there is money for. `available`: what a `rest` can be taken from. */
+  private send(round: Round, draft: Draft, outs: readonly Outgoing[], available = 0): void {
+    draft.firstOut = this.world.messages.count;
+    const fixed = outs.reduce(
+      (sum, out) => sum + (out.value === 'rest' ? 0 : out.value + this.costOf(out)),
+      0,
+    );
+    if (draft.inMessage !== NONE && available > 0 && fixed > available - draft.gasFee) return;
+    for (const out of outs) {
+      const value = out.value === 'rest' ? available - draft.gasFee - fixed - this.costOf(out) : out.value;
+      if (out.value === 'rest' && value < 1000) continue;
+      this.write(round, draft.trace, {
+        op: out.op,
+        source: draft.account,
+        destination: out.to,
+        flags: this.flagsOf(out),
+        value,
+        extra: out.extra ?? 0,
+        createdLt: draft.lt + 1 + draft.outCount,
+        createdAt: draft.utime,
+      });
+      draft.outCount++;
+      draft.actionFee += FORWARD_ACTION_FEE;
+      draft.balance -= value + (out.to === OUTSIDE ? 0 : FORWARD_FEE);
+      draft.extra -= out.extra ?? 0;
+    }
+  }
+
+  private flagsOf(out: Outgoing): number {
+    const initState = this.needsInitState(out) ? MESSAGE.initState : 0;
+    return (out.bounce ? MESSAGE.bounce : 0) | initState | (out.sure === true ? MESSAGE.sure : 0);
+  }
+
+  private costOf(out: Outgoing): number {
+    return FORWARD_ACTION_FEE + (out.to === OUTSIDE ? 0 : FORWARD_FEE);
+  }
+
+  /** Contracts are deployed by the first message that they get; wallets bring their own code. */
+  private needsInitState(out: Outgoing): boolean {
+    if (out.to === OUTSIDE || out.op === 'bounced' || out.op === 'excess') return false;
+    const status = this.states.statusOf(out.to);
+    const { accounts } = this.world;
+    const brings = accounts.role(out.to) === 'wallet' && !accounts.isExchange(out.to);
+    return brings ? status === 'frozen' && out.op === 'empty' : status !== 'active';
+  }
+
+  private write(round: Round, trace: number, message: NewMessage): number {
+    const outside = message.source === OUTSIDE;
+    const internal = !outside && message.destination !== OUTSIDE;
+    return this.world.messages.push({
+      op: message.op,
+      source: message.source,
+      destination: message.destination,
+      value: message.value ?? 0,
+      extra: message.extra ?? 0,
+      fwdFee: internal && message.source !== SYSTEM ? FORWARD_FEE : 0,
+      createdLt: outside ? 0 : (message.createdLt ?? round.baseLt),
+      createdAt: outside ? 0 : (message.createdAt ?? round.utime),
+      flags: message.flags,
+      trace,
+      round: round.index,
+    });
+  }
+
+  private close(round: Round, draft: Draft): Draft {
+    draft.balance -= draft.storageFee + draft.gasFee + draft.actionFee + draft.importFee;
+    this.states.apply(draft);
+    const { blocks, traces } = this.world;
+    blocks.endLt.set(draft.block, Math.max(blocks.endLt.get(draft.block), draft.lt + draft.outCount + 1));
+    blocks.transactions.set(draft.block, blocks.transactions.get(draft.block) + 1);
+    traces.transactions.set(draft.trace, traces.transactions.get(draft.trace) + 1);
+    round.drafts.push(draft);
+    return draft;
+  }
+}
+
+interface NewMessage {
+  readonly op: Op;
+  readonly source: number;
+  readonly destination: number;
+  readonly flags: number;
+  readonly value?: number;
+  readonly extra?: number;
+  readonly createdLt?: number;
+  readonly createdAt?: number;
+}
+
+/** How often the receiver's code throws. */
+const FAILURES: Readonly<Partial<Record<Op, number>>> = {
+  call: 0.12,
+  jetton_transfer: 0.02,
+  nft_transfer: 0.02,
+  jetton_burn: 0.01,
+};

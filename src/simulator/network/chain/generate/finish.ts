@@ -1,0 +1,80 @@
+import type { AccountStates } from './account-states.ts';
+import { NONE } from '../tables/block-table.ts';
+import { listEvents } from './list-events.ts';
+import type { Round } from './round.ts';
+import type { Draft } from '../tables/transaction-table.ts';
+import type { World } from '../world.ts';
+
+/** Gives the drafts of a round their rows, sorted by (lt, account), and joins messages and traces to them. */
+export function finish(world: World, states: AccountStates, round: Round): void {
+  const { transactions } = world;
+  const drafts = round.drafts.sort((a, b) => a.lt - b.lt || a.account - b.account);
+  transactions.append(drafts);
+  const touched = new Set<number>();
+  for (const draft of drafts) {
+    joinMessages(world, draft);
+    joinTrace(world, draft);
+    touched.add(draft.trace);
+    if (states.latest[draft.account] === draft) {
+      world.latest[draft.account] = draft.row;
+      states.latest[draft.account] = undefined;
+    }
+  }
+  listEvents(world, drafts);
+  complete(
+    world,
+    [...touched].filter((trace) => world.traces.underWay.get(trace) === 0),
+  );
+}
+
+interface Completed {
+  readonly trace: number;
+  readonly id: string;
+}
+
+/**
+ * Lists traces that a round has completed. Each ended in this round, so they follow all others by lt; by time they
+ * may share a second with those of the rounds before.
+ */
+function complete({ traces, transactions, hashes }: World, finished: readonly number[]): void {
+  if (finished.length === 0) return;
+  const ids = hashes('transaction');
+  const named = (list: readonly number[]): Completed[] =>
+    list.map((trace) => ({ trace, id: ids.text(traces.root.get(trace)) }));
+  const endLt = ({ trace }: Completed): number => transactions.lt.get(traces.last.get(trace));
+  const endUtime = ({ trace }: Completed): number => traces.endUtime.get(trace);
+  const byId = (a: Completed, b: Completed): number => (a.id < b.id ? -1 : 1);
+  for (const { trace } of named(finished).sort((a, b) => endLt(a) - endLt(b) || byId(a, b)))
+    traces.byLt.push(trace);
+  const earliest = finished.reduce((least, trace) => Math.min(least, traces.endUtime.get(trace)), Infinity);
+  const neighbours = traces.byTime.cut(
+    traces.byTime.lowerBound(earliest, (trace) => traces.endUtime.get(trace)),
+  );
+  const sorted = named([...neighbours, ...finished]).sort((a, b) => endUtime(a) - endUtime(b) || byId(a, b));
+  for (const { trace } of sorted) traces.byTime.push(trace);
+}
+
+function joinMessages({ messages, traces }: World, draft: Draft): void {
+  const { trace, inMessage } = draft;
+  let change = draft.outCount;
+  if (inMessage !== NONE) {
+    messages.inTransaction.set(inMessage, draft.row);
+    // What came from outside is counted here, what was sent was counted with its sender.
+    if (messages.source.get(inMessage) < 0) traces.messages.set(trace, traces.messages.get(trace) + 1);
+    else change--;
+  }
+  for (let message = draft.firstOut; message < draft.firstOut + draft.outCount; message++) {
+    messages.outTransaction.set(message, draft.row);
+    if (messages.isExternalOut(message)) change--;
+  }
+  traces.messages.set(trace, traces.messages.get(trace) + draft.outCount);
+  traces.underWay.set(trace, traces.underWay.get(trace) + change);
+}
+
+function joinTrace({ traces, transactions }: World, draft: Draft): void {
+  const { trace, row } = draft;
+  if (traces.root.get(trace) === NONE) traces.root.set(trace, row);
+  const last = traces.last.get(trace);
+  traces.endUtime.set(trace, Math.max(traces.endUtime.get(trace), draft.utime));
+  if (last === NONE || transactions.lt.get(row) >= transactions.lt.get(last)) traces.last.set(trace, row);
+}

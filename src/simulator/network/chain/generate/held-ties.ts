@@ -1,0 +1,173 @@
+import { SLOTS } from '../tables/accounts.ts';
+import type { Executor } from './executor.ts';
+import type { Intent, Opener } from './opener.ts';
+import type { Tie } from '../options.ts';
+import type { Outgoing } from './reactions.ts';
+import type { Round } from './round.ts';
+import type { Draft } from '../tables/transaction-table.ts';
+
+/** What each message of a tie carries, nanotons. */
+const VALUE = 60_000_000;
+/** Messages that one wallet sends where they need not share one lt. */
+const EACH = 8;
+/** Seconds before the tie in which its messages are sent. */
+const AHEAD = 40;
+
+interface Gathering {
+  readonly tie: Tie;
+  /** How many messages are still to be sent. */
+  missing: number;
+  /** The next wallet, or item, to think of: they come in turn, again and again. */
+  next: number;
+  /** Accounts that are to receive something. */
+  readonly receivers: Set<number>;
+  /** Who sends the transfers of an item that nobody has minted. */
+  readonly senders: Map<number, number>;
+}
+
+/**
+ * Has wallets send, ahead of a second that shall be full of one family, the messages that the family's transactions
+ * receive, and holds these back until that second.
+ */
+export class HeldTies {
+  private readonly executor: Executor;
+  private readonly opener: Opener;
+  private readonly gatherings: readonly Gathering[];
+  private readonly held = new Map<number, Tie>();
+
+  constructor(executor: Executor, opener: Opener, ties: readonly Tie[]) {
+    this.executor = executor;
+    this.opener = opener;
+    this.gatherings = ties.map((tie) => ({
+      tie,
+      missing: tie.count,
+      next: executor.world.accounts.groups,
+      receivers: new Set<number>(),
+      senders: new Map<number, number>(),
+    }));
+  }
+
+  get any(): boolean {
+    return this.gatherings.length > 0;
+  }
+
+  get heldMessages(): number {
+    return this.held.size;
+  }
+
+  holds(message: number): boolean {
+    return this.held.has(message);
+  }
+
+  /** Takes a message out of a queue if it belongs to a tie. */
+  release(message: number, tie: Tie): boolean {
+    return this.held.get(message) === tie && this.held.delete(message);
+  }
+
+  /** Begins the traces whose messages are held; they stand outside of the round's quota. */
+  prepare(round: Round): Draft[] {
+    return this.gatherings.flatMap((gathering) => this.gather(round, gathering));
+  }
+
+  private gather(round: Round, gathering: Gathering): Draft[] {
+    const { tie } = gathering;
+    const interval = this.executor.world.options.masterchainInterval;
+    const begins = tie.second - AHEAD - 8 * interval;
+    if (round.utime < begins || round.utime >= tie.second - 2 * interval - 1) return [];
+    const drafts: Draft[] = [];
+    const rest = Math.max(0, gathering.missing - Math.max(150, Math.ceil(tie.count / 8)));
+    const turns = this.executor.world.accounts.wallets;
+    for (let turn = 0; turn < turns && gathering.missing > rest; turn++) {
+      const intent = this.intent(gathering);
+      if (intent === undefined || (tie.sameLt === true && this.repeats(gathering, intent))) continue;
+      const draft = this.opener.run(round, intent);
+      if (draft === undefined) continue;
+      for (const { to } of intent.outs) gathering.receivers.add(to);
+      drafts.push(draft);
+      gathering.missing -= draft.outCount;
+      for (let at = 0; at < draft.outCount; at++) this.held.set(draft.firstOut + at, tie);
+    }
+    return drafts;
+  }
+
+  /** What the next wallet sends; undefined where it cannot. */
+  private intent(gathering: Gathering): Intent | undefined {
+    switch (gathering.tie.of) {
+      case 'jetton_transfers':
+        return this.jettons(gathering, 'jetton_transfer');
+      case 'jetton_burns':
+        return this.jettons(gathering, 'jetton_burn');
+      case 'nft_transfers':
+        return this.item(gathering);
+      default:
+        return this.call(gathering);
+    }
+  }
+
+  /** Rows that share one lt are transactions of as many accounts. */
+  private repeats({ receivers }: Gathering, { outs }: Intent): boolean {
+    return outs.some(({ to }) => receivers.has(to));
+  }
+
+  private nextWallet(gathering: Gathering): number {
+    const { accounts } = this.executor.world;
+    if (gathering.next >= accounts.wallets) gathering.next = accounts.groups;
+    return accounts.account('wallet', gathering.next++);
+  }
+
+  private jettons(gathering: Gathering, op: 'jetton_transfer' | 'jetton_burn'): Intent | undefined {
+    const { world, states } = this.executor;
+    const { tie } = gathering;
+    const actor = this.nextWallet(gathering);
+    const wallets = Array.from({ length: SLOTS }, (_, slot) => world.accounts.jettonWallet(actor, slot));
+    const least = Math.min(...wallets.map((wallet) => states.tokensOf(wallet)));
+    const amount = Math.floor(Math.max(0, least) / (EACH * 2));
+    const count = Math.min(gathering.missing, tie.sameLt === true ? SLOTS : EACH);
+    const outs = Array.from({ length: count }, (_, at) => message(op, wallets[at % SLOTS] ?? 0));
+    const partner = op === 'jetton_burn' ? actor : this.opener.sameGroup(actor);
+    return { purpose: op, actor, partner, amount, outs };
+  }
+
+  /** An item is sent by its owner, or, where nobody has one yet, by a wallet that brings its code along. */
+  private item(gathering: Gathering): Intent | undefined {
+    const { world, states } = this.executor;
+    const { accounts } = world;
+    const { tie, senders } = gathering;
+    const place = gathering.next++ - accounts.groups;
+    const item = accounts.account('nft_item', place % accounts.wallets);
+    const owner = states.ownerOf(item);
+    const unminted = accounts.account(
+      'wallet',
+      accounts.groups + (place % (accounts.wallets - accounts.groups)),
+    );
+    const actor = owner === -1 ? (senders.get(item) ?? unminted) : owner;
+    if (!states.isActive(actor)) return undefined;
+    senders.set(item, actor);
+    // Where items must go more than once, each stays where it is.
+    const stays = tie.count > accounts.wallets / 2;
+    const receiver = stays ? actor : this.opener.sameGroup(actor);
+    return {
+      purpose: 'nft_transfer',
+      actor,
+      partner: item,
+      amount: receiver,
+      outs: [message('nft_transfer', item)],
+    };
+  }
+
+  private call(gathering: Gathering): Intent | undefined {
+    const [pool = 0] = this.executor.world.pools;
+    const actor = this.nextWallet(gathering);
+    const count = Math.min(gathering.missing, EACH);
+    return {
+      purpose: 'call',
+      actor,
+      partner: pool,
+      outs: Array.from({ length: count }, () => message('call', pool)),
+    };
+  }
+}
+
+function message(op: Outgoing['op'], to: number): Outgoing {
+  return { op, to, value: VALUE, bounce: true, sure: true };
+}

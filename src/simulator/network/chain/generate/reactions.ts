@@ -1,0 +1,152 @@
+import type { Random } from '../../../random.ts';
+import type { AccountStates } from './account-states.ts';
+import { ELECTOR } from '../tables/accounts.ts';
+import { OUTSIDE, type Op } from '../tables/message-table.ts';
+import type { World } from '../world.ts';
+
+/** A message that a transaction wants to send. */
+export interface Outgoing {
+  readonly op: Op;
+  /** An account, or OUTSIDE for a log. */
+  readonly to: number;
+  /** Nanotons; `rest`: what is left of the value received. */
+  readonly value: number | 'rest';
+  readonly bounce: boolean;
+  readonly extra?: number;
+  /** True: the receiver's code does not throw. */
+  readonly sure?: boolean;
+}
+
+interface Stage {
+  readonly world: World;
+  readonly states: AccountStates;
+  readonly random: Random;
+}
+
+/** A message just received by an account that runs its code on it. */
+interface Received {
+  readonly account: number;
+  readonly message: number;
+}
+
+const NOTIFY = 10_000_000;
+const SWAP_FORWARD = 250_000_000;
+
+/** What a contract answers; the way of every trace after its first transaction. */
+export function reactionsTo(stage: Stage, received: Received): Outgoing[] {
+  const { world, states } = stage;
+  const trace = world.messages.trace.get(received.message);
+  const actor = world.traces.actor.get(trace);
+  const excess: Outgoing = { op: 'excess', to: actor, value: 'rest', bounce: false };
+  switch (world.messages.opOf(received.message)) {
+    case 'system':
+      return received.account === ELECTOR ? [emission(world, received.message)] : [];
+    case 'jetton_transfer':
+      return jettonLeaves(stage, received, trace);
+    case 'jetton_internal_transfer':
+      return jettonArrives(stage, received, trace, excess);
+    case 'jetton_notify':
+      return exchangeAnswers(stage, received, trace);
+    case 'jetton_burn':
+      states.addTokens(received.account, -world.traces.amount.get(trace));
+      return [
+        {
+          op: 'jetton_burn_notification',
+          to: masterOf(world, received.account),
+          value: 'rest',
+          bounce: true,
+        },
+      ];
+    case 'jetton_burn_notification':
+      return [excess];
+    case 'jetton_mint':
+      return [{ op: 'jetton_internal_transfer', to: mintTarget(world, trace), value: 'rest', bounce: true }];
+    case 'nft_mint':
+      return nftMint(stage, received, trace);
+    case 'nft_transfer':
+      return nftTransfer(stage, received, trace, excess);
+    case 'call':
+      return called(stage, received, excess);
+    default:
+      return [];
+  }
+}
+
+/** The elector passes what the protocol emitted on to the giver. */
+function emission(world: World, message: number): Outgoing {
+  const extra = world.messages.extra.get(message);
+  return { op: 'empty', to: world.accounts.giver, value: 'rest', bounce: false, extra };
+}
+
+function masterOf(world: World, jettonWallet: number): number {
+  const owner = world.accounts.jettonWalletOwner(jettonWallet);
+  return world.accounts.jettonMaster(owner, world.accounts.jettonSlot(jettonWallet));
+}
+
+/** The jetton wallet for which jettons are minted: the partner's. */
+function mintTarget(world: World, trace: number): number {
+  return world.accounts.jettonWallet(world.traces.partner.get(trace), world.traces.slot.get(trace));
+}
+
+function otherParty(world: World, trace: number, party: number): number {
+  const actor = world.traces.actor.get(trace);
+  return party === actor ? world.traces.partner.get(trace) : actor;
+}
+
+function jettonLeaves({ world, states }: Stage, { account }: Received, trace: number): Outgoing[] {
+  const owner = world.accounts.jettonWalletOwner(account);
+  const target = world.accounts.jettonWallet(
+    otherParty(world, trace, owner),
+    world.accounts.jettonSlot(account),
+  );
+  states.addTokens(account, -world.traces.amount.get(trace));
+  return [{ op: 'jetton_internal_transfer', to: target, value: 'rest', bounce: true }];
+}
+
+function jettonArrives(stage: Stage, { account }: Received, trace: number, excess: Outgoing): Outgoing[] {
+  const { world, states, random } = stage;
+  const owner = world.accounts.jettonWalletOwner(account);
+  states.addTokens(account, world.traces.amount.get(trace));
+  const swap = world.traces.purposeOf(trace) === 'jetton_swap' && owner === world.traces.partner.get(trace);
+  if (swap) return [{ op: 'jetton_notify', to: owner, value: SWAP_FORWARD, bounce: false }, excess];
+  if (random.chance(0.3)) return [excess];
+  const value = random.chance(0.3) ? 1 : NOTIFY;
+  return [{ op: 'jetton_notify', to: owner, value, bounce: random.chance(0.1) }, excess];
+}
+
+/** The exchange pays the other jetton of the pair back. */
+function exchangeAnswers({ world }: Stage, { account }: Received, trace: number): Outgoing[] {
+  const swap = world.traces.purposeOf(trace) === 'jetton_swap' && account === world.traces.partner.get(trace);
+  if (!swap) return [];
+  return [
+    { op: 'jetton_transfer', to: world.accounts.jettonWallet(account, 1), value: 'rest', bounce: true },
+  ];
+}
+
+function nftMint({ world, states }: Stage, { account }: Received, trace: number): Outgoing[] {
+  const item = world.traces.partner.get(trace);
+  if (account !== item) return [{ op: 'nft_mint', to: item, value: 'rest', bounce: true }];
+  states.owner[item] = world.traces.actor.get(trace);
+  return [];
+}
+
+function nftTransfer(
+  { world, states }: Stage,
+  { account }: Received,
+  trace: number,
+  excess: Outgoing,
+): Outgoing[] {
+  const newOwner = nftReceiver(world, trace);
+  states.owner[account] = newOwner;
+  return [{ op: 'nft_ownership_assigned', to: newOwner, value: NOTIFY, bounce: false }, excess];
+}
+
+/** The wallet to which an `nft_transfer` trace gives its item: kept in the trace's amount. */
+export function nftReceiver(world: World, trace: number): number {
+  return world.traces.amount.get(trace);
+}
+
+function called({ random }: Stage, _received: Received, excess: Outgoing): Outgoing[] {
+  const log: Outgoing = { op: 'log', to: OUTSIDE, value: 0, bounce: false };
+  return random.chance(0.6) ? [log, excess] : [excess];
+}

@@ -1,0 +1,170 @@
+import { mix32, salt } from '../../../random.ts';
+import { HashSpace } from './hash-space.ts';
+
+/** What an account is for; it decides how it answers messages and what later endpoints say of it. */
+export const ROLES = [
+  'elector',
+  'config',
+  'giver',
+  'jetton_master',
+  'nft_collection',
+  'contract',
+  'wallet',
+  'jetton_wallet',
+  'nft_item',
+] as const;
+
+export type Role = (typeof ROLES)[number];
+
+/** The masterchain's two special contracts come first in the order of addresses: `-1:` sorts before `0:`. */
+export const ELECTOR = 0;
+export const CONFIG = 1;
+const ELECTOR_ADDRESS = `-1:${'3'.repeat(64)}`;
+const CONFIG_ADDRESS = `-1:${'5'.repeat(64)}`;
+/** Where the protocol's own messages come from: nobody's account. */
+export const SYSTEM_ADDRESS = `-1:${'0'.repeat(64)}`;
+
+/** Jettons that each wallet can hold: one jetton wallet each. */
+export const SLOTS = 2;
+
+/**
+ * Every account that the network can ever have, existing or not. Accounts are numbered in the order of their
+ * addresses, so comparing two numbers compares two addresses; an account's shard is read off the first bits.
+ */
+export class Accounts {
+  readonly count: number;
+  readonly wallets: number;
+  readonly groups: number;
+  readonly masters: number;
+  readonly collections: number;
+  readonly contracts: number;
+  readonly giver: number;
+  private readonly prefixes: Uint32Array;
+  private readonly accountOfEntity: Uint32Array;
+  private readonly entityOfAccount: Uint32Array;
+  private readonly firsts: readonly number[];
+  private readonly tails: HashSpace;
+  private readonly texts: (string | undefined)[];
+
+  constructor(seed: number, wallets: number) {
+    this.wallets = wallets;
+    this.groups = Math.max(2, Math.min(100, Math.floor(wallets / 100)));
+    this.masters = this.groups * SLOTS;
+    this.collections = Math.max(2, Math.min(100, Math.floor(wallets / 200)));
+    this.contracts = Math.max(4, Math.floor(wallets / 40));
+    const sizes = [
+      1,
+      1,
+      1,
+      this.masters,
+      this.collections,
+      this.contracts,
+      wallets,
+      wallets * SLOTS,
+      wallets,
+    ];
+    this.firsts = sizes.map((_, role) => sizes.slice(0, role).reduce((sum, size) => sum + size, 0));
+    this.count = sizes.reduce((sum, size) => sum + size, 0);
+    this.tails = new HashSpace(seed, 'address');
+    this.texts = new Array<string | undefined>(this.count);
+    const key = mix32(seed ^ salt('prefix'));
+    const prefixOf = (entity: number): number => (entity <= CONFIG ? 0 : mix32(entity ^ key));
+    const order = Uint32Array.from({ length: this.count }, (_, entity) => entity);
+    order.subarray(2).sort((a, b) => prefixOf(a) - prefixOf(b));
+    this.entityOfAccount = order;
+    this.accountOfEntity = new Uint32Array(this.count);
+    order.forEach((entity, account) => (this.accountOfEntity[entity] = account));
+    this.prefixes = order.map(prefixOf);
+    this.giver = this.account('giver', 0);
+  }
+
+  /** The account that is number `index` among those of `role`. */
+  account(role: Role, index: number): number {
+    return this.accountOfEntity[(this.firsts[ROLES.indexOf(role)] ?? 0) + index] ?? 0;
+  }
+
+  role(account: number): Role {
+    const entity = this.entityOfAccount[account] ?? 0;
+    let role = ROLES.length - 1;
+    while (role > 0 && entity < (this.firsts[role] ?? 0)) role--;
+    return ROLES[role] ?? 'wallet';
+  }
+
+  /** The number of an account among those of its role. */
+  indexInRole(account: number): number {
+    const entity = this.entityOfAccount[account] ?? 0;
+    return entity - (this.firsts[ROLES.indexOf(this.role(account))] ?? 0);
+  }
+
+  /** The jetton wallet of a wallet. Wallets of one group hold the same jettons. */
+  jettonWallet(wallet: number, slot: number): number {
+    return this.account('jetton_wallet', this.indexInRole(wallet) * SLOTS + slot);
+  }
+
+  /** The wallet that owns a jetton wallet. */
+  jettonWalletOwner(jettonWallet: number): number {
+    return this.account('wallet', Math.floor(this.indexInRole(jettonWallet) / SLOTS));
+  }
+
+  jettonSlot(jettonWallet: number): number {
+    return this.indexInRole(jettonWallet) % SLOTS;
+  }
+
+  jettonMaster(wallet: number, slot: number): number {
+    return this.account('jetton_master', (this.indexInRole(wallet) % this.groups) * SLOTS + slot);
+  }
+
+  /** The exchange of a wallet's group: the group's first wallet. */
+  exchange(wallet: number): number {
+    return this.account('wallet', this.indexInRole(wallet) % this.groups);
+  }
+
+  isExchange(account: number): boolean {
+    return this.role(account) === 'wallet' && this.indexInRole(account) < this.groups;
+  }
+
+  /** The collection of an item. */
+  collection(item: number): number {
+    return this.account('nft_collection', this.indexInRole(item) % this.collections);
+  }
+
+  /** The first 32 bits of an account's address, which decide its shard. */
+  prefix(account: number): number {
+    return this.prefixes[account] ?? 0;
+  }
+
+  isMasterchain(account: number): boolean {
+    return account <= CONFIG;
+  }
+
+  /** The raw address, as v3 prints it. */
+  address(account: number): string {
+    const known = this.texts[account];
+    if (known !== undefined) return known;
+    const text = this.makeAddress(account);
+    this.texts[account] = text;
+    return text;
+  }
+
+  private makeAddress(account: number): string {
+    if (account === ELECTOR) return ELECTOR_ADDRESS;
+    if (account === CONFIG) return CONFIG_ADDRESS;
+    const head = this.prefix(account).toString(16).padStart(8, '0').toUpperCase();
+    return `0:${head}${this.tails.hex(this.entityOfAccount[account] ?? 0).slice(8)}`;
+  }
+
+  /** The account with a raw upper-case address. */
+  find(address: string): number | undefined {
+    if (address === ELECTOR_ADDRESS) return ELECTOR;
+    if (address === CONFIG_ADDRESS) return CONFIG;
+    const wanted = Number.parseInt(address.slice(2, 10), 16);
+    let low = CONFIG + 1;
+    let high = this.count;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.prefix(middle) < wanted) low = middle + 1;
+      else high = middle;
+    }
+    return low < this.count && this.address(low) === address ? low : undefined;
+  }
+}

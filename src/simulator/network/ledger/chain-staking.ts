@@ -1,0 +1,89 @@
+import type { BocMaker } from '../chain/boc.ts';
+import type { Family } from '../chain/tables/family.ts';
+import type { World } from '../chain/world.ts';
+import { EVERYTHING } from '../../http/route.ts';
+import type { Bounds } from '../../bounds.ts';
+import type { EventSource, StakingSource, TransactionSource } from '../../ledger.ts';
+import { slice } from '../../rows.ts';
+import { complaints, type ComplaintJson } from '../staking/complaint.ts';
+import { cycleJson, electionJson, type CycleJson, type ElectionJson } from '../staking/cycle-json.ts';
+import { Elections } from '../staking/elections.ts';
+import { PoolEvents, type PoolEventJson } from '../staking/pool-events.ts';
+import { validatorEventJson, type ValidatorEventJson } from '../staking/validator-event.ts';
+
+/** Validators, their elections and pools in a generated network. */
+export class ChainStaking implements StakingSource {
+  private readonly schedule: Elections;
+  readonly validatorEvents: EventSource<ValidatorEventJson>;
+  readonly poolEvents: EventSource<PoolEventJson>;
+  readonly books: PoolEvents;
+  private readonly bocs: BocMaker;
+
+  constructor(world: World, bocs: BocMaker, transactions: TransactionSource) {
+    this.bocs = bocs;
+    this.schedule = new Elections(world);
+    this.books = new PoolEvents(world, this.schedule);
+    const source = <T>(family: Family, json: (row: number) => T): EventSource<T> =>
+      eventsOf(world, family, transactions, json);
+    this.validatorEvents = source('validator_events', (row) => validatorEventJson(this.schedule, row));
+    this.poolEvents = source('pool_events', (row) => this.books.json(row));
+  }
+
+  complaints(bounds: Bounds, at: number): ComplaintJson[] {
+    return complaints(this.schedule, this.bocs, bounds, this.blockTime(at));
+  }
+
+  elections(at: number, whole: boolean): ElectionJson[] {
+    const now = this.blockTime(at);
+    // The stakes of the next cycle are already taken.
+    return this.cyclesUntil(now, 1).map((cycle) => electionJson(this.schedule, cycle, now, whole));
+  }
+
+  cycles(at: number, whole: boolean): CycleJson[] {
+    const now = this.blockTime(at);
+    const known = whole ? this.complaints(EVERYTHING, now) : undefined;
+    return this.cyclesUntil(now, 0).map((cycle) => {
+      const id = this.schedule.idOf(cycle);
+      const own = known?.filter((complaint) => complaint.election_id === id);
+      return cycleJson(this.schedule, cycle, now, own);
+    });
+  }
+
+  /** From the cycle before the network's first second on. */
+  private cyclesUntil(now: number, ahead: number): number[] {
+    const count = this.schedule.cycleAt(now) + ahead + 2;
+    return Array.from({ length: count }, (_, index) => index - 1);
+  }
+
+  /** The second of the newest masterchain block at a moment: what an index knows follows its blocks. */
+  private blockTime(at: number): number {
+    const { ticks } = this.schedule.world;
+    return ticks.utime.get(Math.max(0, ticks.utime.lowerBound(Math.floor(at) + 1) - 1));
+  }
+
+  validatorOf(pool: string): string | undefined {
+    const { world } = this.schedule;
+    const account = world.accounts.find(pool);
+    return account !== undefined && world.isPool(account) ? this.books.validatorOf(account) : undefined;
+  }
+}
+
+function eventsOf<T>(
+  world: World,
+  family: Family,
+  transactions: TransactionSource,
+  json: (row: number) => T,
+): EventSource<T> {
+  const { byTime } = world.events[family];
+  const utime = (row: number): number => world.utimeOf(row);
+  return {
+    byTime: ({ first, last }) =>
+      slice(
+        (index) => byTime.get(index),
+        byTime.lowerBound(first, utime),
+        byTime.lowerBound(last + 1, utime),
+      ),
+    visible: (view, row) => transactions.visible(view, row),
+    json,
+  };
+}

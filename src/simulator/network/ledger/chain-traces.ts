@@ -1,0 +1,71 @@
+import type { BocMaker } from '../chain/boc.ts';
+import type { World } from '../chain/world.ts';
+import { lastSeqno, traceJson } from '../../json/trace-json.ts';
+import type { MessageSource, TraceSource, TransactionSource } from '../../ledger.ts';
+import { listed, slice, type Rows } from '../../rows.ts';
+
+/** Traces of a generated network: those that are complete. */
+export function chainTraces(
+  world: World,
+  bocs: BocMaker,
+  sources: { readonly transactions: TransactionSource; readonly messages: MessageSource },
+): TraceSource {
+  const { traces, transactions } = world;
+  const endLt = (trace: number): number => transactions.lt.get(traces.last.get(trace));
+  const endUtime = (trace: number): number => traces.endUtime.get(trace);
+  const ofRows = (rows: Rows): number[] => [
+    ...new Set(Array.from({ length: rows.length }, (_, index) => transactions.trace.get(rows.at(index)))),
+  ];
+  const complete = (found: readonly number[]): Rows =>
+    listed(found.filter((trace) => traces.underWay.get(trace) === 0));
+  const text = (trace: number, actions: readonly string[] | undefined): string =>
+    withActions(JSON.stringify(traceJson(world, bocs, trace)), actions);
+  return {
+    byLt: ({ first, last }) =>
+      slice(
+        (index) => traces.byLt.get(index),
+        traces.byLt.lowerBound(first, endLt),
+        traces.byLt.lowerBound(last + 1, endLt),
+      ),
+    byTime: ({ first, last }) => {
+      const { byTime } = traces;
+      return slice(
+        (index) => byTime.get(index),
+        byTime.lowerBound(first, endUtime),
+        byTime.lowerBound(last + 1, endUtime),
+      );
+    },
+    ofMasterchainBlock: (seqno) => {
+      const touched = ofRows(sources.transactions.ofMasterchainBlock(seqno));
+      return complete(touched.filter((trace) => lastSeqno(world, trace) === seqno));
+    },
+    ofTraces: (ids) => {
+      const rows = sources.transactions.ofHashes(ids);
+      return complete(
+        ofRows(rows).filter((trace) =>
+          ids.includes(world.hashes('transaction').text(traces.root.get(trace))),
+        ),
+      );
+    },
+    ofTransactions: (hashes) => complete(ofRows(sources.transactions.ofHashes(hashes))),
+    ofMessages: (hashes) => {
+      const rows = sources.messages.ofHashes(hashes);
+      return complete(
+        Array.from({ length: rows.length }, (_, index) => world.messages.trace.get(rows.at(index))),
+      );
+    },
+    ofAccount: (address) => complete(ofRows(sources.transactions.ofAccounts([address]))),
+    visible: (view, trace) =>
+      world.transactionsOfTrace(trace).every((row) => sources.transactions.visible(view, row)),
+    endLt,
+    endUtime,
+    texts: (rows, actions) => rows.map((trace) => text(trace, actions?.(trace))).join(','),
+    addresses: (trace) =>
+      world.transactionsOfTrace(trace).flatMap((row) => sources.transactions.addresses(row)),
+  };
+}
+
+/** A trace's text with the texts of its actions; undefined leaves the member out. */
+export function withActions(trace: string, actions: readonly string[] | undefined): string {
+  return actions === undefined ? trace : `${trace.slice(0, -1)},"actions":[${actions.join(',')}]}`;
+}

@@ -1,0 +1,71 @@
+import type { Clock } from '../clock.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import type { Stream } from '../db/coverage/coverage.ts';
+import type { Database } from '../db/connection/database.ts';
+import type { Range } from '../range.ts';
+import type { BlockSource } from './closure/block-source.ts';
+import type { Finding } from './finding.ts';
+
+export interface VerifyContext {
+  readonly database: Database;
+  readonly source: BlockSource;
+  /** All datasets that there are, chosen or not: they share tables. */
+  readonly jobs: readonly Dataset[];
+  readonly clock: Clock;
+}
+
+/** One stream of a dataset, and what of it is to be checked. */
+export interface Subject {
+  readonly dataset: Dataset;
+  readonly stream: Stream;
+  /** What is to be checked. */
+  readonly covered: readonly Range[];
+  /** All that is covered of the stream. */
+  readonly coverage: readonly Range[];
+  /** Seconds of other datasets that are proved in this run, by name. */
+  readonly proved: ReadonlyMap<string, readonly Range[]>;
+}
+
+/** What one check of one stretch came to: what it found, and how many rows it held against each other. */
+export interface Result {
+  readonly findings: readonly Finding[];
+  readonly rows: number;
+}
+
+/** A check of one stretch of seconds. */
+export interface Step {
+  readonly check: string;
+  /** Another check that is made in the same go. */
+  readonly also?: string;
+  readonly stretch: Range;
+  readonly run: () => Promise<Result>;
+}
+
+/** One way to verify a dataset: a file in `checks/`, named as datasets declare it. */
+export interface Check {
+  readonly name: string;
+  /** Datasets that must be proved before this check can say anything. */
+  readonly needs: readonly string[];
+  steps(context: VerifyContext, subject: Subject): readonly Step[] | Promise<readonly Step[]>;
+}
+
+/** Seconds that a check can say nothing about, and why. */
+export function openStep(check: string, subject: Subject, stretch: Range, why: Why): Step {
+  const { dataset, stream } = subject;
+  const finding: Finding = {
+    check,
+    dataset: dataset.name,
+    scope: stream.scope,
+    kind: why.kind,
+    spans: [stretch],
+    count: 1,
+    example: why.sentence,
+    outcome: 'open',
+  };
+  return { check, stretch, run: () => Promise.resolve({ findings: [finding], rows: 0 }) };
+}
+
+interface Why {
+  readonly kind: string;
+  readonly sentence: string;
+}

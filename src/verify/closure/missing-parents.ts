@@ -1,0 +1,127 @@
+import { sql, type SQL } from 'drizzle-orm';
+import { z } from 'zod';
+import type { LinkedBlock } from '../../crawl/watermark/block-links.ts';
+import type { Session } from '../../db/connection/database.ts';
+import { blockKey } from '../../ton/block-key.ts';
+import { during } from '../finding.ts';
+import type { Place, Surroundings } from './surroundings.ts';
+import { quarantine } from '../../db/schema/quarantine.ts';
+
+/** Parents of blocks this much older are looked for one by one, not all at once. */
+const NEAR = 3600;
+/** Broken links that are reported one by one; the next round sees what is left. */
+const MOST = 5000;
+
+const Missing = z.object({
+  workchain: z.number(),
+  shard: z.string(),
+  seqno: z.number(),
+  child: z.string(),
+  child_at: z.coerce.number(),
+  lower: z.coerce.number().nullable(),
+  known: z.boolean(),
+});
+
+/** A parent that a stored block names and that is not stored. */
+export type Missing = z.infer<typeof Missing>;
+
+interface Around extends Surroundings {
+  /** The last blocks before the stretch. */
+  readonly before: readonly LinkedBlock[];
+  /** Seqno of the masterchain block with which the source begins. */
+  readonly firstSeqno: number;
+}
+
+/** Parents of the stored blocks of a stretch, and tops behind it, that are not stored. */
+export function missingParents(
+  session: Session,
+  { stretch, covered }: Place,
+  around: Around,
+): Promise<Missing[]> {
+  const beyond = distinct([
+    ...around.after,
+    ...around.tops.filter((top) => top.gen_utime >= around.storedUntil),
+  ]);
+  const near = [...around.before, ...beyond];
+  return session.rows(
+    sql`
+      with near as (${asTable(near)}), links as (${linksOf(stretch.from, around, beyond)}),
+      unseen as materialized (
+        select l.* from links l
+        where l.seqno > 0 and not exists (select 1 from near n where (n.workchain, n.shard, n.seqno) = (l.workchain, l.shard, l.seqno))
+          and not exists (select 1 from ton.blocks b where (b.workchain, b.shard, b.seqno) = (l.workchain, l.shard, l.seqno)
+            and ${during('b', { from: stretch.from - NEAR, to: around.storedUntil })})),
+      missing as materialized (
+        select u.* from unseen u
+        where not exists (select 1 from ton.blocks b where b.workchain = u.workchain and b.shard = u.shard and b.seqno = u.seqno)
+          and not (u.workchain = -1 and u.seqno < ${around.firstSeqno}::int)
+          and not exists (select 1 from ton.blocks c where c.workchain = u.workchain and c.shard = u.child_shard
+            and c.seqno = u.child_seqno and c.masterchain_block_ref_seqno <= ${around.firstSeqno}::int)
+        order by child_at limit ${MOST}::int)
+      select workchain, shard, seqno, workchain || ':' || child_shard || ':' || child_seqno as child, child_at,
+        (${newestBelow(covered.from, near)}) as lower,
+        exists (select 1 from ${quarantine} where ${quarantine.dataset} = 'blocks'
+          and ${quarantine.record_id} = m.workchain || ':' || m.shard || ':' || m.seqno) as known
+      from missing m`,
+    Missing,
+  );
+}
+
+/** Links from the stored blocks of a stretch, and what lies after it, to their parents; and to the tops themselves. */
+function linksOf(from: number, around: Surroundings, beyond: readonly LinkedBlock[]): SQL {
+  const links = beyond.flatMap((child) =>
+    (child.prev_blocks ?? []).map((parent) => linkOf(child, parent, child.gen_utime)),
+  );
+  const tops = around.tops
+    .filter((top) => top.gen_utime < around.storedUntil)
+    .map((top) => linkOf(top, top, top.gen_utime));
+  return sql`
+    select p.parent_workchain as workchain, p.parent_shard as shard, p.parent_seqno as seqno,
+      p.shard as child_shard, p.seqno as child_seqno, extract(epoch from p.utime)::int8 as child_at
+    from ton.block_parents p where ${during('p', { from, to: around.storedUntil })}
+    union all
+    select * from jsonb_to_recordset(${JSON.stringify([...links, ...tops])}::jsonb)
+      as l (workchain int, shard text, seqno int, child_shard text, child_seqno int, child_at int8)`;
+}
+
+type Id = Pick<LinkedBlock, 'workchain' | 'shard' | 'seqno'>;
+
+function linkOf(child: Id, { workchain, shard, seqno }: Id, at: number) {
+  return { workchain, shard, seqno, child_shard: child.shard, child_seqno: child.seqno, child_at: at };
+}
+
+function asTable(blocks: readonly LinkedBlock[]): SQL {
+  const rows = blocks.map(({ workchain, shard, seqno, gen_utime }) => ({
+    workchain,
+    shard,
+    seqno,
+    at: gen_utime,
+  }));
+  return sql`select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+    as n (workchain int, shard text, seqno int, at int8)`;
+}
+
+function distinct(blocks: readonly LinkedBlock[]): LinkedBlock[] {
+  return [...new Map(blocks.map((block) => [blockKey(block), block])).values()];
+}
+
+/** The bits of a shard's prefix, as text: one shard lies in another where its prefix begins with the other's. */
+const prefix = (shard: SQL) => sql`left(rtrim(('x' || lpad(${shard}, 16, '0'))::bit(64)::text, '0'), -1)`;
+
+/** When the newest known block of the missing one's own chain was made: the missing one is not older. */
+function newestBelow(from: number, near: readonly LinkedBlock[]): SQL {
+  const [own, stored, other] = [prefix(sql`m.shard`), prefix(sql`b.shard`), prefix(sql`n.shard`)];
+  const overlaps = (shard: SQL) => sql`(starts_with(${own}, ${shard}) or starts_with(${shard}, ${own}))`;
+  const fromNear =
+    near.length === 0
+      ? sql`null`
+      : sql`(select max(n.at) from near n
+      where n.workchain = m.workchain and n.seqno < m.seqno and n.at <= m.child_at and ${overlaps(other)})`;
+  return sql`
+    select greatest(
+      (select extract(epoch from b.utime)::int8 from ton.blocks b
+        where b.workchain = m.workchain and b.seqno < m.seqno and b.utime <= to_timestamp(m.child_at)
+          and b.utime >= to_timestamp(${from}::float8) and ${overlaps(stored)}
+        order by b.utime desc limit 1),
+      ${fromNear})`;
+}

@@ -1,0 +1,68 @@
+import { UsageError } from '../../../src/errors.ts';
+import type { Answer } from '../../../src/simulator/http/answer.ts';
+import type { Answering, ApiRequest } from '../../../src/simulator/http/api.ts';
+import {
+  serveSite,
+  type Simulator as ServedSimulator,
+  type SimulatorOptions as ServedOptions,
+} from '../../../src/simulator/http/server.ts';
+import { openSite, partsOf, siteOf, type Site } from '../../../src/simulator/http/site.ts';
+import { Chain } from '../../../src/simulator/network/chain/chain.ts';
+import { ChainSource } from '../../../src/simulator/network/chain-source.ts';
+import { prebuild } from './prebuilt.ts';
+import { Truth } from './truth.ts';
+
+export interface SimulatorOptions extends ServedOptions {
+  /** Answers a request in the server's stead, behind the gateway; undefined leaves it to the server. */
+  readonly before?: (request: ApiRequest) => Answer | undefined;
+  /** Changes an answer of the server. */
+  readonly after?: (request: ApiRequest, answer: Answer) => Answer;
+  /** True: the JSON of all transactions is made at the start and kept in a file, for benchmarks. Not with `live`. */
+  readonly prebuilt?: boolean;
+}
+
+/** A running simulator that also tells what is true of its network. */
+export interface Simulator extends ServedSimulator {
+  /** The generated network as it really is, whatever faults hide of it; empty where recorded data are served. */
+  readonly truth: Truth;
+}
+
+/** Serves a network on 127.0.0.1, as the product does, and changes its answers on request. */
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const { chain, site, dispose } = open(options);
+  const simulator = await serveSite({ ...site, answering: changed(site.answering, options) }, options);
+  const stop = simulator.close.bind(simulator);
+  const close = () => stop().finally(dispose);
+  return Object.assign(simulator, { truth: new Truth(chain), close });
+}
+
+function changed(answering: Answering, { before, after }: SimulatorOptions): Answering {
+  return {
+    answer(request, views) {
+      const custom = before?.(request);
+      if (custom !== undefined) return custom;
+      const answer = answering.answer(request, views);
+      return after?.(request, answer) ?? answer;
+    },
+  };
+}
+
+interface Opened {
+  readonly chain: Chain;
+  readonly site: Site;
+  readonly dispose: () => void;
+}
+
+function open(options: SimulatorOptions): Opened {
+  const dispose = () => undefined;
+  if (options.corpus !== undefined) return { chain: new Chain(), site: openSite(options), dispose };
+  const parts = partsOf(options);
+  const source = new ChainSource(options, parts.faults, parts.clock);
+  const { chain } = source;
+  if (options.prebuilt !== true)
+    return { chain, site: siteOf(source, source.ledger, options, parts), dispose };
+  if (options.live !== undefined)
+    throw new UsageError('A live network grows: its answers cannot be made in advance.');
+  const prebuilt = prebuild(source.ledger);
+  return { chain, site: siteOf(source, prebuilt.ledger, options, parts), dispose: prebuilt.dispose };
+}
