@@ -45,7 +45,7 @@ interface PromoteOptions {
 /**
  * Copies everything that is known to another database, coverage last: until then it claims nothing. Each batch is one
  * statement in the order of the key, so a copy that was cut off goes on after the last row that arrived. False where it
- * was told to stop in between.
+ * was stopped in between.
  * @throws UsageError where the source is being written, or has changed since the copy began
  * @throws WrongDatabaseError where the other database holds data of its own
  */
@@ -125,7 +125,7 @@ const Batch = z.object({
   count: z.coerce.number(),
 });
 
-/** False where it was told to stop. */
+/** False where it was stopped. */
 async function copyTable(options: PromoteOptions, table: Copied): Promise<boolean> {
   const { from, to, signal, onRows } = options;
   const { name, title, columns } = table;
