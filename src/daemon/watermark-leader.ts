@@ -6,33 +6,33 @@ import { takeDuty } from '../db/settings.ts';
 import { formatTime } from '../range.ts';
 import { STILL_HEAD_SECONDS } from '../status/lag.ts';
 
-interface LookoutOptions {
+interface LeaderOptions {
   readonly context: CrawlContext;
   readonly chain: ChainInfo;
   /** Name of this process. */
   readonly owner: string;
-  /** Seconds after which another process looks out where this one no longer does. */
-  readonly patience: number;
+  /** Seconds after which another process leads where this one no longer polls. */
+  readonly absentSeconds: number;
 }
 
 /**
- * How far it is safe to read. Of all daemons that share a database one asks the API, as long as it lives; the others
+ * Polls how far it is safe to read. Of all daemons that share a database one asks the API, as long as it lives; the others
  * take what it found, so that ten of them spend no more on it than one.
  */
-export function createLookout({
+export function createWatermarkLeader({
   context,
   chain,
   owner,
-  patience,
-}: LookoutOptions): (signal: AbortSignal) => Promise<Watermark> {
+  absentSeconds,
+}: LeaderOptions): (signal: AbortSignal) => Promise<Watermark> {
   const { api, database, logger } = context;
-  const warn = stillHeadWarning(context);
+  const warnOfStillHead = stillHeadWarning(context);
   let reader: WatermarkReader | undefined;
   return async (signal) => {
-    const looksOut = await takeDuty(database, 'watermark', owner, patience);
-    if (!looksOut || reader === undefined) {
+    const leads = await takeDuty(database, 'watermark', owner, absentSeconds);
+    if (!leads || reader === undefined) {
       const found = await readFound(context);
-      if (!looksOut && found !== undefined) return found;
+      if (!leads && found !== undefined) return found;
       reader ??= createWatermarkReader(api, chain, found);
     }
     const watermark = await reader.read(signal);
@@ -44,13 +44,13 @@ export function createLookout({
       newest,
       waitingFor: waitingFor ?? null,
     });
-    warn(watermark);
+    warnOfStillHead(watermark);
     logger.debug({ watermark: formatTime(utime), head: head.seqno, waitingFor }, 'watermark');
     return watermark;
   };
 }
 
-/** What another process found; undefined before it has found any. */
+/** Reads what another process found; undefined before it has found any. */
 async function readFound({ database }: CrawlContext): Promise<Watermark | undefined> {
   const found = await readFoundWatermark(database);
   if (found === undefined) return undefined;
@@ -58,7 +58,7 @@ async function readFound({ database }: CrawlContext): Promise<Watermark | undefi
   return { utime, head: { seqno: headSeqno, utime: headUtime }, newest, waitingFor: waitingFor ?? undefined };
 }
 
-/** A head that does not move is told after two minutes, then each time that it has lasted twice as long. */
+/** A head that does not move is logged after two minutes, then each time that it has lasted twice as long. */
 function stillHeadWarning({ clock, logger }: CrawlContext): (watermark: Watermark) => void {
   let last = { seqno: -1, since: 0, next: STILL_HEAD_SECONDS };
   return ({ head, utime, waitingFor }) => {
