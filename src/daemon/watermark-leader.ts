@@ -2,7 +2,8 @@ import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { openWatermarkReader } from '../crawl/watermark/open-watermark-reader.ts';
 import type { Watermark, WatermarkReader } from '../crawl/watermark/watermark.ts';
-import { readFoundWatermark, saveWatermark, takeLookout } from '../db/coverage/watermark.ts';
+import { readFoundWatermark, saveWatermark } from '../db/coverage/watermark.ts';
+import { takeDuty } from '../db/settings.ts';
 import { formatTime } from '../range.ts';
 import { STILL_HEAD_SECONDS } from '../status/lag.ts';
 
@@ -32,7 +33,7 @@ export function createWatermarkLeader({
   const warnOfStillHead = stillHeadWarning(context);
   let reader: WatermarkReader | undefined;
   return async (signal) => {
-    const leads = await takeLookout(database, owner, absentSeconds);
+    const leads = await takeDuty(database, 'watermark', owner, absentSeconds);
     const found = leads ? undefined : await readFound(context);
     if (found !== undefined) return found;
     reader ??= await openWatermarkReader(context, chain, delaySeconds);
