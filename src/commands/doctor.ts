@@ -1,6 +1,6 @@
 import { writeFile, statfs } from 'node:fs/promises';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
-import { openApi, openStore, type Store } from '../app.ts';
+import { openApi, type Store } from '../app.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { readChainInfo, type ChainInfo } from '../crawl/watermark/chain-info.ts';
@@ -15,6 +15,7 @@ import { formatDuration } from '../range.ts';
 import { passwordsIn, redact } from '../doctor/redact.ts';
 import { openSource } from '../source.ts';
 import type { Invocation } from './command.ts';
+import { withStore } from './with-store.ts';
 
 interface DoctorFlags {
   /** Where to write everything that a bug report needs. */
@@ -29,9 +30,8 @@ const NEARLY = 1.5;
 
 /** `doctor`: compares the database, the settings and the machine with what they should be. Exit 1 where something is found. */
 export async function doctor(invocation: Invocation, flags: DoctorFlags): Promise<ExitCode> {
-  const { config, logger } = invocation;
-  const store = await openStore(config, logger, 'toncenter-etl doctor');
-  try {
+  const { config } = invocation;
+  return withStore(invocation, 'toncenter-etl doctor', async (store) => {
     const findings = [
       ...(await examineDatabase(store.database, () => systemClock.now() / 1000)),
       ...(await examineDisk(config, store)),
@@ -41,9 +41,7 @@ export async function doctor(invocation: Invocation, flags: DoctorFlags): Promis
     else tellFindings(findings);
     if (flags.bundle !== undefined) await writeBundle(flags.bundle, invocation, store, findings);
     return findings.length === 0 ? EXIT.done : EXIT.failed;
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 function tellFindings(findings: readonly Finding[]): void {

@@ -1,4 +1,4 @@
-import { openCrawl, openStore, type Store } from '../app.ts';
+import { openCrawl, type Store } from '../app.ts';
 import { fillHoles } from '../crawl/streams/fill-holes.ts';
 import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
 import { splitAtArchive } from '../crawl/streams/planner.ts';
@@ -21,7 +21,10 @@ import { common, formatRange, formatTime, union } from '../range.ts';
 import { openSource } from '../source.ts';
 import type { Invocation } from './command.ts';
 import { formatTable } from './output/table.ts';
+import { withStore } from './with-store.ts';
 
+/** What Postgres shows of who is connected. */
+const NAME = 'toncenter-etl quarantine';
 /** Records that are read from the database at once. */
 const PAGE = 200;
 /** Records that `list` shows before the rest is only counted. */
@@ -34,7 +37,7 @@ interface ListFlags {
 
 /** `quarantine list`: why records did not fit, and which they are. */
 export function quarantineList(invocation: Invocation, { only, json }: ListFlags): Promise<ExitCode> {
-  return withStore(invocation, async (store) => {
+  return withStore(invocation, NAME, async (store) => {
     const chosen = await chosenBy([], only);
     if (json === true) {
       const all: object[] = [];
@@ -85,7 +88,7 @@ function pathOf({ path }: { readonly path: string }): string {
 
 /** `quarantine show ID`: one record, whole. */
 export function quarantineShow(invocation: Invocation, id: number): Promise<ExitCode> {
-  return withStore(invocation, async ({ database }) => {
+  return withStore(invocation, NAME, async ({ database }) => {
     const [record] = await readQuarantined(database, { ids: [id] }, { after: 0, limit: 1 });
     if (record === undefined) {
       throw new UsageError(`there is no record ${id} in quarantine`, {
@@ -109,7 +112,7 @@ export function quarantineShow(invocation: Invocation, id: number): Promise<Exit
 
 /** `quarantine export`: a JSON line a record, the record itself without a digit lost. */
 export function quarantineExport(invocation: Invocation, { only }: ListFlags): Promise<ExitCode> {
-  return withStore(invocation, async (store) => {
+  return withStore(invocation, NAME, async (store) => {
     const chosen = await chosenBy([], only);
     for await (const record of everyRecord(store, chosen)) {
       // The record is JSON text already; parsed and printed anew it would lose digits.
@@ -133,7 +136,7 @@ export function quarantineRetry(
   ids: readonly number[],
   { only, again }: RetryFlags,
 ): Promise<ExitCode> {
-  return withStore(invocation, async (store) => {
+  return withStore(invocation, NAME, async (store) => {
     const chosen = await chosenBy(ids, only);
     const jobs = await loadJobs();
     const { released, unfit } = await retryStored(invocation, store, jobs, chosen);
@@ -263,16 +266,4 @@ async function chosenBy(ids: readonly number[], only: readonly string[] | undefi
   const datasets =
     only === undefined ? undefined : chooseDatasets(only, await loadDatasets()).map(({ name }) => name);
   return { ids: ids.length === 0 ? undefined : ids, datasets };
-}
-
-async function withStore(
-  { config, logger }: Invocation,
-  work: (store: Store) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const store = await openStore(config, logger, 'toncenter-etl quarantine');
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
 }
