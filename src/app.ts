@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import { readChainInfo, type ChainInfo } from './crawl/watermark/chain-info.ts';
 import type { CrawlContext, PageEvent, Tuning } from './crawl/crawl-context.ts';
 import { createDensity } from './crawl/streams/density.ts';
+import { createLimitTrust } from './crawl/streams/limit-trust.ts';
 import { createPageSize } from './crawl/streams/page-size.ts';
 import { createPlanner, type Planner } from './crawl/streams/planner.ts';
 import type { Dataset } from './dataset/dataset.ts';
@@ -164,7 +165,7 @@ function assemble(
 ): Pick<Crawl, 'context' | 'planner' | 'subscribe'> {
   const { database } = store;
   const listeners: ((event: PageEvent) => void)[] = [];
-  const tuning = rememberTuning();
+  const tuning = rememberTuning(logger);
   const leaseSeconds = (dataset: Dataset) => tuning(dataset).density.leaseSeconds();
   return {
     planner: createPlanner({ database, owner, leaseSeconds }),
@@ -187,12 +188,15 @@ function assemble(
   };
 }
 
-function rememberTuning(): (dataset: Dataset) => Tuning {
+function rememberTuning(logger: Logger): (dataset: Dataset) => Tuning {
   const known = new Map<string, Tuning>();
   return ({ name, job }) => {
     const tuning = known.get(name) ?? {
       size: createPageSize(job.paginator.maxSize),
       density: createDensity(job.paginator.maxSize),
+      limits: createLimitTrust((limit) => {
+        logger.warn({ dataset: name, limit }, 'the source cuts pages at a limit of its own');
+      }),
     };
     known.set(name, tuning);
     return tuning;

@@ -7,12 +7,14 @@ import type { Logger } from '../logger.ts';
 import type { Range } from '../range.ts';
 import type { Density } from './streams/density.ts';
 import type { DiskGuard } from './streams/disk-guard.ts';
+import type { LimitTrust } from './streams/limit-trust.ts';
 import type { PageSize } from './streams/page-size.ts';
 
 /** What was learned of a dataset's pages, shared by all that read it in this process. */
 export interface Tuning {
   readonly size: PageSize;
   readonly density: Density;
+  readonly limits: LimitTrust;
 }
 
 /** A page that was committed. */

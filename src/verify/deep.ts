@@ -113,13 +113,15 @@ async function readSpan(
   span: Range,
 ): Promise<SpanRead> {
   const { paginator } = dataset.job;
-  const size = paginator.maxSize;
+  const { limits } = crawl.tuning(dataset);
+  const size = limits.limit(paginator.maxSize);
+  const trust = limits.openSpan();
   const accepted: Reading['accepted'][number][] = [];
   const completed: Range[] = [];
   let requests = 0;
   for (let cursor: unknown = paginator.start(span); cursor !== undefined; requests += 1) {
     const signal = stop.leaving;
-    const page = await askPage(crawl.api, { dataset, stream, cursor, size, priority: 'repair', signal });
+    const page = await askPage(crawl.api, { dataset, stream, cursor, size, trust, priority: 'repair', signal });
     const { reading, step } = page.value;
     accepted.push(...reading.accepted);
     if (step.completed !== undefined) completed.push(step.completed);

@@ -39,6 +39,10 @@ const cutChunks: Answer = (_request, response) => {
   response.writeHead(200);
   response.write('{"blocks":[1]}', () => response.socket?.end());
 };
+const latin1: Answer = (_request, response) => {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(Buffer.from('{"blocks":["\u00e9"]}', 'latin1'));
+};
 const never: Answer = () => undefined;
 const slowBody: Answer = (_request, response) => {
   response.writeHead(200, { 'content-length': '100' });
@@ -58,6 +62,7 @@ describe('what passes is tried again', () => {
     ['a 200 that is a page', text('<html><title>Maintenance</title></html>')],
     ['cut JSON', text('{"blocks":[{"seqno":1},')],
     ['an empty 200', text('')],
+    ['bytes that are not UTF-8', latin1],
     ['a list of another endpoint', json({ transactions: [] })],
     ['an error with status 200', json({ error: 'x' })],
     ['a cut gzip', text(gzipSync('{"blocks":[]}').subarray(0, 20), 200, { 'content-encoding': 'gzip' })],

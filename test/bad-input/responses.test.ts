@@ -93,4 +93,4 @@ test('a page with arbitrary values is committed whole or not at all', async () =
     }),
     { numRuns: 12, seed: 11 },
   );
-}, 90_000);
+});
