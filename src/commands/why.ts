@@ -10,13 +10,13 @@ import {
   findQuarantined,
   findRows,
   readSecond,
-  uncoverStatements,
   type FoundRow,
   type HashColumn,
   type LoggedPage,
   type QuarantinedRecord,
   type SecondCoverage,
 } from '../db/read/find-hash.ts';
+import { uncoverStatements } from '../db/read/uncover-statements.ts';
 import { EtlError, EXIT, type ExitCode } from '../errors.ts';
 import { parseHash } from '../ton/hash.ts';
 import { formatTime, parseTime } from '../range.ts';

@@ -1,7 +1,8 @@
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { createWatermarkReader, type Watermark, type WatermarkReader } from '../crawl/watermark/watermark.ts';
-import { readFoundWatermark, saveWatermark, takeLookout } from '../db/coverage/watermark.ts';
+import { readFoundWatermark, saveWatermark } from '../db/coverage/watermark.ts';
+import { takeDuty } from '../db/settings.ts';
 import { formatTime } from '../range.ts';
 import { STILL_HEAD_SECONDS } from '../status/lag.ts';
 
@@ -28,7 +29,7 @@ export function createWatermarkLeader({
   const warnOfStillHead = stillHeadWarning(context);
   let reader: WatermarkReader | undefined;
   return async (signal) => {
-    const leads = await takeLookout(database, owner, absentSeconds);
+    const leads = await takeDuty(database, 'watermark', owner, absentSeconds);
     if (!leads || reader === undefined) {
       const found = await readFound(context);
       if (!leads && found !== undefined) return found;

@@ -54,8 +54,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'db/coordination/leases',
-        find: `where dataset = \${dataset} and scope = \${scope} and pass = \${pass}), '{}')) as gap),`,
-        instead: `where false), '{}')) as gap),`,
+        find: ' - ${refusedOf(stream)} - ${leasedOf(stream)}`;',
+        instead: ' - ${refusedOf(stream)}`;',
       },
     ],
   },
