@@ -42,7 +42,11 @@ async function watch(options: SimulatorOptions, from: number, to: number): Promi
     random: Math.random,
     attempts: 6,
   });
-  const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
+  const reader = createWatermarkReader({
+    api,
+    info: await readChainInfo(api, never.leaving),
+    delaySeconds: 30,
+  });
   const looks: Look[] = [];
   for (let at = from; at <= to; at += STEP) {
     simulator.headTime = START + at;
@@ -135,7 +139,11 @@ describe('the watermark', () => {
       random: Math.random,
       attempts: 6,
     });
-    const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
+    const reader = createWatermarkReader({
+      api,
+      info: await readChainInfo(api, never.leaving),
+      delaySeconds: 30,
+    });
     simulator.faults.shortBlocks = 1;
     expect((await reader.read(never.leaving)).utime).toBe(0);
     simulator.faults.shortBlocks = 0;
@@ -146,7 +154,11 @@ describe('the watermark', () => {
   test('is found in smaller pages where the server has no time for large ones', async () => {
     await watch({}, 400, 400);
     simulator.faults.timeoutAboveLimit = 40;
-    const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
+    const reader = createWatermarkReader({
+      api,
+      info: await readChainInfo(api, never.leaving),
+      delaySeconds: 30,
+    });
     expect(simulator.headTime - (await reader.read(never.leaving)).utime).toBeLessThan(15);
     const before = simulator.stats.total;
     await reader.read(never.leaving);
@@ -157,7 +169,11 @@ describe('the watermark', () => {
   test('costs two requests a look near the head', async () => {
     await watch({}, 400, 500);
     const before = simulator.stats.total;
-    const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
+    const reader = createWatermarkReader({
+      api,
+      info: await readChainInfo(api, never.leaving),
+      delaySeconds: 30,
+    });
     await reader.read(never.leaving);
     const after = simulator.stats.total;
     simulator.headTime += STEP;
