@@ -3,7 +3,8 @@ import { streamsOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { readCoverage } from '../db/coverage/coverage.ts';
 import { countHoles } from '../db/coverage/holes.ts';
-import { readVerified, takeGuard } from '../db/coverage/verifications.ts';
+import { readVerified } from '../db/coverage/verifications.ts';
+import { takeDuty } from '../db/settings.ts';
 import { EtlError, EXIT } from '../errors.ts';
 import { common, formatRange, lengthOf, type Range, union, without } from '../range.ts';
 import { createBlockSource } from '../verify/closure/block-source.ts';
@@ -63,7 +64,8 @@ export async function createVerifyLoop(options: VerifyOptions): Promise<VerifyLo
   return {
     periodMs,
     async round() {
-      if (!(await takeGuard(context.database, owner, (PERIODS * periodMs) / 1000))) return false;
+      if (!(await takeDuty(context.database, 'verification', owner, (PERIODS * periodMs) / 1000)))
+        return false;
       const now = context.clock.monotonic();
       const waiting = doubts.filter(({ until }) => until > now).map(({ span }) => span);
       const range = await nextRange(options, waiting);

@@ -8,6 +8,8 @@ import { parseRangeText, type Range, union, without } from '../range.ts';
 import type { Checked, Finding } from './finding.ts';
 import { logChecks, type Verified } from './verify.ts';
 import type { RepairContext } from './repair.ts';
+import { rangeParam } from '../db/connection/sql.ts';
+import { pages } from '../db/schema/pages.ts';
 
 const CHECK = 'deep';
 
@@ -51,17 +53,18 @@ async function samplePages(
   share: number,
   random: () => number,
 ): Promise<Range[]> {
-  const pages: Range[] = [];
+  const completed: Range[] = [];
   for (const { from, to } of covered) {
     const rows = await database.rows(
-      sql`select distinct (completed * int8range(${from}::int8, ${to}::int8))::text as span from etl.pages
-          where dataset = ${stream.dataset} and scope = ${stream.scope} and completed && int8range(${from}::int8, ${to}::int8)`,
+      sql`select distinct (${pages.completed} * ${rangeParam({ from, to })})::text as span from ${pages}
+          where ${pages.dataset} = ${stream.dataset} and ${pages.scope} = ${stream.scope}
+            and ${pages.completed} && ${rangeParam({ from, to })}`,
       Page,
     );
-    pages.push(...rows.map(({ span }) => span));
+    completed.push(...rows.map(({ span }) => span));
   }
-  const wanted = Math.ceil(pages.length * share);
-  const drawn = pages.map((span) => ({ span, lot: random() })).sort((a, b) => a.lot - b.lot);
+  const wanted = Math.ceil(completed.length * share);
+  const drawn = completed.map((span) => ({ span, lot: random() })).sort((a, b) => a.lot - b.lot);
   return drawn.slice(0, wanted).map(({ span }) => span);
 }
 

@@ -1,10 +1,9 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
 import { formatTime, type Range } from '../../range.ts';
 import { subtractCoverage, type Stream } from './coverage.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { targetOf } from '../write/target.ts';
-import { LEASE_SECONDS, type Lease } from '../coordination/leases.ts';
+import { insertLease, type Lease } from '../coordination/leases.ts';
 import { resetReceipts } from '../write/receipt-ledger.ts';
 import { rangeParam } from '../connection/sql.ts';
 
@@ -28,8 +27,6 @@ interface Doubtful {
   readonly span: Range;
 }
 
-const Id = z.object({ id: z.coerce.number() });
-
 /**
  * Takes holes out of coverage and leases them to the one who found them, in one transaction: nobody else can read them
  * in between without knowing that what is stored there is wrong.
@@ -39,7 +36,11 @@ export function reopen(database: Database, reopening: Reopening): Promise<Lease[
   return database.transaction(async (session) => {
     await takeOut(session, reopening);
     const leases: Lease[] = [];
-    for (const span of holes) leases.push(await lease(session, stream, span, owner));
+    for (const span of holes) {
+      const query = sql`select ${rangeParam(span)} as span`;
+      const lease = await insertLease(session, { stream, owner, priority: 'repair' }, query);
+      if (lease !== undefined) leases.push(lease);
+    }
     return leases;
   });
 }
@@ -62,16 +63,4 @@ async function removeRows(session: Session, table: object, { from, to }: Range):
   await session.run(
     sql`delete from ${into} where utime >= ${formatTime(from)} and utime < ${formatTime(to)}`,
   );
-}
-
-async function lease(session: Session, stream: Stream, span: Range, owner: string): Promise<Lease> {
-  const { dataset, scope, pass } = stream;
-  const [row] = await session.rows(
-    sql`insert into etl.leases (dataset, scope, pass, span, owner, priority, expires_at)
-        values (${dataset}, ${scope}, ${pass}, ${rangeParam(span)}, ${owner}, 'repair',
-          clock_timestamp() + make_interval(secs => ${LEASE_SECONDS}))
-        returning id`,
-    Id,
-  );
-  return { id: row?.id ?? 0, stream, owner, span };
 }
