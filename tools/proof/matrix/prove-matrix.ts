@@ -21,6 +21,7 @@ export async function proveMatrix({ atOnce, save, ...options }: MatrixOrder): Pr
     const verdict = result as Verdict;
     verdicts.push(verdict);
     if (verdict.problems.length > 0) console.log(tellFailure(verdict, options.seed));
+    if (verdicts.length % 50 === 0) console.error(`${verdicts.length} cells`);
   });
   const failed = verdicts.filter(({ problems }) => problems.length > 0);
   console.log(summary(verdicts));
