@@ -36,6 +36,11 @@ export async function readLastRun(): Promise<LastRun> {
   return Run.parse(JSON.parse(await readFile(FILE, 'utf8')));
 }
 
+/** Cells that plain `verify` has seen in the last run of the matrix. */
+export async function knownToVerify(): Promise<string[]> {
+  return Object.entries(await readLastRun()).flatMap(([cell, [first]]) => (first === 'verify' ? [cell] : []));
+}
+
 /** Tells differences that plain `verify` is known not to see, by the last run of the matrix. */
 export async function knownLimits(): Promise<(differing: Differing) => boolean> {
   const run = await readLastRun();

@@ -2,7 +2,7 @@ import { formatTable } from '../../../src/commands/output/table.ts';
 import { inParts } from '../in-parts.ts';
 import type { Verdict } from './check-batch.ts';
 import type { MatrixOptions } from './run-matrix.ts';
-import { saveRun } from './last-run.ts';
+import { knownToVerify, saveRun } from './last-run.ts';
 import { saveDocs } from './save-docs.ts';
 
 interface MatrixOrder extends Omit<MatrixOptions, 'part' | 'onVerdict'> {
@@ -16,7 +16,12 @@ interface MatrixOrder extends Omit<MatrixOptions, 'part' | 'onVerdict'> {
 export async function proveMatrix({ atOnce, save, ...options }: MatrixOrder): Promise<boolean> {
   const began = performance.now();
   const verdicts: Verdict[] = [];
-  const orders = Array.from({ length: atOnce }, (_, index) => ({ ...options, part: { index, of: atOnce } }));
+  const known = save ? [] : await knownToVerify();
+  const orders = Array.from({ length: atOnce }, (_, index) => ({
+    ...options,
+    known,
+    part: { index, of: atOnce },
+  }));
   await inParts(new URL('./part.js', import.meta.url), orders, (result) => {
     const verdict = result as Verdict;
     verdicts.push(verdict);

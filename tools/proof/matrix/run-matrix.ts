@@ -16,6 +16,8 @@ export interface MatrixOptions extends Depth {
   readonly share: number;
   /** Of so many processes the how manieth this one is, from 0. */
   readonly part?: { readonly index: number; readonly of: number };
+  /** Cells that plain `verify` is known to see: where it does no longer, that is a failure. */
+  readonly known?: readonly string[];
   /** Called with each cell that is done. */
   readonly onVerdict?: (verdict: Verdict, done: number, all: number) => void;
 }
@@ -30,7 +32,8 @@ export async function runMatrix(databases: Databases, options: MatrixOptions): P
     const alterations = chooseAll(network, options);
     const verdicts: Verdict[] = [];
     for (const batch of batchesOf(network.truth, alterations)) {
-      for (const verdict of await checkSoundly(network, batch, options)) {
+      for (const judged of await checkSoundly(network, batch, options)) {
+        const verdict = holdAgainst(judged, options.known ?? []);
         verdicts.push(verdict);
         options.onVerdict?.(verdict, verdicts.length, alterations.length);
       }
@@ -39,6 +42,12 @@ export async function runMatrix(databases: Databases, options: MatrixOptions): P
   } finally {
     await network.close();
   }
+}
+
+function holdAgainst(verdict: Verdict, known: readonly string[]): Verdict {
+  return verdict.seen.verify || !known.includes(verdict.cell)
+    ? verdict
+    : { ...verdict, problems: [...verdict.problems, 'verify alone sees it no longer'] };
 }
 
 function chooseAll(network: ProvedNetwork, options: MatrixOptions): Alteration[] {
@@ -73,7 +82,7 @@ async function checkSoundly(
       const [own] = await checkBatch(network, [alteration], depth);
       const problems = verdict.problems.map((problem) => `beside ${batch.length - 1} others: ${problem}`);
       sound.push(own === undefined || own.problems.length > 0 ? (own ?? verdict) : { ...own, problems });
-    } else if (depth.whole && verdict.seen.verify)
+    } else if (depth.sure && verdict.seen.verify)
       sound.push({
         ...verdict,
         seen: { ...verdict.seen, verify: await isSeenAlone(network, alteration) },
