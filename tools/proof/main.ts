@@ -50,6 +50,7 @@ function prove(): Promise<boolean> {
     cells: values.cell,
     share: Number(values.share),
     whole: !values.quick,
+    sure: !values.quick || values.save,
     atOnce: Number(values['at-once']),
     save: values.save,
   });
