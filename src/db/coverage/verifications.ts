@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { parseRangeText, type Range } from '../../range.ts';
+import { spansWithFindings } from './findings.ts';
 import type { GradeFacts } from '../../dataset/grade.ts';
 import type { Stream } from './coverage.ts';
 import type { Session } from '../connection/database.ts';
@@ -30,7 +31,7 @@ export async function logVerification(session: Session, entry: Verification): Pr
 
 /**
  * Sets what was verified and takes back what turned out wrong. Only what is still covered counts: another process may
- * have taken some out of coverage meanwhile.
+ * have taken some out of coverage meanwhile. A second with a finding is never verified.
  */
 export async function setVerified(
   session: Session,
@@ -40,7 +41,8 @@ export async function setVerified(
 ): Promise<void> {
   await session.run(sql`
     update etl.coverage
-    set verified = verified - ${multirangeParam(bad)} + covered * ${multirangeParam(good)}, updated_at = default
+    set verified = verified - ${multirangeParam(bad)} + covered * ${multirangeParam(good)}
+        - ${spansWithFindings({ dataset, scope })}, updated_at = default
     where dataset = ${dataset} and scope = ${scope} and pass = 0`);
 }
 

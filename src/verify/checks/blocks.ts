@@ -96,6 +96,7 @@ function toFindings(
       spans: common([hole], [{ from: covered.from, to: covered.to }]),
       example: `${blockKey(row)}, the parent of ${row.child} of ${formatTime(row.child_at)}`,
       outcome: row.known ? 'known' : 'hole',
+      rows: common([hole], [covered]).map((span) => ({ key: blockKey(row), span })),
     };
   });
   const highest = Math.max(...missing.map(({ child_at }) => child_at)) + 1;
@@ -112,7 +113,12 @@ function sumUp(findings: readonly Finding[]): Finding[] {
       finding.outcome,
       same === undefined
         ? finding
-        : { ...same, count: same.count + 1, spans: [...same.spans, ...finding.spans] },
+        : {
+            ...same,
+            count: same.count + 1,
+            spans: [...same.spans, ...finding.spans],
+            rows: [...same.rows, ...finding.rows],
+          },
     );
   }
   return [...byOutcome.values()];
@@ -126,6 +132,7 @@ function open(span: Range): Finding {
     kind: 'not_closed',
     count: 1,
     outcome: 'open',
+    rows: [],
     spans: span.from < span.to ? [span] : [],
     example: `no unbroken chain of blocks leads to ${formatTime(span.from)} .. ${formatTime(span.to)} from above`,
   };
