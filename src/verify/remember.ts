@@ -5,6 +5,7 @@ import { keepFindings, readFindings, type FoundRow, type OpenFinding } from '../
 import type { Session } from '../db/connection/database.ts';
 import { targetOf } from '../db/write/target.ts';
 import { common, type Range, union, without } from '../range.ts';
+import { DEEP } from './deep/deep-check.ts';
 import type { Checked, Finding } from './finding.ts';
 
 /** Rows of the findings of one check of a stream, by name where they have one, else by their seconds. */
@@ -95,7 +96,8 @@ function toFinding(stream: Stream, covered: readonly Range[], same: readonly Ope
       spans: common(union(same.map(({ span }) => span)), covered),
       count: same.length,
       example: `${first.table} ${first.key}: ${first.differs}`,
-      outcome: 'doubt',
+      // What a check of another dataset found is repaired there.
+      outcome: first.check === DEEP ? 'doubt' : 'open',
       rows: same,
     },
   ];

@@ -198,7 +198,9 @@ test('an answer for another window than the one asked for is refused, also an em
     const covered = await of.cover(events, await of.reach());
     await of.readAgain(events, covered);
     const reports = await of.verify(events, covered);
-    expect((await checkDeep(of.context, reports, { share: 1, random: () => 0.5 })).reports[0]!.checks.at(-1)!.rows).toBeGreaterThan(0);
+    expect(
+      (await checkDeep(of.context, reports, { share: 1, random: () => 0.5 })).reports[0]!.checks.at(-1)!.rows,
+    ).toBeGreaterThan(0);
     isOther = true;
     await expect(checkDeep(of.context, reports, { share: 1, random: () => 0.5 })).rejects.toThrow(
       'the answer says that it is for',

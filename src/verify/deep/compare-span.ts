@@ -6,14 +6,13 @@ import { compareRows, keyOf, type Difference } from '../../db/read/compare.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { keysWithFindings, settleRows } from '../../db/coverage/findings.ts';
 import { type Range, union } from '../../range.ts';
+import { DEEP } from './deep-check.ts';
 import type { Finding, NamedRow } from '../finding.ts';
 import type { VerifyContext } from '../check.ts';
 import type { FillContext } from '../../crawl/streams/fill-holes.ts';
 
 /** What a comparison needs: the API and what was learned of its pages, and the database. */
 export type CompareContext = VerifyContext & FillContext;
-
-export const DEEP = 'deep';
 
 type Accepted = Reading['accepted'][number];
 

@@ -1,10 +1,11 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { type Range, union } from '../../range.ts';
+import { DEEP } from './deep-check.ts';
 import type { Checked } from '../finding.ts';
 import { logChecks } from '../log-checks.ts';
 import { rememberFindings } from '../remember.ts';
-import { compareSpan, DEEP, type CompareContext } from './compare-span.ts';
+import { compareSpan, type CompareContext } from './compare-span.ts';
 
 /** Compares spans of one stream with the source, and remembers what differs. */
 export async function compareSpans(
