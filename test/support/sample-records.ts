@@ -7,6 +7,8 @@ type Json = Record<string, unknown>;
 
 let last = 0;
 export const hash = (): string => Buffer.from(String(++last).padStart(32, '0')).toString('base64');
+/** A hash that a test can name. */
+export const hashOf = (word: string): string => Buffer.from(word.padStart(32, '-')).toString('base64');
 export const digits = (): string => String(1_000_000_000_000 + ++last);
 export const int = (): number => 1000 + ++last;
 export const words = (name: string): string => `${name} ${++last}`;
