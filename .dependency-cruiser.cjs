@@ -14,8 +14,9 @@ const ROOMS = {
   status: ['crawl', 'dataset', 'db'],
   export: ['dataset', 'db'],
   doctor: ['api', 'db', 'crawl', 'dataset'],
+  quarantine: ['crawl', 'dataset', 'db'],
   daemon: ['api', 'budget', 'crawl', 'dataset', 'db', 'status', 'verify'],
-  commands: ['api', 'budget', 'crawl', 'daemon', 'dataset', 'db', 'doctor', 'embedded', 'export', 'simulator', 'status', 'ton', 'verify'],
+  commands: ['api', 'budget', 'crawl', 'daemon', 'dataset', 'db', 'doctor', 'embedded', 'export', 'quarantine', 'simulator', 'status', 'ton', 'verify'],
   simulator: [],
 };
 

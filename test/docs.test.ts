@@ -15,6 +15,9 @@ const pages = [
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const all = pages.map(textOf).join('\n');
 
+/** Where commands are registered. */
+const REGISTER = join('src', 'commands', 'register');
+
 /** Everything that is set as code: between backticks, or in a fenced block. */
 const code = [...all.matchAll(/```[\s\S]*?```|`[^`\n]+`/g)].map(([text]) => text);
 
@@ -23,8 +26,10 @@ function isNamed(words: RegExp): boolean {
 }
 
 describe('the documentation names', () => {
-  const cli = textOf('src/cli.ts');
-  const commands = [...cli.matchAll(/^(program|watch|quarantine)\s+\.command\('(\w+)'/gm)].map(
+  const cli = readdirSync(join(ROOT, REGISTER))
+    .map((name) => textOf(join(REGISTER, name)))
+    .join('\n');
+  const commands = [...cli.matchAll(/^\s*(program|watch|quarantine)\s+\.command\('(\w+)'/gm)].map(
     ([, parent = '', name = '']) => (parent === 'program' ? name : `${parent} ${name}`),
   );
 

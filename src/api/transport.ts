@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { Agent, type Dispatcher } from 'undici';
@@ -124,6 +125,8 @@ async function receive(
   try {
     const raw = Buffer.from(await response.body.arrayBuffer());
     const decoded = await decode(raw, oneOf(response.headers['content-encoding']));
+    // Decoding would put U+FFFD in their place, and the page would be stored with them.
+    if (response.statusCode === 200 && !isUtf8(decoded)) throw new Error('bytes that are not UTF-8');
     return { text: decoded.toString('utf8'), bytes: raw.byteLength };
   } catch (error) {
     if (response.statusCode !== 200) return { text: '', bytes: 0 };

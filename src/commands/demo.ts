@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { openCrawl, openStore, type Store } from '../app.ts';
+import { openCrawl, type Store } from '../app.ts';
 import type { Config } from '../config.ts';
 import { backfill, missingOf, reachOf } from '../crawl/streams/backfill.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
@@ -14,6 +14,7 @@ import type { Invocation } from './command.ts';
 import { openProgress, progressStyle } from './output/open-progress.ts';
 import { missingLine, printSummary } from './output/summary.ts';
 import { formatTable } from './output/table.ts';
+import { withStore } from './with-store.ts';
 
 /** The demo network's own limit: enough to be quick, and a limit all the same. */
 const RPS = 25;
@@ -35,24 +36,24 @@ export async function demo({ config: given }: Invocation): Promise<ExitCode> {
   const level = given.logLevel === 'info' ? 'warn' : given.logLevel;
   const logger = createLogger({ level, format: given.logFormat });
   const stop = stopOnSignals(logger);
-  const store = await openStore(config, logger);
   try {
-    const simulator = await startSimulator({
-      ...demoNetwork,
-      rateLimit: { kind: 'sliding-window', rps: RPS },
+    return await withStore({ config, logger }, undefined, async (store) => {
+      const simulator = await startSimulator({
+        ...demoNetwork,
+        rateLimit: { kind: 'sliding-window', rps: RPS },
+      });
+      try {
+        const datasets = chooseDatasets(['all'], await loadJobs());
+        const requests = await crawlAll(config, store, datasets, simulator.url, stop, logger);
+        if (stop.finishing.aborted) return EXIT.incomplete;
+        if (requests === 0) console.log('\nNothing was missing: no data was asked for.');
+        await showWhatLanded(store, datasets);
+        return EXIT.done;
+      } finally {
+        await simulator.close();
+      }
     });
-    try {
-      const datasets = chooseDatasets(['all'], await loadJobs());
-      const requests = await crawlAll(config, store, datasets, simulator.url, stop, logger);
-      if (stop.finishing.aborted) return EXIT.incomplete;
-      if (requests === 0) console.log('\nNothing was missing: no data was asked for.');
-      await showWhatLanded(store, datasets);
-      return EXIT.done;
-    } finally {
-      await simulator.close();
-    }
   } finally {
-    await store.close();
     stop.dispose();
   }
 }

@@ -1,20 +1,20 @@
-import { writeFile, statfs } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
-import { openApi, openStore, type Store } from '../app.ts';
+import { openApi, type Store } from '../app.ts';
 import { systemClock } from '../clock.ts';
-import type { Config } from '../config.ts';
-import { readChainInfo, type ChainInfo } from '../crawl/watermark/chain-info.ts';
+import { readChainInfo } from '../crawl/watermark/chain-info.ts';
 import { stopOnSignals } from '../stop.ts';
-import { networkName, readNetwork } from '../db/connection/network.ts';
 import { readBundle } from '../db/read/support-bundle.ts';
+import { examineHead, examineNetwork } from '../doctor/examine-chain.ts';
+import { examineDisk } from '../doctor/examine-disk.ts';
 import { examineDatabase } from '../doctor/examine-database.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { EtlError, EXIT, isAbort, UsageError, type ExitCode } from '../errors.ts';
 import { version } from '../package.ts';
-import { formatDuration } from '../range.ts';
 import { passwordsIn, redact } from '../doctor/redact.ts';
 import { openSource } from '../source.ts';
 import type { Invocation } from './command.ts';
+import { withStore } from './with-store.ts';
 
 interface DoctorFlags {
   /** Where to write everything that a bug report needs. */
@@ -22,28 +22,20 @@ interface DoctorFlags {
   readonly json?: boolean;
 }
 
-/** A chain whose newest block is older than this stands still, or the server that was asked lags; seconds. */
-const STALE = 300;
-/** Who reads the findings of a machine with so little left will soon have another. */
-const NEARLY = 1.5;
-
 /** `doctor`: compares the database, the settings and the machine with what they should be. Exit 1 where something is found. */
 export async function doctor(invocation: Invocation, flags: DoctorFlags): Promise<ExitCode> {
-  const { config, logger } = invocation;
-  const store = await openStore(config, logger, 'toncenter-etl doctor');
-  try {
+  const { config } = invocation;
+  return withStore(invocation, 'toncenter-etl doctor', async (store) => {
     const findings = [
       ...(await examineDatabase(store.database, () => systemClock.now() / 1000)),
-      ...(await examineDisk(config, store)),
+      ...(await examineDisk(config.minFree, store.embedded?.dataDir)),
       ...(await examineApi(invocation, store)),
     ];
     if (flags.json === true) console.log(JSON.stringify(findings, null, 2));
     else tellFindings(findings);
     if (flags.bundle !== undefined) await writeBundle(flags.bundle, invocation, store, findings);
     return findings.length === 0 ? EXIT.done : EXIT.failed;
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 function tellFindings(findings: readonly Finding[]): void {
@@ -52,22 +44,6 @@ function tellFindings(findings: readonly Finding[]): void {
     console.log(`${'remedy'.padStart(12)}  ${remedy}`);
   }
   console.log(findings.length === 0 ? 'nothing is wrong' : `${findings.length} findings`);
-}
-
-/** Of a server on another machine nobody here knows the disk. */
-async function examineDisk({ minFree }: Config, { embedded }: Store): Promise<Finding[]> {
-  if (embedded === undefined) return [];
-  const { bavail, bsize } = await statfs(embedded.dataDir);
-  const free = bavail * bsize;
-  if (free >= NEARLY * minFree) return [];
-  const gigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`;
-  return [
-    {
-      check: 'disk',
-      what: `${gigabytes(free)} are free where ${embedded.dataDir} lies; a crawl pauses below ${gigabytes(minFree)} (ETL_MIN_FREE)`,
-      remedy: 'Free some space, set ETL_DATA_DIR to a larger disk, or lower ETL_MIN_FREE.',
-    },
-  ];
 }
 
 /** One request: whether the API answers, with this key, for the network that the database holds. */
@@ -79,10 +55,8 @@ async function examineApi({ config, logger, now }: Invocation, store: Store): Pr
     const api = openApi({ config: { ...config, attempts: 1 }, store, logger, stop, baseUrl });
     try {
       const chain = await readChainInfo(api, stop.finishing);
-      return [
-        ...(await examineNetwork(store, chain)),
-        ...(config.network === 'demo' ? [] : examineHead(chain, now)),
-      ];
+      const network = await examineNetwork(store.database, chain);
+      return config.network === 'demo' ? network : [...network, ...examineHead(chain, now)];
     } finally {
       await api.close();
       await source.close();
@@ -93,37 +67,6 @@ async function examineApi({ config, logger, now }: Invocation, store: Store): Pr
   } finally {
     stop.dispose();
   }
-}
-
-async function examineNetwork({ database }: Store, { globalId }: ChainInfo): Promise<Finding[]> {
-  const held = await readNetwork(database);
-  if (held === undefined || held === globalId) return [];
-  return [
-    {
-      check: 'network',
-      what: `the database holds ${networkName(held)}, the API serves ${networkName(globalId)}`,
-      remedy:
-        'Set DATABASE_URL (or ETL_DATA_DIR) to another database, or TONCENTER_NETWORK to the network it holds.',
-    },
-  ];
-}
-
-function examineHead({ last }: ChainInfo, now: number): Finding[] {
-  const age = now - last.utime;
-  if (age >= -STALE && age <= STALE) return [];
-  return [
-    {
-      check: 'head',
-      what:
-        age > 0
-          ? `the newest block that the API shows is ${formatDuration(age)} old`
-          : `the newest block that the API shows lies ${formatDuration(-age)} in the future`,
-      remedy:
-        age > 0
-          ? 'The API lags or the network stands still: what is older is read meanwhile, nothing is lost.'
-          : "This machine's clock is slow: let it follow a time server.",
-    },
-  ];
 }
 
 /** One file, redacted as a whole: whatever a table or a setting holds, no key and no password is in it. */

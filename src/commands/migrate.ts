@@ -1,11 +1,11 @@
-import { openStore } from '../app.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
+import { withStore } from './with-store.ts';
 
-/** `migrate`: what every command does at its start, alone. */
-export async function migrate({ config, logger }: Invocation): Promise<ExitCode> {
-  const store = await openStore(config, logger, 'toncenter-etl migrate');
-  console.log(`migrated  ${store.database.label} has this version's schema`);
-  await store.close();
-  return EXIT.done;
+/** `migrate`: does alone what every command does at its start. */
+export function migrate(invocation: Invocation): Promise<ExitCode> {
+  return withStore(invocation, 'toncenter-etl migrate', ({ database }) => {
+    console.log(`migrated  ${database.label} has this version's schema`);
+    return Promise.resolve(EXIT.done);
+  });
 }

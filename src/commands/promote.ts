@@ -1,4 +1,3 @@
-import { openStore } from '../app.ts';
 import { stopOnSignals } from '../stop.ts';
 import { openDatabase } from '../db/connection/database.ts';
 import { migrate } from '../db/migrate/migrate.ts';
@@ -7,39 +6,43 @@ import { promoteTables } from '../db/migrate/promote.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { formatTable } from './output/table.ts';
+import { withStore } from './with-store.ts';
+
+/** What Postgres shows of who is connected. */
+const NAME = 'toncenter-etl promote';
 
 /** `promote postgres://…`: moves what the embedded database holds to a server, without asking the API for anything. */
-export async function promote({ config, logger }: Invocation, url: string): Promise<ExitCode> {
+export async function promote(invocation: Invocation, url: string): Promise<ExitCode> {
   if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url))
     throw new UsageError('that is no URL like postgres://user:password@host:5432/database');
-  const stop = stopOnSignals(logger);
-  const store = await openStore(config, logger, 'toncenter-etl promote');
+  const stop = stopOnSignals(invocation.logger);
   try {
-    const to = await openDatabase({ url, applicationName: 'toncenter-etl promote' });
-    try {
-      if (to.label === store.database.label) throw new UsageError('that is the database itself');
-      await migrate(to);
-      const counts = new Map<string, number>();
-      const isWhole = await promoteTables({
-        from: store.database,
-        to,
-        signal: stop.finishing,
-        partitions: createPartitions(to, config.partition),
-        onRows: (table, rows) => counts.set(table, (counts.get(table) ?? 0) + rows),
-      });
-      const rows = [...counts].map(([table, count]) => [table, String(count)]);
-      if (rows.length > 0) console.log(formatTable(['table', 'rows copied'], rows));
-      console.log(
-        isWhole
-          ? `promoted  ${store.database.label} to ${to.label}: set DATABASE_URL to go on there`
-          : 'stopped   what was copied is kept: the same command goes on',
-      );
-      return isWhole ? EXIT.done : EXIT.incomplete;
-    } finally {
-      await to.close();
-    }
+    return await withStore(invocation, NAME, async (store) => {
+      const to = await openDatabase({ url, applicationName: NAME });
+      try {
+        if (to.label === store.database.label) throw new UsageError('that is the database itself');
+        await migrate(to);
+        const counts = new Map<string, number>();
+        const isWhole = await promoteTables({
+          from: store.database,
+          to,
+          signal: stop.finishing,
+          partitions: createPartitions(to, invocation.config.partition),
+          onRows: (table, rows) => counts.set(table, (counts.get(table) ?? 0) + rows),
+        });
+        const rows = [...counts].map(([table, count]) => [table, String(count)]);
+        if (rows.length > 0) console.log(formatTable(['table', 'rows copied'], rows));
+        console.log(
+          isWhole
+            ? `promoted  ${store.database.label} to ${to.label}: set DATABASE_URL to go on there`
+            : 'stopped   what was copied is kept: the same command goes on',
+        );
+        return isWhole ? EXIT.done : EXIT.incomplete;
+      } finally {
+        await to.close();
+      }
+    });
   } finally {
-    await store.close();
     stop.dispose();
   }
 }

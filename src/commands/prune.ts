@@ -1,4 +1,3 @@
-import { openStore } from '../app.ts';
 import { systemClock } from '../clock.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
 import { floorsOf, prune as pruneNow } from '../db/coverage/expire.ts';
@@ -7,32 +6,32 @@ import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { formatRange, formatTime } from '../range.ts';
 import type { Invocation } from './command.ts';
 import { formatTable } from './output/table.ts';
+import { withStore } from './with-store.ts';
 
 /** `prune`: what the daemon does every hour, once: drops what `ETL_RETENTION` does not keep. */
-export async function prune(
-  { config, logger, now }: Invocation,
-  flags: { dryRun?: boolean },
-): Promise<ExitCode> {
+export async function prune(invocation: Invocation, flags: { dryRun?: boolean }): Promise<ExitCode> {
+  const { config, now } = invocation;
   if (config.retention.size === 0) {
     throw new UsageError('ETL_RETENTION is not set: everything is kept', {
       hint: 'Set it, such as ETL_RETENTION=transactions:90d,blocks:90d.',
     });
   }
   const kept = floorsOf(config.retention, await loadJobs(), now, config.partition);
-  const store = await openStore(config, logger, 'toncenter-etl prune');
-  try {
+  return withStore(invocation, 'toncenter-etl prune', async (store) => {
     for (const { dataset, floor } of kept) console.log(`kept      ${dataset}: from ${formatTime(floor)} on`);
     if (flags.dryRun === true) {
       printExpired(await findExpired(store.database, kept), 'would be dropped');
       return EXIT.done;
     }
-    const { dropped, left } = await pruneNow(store.database, kept, systemClock);
+    const { dropped, left } = await pruneNow(store.database, kept, {
+      attempts: config.attempts,
+      clock: systemClock,
+      random: Math.random,
+    });
     printExpired(dropped, 'dropped');
     for (const { name } of left) console.log(`left      ${name}: somebody reads its table; run prune again`);
     return left.length === 0 ? EXIT.done : EXIT.incomplete;
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 function printExpired(expired: readonly Expired[], what: string): void {

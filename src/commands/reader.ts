@@ -1,8 +1,8 @@
-import { openStore } from '../app.ts';
 import { allowReading } from '../db/migrate/reader.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { parseDuration } from '../range.ts';
 import type { Invocation } from './command.ts';
+import { withStore } from './with-store.ts';
 
 interface ReaderFlags {
   readonly name: string;
@@ -10,18 +10,15 @@ interface ReaderFlags {
 }
 
 /** `reader`: makes the read-only role and prints its connection string, alone, to stdout. */
-export async function reader({ config, logger }: Invocation, flags: ReaderFlags): Promise<ExitCode> {
+export async function reader(invocation: Invocation, flags: ReaderFlags): Promise<ExitCode> {
   const timeout = parseDuration(flags.timeout);
-  const store = await openStore(config, logger, 'toncenter-etl reader');
-  try {
+  await withStore(invocation, 'toncenter-etl reader', async (store) => {
     const password = await allowReading(store.database, { name: flags.name, timeout });
-    const url = new URL(config.databaseUrl ?? store.embedded?.url ?? '');
+    const url = new URL(invocation.config.databaseUrl ?? store.embedded?.url ?? '');
     url.username = flags.name;
     url.password = password;
     console.log(url.href);
-  } finally {
-    await store.close();
-  }
+  });
   console.error(
     `${flags.name} reads and does no more. The password is new: one that was printed before is void.`,
   );

@@ -1,5 +1,4 @@
 import { text as textOf } from 'node:stream/consumers';
-import { openStore } from '../app.ts';
 import type { Database } from '../db/connection/database.ts';
 import { runSql } from '../db/read/free-sql.ts';
 import { EtlError, EXIT, UsageError, type ExitCode } from '../errors.ts';
@@ -7,6 +6,7 @@ import { saysSomething, splitSql } from './output/sql-text.ts';
 import { tell, type Invocation } from './command.ts';
 import { formatResult, summarize, type SqlFormat } from './output/sql-output.ts';
 import { prompt } from './output/sql-prompt.ts';
+import { withStore } from './with-store.ts';
 
 interface SqlFlags {
   readonly url?: boolean;
@@ -30,38 +30,34 @@ export async function sql(
   flags: SqlFlags,
 ): Promise<ExitCode> {
   if (flags.url === true) return printUrl(invocation, given, flags);
-  const { config, logger } = invocation;
   const format = formatOf(flags);
   const interactive = given === undefined && process.stdin.isTTY;
   const statements = interactive ? [] : readStatements(given ?? (await textOf(process.stdin)));
-  const store = await openStore(config, logger, 'toncenter-etl sql');
-  try {
+  return withStore(invocation, 'toncenter-etl sql', async (store) => {
     const show = (statement: string) => run(store.database, statement, flags.write === true, format);
     if (interactive) await converse(store.database.label, show);
     for (const statement of statements) await show(statement);
     return EXIT.done;
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 /** `sql --url`: the connection string alone on stdout, for `psql "$(…)"` and programs with a window. */
 async function printUrl(
-  { config, logger }: Invocation,
+  invocation: Invocation,
   given: string | undefined,
   { write, csv, json }: SqlFlags,
 ): Promise<ExitCode> {
   if (given !== undefined || write === true || csv === true || json === true) {
     throw new UsageError('--url stands alone: it prints where the database is, and runs nothing');
   }
-  if (config.databaseUrl !== undefined) {
-    console.log(config.databaseUrl);
+  const { databaseUrl } = invocation.config;
+  if (databaseUrl !== undefined) {
+    console.log(databaseUrl);
     console.error(FROM_SETTING);
     return EXIT.done;
   }
-  const store = await openStore(config, logger);
-  await store.close();
-  console.log(store.embedded?.url ?? '');
+  const url = await withStore(invocation, undefined, (store) => Promise.resolve(store.embedded?.url));
+  console.log(url ?? '');
   console.error(FROM_EMBEDDED);
   return EXIT.done;
 }

@@ -1,4 +1,3 @@
-import { openStore } from '../app.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { readReport, type DatasetReport, type Report } from '../status/report.ts';
 import { followedDatasets, readinessOf } from '../status/readiness.ts';
@@ -10,20 +9,21 @@ import type { Invocation } from './command.ts';
 import { collectionLines, reportCollections, type CollectionReport } from './output/collection-report.ts';
 import { spendingLines } from './output/spending.ts';
 import { formatTable } from './output/table.ts';
+import { withStore } from './with-store.ts';
 
 /** How many ranges of one kind are printed for a dataset before the rest is only counted. */
 const SHOWN = 5;
 
 /** `status`: where every dataset stands, from the database alone. */
 export async function status(
-  { config, logger, now }: Invocation,
+  invocation: Invocation,
   flags: { json?: boolean; check?: boolean; maxLag?: string },
 ): Promise<ExitCode> {
+  const { config, now } = invocation;
   const maxLagSeconds = flags.maxLag === undefined ? undefined : parseDuration(flags.maxLag);
   if (flags.maxLag !== undefined && flags.check !== true)
     throw new UsageError('--max-lag says what --check shall bear: give both');
-  const store = await openStore(config, logger, 'toncenter-etl status');
-  try {
+  return withStore(invocation, 'toncenter-etl status', async (store) => {
     const all = await loadDatasets();
     const { streams, collections } = splitKinds(all);
     const report = {
@@ -38,9 +38,7 @@ export async function status(
     const { ready, reasons } = readinessOf(report, followed, { ...config, maxLagSeconds });
     for (const reason of reasons) console.error(`check     ${reason}`);
     return ready ? EXIT.done : EXIT.incomplete;
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 interface StatusReport extends Report {

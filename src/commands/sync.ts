@@ -23,9 +23,9 @@ export async function sync(invocation: Invocation, flags: SyncFlags): Promise<Ex
   const all = await loadDatasets();
   const { streams, collections } = splitKinds(chooseDatasets(flags.only ?? config.datasets, all));
   const known = splitKinds(all);
-  const carried = piggybackedCollections(known.collections);
+  const piggybacked = piggybackedCollections(known.collections);
   return withSource(invocation, { demo: 'live' }, async (opened) => {
-    const chosen = { datasets: streams, collections, carried };
+    const chosen = { datasets: streams, collections, piggybacked };
     try {
       await follow(invocation, { ...opened, ...chosen, jobs: known.streams, record: flags.record });
     } catch (error) {
@@ -40,13 +40,13 @@ interface Errand extends Opened {
   readonly jobs: readonly Dataset[];
   readonly datasets: readonly Dataset[];
   readonly collections: readonly Collection[];
-  readonly carried: readonly Collection[];
+  readonly piggybacked: readonly Collection[];
   readonly record: string | undefined;
 }
 
 async function follow(invocation: Invocation, errand: Errand): Promise<void> {
   const { config, logger } = invocation;
-  const { store, datasets, collections, carried, stop } = errand;
+  const { store, datasets, collections, piggybacked, stop } = errand;
   const crawl = await openCrawl({ config, logger, ...errand });
   try {
     const metrics = createMetrics(crawl.context.api.stats);
@@ -64,7 +64,7 @@ async function follow(invocation: Invocation, errand: Errand): Promise<void> {
         },
         'daemon started',
       );
-      await runDaemon({ ...crawl, datasets, collections, carried, config, stop });
+      await runDaemon({ ...crawl, datasets, collections, piggybacked, config, stop });
       logger.info('daemon stopped');
     } finally {
       await server?.close();

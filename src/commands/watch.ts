@@ -1,11 +1,12 @@
 import { formatAddress, parseAddress } from '../ton/address.ts';
-import { openStore, type Store } from '../app.ts';
+import type { Store } from '../app.ts';
 import { readNetwork } from '../db/connection/network.ts';
 import { addWatch, readWatched, removeWatch } from '../db/cursors/watch-list.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { formatTime } from '../range.ts';
 import type { Invocation } from './command.ts';
 import { formatTable } from './output/table.ts';
+import { withStore } from './with-store.ts';
 
 const MAINNET = -239;
 
@@ -15,7 +16,7 @@ export function watchAdd(
   text: string,
   { note = '' }: { note?: string },
 ): Promise<ExitCode> {
-  return withStore(invocation, async (store, testnet) => {
+  return withWatchList(invocation, async (store, testnet) => {
     const address = parseAddress(text, { testnet });
     await addWatch(store.database, address, note);
     console.log(`watching  ${address} (${formatAddress(address, { testnet })})`);
@@ -24,7 +25,7 @@ export function watchAdd(
 
 /** `watch remove ADDRESS`: what was read for it stays. */
 export function watchRemove(invocation: Invocation, text: string): Promise<ExitCode> {
-  return withStore(invocation, async (store, testnet) => {
+  return withWatchList(invocation, async (store, testnet) => {
     const address = parseAddress(text, { testnet });
     if (await removeWatch(store.database, address)) {
       console.log(`removed   ${address}; what was read for it stays`);
@@ -36,7 +37,7 @@ export function watchRemove(invocation: Invocation, text: string): Promise<ExitC
 
 /** `watch list` */
 export function watchList(invocation: Invocation, { json = false }: { json?: boolean }): Promise<ExitCode> {
-  return withStore(invocation, async (store, testnet) => {
+  return withWatchList(invocation, async (store, testnet) => {
     const watched = await readWatched(store.database);
     if (json) {
       console.log(JSON.stringify(watched, null, 2));
@@ -57,16 +58,14 @@ export function watchList(invocation: Invocation, { json = false }: { json?: boo
 }
 
 /** The network decides which friendly forms are right: the database's own, or before the first crawl the setting's. */
-async function withStore(
-  { config, logger }: Invocation,
+function withWatchList(
+  invocation: Invocation,
   work: (store: Store, testnet: boolean) => Promise<void>,
 ): Promise<ExitCode> {
-  const store = await openStore(config, logger, 'toncenter-etl watch');
-  try {
+  return withStore(invocation, 'toncenter-etl watch', async (store) => {
     const network = await readNetwork(store.database);
+    const { config } = invocation;
     await work(store, network === undefined ? config.network !== 'mainnet' : network !== MAINNET);
     return EXIT.done;
-  } finally {
-    await store.close();
-  }
+  });
 }

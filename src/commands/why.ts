@@ -1,4 +1,4 @@
-import { openApi, openStore, type Store } from '../app.ts';
+import { openApi, type Store } from '../app.ts';
 import { askByHash, questionsOn, type KnownThing } from '../crawl/ask-by-hash.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
 import { stopOnSignals } from '../stop.ts';
@@ -11,18 +11,19 @@ import {
   findQuarantined,
   findRows,
   readSecond,
-  uncoverStatements,
   type FoundRow,
   type HashColumn,
   type LoggedPage,
   type QuarantinedRecord,
   type SecondCoverage,
 } from '../db/read/find-hash.ts';
+import { uncoverStatements } from '../db/read/uncover-statements.ts';
 import { EtlError, EXIT, type ExitCode } from '../errors.ts';
 import { parseHash } from '../ton/hash.ts';
 import { formatTime, parseTime } from '../range.ts';
 import { openSource } from '../source.ts';
 import type { Invocation } from './command.ts';
+import { withStore } from './with-store.ts';
 
 /** Members of a row that are shown; the rest is a `select` away. */
 const SHOWN = 6;
@@ -44,8 +45,7 @@ interface Search {
 export async function why(invocation: Invocation, given: string, flags: { at?: string }): Promise<ExitCode> {
   const hash = parseHash(given);
   const at = flags.at === undefined ? undefined : parseTime(flags.at, invocation.now);
-  const store = await openStore(invocation.config, invocation.logger, 'toncenter-etl why');
-  try {
+  return withStore(invocation, 'toncenter-etl why', async (store) => {
     const places = await findHashColumns();
     const search = { invocation, store, datasets: await loadJobs(), places, hash };
     console.log(line('hash', hash));
@@ -63,9 +63,7 @@ export async function why(invocation: Invocation, given: string, flags: { at?: s
       return EXIT.incomplete;
     }
     return await tellFromApi(search);
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 function line(title: string, text: string): string {

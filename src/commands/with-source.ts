@@ -1,8 +1,9 @@
-import { openStore, type Store } from '../app.ts';
+import type { Store } from '../app.ts';
 import { FINISHING_MS, type Stop, stopOnSignals } from '../stop.ts';
 import type { ExitCode } from '../errors.ts';
 import { openSource } from '../source.ts';
 import type { Invocation } from './command.ts';
+import { withStore } from './with-store.ts';
 
 /** What a command that asks the API is given to work with. */
 export interface Opened {
@@ -31,17 +32,14 @@ export async function withSource(
   const signals = stopOnSignals(logger);
   const stop = withDeadline(signals, deadlineMs);
   try {
-    const store = await openStore(config, logger, applicationName);
-    try {
+    return await withStore({ config, logger }, applicationName, async (store) => {
       const source = await openSource(config, store, demo);
       try {
         return await work({ store, baseUrl: source.baseUrl, stop });
       } finally {
         await source.close();
       }
-    } finally {
-      await store.close();
-    }
+    });
   } finally {
     signals.dispose();
   }

@@ -7,12 +7,14 @@ import type { Logger } from '../logger.ts';
 import type { Range } from '../range.ts';
 import type { Density } from './streams/density.ts';
 import type { DiskGuard } from './streams/disk-guard.ts';
+import type { LimitTrust } from './streams/limit-trust.ts';
 import type { PageSize } from './streams/page-size.ts';
 
 /** What was learned of a dataset's pages, shared by all that read it in this process. */
 export interface Tuning {
   readonly size: PageSize;
   readonly density: Density;
+  readonly limits: LimitTrust;
 }
 
 /** A page that was committed. */
@@ -34,6 +36,10 @@ export interface CrawlContext {
   readonly database: Database;
   readonly partitions: Partitions;
   readonly clock: Clock;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  /** Attempts at a commit, or at the API or the database where they are away, before the error is thrown. */
+  readonly attempts: number;
   readonly logger: Logger;
   readonly disk: DiskGuard;
   readonly tuning: (dataset: Dataset) => Tuning;

@@ -4,27 +4,31 @@ import { readDeletionMarks, type PartitionMark } from '../db/coverage/deletions.
 import { formatRange, lengthOf } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { openVanished } from '../verify/vanished.ts';
+import { waitFor, type DaemonContext } from './daemon-context.ts';
 
 /** A partition rests for so many times as long as it took to count it: at most a twentieth of the time goes into it. */
 const REST = 20;
 
-interface SentryOptions {
+/** Milliseconds between two polls for rows that were deleted. */
+const PERIOD_MS = 1000;
+
+interface WatchOptions {
   readonly context: Pick<CrawlContext, 'database' | 'clock' | 'logger'>;
   readonly stop: Stop;
 }
 
 /** Notices rows that somebody deletes from the stream tables while the daemon runs. */
-export interface Sentry {
-  /** Looks which partitions lost rows since the last look, and makes holes of what is gone; the first look only remembers. */
-  look(): Promise<void>;
+export interface DeletionWatch {
+  /** Finds the partitions that lost rows since the last poll, and makes holes of what is gone; the first poll only remembers. */
+  poll(): Promise<void>;
 }
 
 /**
- * Postgres counts the rows that are deleted from each partition, so a look costs next to nothing; only where the count
+ * Postgres counts the rows that are deleted from each partition, so a poll costs next to nothing; only where the count
  * has moved are rows held against their receipts. What the program itself deletes has its receipts taken off, and is not
  * found there.
  */
-export async function createSentry({ context, stop }: SentryOptions): Promise<Sentry> {
+export async function createDeletionWatch({ context, stop }: WatchOptions): Promise<DeletionWatch> {
   const { database, clock, logger } = context;
   const jobs = await loadJobs();
   const known = new Map<string, string>();
@@ -32,7 +36,7 @@ export async function createSentry({ context, stop }: SentryOptions): Promise<Se
   const keyOf = ({ table, span }: PartitionMark) => `${table}/${span.from}`;
   let first = true;
   return {
-    async look() {
+    async poll() {
       for (const partition of await readDeletionMarks(database)) {
         const { table, span, mark } = partition;
         const key = keyOf(partition);
@@ -58,4 +62,14 @@ export async function createSentry({ context, stop }: SentryOptions): Promise<Se
       first = false;
     },
   };
+}
+
+/** Rows that somebody deletes are a hole within seconds, and then read again as any other. */
+export async function runDeletionWatch(daemon: DaemonContext): Promise<void> {
+  const { context, stop } = daemon;
+  const watch = await createDeletionWatch(daemon);
+  while (!stop.finishing.aborted) {
+    await waitFor(daemon, 'the watch for deletions', () => watch.poll());
+    await context.clock.sleep(PERIOD_MS, stop.finishing).catch(() => undefined);
+  }
 }

@@ -1,41 +1,26 @@
 import { Cron } from 'croner';
 import { backfill } from '../crawl/streams/backfill.ts';
-import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
-import type { CrawlContext } from '../crawl/crawl-context.ts';
-import type { Planner } from '../crawl/streams/planner.ts';
 import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
 import { readWanted } from '../db/coverage/wanted.ts';
 import { isAbort } from '../errors.ts';
 import { formatRange, lengthOf, parseTime } from '../range.ts';
 import type { Schedule } from '../schedule.ts';
-import { untilAborted, type Stop } from '../stop.ts';
+import { untilAborted } from '../stop.ts';
+import type { DaemonContext, Position } from './daemon-context.ts';
 
 const WORKERS = 2;
 /** How often a run is taken up while the API or the database is away, before the next one has its turn. */
 const ATTEMPTS = 10;
 
-interface SchedulesOptions {
-  readonly context: CrawlContext;
-  readonly planner: Planner;
-  readonly chain: ChainInfo;
-  /** All that the daemon was told to read, scheduled or not. */
-  readonly datasets: readonly Dataset[];
-  readonly schedules: readonly Schedule[];
-  readonly delay: number;
-  readonly stop: Stop;
-  /** How far the chain is known, unix seconds. */
-  readonly watermark: () => number;
-}
-
 /** Does what is scheduled until told to stop. A run that is still under way when its next moment comes goes on alone. */
-export async function runSchedules(options: SchedulesOptions): Promise<void> {
-  const { schedules, stop } = options;
+export async function runSchedules(daemon: DaemonContext, position: Position): Promise<void> {
+  const { config, stop } = daemon;
   if (stop.finishing.aborted) return;
   const under = new Set<Promise<void>>();
-  const crons = schedules.map(
+  const crons = config.schedules.map(
     (schedule) =>
       new Cron(schedule.cron, { timezone: 'UTC', protect: true, unref: true }, () => {
-        const run = runOnce(options, schedule);
+        const run = runOnce(daemon, position, schedule);
         under.add(run);
         return run.finally(() => under.delete(run));
       }),
@@ -45,12 +30,12 @@ export async function runSchedules(options: SchedulesOptions): Promise<void> {
   await Promise.all(under);
 }
 
-/** One run; what goes wrong is told, and tried again at the next moment: it costs nothing where all is covered. */
-export async function runOnce(options: SchedulesOptions, schedule: Schedule): Promise<void> {
-  const { context, datasets, stop } = options;
+/** Runs it once; what goes wrong is logged, and tried again at the next moment: it costs nothing where all is covered. */
+export async function runOnce(daemon: DaemonContext, position: Position, schedule: Schedule): Promise<void> {
+  const { context, datasets, stop } = daemon;
   const chosen = chooseDatasets(schedule.only ?? datasets.map(({ name }) => name), datasets);
   try {
-    for (const dataset of chosen) await coverOne(options, schedule, dataset);
+    for (const dataset of chosen) await coverOne(daemon, position, schedule, dataset);
   } catch (error) {
     if (isAbort(error) || stop.finishing.aborted) return;
     context.logger.error(
@@ -60,11 +45,16 @@ export async function runOnce(options: SchedulesOptions, schedule: Schedule): Pr
   }
 }
 
-async function coverOne(options: SchedulesOptions, schedule: Schedule, dataset: Dataset): Promise<void> {
-  const { context, planner, chain, stop, delay } = options;
+async function coverOne(
+  daemon: DaemonContext,
+  position: Position,
+  schedule: Schedule,
+  dataset: Dataset,
+): Promise<void> {
+  const { context, planner, chain, stop, config } = daemon;
   const now = Math.floor(context.clock.now() / 1000);
-  const watermark = options.watermark();
-  const safe = watermark - (dataset.job.delaySeconds ?? delay);
+  const watermark = position.watermark.utime;
+  const safe = watermark - (dataset.job.delaySeconds ?? config.watermarkDelay);
   const since = (await readWanted(context.database)).get(dataset.name) ?? safe;
   const wanted =
     schedule.range === undefined

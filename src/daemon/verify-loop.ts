@@ -1,17 +1,14 @@
-import type { Config } from '../config.ts';
-import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
-import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
-import type { Planner } from '../crawl/streams/planner.ts';
 import { streamsOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { readCoverage } from '../db/coverage/coverage.ts';
 import { countHoles } from '../db/coverage/holes.ts';
-import { readVerified, takeGuard } from '../db/coverage/verifications.ts';
+import { readVerified } from '../db/coverage/verifications.ts';
+import { takeDuty } from '../db/settings.ts';
 import { EtlError, EXIT } from '../errors.ts';
 import { common, formatRange, lengthOf, type Range, union, without } from '../range.ts';
-import type { Stop } from '../stop.ts';
 import { createBlockSource } from '../verify/closure/block-source.ts';
+import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
 import { repairRange, type RepairContext } from '../verify/repair.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
 
@@ -29,25 +26,28 @@ const LEAD = 120;
 const FIRST_PAUSE_MS = 10 * 60_000;
 const LONGEST_PAUSE_MS = 24 * 3_600_000;
 
-interface GuardOptions {
-  /** Name of this process. */
-  readonly owner: string;
-  readonly context: CrawlContext;
-  readonly planner: Planner;
-  readonly chain: ChainInfo;
-  readonly datasets: readonly Dataset[];
-  readonly config: Config;
-  readonly stop: Stop;
+interface VerifyOptions extends DaemonContext {
   /** How far the chain is known, unix seconds. */
   readonly watermark: () => number;
 }
 
-/** Verifies what the daemon has covered, behind its back; of several daemons one does. */
-export interface Guard {
+/** Verifies what the daemon has covered; of several daemons one does. */
+export interface VerifyLoop {
   /** Verifies the newest stretch that is not verified yet and repairs it; false where there is none, or another daemon sees to it. */
   round(): Promise<boolean>;
   /** Milliseconds between two rounds, so that they cost a hundredth of the budget. */
   readonly periodMs: number;
+}
+
+/** Proves what was read, stretch by stretch, and repairs what it finds before history goes on. */
+export async function runVerifyLoop(daemon: DaemonContext, position: Position): Promise<void> {
+  const { context, stop } = daemon;
+  const loop = await createVerifyLoop({ ...daemon, watermark: () => position.watermark.utime });
+  const stopped = () => stop.finishing.aborted;
+  while (!stopped()) {
+    await context.clock.sleep(loop.periodMs, stop.finishing).catch(() => undefined);
+    if (!stopped()) await waitFor(daemon, 'verification', () => loop.round());
+  }
 }
 
 interface Doubt {
@@ -56,7 +56,7 @@ interface Doubt {
   readonly until: number;
 }
 
-export async function createGuard(options: GuardOptions): Promise<Guard> {
+export async function createVerifyLoop(options: VerifyOptions): Promise<VerifyLoop> {
   const { context, chain, planner, stop, config, owner } = options;
   const jobs = await loadJobs();
   const periodMs = Math.max(SHORTEST_PERIOD_MS, (1000 * REQUESTS_OF_A_ROUND) / SHARE / config.rps);
@@ -64,7 +64,8 @@ export async function createGuard(options: GuardOptions): Promise<Guard> {
   return {
     periodMs,
     async round() {
-      if (!(await takeGuard(context.database, owner, (PERIODS * periodMs) / 1000))) return false;
+      if (!(await takeDuty(context.database, 'verification', owner, (PERIODS * periodMs) / 1000)))
+        return false;
       const now = context.clock.monotonic();
       const waiting = doubts.filter(({ until }) => until > now).map(({ span }) => span);
       const range = await nextRange(options, waiting);
@@ -90,7 +91,7 @@ export async function createGuard(options: GuardOptions): Promise<Guard> {
   };
 }
 
-/** A check that fails for good must not end the daemon: it is told, and the stretch waits. */
+/** A check that fails for good must not end the daemon: it is logged, and the stretch waits. */
 async function verifyAndRepair(
   context: RepairContext,
   datasets: readonly Dataset[],
@@ -146,7 +147,7 @@ function remember(doubts: readonly Doubt[], unproved: readonly Range[], now: num
 }
 
 /** The newest stretch of any dataset that is covered (read twice, where that is needed), and not verified. */
-async function nextRange({ context, datasets, watermark }: GuardOptions, waiting: readonly Range[]) {
+async function nextRange({ context, datasets, watermark }: VerifyOptions, waiting: readonly Range[]) {
   const { database } = context;
   const ripe = [{ from: 0, to: watermark() - LEAD }];
   let next: Range | undefined;

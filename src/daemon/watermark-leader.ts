@@ -1,39 +1,42 @@
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
-import { createWatermarkReader, type Watermark, type WatermarkReader } from '../crawl/watermark/watermark.ts';
-import { readFoundWatermark, saveWatermark, takeLookout } from '../db/coverage/watermark.ts';
+import { openWatermarkReader } from '../crawl/watermark/open-watermark-reader.ts';
+import type { Watermark, WatermarkReader } from '../crawl/watermark/watermark.ts';
+import { readFoundWatermark, saveWatermark } from '../db/coverage/watermark.ts';
+import { takeDuty } from '../db/settings.ts';
 import { formatTime } from '../range.ts';
 import { STILL_HEAD_SECONDS } from '../status/lag.ts';
 
-interface LookoutOptions {
+interface LeaderOptions {
   readonly context: CrawlContext;
   readonly chain: ChainInfo;
   /** Name of this process. */
   readonly owner: string;
-  /** Seconds after which another process looks out where this one no longer does. */
-  readonly patience: number;
+  /** Seconds after which another process leads where this one no longer polls. */
+  readonly absentSeconds: number;
+  /** How far a replica may lag behind the others. */
+  readonly delaySeconds: number;
 }
 
 /**
- * How far it is safe to read. Of all daemons that share a database one asks the API, as long as it lives; the others
+ * Polls how far it is safe to read. Of all daemons that share a database one asks the API, as long as it lives; the others
  * take what it found, so that ten of them spend no more on it than one.
  */
-export function createLookout({
+export function createWatermarkLeader({
   context,
   chain,
   owner,
-  patience,
-}: LookoutOptions): (signal: AbortSignal) => Promise<Watermark> {
-  const { api, database, logger } = context;
-  const warn = stillHeadWarning(context);
+  absentSeconds,
+  delaySeconds,
+}: LeaderOptions): (signal: AbortSignal) => Promise<Watermark> {
+  const { database, logger } = context;
+  const warnOfStillHead = stillHeadWarning(context);
   let reader: WatermarkReader | undefined;
   return async (signal) => {
-    const looksOut = await takeLookout(database, owner, patience);
-    if (!looksOut || reader === undefined) {
-      const found = await readFound(context);
-      if (!looksOut && found !== undefined) return found;
-      reader ??= createWatermarkReader(api, chain, found);
-    }
+    const leads = await takeDuty(database, 'watermark', owner, absentSeconds);
+    const found = leads ? undefined : await readFound(context);
+    if (found !== undefined) return found;
+    reader ??= await openWatermarkReader(context, chain, delaySeconds);
     const watermark = await reader.read(signal);
     const { utime, head, newest, waitingFor } = watermark;
     await saveWatermark(database, {
@@ -43,13 +46,13 @@ export function createLookout({
       newest,
       waitingFor: waitingFor ?? null,
     });
-    warn(watermark);
+    warnOfStillHead(watermark);
     logger.debug({ watermark: formatTime(utime), head: head.seqno, waitingFor }, 'watermark');
     return watermark;
   };
 }
 
-/** What another process found; undefined before it has found any. */
+/** Reads what another process found; undefined before it has found any. */
 async function readFound({ database }: CrawlContext): Promise<Watermark | undefined> {
   const found = await readFoundWatermark(database);
   if (found === undefined) return undefined;
@@ -57,7 +60,7 @@ async function readFound({ database }: CrawlContext): Promise<Watermark | undefi
   return { utime, head: { seqno: headSeqno, utime: headUtime }, newest, waitingFor: waitingFor ?? undefined };
 }
 
-/** A head that does not move is told after two minutes, then each time that it has lasted twice as long. */
+/** A head that does not move is logged after two minutes, then each time that it has lasted twice as long. */
 function stillHeadWarning({ clock, logger }: CrawlContext): (watermark: Watermark) => void {
   let last = { seqno: -1, since: 0, next: STILL_HEAD_SECONDS };
   return ({ head, utime, waitingFor }) => {

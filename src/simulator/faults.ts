@@ -5,6 +5,8 @@
 export interface Faults {
   /** A list request with a greater limit is a 500 that speaks of a timeout. */
   timeoutAboveLimit?: number;
+  /** A list request with a greater limit is answered as if it had asked for this many rows. */
+  capLimit?: number;
   /** 500 with the text of a statement timeout. */
   timeout?: number;
   /** Begins a storm: this many requests in a row are refused with 429. */

@@ -8,6 +8,7 @@ type Reader<T> = (text: string) => T | undefined;
 /** One for each fault: a new one that is forgotten here does not compile. */
 const READERS: { readonly [Name in keyof Required<Faults>]: Reader<Required<Faults>[Name]> } = {
   timeoutAboveLimit: count,
+  capLimit: count,
   timeout: probability,
   storm: pair(probability, count, (chance, length) => ({ probability: chance, length })),
   badGateway: probability,
@@ -31,6 +32,7 @@ const READERS: { readonly [Name in keyof Required<Faults>]: Reader<Required<Faul
 /** How a value is written, where it is not a probability from 0 to 1. */
 const FORMS: Readonly<Record<string, string>> = {
   timeoutAboveLimit: 'a number of rows',
+  capLimit: 'a number of rows',
   storm: 'PROBABILITYxREQUESTS, such as 0.01x20',
   slowBodyMs: 'milliseconds',
   staleSeconds: 'seconds',

@@ -220,7 +220,7 @@ async function settle(context: RepairContext, { stream, findings }: Verified): P
   const gaps = spansOf(lost);
   const keep = async (spans: readonly Range[], reason: HoleReason, detail: string) => {
     for (const span of spans)
-      await keepHole(database, stream, { span, reason, detail, leastPause: context.leastPause });
+      await keepHole(database, stream, { span, reason, detail, leastPauseSeconds: context.leastPause });
   };
   if (gaps.length > 0) {
     await database.transaction(async (session) => {

@@ -192,5 +192,5 @@ describe('command lines', () => {
       expect([0, 2, 3, 75], `${line}: ${stderr}`).toContain(code);
       expect(stderr + stdout, line).not.toMatch(/^ {4}at .*:\d+:\d+\)?$/m);
     }
-  }, 90_000);
+  });
 });

@@ -23,4 +23,4 @@ test('a crawl that is killed and restarted ends in the same tables as an undistu
   } finally {
     await proof.close();
   }
-}, 90_000);
+});

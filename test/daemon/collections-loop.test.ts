@@ -63,4 +63,4 @@ test('the daemon reads collections beside its streams, with the least priority',
     await simulator.close();
     await store.close();
   }
-}, 40_000);
+});

@@ -90,7 +90,7 @@ describe('the daemon', () => {
     }
   });
 
-  test('begins at the head, also where its first look at it got answers that were cut short', async () => {
+  test('begins at the head, also where its first poll of it got answers that were cut short', async () => {
     await serve({ faults: { shortBlocks: 1 } });
     const mended = delay(1500).then(() => {
       simulator.faults.shortBlocks = 0;

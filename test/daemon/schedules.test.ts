@@ -9,7 +9,7 @@ import { keepWanted } from '../../src/db/coverage/wanted.ts';
 import { UsageError } from '../../src/errors.ts';
 import { parseSchedules } from '../../src/schedule.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
+import { datasetsNamed, never, openTestCrawl, testConfig } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 
 const START = Date.UTC(2026, 3, 1) / 1000;
@@ -32,23 +32,28 @@ afterAll(async () => {
   await store.close();
 });
 
-const options = (text: string) => ({
-  ...crawl,
-  datasets,
-  schedules: parseSchedules(text),
-  delay: 10,
-  stop: never,
-  watermark: () => START + 1000,
-});
+const position = {
+  watermark: {
+    utime: START + 1000,
+    head: { seqno: 1, utime: START + 1000 },
+    newest: START + 1000,
+    waitingFor: undefined,
+  },
+  since: new Map<string, number>(),
+};
+const daemonWith = (text: string) => {
+  const schedules = parseSchedules(text);
+  return { ...crawl, datasets, config: testConfig({ schedules, watermarkDelay: 10 }), stop: never };
+};
 const coverageOf = (name: string) =>
   readCoverage(store.database, streamOf(datasets.find((dataset) => dataset.name === name)!));
 
 test('a dataset that is scheduled is read from ETL_SINCE to the head, at its moment', async () => {
-  const schedules = options('blocks @ * * * * * *');
-  expect(followedDatasets(datasets, schedules.schedules).map(({ name }) => name)).not.toContain('blocks');
+  const daemon = daemonWith('blocks @ * * * * * *');
+  expect(followedDatasets(datasets, daemon.config.schedules).map(({ name }) => name)).not.toContain('blocks');
   const finishing = new AbortController();
   const stop = { ...never, finishing: finishing.signal };
-  const running = runSchedules({ ...schedules, stop });
+  const running = runSchedules({ ...daemon, stop }, position);
   await expect
     .poll(() => coverageOf('blocks'), { timeout: 10_000 })
     .toEqual([{ from: START + 600, to: START + 990 }]);
@@ -58,12 +63,13 @@ test('a dataset that is scheduled is read from ETL_SINCE to the head, at its mom
 });
 
 test('a range that is scheduled is covered, and costs no request once it is', async () => {
-  const { schedules, ...rest } = options(`${START + 100} .. ${START + 300} @ 0 3 * * *`);
+  const daemon = daemonWith(`${START + 100} .. ${START + 300} @ 0 3 * * *`);
+  const { schedules } = daemon.config;
   expect(followedDatasets(datasets, schedules)).toEqual(datasets);
-  await runOnce({ ...rest, schedules }, schedules[0]!);
+  await runOnce(daemon, position, schedules[0]!);
   expect(await coverageOf('transactions')).toEqual([{ from: START + 100, to: START + 300 }]);
   const before = simulator.stats.total;
-  await runOnce({ ...rest, schedules }, schedules[0]!);
+  await runOnce(daemon, position, schedules[0]!);
   expect(simulator.stats.total).toBe(before);
 });
 

@@ -114,7 +114,7 @@ describe.skipIf(browserPath === undefined)('the status page in a real browser', 
     expect(again.rowCount).toBe(rowCount);
     expect(await page.evaluate(() => 'loadedOnce' in globalThis)).toBe(true);
     expect(errors).toEqual([]);
-  }, 150_000);
+  });
 
   test('is walked through with the keyboard, and says what a square means', async () => {
     const page = await browser.newPage();

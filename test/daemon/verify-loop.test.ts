@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Crawl } from '../../src/app.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
-import { createGuard, type Guard } from '../../src/daemon/verify-loop.ts';
+import { createVerifyLoop, type VerifyLoop } from '../../src/daemon/verify-loop.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
@@ -20,7 +20,7 @@ let simulator: Simulator;
 let crawl: Crawl;
 let datasets: Dataset[];
 let range: Range;
-let guard: Guard;
+let loop: VerifyLoop;
 /** Transactions that the source does not give; as long as they stand here. */
 let hidden: string | undefined;
 
@@ -43,7 +43,7 @@ beforeAll(async () => {
   const proof = await openProof(store, crawl);
   range = await proof.cover(datasets, await proof.reach());
   const options = { ...crawl, datasets, config: testConfig(), stop: never };
-  guard = await createGuard({ ...options, watermark: () => range.to });
+  loop = await createVerifyLoop({ ...options, watermark: () => range.to });
 });
 afterAll(async () => {
   await crawl.close();
@@ -55,19 +55,19 @@ const verified = async (name: string) => readVerified(store.database, { dataset:
 
 test('the daemon verifies what it has covered, but for its newest end, with one request', async () => {
   const before = simulator.stats.total;
-  expect(await guard.round()).toBe(true);
+  expect(await loop.round()).toBe(true);
   const ripe = [{ from: range.from, to: range.to - 120 }];
   expect([await verified('blocks'), await verified('transactions')]).toEqual([ripe, ripe]);
   expect(simulator.stats.total - before).toBe(1);
-  expect(await guard.round()).toBe(false);
+  expect(await loop.round()).toBe(false);
 });
 
 test('of two daemons one verifies', async () => {
   const options = { ...crawl, datasets, config: testConfig(), stop: never, watermark: () => range.to };
-  const other = await createGuard({ ...options, owner: 'another' });
+  const other = await createVerifyLoop({ ...options, owner: 'another' });
   await store.database.run(sql`update etl.coverage set verified = '{}'`);
   expect(await other.round()).toBe(false);
-  expect(await guard.round()).toBe(true);
+  expect(await loop.round()).toBe(true);
 });
 
 test('a hole that a re-read does not fill is a gap of the source: refused for a growing while, never verified', async () => {
@@ -75,7 +75,7 @@ test('a hole that a re-read does not fill is a gap of the source: refused for a 
   hidden = gone.hash;
   await store.database.run(sql`delete from ton.transactions where hash = ${hidden}`);
   await store.database.run(sql`update etl.coverage set verified = '{}'`);
-  expect(await guard.round()).toBe(true);
+  expect(await loop.round()).toBe(true);
   const refusals = () =>
     store.database.rows(
       sql`select reason, attempts, detail, lower(span)::int as from, upper(span)::int as to,
@@ -109,12 +109,12 @@ test('a hole that a re-read does not fill is a gap of the source: refused for a 
   await store.database.run(sql`update etl.refused set retry_at = now()`);
   const proof = await openProof(store, crawl);
   await proof.cover(datasets, { range, watermark: range.to });
-  expect(await guard.round()).toBe(true);
+  expect(await loop.round()).toBe(true);
   expect(await refusals()).toMatchObject([{ reason: 'source_gap', attempts: 2 }]);
 
   hidden = undefined;
   await store.database.run(sql`update etl.refused set retry_at = now()`);
   await proof.cover(datasets, { range, watermark: range.to });
-  await guard.round();
+  await loop.round();
   expect(await readCoverage(store.database, streamOf(datasets[1]!))).toEqual([range]);
 });

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
-import { createLookout } from '../../src/daemon/watermark-leader.ts';
+import { createWatermarkLeader } from '../../src/daemon/watermark-leader.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { never, openTestCrawl } from '../support/crawl.ts';
 import { keptLog } from '../support/log-lines.ts';
@@ -24,10 +24,11 @@ afterEach(async () => {
   await store.close();
 });
 
-const lookoutOf = (owner: string) => createLookout({ ...crawl, owner, patience: 30 });
+const leaderOf = (owner: string) =>
+  createWatermarkLeader({ ...crawl, owner, absentSeconds: 30, delaySeconds: 30 });
 
 test('of two daemons one asks for the watermark, and the other takes what it found', async () => {
-  const [first, second] = [lookoutOf('first'), lookoutOf('second')];
+  const [first, second] = [leaderOf('first'), leaderOf('second')];
   const found = await first(never.leaving);
   const asked = simulator.stats.total;
   expect(await second(never.leaving)).toEqual(found);
@@ -37,32 +38,33 @@ test('of two daemons one asks for the watermark, and the other takes what it fou
 });
 
 test('where the one that asks is gone, the other asks', async () => {
-  await lookoutOf('first')(never.leaving);
+  await leaderOf('first')(never.leaving);
   await store.database.run(
     sql`update etl.settings set value = value || '{"until": "2020-01-01"}' where name = 'lookout'`,
   );
   const asked = simulator.stats.total;
-  expect((await lookoutOf('second')(never.leaving)).utime).toBeGreaterThan(START);
+  expect((await leaderOf('second')(never.leaving)).utime).toBeGreaterThan(START);
   expect(simulator.stats.total).toBeGreaterThan(asked);
 });
 
-test('a head that does not move is told after two minutes, then each time that it has lasted twice as long', async () => {
+test('a head that does not move is logged after two minutes, then each time that it has lasted twice as long', async () => {
   const { logger, records } = keptLog();
   const time = { ms: 0 };
   const clock = { ...crawl.context.clock, monotonic: () => time.ms };
-  const look = createLookout({
+  const poll = createWatermarkLeader({
     ...crawl,
     owner: 'alone',
-    patience: 30,
+    absentSeconds: 30,
+    delaySeconds: 30,
     context: { ...crawl.context, clock, logger },
   });
-  const told: number[] = [];
+  const logged: number[] = [];
   for (; time.ms <= 700_000; time.ms += 20_000) {
     const before = records.length;
-    await look(never.leaving);
-    if (records.length > before) told.push(time.ms / 1000);
+    await poll(never.leaving);
+    if (records.length > before) logged.push(time.ms / 1000);
   }
-  expect(told).toEqual([120, 240, 480]);
+  expect(logged).toEqual([120, 240, 480]);
   expect(records[0]).toMatchObject({ level: 40, seconds: 120 });
   expect(records[0]?.['msg']).toContain('the head does not move: look at the status of the source');
 });

@@ -102,7 +102,7 @@ describe('seconds full of one family', () => {
     const all = [...ties, ...shared, ...wholes];
     const options = { start: START, duration: 4200, load: 10, accounts: 2600, ties: all };
     simulator = await startSimulator(options);
-  }, 30_000);
+  });
   afterAll(() => simulator.close());
 
   /** The transactions of a second that are of a family, by lt. */

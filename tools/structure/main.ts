@@ -1,23 +1,32 @@
 import { parseArgs } from 'node:util';
 import { withRevision } from './extract-revision.ts';
 import { measure, type Measure } from './measures.ts';
+import { roomsDiagram } from './rooms-diagram.ts';
 import { readTree } from './tree.ts';
 
 /*
  * `npm run structure [-- --base REVISION] [--names]`: measures how the source is laid out. With a base, two columns:
- * before and after. `--names` prints what was counted.
+ * before and after. `--names` prints what was counted. `--diagram` prints the rooms for docs/architecture.md instead.
  */
 
-const { values } = parseArgs({ options: { base: { type: 'string' }, names: { type: 'boolean' } } });
+const { values } = parseArgs({
+  options: { base: { type: 'string' }, diagram: { type: 'boolean' }, names: { type: 'boolean' } },
+});
 const root = process.cwd();
-const after = measure(readTree(root));
+const tree = readTree(root);
+const after = measure(tree);
 const before =
   values.base === undefined
     ? undefined
     : withRevision(root, values.base, (directory) => measure(readTree(directory)));
 
-if (before !== undefined) console.log(`${''.padEnd(48)}${'before'.padStart(8)}${'after'.padStart(8)}`);
-for (const name of new Set([...(before ?? []), ...after].map((one) => one.name))) print(name);
+if (values.diagram === true) console.log(roomsDiagram(tree));
+else printMeasures();
+
+function printMeasures(): void {
+  if (before !== undefined) console.log(`${''.padEnd(48)}${'before'.padStart(8)}${'after'.padStart(8)}`);
+  for (const name of new Set([...(before ?? []), ...after].map((one) => one.name))) print(name);
+}
 
 function print(name: string): void {
   const [old, now] = [find(before, name), find(after, name)];

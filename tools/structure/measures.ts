@@ -147,21 +147,24 @@ function repeatedTypes({ sources }: Tree): string[] {
 }
 
 function longestOf({ sources }: Tree): Measure[] {
-  return [
-    { title: 'the product', own: sources.filter(({ path }) => isProduct(path)) },
-    { title: 'tests and tools', own: sources.filter(({ path }) => !isProduct(path)) },
-  ].flatMap(({ title, own }): Measure[] => {
-    const [file] = own.toSorted((a, b) => b.lines - a.lines);
-    const [longest] = own
-      .flatMap(({ path, functions }) => functions.map((one) => ({ ...one, path })))
-      .sort((a, b) => b.lines - a.lines);
-    return [
-      { name: `longest file of ${title}`, value: file?.lines ?? 0, names: [file?.path ?? ''] },
-      {
-        name: `longest function of ${title}`,
-        value: longest?.lines ?? 0,
-        names: [`${longest?.path ?? ''}:${longest?.name ?? ''}`],
-      },
-    ];
-  });
+  const [product, others] = [true, false].map((inside) =>
+    sources.filter(({ path }) => isProduct(path) === inside),
+  );
+  return [...longestIn('the product', product ?? []), ...longestIn('tests and tools', others ?? [])];
+}
+
+function longestIn(title: string, sources: Tree['sources']): Measure[] {
+  const functions = sources.flatMap((source) =>
+    source.functions.map(({ name, lines }) => ({ name: `${source.path}:${name}`, lines })),
+  );
+  const files = sources.map(({ path, lines }) => ({ name: path, lines }));
+  return [longest(`longest file of ${title}`, files), longest(`longest function of ${title}`, functions)];
+}
+
+function longest(
+  name: string,
+  things: readonly { readonly name: string; readonly lines: number }[],
+): Measure {
+  const first = things.toSorted((a, b) => b.lines - a.lines)[0] ?? { name: '', lines: 0 };
+  return { name, value: first.lines, names: [first.name] };
 }

@@ -13,9 +13,11 @@ export interface Tree {
   importersOf(path: string): readonly { readonly from: string; readonly names: Import['names'] }[];
 }
 
-/** Reads the TypeScript files below `root`. */
-export function readTree(root: string): Tree {
-  const sources = ['src', 'jobs', 'test', 'tools']
+const FOLDERS = ['src', 'jobs', 'test', 'tools'];
+
+/** Reads the TypeScript files in folders below `root`. */
+export function readTree(root: string, folders: readonly string[] = FOLDERS): Tree {
+  const sources = folders
     .flatMap((folder) => filesOf(root, folder))
     .map((path) => readSource(path, readFileSync(join(root, path), 'utf8')));
   return treeOf(sources);

@@ -7,6 +7,7 @@ import type { Dataset } from '../../dataset/dataset.ts';
 import type { Reading } from '../../dataset/job.ts';
 import type { Step } from '../../dataset/paginator.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
+import type { SpanTrust } from './limit-trust.ts';
 import { readRecords } from './read-records.ts';
 
 interface PageRequest {
@@ -16,6 +17,8 @@ interface PageRequest {
   readonly cursor: unknown;
   /** The most rows to ask for. */
   readonly size: number;
+  /** Whether a short page of this span may have been cut. */
+  readonly trust: SpanTrust;
   readonly priority: Priority;
   readonly signal: AbortSignal;
 }
@@ -31,14 +34,15 @@ export interface Page {
  * Asks for one page of a stream and reads it: the only way in which a page is asked for, whatever for.
  * @throws BadResponseError where the answer cannot be one to this request, also by the window that it says it answers
  */
-export function askPage(
+export async function askPage(
   api: ApiClient,
-  { dataset: { job }, stream, cursor, size, priority, signal }: PageRequest,
+  { dataset: { job }, stream, cursor, size, trust, priority, signal }: PageRequest,
 ): Promise<Exchange<Page>> {
   const paging = job.paginator.request(cursor, size);
   const scope = job.scopes === undefined ? {} : { [job.scopes.param]: stream.scope };
   const recordsIn = listOf(job.list);
-  return api.get({
+  let accept: () => void = () => undefined;
+  const page = await api.get({
     path: job.path,
     params: { ...job.params, ...scope, ...paging },
     priority,
@@ -46,8 +50,13 @@ export function askPage(
     parse: (body): Page => {
       const records = recordsIn(body);
       const reading = readRecords(job, records);
-      const step = job.paginator.next(cursor, { ...reading, size: paging.limit, echo: echoOf(body) });
+      const verdict = trust.judge(paging.limit, reading.positions.map(({ id }) => id));
+      const step = job.paginator.next(cursor, { ...reading, size: verdict.size, echo: echoOf(body) });
+      accept = verdict.accept;
       return { records, reading, step };
     },
   });
+  accept();
+  if (page.value.step.cursor === undefined) trust.ended();
+  return page;
 }

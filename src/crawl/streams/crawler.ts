@@ -14,6 +14,7 @@ import type { CrawlContext } from '../crawl-context.ts';
 import { askPage } from './ask-page.ts';
 import { commitWithRetry } from '../commit-with-retry.ts';
 import { keepAlive } from '../keep-alive.ts';
+import type { SpanTrust } from './limit-trust.ts';
 import type { Assignment } from './planner.ts';
 import { toCommit, type FetchedPage } from './to-commit.ts';
 
@@ -28,6 +29,8 @@ interface Progress {
   readonly cursor: unknown;
   /** Pages of a second that is replaced as a whole, and is not whole yet. */
   readonly waiting: readonly FetchedPage[];
+  /** Whether a short page may have been cut. */
+  readonly trust: SpanTrust;
 }
 
 /**
@@ -40,11 +43,16 @@ export async function crawlLease(context: CrawlContext, assignment: Assignment, 
   const { dataset, lease, priority } = assignment;
   const prolong = () => prolongLease(database, lease);
   const letGo = keepAlive({ dataset: dataset.name, heldSeconds: LEASE_SECONDS, prolong, logger });
-  let progress: Progress = { held: lease, cursor: dataset.job.paginator.start(lease.span), waiting: [] };
+  let progress: Progress = {
+    held: lease,
+    cursor: dataset.job.paginator.start(lease.span),
+    waiting: [],
+    trust: context.tuning(dataset).limits.openSpan(),
+  };
   try {
     while (progress.cursor !== undefined && !stop.finishing.aborted) {
       await context.disk.wait(stop.finishing);
-      const page = await fetchPage(context, assignment, progress.cursor, stop.leaving);
+      const page = await fetchPage(context, assignment, progress, stop.leaving);
       if (page !== undefined) progress = await commitAndAdvance(context, assignment, progress, page);
     }
     logger.info({ dataset: dataset.name, range: formatRange(lease.span), priority }, 'lease ended');
@@ -61,7 +69,7 @@ export async function crawlLease(context: CrawlContext, assignment: Assignment, 
 async function commitAndAdvance(
   context: CrawlContext,
   assignment: Assignment,
-  { held, waiting }: Progress,
+  { held, waiting, trust }: Progress,
   page: FetchedPage,
 ): Promise<Progress> {
   const { dataset } = assignment;
@@ -76,39 +84,42 @@ async function commitAndAdvance(
   }
   report(context, assignment, page);
   const left = done === undefined ? held : { ...held, span: { from: done.to, to: held.span.to } };
-  const next = { held: left, cursor: step.cursor, waiting: isWritten ? [] : pages };
+  const next = { held: left, cursor: step.cursor, waiting: isWritten ? [] : pages, trust };
   return done === undefined || step.cursor === undefined ? next : await shorten(context, dataset, next);
 }
 
 /** Gives the end of a lease back, where it turned out to be far more work than one lease should be. */
 async function shorten(context: CrawlContext, dataset: Dataset, progress: Progress): Promise<Progress> {
   const { from, to } = progress.held.span;
-  const seconds = context.tuning(dataset).density.leaseSeconds();
+  const { density, limits } = context.tuning(dataset);
+  const seconds = density.leaseSeconds();
   if (to - from <= 2 * seconds) return progress;
   const held = await cutLease(context.database, progress.held, from + seconds);
-  return { ...progress, held, cursor: dataset.job.paginator.start(held.span) };
+  // What lies behind the cut is asked for in another span, so that it cannot clear a page of this one.
+  return { ...progress, held, cursor: dataset.job.paginator.start(held.span), trust: limits.openSpan() };
 }
 
 /** Asks for the next page; undefined where the server ran out of time and a smaller page will be asked for. */
 async function fetchPage(
   { api, tuning }: CrawlContext,
   { dataset, lease, priority }: Assignment,
-  cursor: unknown,
+  { cursor, trust }: Progress,
   signal: AbortSignal,
 ): Promise<FetchedPage | undefined> {
-  const { size } = tuning(dataset);
-  const asked = size.current();
+  const { size: pageSize, limits } = tuning(dataset);
+  const size = limits.limit(pageSize.current());
+  const { stream } = lease;
   try {
-    const page = await askPage(api, { dataset, stream: lease.stream, cursor, size: asked, priority, signal });
-    size.arrived();
+    const page = await askPage(api, { dataset, stream, cursor, size, trust, priority, signal });
+    pageSize.arrived();
     const { reading, step } = page.value;
     // The records themselves are let go: those of a long second would all stay in memory until it is committed.
     return { ...page, value: { reading, step } };
   } catch (error) {
-    const { limit } = dataset.job.paginator.request(cursor, asked);
-    if (!(error instanceof ApiTimeoutError) || !size.timedOut(limit)) throw error;
+    const { limit } = dataset.job.paginator.request(cursor, size);
+    if (!(error instanceof ApiTimeoutError) || !pageSize.timedOut(limit)) throw error;
     // What cannot be split is asked for whole: the same request again would be answered alike, for ever.
-    if (dataset.job.paginator.request(cursor, size.current()).limit >= limit) throw error;
+    if (dataset.job.paginator.request(cursor, pageSize.current()).limit >= limit) throw error;
     return undefined;
   }
 }

@@ -1,21 +1,30 @@
 import type { Params } from '../paginator.ts';
 
-/** One end of an account's history: a transaction. */
+/** Where a transaction stands in its account's history. */
 export interface Place {
   readonly lt: string;
   readonly hash: string;
 }
 
 /**
- * Which part of an account's history is stored, newest first. Stored is everything
- * from `newest` down to `oldest`; and, while the newer part is being read, from `top` down to `at`.
+ * Which part of an account's history is stored. Two parts can be: everything from `newest` down to `oldest`, and, while
+ * what came later is read, everything from `top` down to `at`. An example with logical times alone, two records a page:
+ *
+ * | the account has | after | cursor | next request |
+ * |---|---|---|---|
+ * | 50 40 30 20 | nothing | all null | the newest |
+ * | 50 40 30 20 | 50 40 | `{ newest: 50, oldest: 40 }` | from 40 down |
+ * | 50 40 30 20 | 40 30, then 30 20, then 20 | `{ newest: 50, oldest: 20, complete: true }` | none |
+ * | 80 70 60 50 … | 80 70 | `{ newest: 50, oldest: 20, top: 80, at: 70 }` | from 70 down to 50 |
+ * | 80 70 60 50 … | 70 60, then 60 | `{ newest: 80, oldest: 20, complete: true }` | none |
  */
 export interface BackwardCursor {
+  /** The ends of what is stored without a gap; null where nothing is. */
   readonly newest: Place | null;
   readonly oldest: Place | null;
   /** True once the account's first transaction, or the first that the servers keep, is stored. */
   readonly complete: boolean;
-  /** What came since `newest` is being read downwards: its newest transaction, and where it stands. */
+  /** The ends of what has been read of the part above `newest`; null where that part is not being read. */
   readonly top: Place | null;
   readonly at: Place | null;
 }
@@ -33,7 +42,7 @@ export interface BackwardPaginator {
   readonly maxSize: number;
   start(cursor: BackwardCursor | undefined): BackwardCursor;
   request(cursor: BackwardCursor, phase: Phase, size: number): Params & { readonly limit: number };
-  /** What is to be asked next: first what is new, then what is old; undefined where both are done. */
+  /** Which part to ask for next: first what is new, then what is old; undefined where both are done. */
   phase(cursor: BackwardCursor, headDone: boolean): Phase | undefined;
   next(cursor: BackwardCursor, phase: Phase, places: readonly Place[], size: number): BackwardStep;
 }

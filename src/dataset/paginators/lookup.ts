@@ -1,10 +1,20 @@
-/** What was learned of how much one request can ask for. */
+/**
+ * How many keys fit into one request, as far as requests have shown. Example: 1000 keys are refused, so 500 are tried.
+ * They pass: between 500 and 1000, 750 are tried. They are refused: 625 are tried, and so on.
+ *
+ * | after | learned | next batch |
+ * |---|---|---|
+ * | nothing | `{ fits: 0, tooMany: null }` | 1000 keys |
+ * | 1000 keys refused | `{ fits: 0, tooMany: 1000 }` | 500 keys |
+ * | 500 keys passed | `{ fits: 500, tooMany: 1000 }` | 750 keys |
+ * | 750 keys refused | `{ fits: 500, tooMany: 750 }` | 625 keys |
+ */
 export interface BatchSize {
-  /** So many keys have passed. */
+  /** The largest batch that passed. */
   readonly fits: number;
-  /** So many were too many; null where nothing was yet. */
+  /** The smallest batch that was refused; null where none was yet. */
   readonly tooMany: number | null;
-  /** Batches that passed since the size was found: after many, a larger one is tried again. */
+  /** Batches that passed since the last refusal: after many, a larger one is tried again. */
   readonly passed: number;
 }
 
@@ -16,16 +26,17 @@ export interface BatchPaginator {
   readonly most: number;
   /** True where the answer is cut at a limit that has to be asked for as well. */
   readonly limited: boolean;
-  /** Answers for so many keys may be wanted at once. */
+  /** The size to begin a walk with: what was learned, or the search anew. */
   start(learned: BatchSize | undefined): BatchSize;
+  /** How many keys the next request takes. */
   size(learned: BatchSize): number;
-  /** A batch of so many keys passed. */
+  /** Learns that a batch of so many keys passed. */
   passed(learned: BatchSize, keys: number): BatchSize;
-  /** A batch of so many keys was refused as too large; undefined where it cannot be made smaller. */
+  /** Learns that a batch of so many keys was refused; undefined where it cannot be made smaller. */
   refused(learned: BatchSize, keys: number): BatchSize | undefined;
 }
 
-/** Batches at the size found after which a larger one is tried again: a gateway may have been changed. */
+/** After so many batches that passed, a larger one is tried again: a gateway may have been changed. */
 const UNTIL_LARGER = 1000;
 
 export interface BatchOptions {

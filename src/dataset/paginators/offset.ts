@@ -1,22 +1,34 @@
 import type { Params } from '../paginator.ts';
 
-/** How far a list has been read. */
+/**
+ * How far a list has been read. An example of a list of 2500 records, asked for 1000 at a time (`end` and `beyond` left
+ * out where they do not change):
+ *
+ * | after | cursor | next request |
+ * |---|---|---|
+ * | nothing | `{ at: 0, end: 0, round: true, ended: null }` | offset 0 |
+ * | 1000 records | `{ at: 1000, end: 1000, round: true }` | offset 1000 |
+ * | 500 records at offset 2000 | `{ at: 3000, end: 2500, round: true }` | offset 3000 |
+ * | no record at offset 3000 | `{ at: 3000, end: 2500, round: false, ended: 1760000000 }` | none: the round is over |
+ * | the next poll | `{ at: 2500, end: 2500, round: false }` | offset 2500: what was appended |
+ * | a day later | `{ at: 0, end: 0, round: true }` | offset 0: a new round |
+ */
 export interface OffsetCursor {
-  /** Where to ask next. */
+  /** Offset of the next request. */
   readonly at: number;
-  /** Behind the last record that came: what is appended from now on lies there or beyond. */
+  /** Offset behind the last record that came: what is appended from now on lies there or beyond. */
   readonly end: number;
   /** True while the whole list is read; false: only what was appended is asked for. */
   readonly round: boolean;
   /** Unix seconds at which the last whole round ended; null before one has. */
   readonly ended: number | null;
-  /** The offset at which the server gave up though asked for little: what lies beyond is out of reach. Else null. */
+  /** The offset at which the server gave up even on a small page: the rest is out of reach. Null where it never did. */
   readonly beyond: number | null;
 }
 
 export interface OffsetStep {
   readonly cursor: OffsetCursor;
-  /** True at the list's end: there is nothing to ask for until later. */
+  /** True at the list's end: nothing is asked for until the next poll. */
   readonly done: boolean;
 }
 
@@ -25,14 +37,14 @@ export interface OffsetPaginator {
   /** The most records that one page may be asked for. */
   readonly maxSize: number;
   /**
-   * Where a look at the list begins: an unfinished round goes on, a finished one is followed by a look at its end, or,
-   * `rescan` seconds after it ended, by a new one. Undefined where the end is out of reach. `now`: unix seconds.
+   * Where a poll of the list begins. An unfinished round goes on. A finished one is followed by a poll of the list's
+   * end or, `rescanSeconds` after it ended, by a new round. Undefined where the end is out of reach. `now`: unix seconds.
    */
-  start(cursor: OffsetCursor | undefined, now: number, rescan: number): OffsetCursor | undefined;
+  start(cursor: OffsetCursor | undefined, now: number, rescanSeconds: number): OffsetCursor | undefined;
   request(cursor: OffsetCursor, size: number): Params & { readonly limit: number; readonly offset: number };
-  /** After a page of so many records where `limit` were asked for. */
+  /** Moves on after a page of `records` records where `limit` were asked for. */
   next(cursor: OffsetCursor, limit: number, records: number, now: number): OffsetStep;
-  /** The server cannot go further, however little it is asked for: the round ends here. */
+  /** Ends the round where the server fails even on a small page. */
   giveUp(cursor: OffsetCursor, now: number): OffsetCursor;
 }
 
@@ -40,16 +52,16 @@ const FRESH: OffsetCursor = { at: 0, end: 0, round: true, ended: null, beyond: n
 
 /**
  * Advances by the limit that was asked for, not by the records received: some servers drop records of a page after they
- * have cut it, so a short page is not the end; an empty one is. A look at the end alone is one request: a short page
- * ends it, and what may lie behind is asked for by the next look.
+ * have cut it, so a short page is not the end; an empty one is. A poll of the end alone is one request: a short page
+ * ends it, and what may lie behind is asked for by the next poll.
  */
 export function offset({ maxSize = 1000 }: { maxSize?: number } = {}): OffsetPaginator {
   return {
     maxSize,
-    start(cursor, now, rescan) {
+    start(cursor, now, rescanSeconds) {
       if (cursor === undefined) return FRESH;
       if (cursor.round) return cursor;
-      if (now - (cursor.ended ?? 0) >= rescan) return { ...FRESH, ended: cursor.ended };
+      if (now - (cursor.ended ?? 0) >= rescanSeconds) return { ...FRESH, ended: cursor.ended };
       return cursor.beyond === null ? { ...cursor, at: cursor.end } : undefined;
     },
     request: (cursor, size) => ({ limit: size, offset: cursor.at }),

@@ -6,23 +6,28 @@ export interface Seqnos {
   readonly to: number;
 }
 
-/** The first masterchain block at or after a second of chain time, known of borders that were asked for once. */
+/** Which masterchain block is the first one at or after a second of chain time. */
 export interface Border {
   readonly utime: number;
   readonly seqno: number;
 }
 
-/** Which masterchain blocks have been asked about. */
+/**
+ * Which masterchain blocks have been asked about. Example: blocks 100 to 104 are wanted. After 104 and 103 `covered` is
+ * `[{ from: 103, to: 105 }]`, so 102 comes next. Where 100 is stored from before, it is
+ * `[{ from: 100, to: 101 }, { from: 103, to: 105 }]`; after 102 and 101 the ranges have become one.
+ */
 export interface SeqnoCursor {
+  /** Ascending ranges that neither overlap nor touch. */
   readonly covered: readonly Seqnos[];
   /** The borders that were looked up last. */
   readonly borders: readonly Border[];
 }
 
-/** One answer a masterchain block: a value without state or I/O. */
+/** Asks about one masterchain block a request: a value without state or I/O. */
 export interface SeqnoPaginator {
   start(cursor: SeqnoCursor | undefined): SeqnoCursor;
-  /** The next block to ask about, the newest that is missing first; undefined where all of the range are there. */
+  /** The next block to ask about, the newest that is missing first; undefined where none is missing. */
   missing(cursor: SeqnoCursor, wanted: Seqnos): number | undefined;
   request(seqno: number): Params;
   next(cursor: SeqnoCursor, seqno: number): SeqnoCursor;

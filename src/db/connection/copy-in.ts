@@ -27,7 +27,13 @@ class CopyIn extends pg.Query {
   }
 }
 
-/** Runs statements without parameters, of which one is a `copy … from stdin` that takes the pieces, one after another. */
+/**
+ * Runs statements without parameters, of which one is a `copy … from stdin` that takes the pieces, one after another.
+ *
+ * Not pg-copy-streams: it answers the same internal call of the driver, and was measured to be no cheaper (a page's rows
+ * arrive about a sixth sooner, for about a sixth more of this process' time). What it adds, waiting for a slow socket, a
+ * page does not need: it is in memory as a whole anyway.
+ */
 export function copyIn(client: pg.ClientBase, statements: string, pieces: Iterable<string>): Promise<void> {
   return new Promise((resolve, reject) => {
     client.query(

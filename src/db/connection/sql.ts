@@ -1,4 +1,4 @@
-import { getTableColumns, sql, type SQL } from 'drizzle-orm';
+import { getTableColumns, sql, type SQL, type SQLWrapper } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import { toMultirangeText, toRangeText, type Range } from '../../range.ts';
 
@@ -12,12 +12,14 @@ export function multirangeParam(ranges: readonly Range[]): SQL {
   return sql`${toMultirangeText(ranges)}::int8multirange`;
 }
 
+/** Expressions with commas between. */
+export function list(expressions: readonly SQLWrapper[]): SQL {
+  return sql.join([...expressions], sql`, `);
+}
+
 /** Names as SQL: each quoted, with commas between. */
 export function identifiers(names: readonly string[]): SQL {
-  return sql.join(
-    names.map((name) => sql.identifier(name)),
-    sql`, `,
-  );
+  return list(names.map((name) => sql`${sql.identifier(name)}`));
 }
 
 /** Names of columns without their table, with commas between: as lists of columns, `set` and `excluded` want them. */
@@ -32,10 +34,12 @@ export function excluded(column: PgColumn): SQL {
 
 /** An assignment for each column: it takes what the insert brings. */
 export function setExcluded(...columns: readonly PgColumn[]): SQL {
-  return sql.join(
-    columns.map((column) => sql`${bare(column)} = ${excluded(column)}`),
-    sql`, `,
-  );
+  return list(columns.map((column) => sql`${bare(column)} = ${excluded(column)}`));
+}
+
+/** Texts as one parameter, for `in (…)`: a query of them. */
+export function texts(values: readonly string[]): SQL {
+  return sql`select json_array_elements_text(${JSON.stringify(values)}::json)`;
 }
 
 /** A value as a parameter of type jsonb. */
@@ -48,14 +52,10 @@ type RowValues<T extends PgTable> = {
   readonly [Column in keyof T['$inferInsert']]: T['$inferInsert'][Column] | SQL;
 };
 
-/** Inserts one row; a column whose value is undefined gets its default. */
+/** Inserts one row; a column without a value gets its default. */
 export function insertInto<T extends PgTable>(table: T, values: RowValues<T>): SQL {
-  const columns = new Map(Object.entries(getTableColumns(table)));
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  const names = given.flatMap(([key]) => columns.get(key)?.name ?? []);
-  const list = sql.join(
-    given.map(([, value]) => sql`${value}`),
-    sql`, `,
-  );
-  return sql`insert into ${table} (${identifiers(names)}) values (${list})`;
+  const byColumn = new Map<string, unknown>(Object.entries(values));
+  const given = Object.entries(getTableColumns(table)).filter(([key]) => byColumn.get(key) !== undefined);
+  const row = list(given.map(([key]) => sql`${byColumn.get(key)}`));
+  return sql`insert into ${table} (${bare(...given.map(([, column]) => column))}) values (${row})`;
 }

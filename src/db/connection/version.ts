@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
+import { pages } from '../schema/pages.ts';
 import type { Session } from './database.ts';
 
 const Facts = z.object({ postgres: z.string(), apiVersion: z.string().nullable() });
@@ -12,7 +13,8 @@ export async function readVersions(session: Session): Promise<z.infer<typeof Fac
   );
   const newest =
     there?.there === true
-      ? sql`(select api_version from etl.pages where api_version is not null order by id desc limit 1)`
+      ? sql`(select ${pages.api_version} from ${pages} where ${pages.api_version} is not null
+          order by ${pages.id} desc limit 1)`
       : sql`null::text`;
   const [facts] = await session.rows(
     sql`select current_setting('server_version') as postgres, ${newest} as "apiVersion"`,

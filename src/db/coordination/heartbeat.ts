@@ -17,20 +17,20 @@ interface HeartbeatOptions {
 }
 
 /**
- * Tells the database every few seconds that this process is alive and what it spends, for `status`. Nothing rests on
- * it: where the database is away, what was spent is told when it is back.
+ * Reports to the database every few seconds that this process is alive and what it spends, for `status`. Nothing rests on
+ * it: where the database is away, what was spent is reported when it is back.
  */
 export function startHeartbeat({ database, worker, budget, clock, logger }: HeartbeatOptions): {
   stop(): Promise<void>;
 } {
   const stopping = new AbortController();
-  let untold: Counts = {};
+  let unreported: Counts = {};
   /** False where the database is away. */
-  const tell = async (): Promise<boolean> => {
-    untold = addCounts(untold, budget.takeSpent());
+  const report = async (): Promise<boolean> => {
+    unreported = addCounts(unreported, budget.takeSpent());
     try {
-      await reportWorker(database, worker, budget.waiting(), untold);
-      untold = {};
+      await reportWorker(database, worker, budget.waiting(), unreported);
+      unreported = {};
       return true;
     } catch (error) {
       logger.debug({ worker: worker.name, reason: String(error) }, 'sign of life not written');
@@ -39,7 +39,7 @@ export function startHeartbeat({ database, worker, budget, clock, logger }: Hear
   };
   const beat = async () => {
     while (!stopping.signal.aborted) {
-      await tell();
+      await report();
       await clock.sleep(PERIOD_MS, stopping.signal).catch(() => undefined);
     }
   };
@@ -48,7 +48,7 @@ export function startHeartbeat({ database, worker, budget, clock, logger }: Hear
     stop: async () => {
       stopping.abort();
       await beating;
-      if (await tell()) await forgetWorker(database, worker).catch(() => undefined);
+      if (await report()) await forgetWorker(database, worker).catch(() => undefined);
     },
   };
 }

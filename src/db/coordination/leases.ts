@@ -1,10 +1,12 @@
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { LeaseLostError } from '../../errors.ts';
 import { toMultirangeText, type Range } from '../../range.ts';
 import { coveredOf, refusedOf, type Stream } from '../coverage/coverage.ts';
+import { ofStream, type StreamColumns } from '../coverage/of-stream.ts';
 import type { Database, Session } from '../connection/database.ts';
-import { multirangeParam, rangeParam } from '../connection/sql.ts';
+import { bare, multirangeParam, rangeParam, texts } from '../connection/sql.ts';
+import { leases } from '../schema/coverage.ts';
 
 /** A range that one worker reads; nobody else asks for it until it expires. */
 export interface Lease {
@@ -36,7 +38,7 @@ interface Claim {
  * before; covered and leased are read in one, because a commit between two would move a range from one to the other.
  */
 export async function claimLease(database: Database, claim: Claim): Promise<Lease | undefined> {
-  const { stream, owner } = claim;
+  const { stream, owner, priority } = claim;
   const { dataset, scope, pass } = stream;
   return database.transaction(async (session) => {
     await session.run(
@@ -44,46 +46,56 @@ export async function claimLease(database: Database, claim: Claim): Promise<Leas
     );
     // A lease whose row is locked is being committed just now: its owner is alive.
     await session.run(sql`
-      delete from etl.leases where id in (
-        select id from etl.leases
-        where dataset = ${dataset} and scope = ${scope} and pass = ${pass} and expires_at <= clock_timestamp()
+      delete from ${leases} where ${leases.id} in (
+        select ${leases.id} from ${leases} where ${ofStream(leases, stream)} and ${leases.expires_at} <= clock_timestamp()
         for update skip locked)`);
-    const [row] = await session.rows(
-      sql`
-        with free as (
-          select unnest(${multirangeParam(claim.wanted)} - ${coveredOf(stream)} - ${refusedOf(stream)}
-            - coalesce((select range_agg(span) from etl.leases
-                where dataset = ${dataset} and scope = ${scope} and pass = ${pass}), '{}')) as gap),
-        newest as (
-          select int8range(greatest(lower(gap), upper(gap) - ${claim.length}::int8), upper(gap)) as span
-          from free order by lower(gap) desc limit 1)
-        insert into etl.leases (dataset, scope, pass, span, owner, priority, expires_at)
-        select ${dataset}, ${scope}, ${pass}, span, ${owner}, ${claim.priority}, ${expiry} from newest
-        returning id, lower(span) as "from", upper(span) as "to"`,
-      Claimed,
-    );
-    return row === undefined
-      ? undefined
-      : { id: row.id, stream, owner, span: { from: row.from, to: row.to } };
+    const free = sql`${multirangeParam(claim.wanted)} - ${coveredOf(stream)} - ${refusedOf(stream)} - ${leasedOf(stream)}`;
+    const newest = sql`
+      select int8range(greatest(lower(gap), upper(gap) - ${claim.length}::int8), upper(gap)) as span
+      from unnest(${free}) gap order by lower(gap) desc limit 1`;
+    return insertLease(session, { stream, owner, priority }, newest);
   });
+}
+
+/** The ranges of a stream that somebody reads, as a scalar within a statement. */
+function leasedOf(stream: StreamColumns, where = sql`true`): SQL {
+  return sql`coalesce((select range_agg(${leases.span}) from ${leases} where ${ofStream(leases, stream)} and ${where}), '{}')`;
+}
+
+/** Leases the one `span` that a query has; undefined where it has none. */
+export async function insertLease(
+  session: Session,
+  { stream, owner, priority }: Pick<Claim, 'stream' | 'owner' | 'priority'>,
+  query: SQL,
+): Promise<Lease | undefined> {
+  const { dataset, scope, pass, span } = leases;
+  const [row] = await session.rows(
+    sql`
+      insert into ${leases} (${bare(dataset, scope, pass, span, leases.owner, leases.priority, leases.expires_at)})
+      select ${stream.dataset}, ${stream.scope}, ${stream.pass}::int, q.span, ${owner}, ${priority}, ${expiry} from (${query}) q
+      returning ${leases.id}, lower(${span}) as "from", upper(${span}) as "to"`,
+    Claimed,
+  );
+  return row && { id: row.id, stream, owner, span: { from: row.from, to: row.to } };
 }
 
 const Free = z.object({ index: z.coerce.number() });
 
 /** What is wanted of a stream. */
-interface Wish {
+interface Wanted {
   readonly stream: Stream;
   readonly wanted: readonly Range[];
 }
 
 /**
- * Which of the wishes have something free, by their index: one statement for all, where claiming in vain takes a lock and
- * a transaction each. What it says may be out of date at once; only a claim decides.
+ * Which of them have something free, by their index: one statement for all, where claiming in vain takes a lock and a
+ * transaction each. What it says may be out of date at once; only a claim decides.
  */
-export async function findFree(session: Session, wishes: readonly Wish[]): Promise<number[]> {
-  if (wishes.length === 0) return [];
-  const asked = wishes.map(({ stream, wanted }) => ({ ...stream, wanted: toMultirangeText(wanted) }));
-  const own = sql`dataset = w.dataset and scope = w.scope and pass = w.pass`;
+export async function findFree(session: Session, all: readonly Wanted[]): Promise<number[]> {
+  if (all.length === 0) return [];
+  const asked = all.map(({ stream, wanted }) => ({ ...stream, wanted: toMultirangeText(wanted) }));
+  const stream = { dataset: sql`w.dataset`, scope: sql`w.scope`, pass: sql`w.pass` };
+  const leased = leasedOf(stream, sql`${leases.expires_at} > clock_timestamp()`);
   const rows = await session.rows(
     sql`
       with w as (
@@ -91,9 +103,7 @@ export async function findFree(session: Session, wishes: readonly Wish[]): Promi
           (j->>'wanted')::int8multirange as wanted
         from json_array_elements(${JSON.stringify(asked)}::json) with ordinality as a (j, ordinality))
       select index from w
-      where not isempty(wanted - coalesce((select covered from etl.coverage where ${own}), '{}')
-        - coalesce((select range_agg(span) from etl.refused where ${own} and retry_at > clock_timestamp()), '{}')
-        - coalesce((select range_agg(span) from etl.leases where ${own} and expires_at > clock_timestamp()), '{}'))
+      where not isempty(wanted - ${coveredOf(stream)} - ${refusedOf(stream)} - ${leased})
       order by index`,
     Free,
   );
@@ -102,15 +112,17 @@ export async function findFree(session: Session, wishes: readonly Wish[]): Promi
 
 const expiry = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`;
 
+/** True of the row of a lease that is still its owner's. */
+const isHeld = ({ id, owner }: Lease): SQL =>
+  sql`${leases.id} = ${id} and ${leases.owner} = ${owner} and ${leases.expires_at} > clock_timestamp()`;
+
 /**
  * Holds the lease's row until the transaction ends and makes sure that it is still ours and still good for `part`.
  * @throws LeaseLostError where it expired, was taken away, or does not hold `part`
  */
 export async function holdLease(session: Session, lease: Lease, part: Range): Promise<void> {
   const held = await session.run(sql`
-    select 1 from etl.leases
-    where id = ${lease.id} and owner = ${lease.owner} and span @> ${rangeParam(part)} and expires_at > clock_timestamp()
-    for update`);
+    select 1 from ${leases} where ${isHeld(lease)} and ${leases.span} @> ${rangeParam(part)} for update`);
   if (held === 0) {
     throw new LeaseLostError(
       `the lease of ${lease.stream.dataset} was lost; what was read for it is not written`,
@@ -121,21 +133,21 @@ export async function holdLease(session: Session, lease: Lease, part: Range): Pr
 /** Gives back what was done up to `until`, prolongs the rest; an empty lease ends. Within the commit's transaction. */
 export async function shortenLease(session: Session, lease: Lease, until: number): Promise<void> {
   const ended = await session.run(
-    sql`delete from etl.leases where id = ${lease.id} and upper(span) <= ${until}::int8`,
+    sql`delete from ${leases} where ${leases.id} = ${lease.id} and upper(${leases.span}) <= ${until}::int8`,
   );
   if (ended > 0) return;
   await session.run(sql`
-    update etl.leases set span = int8range(greatest(lower(span), ${until}::int8), upper(span)), expires_at = ${expiry}
-    where id = ${lease.id}`);
+    update ${leases} set ${bare(leases.expires_at)} = ${expiry},
+      ${bare(leases.span)} = int8range(greatest(lower(${leases.span}), ${until}::int8), upper(${leases.span}))
+    where ${leases.id} = ${lease.id}`);
 }
 
 /** Gives back the end of a lease that turned out longer than its share; what is left, or undefined if it was lost. */
 export async function cutLease(database: Database, lease: Lease, to: number): Promise<Lease> {
   const { dataset } = lease.stream;
   const held = await database.run(sql`
-    update etl.leases set span = int8range(lower(span), ${to}::int8)
-    where id = ${lease.id} and owner = ${lease.owner} and lower(span) < ${to}::int8 and upper(span) >= ${to}::int8
-      and expires_at > clock_timestamp()`);
+    update ${leases} set ${bare(leases.span)} = int8range(lower(${leases.span}), ${to}::int8)
+    where ${isHeld(lease)} and lower(${leases.span}) < ${to}::int8 and upper(${leases.span}) >= ${to}::int8`);
   if (held === 0) throw new LeaseLostError(`the lease of ${dataset} was lost before it could be shortened`);
   return { ...lease, span: { from: lease.span.from, to } };
 }
@@ -143,13 +155,13 @@ export async function cutLease(database: Database, lease: Lease, to: number): Pr
 /** Keeps a lease while a page is waited for. */
 export async function prolongLease(session: Session, lease: Lease): Promise<boolean> {
   const held = await session.run(sql`
-    update etl.leases set expires_at = ${expiry}
-    where id = ${lease.id} and owner = ${lease.owner} and expires_at > clock_timestamp()`);
+    update ${leases} set ${bare(leases.expires_at)} = ${expiry} where ${isHeld(lease)}`);
   return held > 0;
 }
 
 export async function releaseLease(session: Session, lease: Lease): Promise<void> {
-  await session.run(sql`delete from etl.leases where id = ${lease.id} and owner = ${lease.owner}`);
+  await session.run(sql`
+    delete from ${leases} where ${leases.id} = ${lease.id} and ${leases.owner} = ${lease.owner}`);
 }
 
 /** True where anybody is reading part of a range for one of the datasets just now. */
@@ -159,19 +171,19 @@ export async function isLeased(
   range: Range,
 ): Promise<boolean> {
   const held = await session.run(sql`
-    select 1 from etl.leases
-    where dataset in (select json_array_elements_text(${JSON.stringify(datasets)}::json))
-      and span && ${rangeParam(range)} and expires_at > clock_timestamp() limit 1`);
+    select 1 from ${leases}
+    where ${leases.dataset} in (${texts(datasets)}) and ${leases.span} && ${rangeParam(range)}
+      and ${leases.expires_at} > clock_timestamp() limit 1`);
   return held > 0;
 }
 
 /** Frees what is held by owners of whom it is known that they are gone, without waiting for their leases to expire. */
 export async function releaseLeasesOf(session: Session, isGone: (owner: string) => boolean): Promise<void> {
   const owners = await session.rows(
-    sql`select distinct owner from etl.leases`,
+    sql`select distinct ${leases.owner} from ${leases}`,
     z.object({ owner: z.string() }),
   );
   for (const { owner } of owners.filter((row) => isGone(row.owner))) {
-    await session.run(sql`delete from etl.leases where owner = ${owner}`);
+    await session.run(sql`delete from ${leases} where ${leases.owner} = ${owner}`);
   }
 }

@@ -2,6 +2,8 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Counts } from '../../budget/priority.ts';
 import type { Session } from '../connection/database.ts';
+import { bare, excluded, insertInto, jsonParam, setExcluded } from '../connection/sql.ts';
+import { budget, spending, workers } from '../schema/budget.ts';
 
 /** A process that reads an API. */
 export interface Worker {
@@ -18,21 +20,27 @@ export async function reportWorker(
   waiting: Counts,
   spent: Counts,
 ): Promise<void> {
+  const { minute, worker, priority, requests } = spending;
+  const key = bare(spending.host, minute, worker, priority);
   await session.run(sql`
     with alive as (
-      insert into etl.workers as w (worker, host, waiting) values (${name}, ${host}, ${JSON.stringify(waiting)}::jsonb)
-      on conflict (worker) do update set waiting = excluded.waiting, seen_at = default)
-    insert into etl.spending as s (host, minute, worker, priority, requests)
-    select ${host}, date_trunc('minute', clock_timestamp()), ${name}, key, value::int
-    from jsonb_each_text(${JSON.stringify(spent)}::jsonb)
-    on conflict (host, minute, worker, priority) do update set requests = s.requests + excluded.requests`);
+      ${insertInto(workers, { worker: name, host, waiting: jsonParam(waiting) })}
+      on conflict (${bare(workers.worker)}) do update
+        set ${setExcluded(workers.waiting)}, ${bare(workers.seen_at)} = default)
+    insert into ${spending} (${key}, ${bare(requests)})
+    select ${host}, date_trunc('minute', clock_timestamp()), ${name}, s.key, s.value::int
+    from jsonb_each_text(${jsonParam(spent)}) s
+    on conflict (${key}) do update set ${bare(requests)} = ${requests} + ${excluded(requests)}`);
 }
 
 /** A process ended well. What others left who did not, and what is older than a day, goes with it. */
 export async function forgetWorker(session: Session, { name }: Worker): Promise<void> {
   await session.run(sql`
-    delete from etl.workers where worker = ${name} or seen_at < clock_timestamp() - interval '1 day'`);
-  await session.run(sql`delete from etl.spending where minute < clock_timestamp() - interval '1 day'`);
+    delete from ${workers}
+    where ${workers.worker} = ${name} or ${workers.seen_at} < clock_timestamp() - interval '1 day'`);
+  await session.run(
+    sql`delete from ${spending} where ${spending.minute} < clock_timestamp() - interval '1 day'`,
+  );
 }
 
 const counts = z.record(z.string(), z.coerce.number());
@@ -73,26 +81,31 @@ export interface Spending {
 }
 
 export async function readSpending(session: Session): Promise<Spending> {
+  const { rps, factor, slack, refusals, refused_at, resumed_at } = budget;
+  const burst = sql`floor(greatest(${rps}, 1))`;
+  const now = sql`extract(epoch from clock_timestamp())::float8`;
   const budgets = await session.rows(
-    sql`select host, rps as plan, refusals,
-          floor(greatest(rps, 1)) * factor / (floor(greatest(rps, 1)) / rps + greatest(slack, 0.03)) as rate,
-          case when refused_at > 0 then extract(epoch from clock_timestamp())::float8 - refused_at end as "lastRefusal",
-          greatest(0, resumed_at - extract(epoch from clock_timestamp())::float8) as paused
-        from etl.budget order by host`,
+    sql`select ${budget.host}, ${rps} as plan, ${refusals},
+          ${burst} * ${factor} / (${burst} / ${rps} + greatest(${slack}, 0.03)) as rate,
+          case when ${refused_at} > 0 then ${now} - ${refused_at} end as "lastRefusal",
+          greatest(0, ${resumed_at} - ${now}) as paused
+        from ${budget} order by ${budget.host}`,
     BudgetStatus,
   );
-  const workers = await session.rows(
-    sql`select worker, host, extract(epoch from clock_timestamp() - seen_at)::float8 as silent, waiting
-        from etl.workers order by host, worker`,
+  const alive = await session.rows(
+    sql`select ${workers.worker}, ${workers.host}, ${workers.waiting},
+          extract(epoch from clock_timestamp() - ${workers.seen_at})::float8 as silent
+        from ${workers} order by ${workers.host}, ${workers.worker}`,
     WorkerStatus,
   );
+  const { host, minute, worker, priority, requests } = spending;
   const spent = await session.rows(
-    sql`select host, worker, priority, sum(requests) as "lastHour",
-          coalesce(sum(requests) filter (where minute >= this - interval '1 minute'), 0) as "lastMinute"
-        from etl.spending, date_trunc('minute', clock_timestamp()) this
-        where minute >= this - interval '1 hour' and minute < this
-        group by host, worker, priority order by host, worker, priority`,
+    sql`select ${host}, ${worker}, ${priority}, sum(${requests}) as "lastHour",
+          coalesce(sum(${requests}) filter (where ${minute} >= this - interval '1 minute'), 0) as "lastMinute"
+        from ${spending}, date_trunc('minute', clock_timestamp()) this
+        where ${minute} >= this - interval '1 hour' and ${minute} < this
+        group by ${host}, ${worker}, ${priority} order by ${host}, ${worker}, ${priority}`,
     Spent,
   );
-  return { budgets, workers, spent };
+  return { budgets, workers: alive, spent };
 }

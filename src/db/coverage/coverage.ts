@@ -1,8 +1,11 @@
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { parseRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { multirangeParam, rangeParam } from '../connection/sql.ts';
+import { bare, excluded, insertInto, multirangeParam, rangeParam } from '../connection/sql.ts';
+import { coverage, leases, refused } from '../schema/coverage.ts';
+import { pages } from '../schema/pages.ts';
+import { ofStream, type StreamColumns } from './of-stream.ts';
 
 /** What is read: a dataset, for one pool or account or (empty) as a whole, the first time or again. */
 export interface Stream {
@@ -15,36 +18,46 @@ const Spans = z.object({ spans: z.string() });
 
 /** Adds what a page completed. Done in SQL, so that two writers cannot undo each other; the last statement of a commit. */
 export async function addCoverage(session: Session, stream: Stream, range: Range): Promise<void> {
+  const { dataset, scope, pass, covered, updated_at } = coverage;
   await session.run(sql`
-    insert into etl.coverage as c (dataset, scope, pass, covered)
-    values (${stream.dataset}, ${stream.scope}, ${stream.pass}, int8multirange(${rangeParam(range)}))
-    on conflict (dataset, scope, pass) do update set covered = c.covered + excluded.covered, updated_at = default`);
+    ${insertInto(coverage, { ...stream, covered: sql`int8multirange(${rangeParam(range)})` })}
+    on conflict (${bare(dataset, scope, pass)}) do update
+      set ${bare(covered)} = ${covered} + ${excluded(covered)}, ${bare(updated_at)} = default`);
 }
 
 /**
- * Takes ranges out of coverage, so that they are read again. The leases that overlap go first, which waits for commits
- * under way: no page asked for before can cover the hole again. Those of earlier passes too: what had matured when it was
- * read first is covered for both passes by one commit.
+ * Takes ranges out of a stream's coverage, so that they are read again. Leases of earlier passes go too: what had matured
+ * when it was read first is covered for both passes by one commit.
  */
-export async function subtractCoverage(
+export function subtractCoverage(session: Session, stream: Stream, holes: readonly Range[]): Promise<void> {
+  const { dataset, scope, pass } = stream;
+  return takeOutOfCoverage(session, multirangeParam(holes), {
+    leases: sql`${leases.dataset} = ${dataset} and ${leases.scope} = ${scope} and ${leases.pass} <= ${pass}`,
+    coverage: ofStream(coverage, stream),
+  });
+}
+
+/**
+ * Takes ranges out of the rows of coverage that a condition chooses. The leases that overlap go first, which waits for
+ * commits under way: no page asked for before can cover the ranges again.
+ */
+export async function takeOutOfCoverage(
   session: Session,
-  stream: Stream,
-  holes: readonly Range[],
+  ranges: SQL,
+  where: { readonly leases: SQL; readonly coverage: SQL },
 ): Promise<void> {
-  const spans = multirangeParam(holes);
+  const { covered, verified, updated_at } = coverage;
+  await session.run(sql`delete from ${leases} where ${where.leases} and ${leases.span} && ${ranges}`);
   await session.run(sql`
-    delete from etl.leases
-    where dataset = ${stream.dataset} and scope = ${stream.scope} and pass <= ${stream.pass} and span && ${spans}`);
-  await session.run(sql`
-    update etl.coverage set covered = covered - ${spans}, verified = verified - ${spans}, updated_at = default
-    where dataset = ${stream.dataset} and scope = ${stream.scope} and pass = ${stream.pass}`);
+    update ${coverage} set ${bare(covered)} = ${covered} - ${ranges}, ${bare(verified)} = ${verified} - ${ranges},
+      ${bare(updated_at)} = default
+    where ${where.coverage} and ${covered} && ${ranges}`);
 }
 
 /** The covered ranges, oldest first. */
 export async function readCoverage(session: Session, stream: Stream): Promise<Range[]> {
   const [row] = await session.rows(
-    sql`select covered::text as spans from etl.coverage
-        where dataset = ${stream.dataset} and scope = ${stream.scope} and pass = ${stream.pass}`,
+    sql`select ${coverage.covered}::text as spans from ${coverage} where ${ofStream(coverage, stream)}`,
     Spans,
   );
   return parseRangeText(row?.spans ?? '{}');
@@ -64,28 +77,31 @@ export async function readMissing(
 }
 
 /** The covered ranges of a stream, as a scalar within a statement. */
-export function coveredOf({ dataset, scope, pass }: Stream) {
-  return sql`coalesce((select covered from etl.coverage
-    where dataset = ${dataset} and scope = ${scope} and pass = ${pass}), '{}')`;
+export function coveredOf(stream: StreamColumns): SQL {
+  return sql`coalesce((select ${coverage.covered} from ${coverage} where ${ofStream(coverage, stream)}), '{}')`;
 }
 
 /** The ranges of a stream that must not be asked for yet, as a scalar within a statement. */
-export function refusedOf({ dataset, scope, pass }: Stream) {
-  return sql`coalesce((select range_agg(span) from etl.refused
-    where dataset = ${dataset} and scope = ${scope} and pass = ${pass} and retry_at > clock_timestamp()), '{}')`;
+export function refusedOf(stream: StreamColumns): SQL {
+  return sql`coalesce((select range_agg(${refused.span}) from ${refused}
+    where ${ofStream(refused, stream)} and ${refused.retry_at} > clock_timestamp()), '{}')`;
 }
 
 /**
- * What of `range` was covered by a first reading at least `age` seconds ago and not by a second one: two readings that
- * lie closer together would be answered from the same copy and prove nothing.
+ * What of `range` was covered by a first reading at least `ageSeconds` ago and not by a second one: two readings that lie
+ * closer together would be answered from the same copy and prove nothing.
  */
-export async function readDue(session: Session, first: Stream, range: Range, age: number): Promise<Range[]> {
-  const { dataset, scope } = first;
+export async function readDue(
+  session: Session,
+  first: Stream,
+  range: Range,
+  ageSeconds: number,
+): Promise<Range[]> {
   const [row] = await session.rows(
     sql`select (${coveredOf(first)} * ${multirangeParam([range])} - ${coveredOf({ ...first, pass: 1 })}
-          - coalesce((select range_agg(completed) from etl.pages
-              where dataset = ${dataset} and scope = ${scope} and pass = 0 and completed is not null
-                and committed_at > clock_timestamp() - make_interval(secs => ${age})), '{}'))::text as spans`,
+          - coalesce((select range_agg(${pages.completed}) from ${pages}
+              where ${ofStream(pages, { ...first, pass: 0 })} and ${pages.completed} is not null
+                and ${pages.committed_at} > clock_timestamp() - make_interval(secs => ${ageSeconds})), '{}'))::text as spans`,
     Spans,
   );
   return parseRangeText(row?.spans ?? '{}');

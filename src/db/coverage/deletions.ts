@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { parseRangeText } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
+import { partitions } from '../schema/pages.ts';
 
 const Partition = z.object({
   table: z.string(),
@@ -19,11 +20,11 @@ export type PartitionMark = z.infer<typeof Partition>;
  */
 export function readDeletionMarks(session: Session): Promise<PartitionMark[]> {
   return session.rows(
-    sql`select p.parent as table, p.span::text, s.n_tup_del || '/' || c.relfilenode as mark
-        from etl.partitions p
-          join pg_class c on c.relname = p.name and c.relnamespace = 'etl_partitions'::regnamespace
+    sql`select ${partitions.parent} as table, ${partitions.span}::text, s.n_tup_del || '/' || c.relfilenode as mark
+        from ${partitions}
+          join pg_class c on c.relname = ${partitions.name} and c.relnamespace = 'etl_partitions'::regnamespace
           join pg_stat_user_tables s on s.relid = c.oid
-        order by lower(p.span) desc, p.parent`,
+        order by lower(${partitions.span}) desc, ${partitions.parent}`,
     Partition,
   );
 }

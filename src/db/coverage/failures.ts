@@ -2,6 +2,8 @@ import { sql } from 'drizzle-orm';
 import type { EtlError } from '../../errors.ts';
 import type { Stream } from './coverage.ts';
 import type { Session } from '../connection/database.ts';
+import { bare, insertInto, setExcluded } from '../connection/sql.ts';
+import { failures } from '../schema/pages.ts';
 
 /** Remembers a dataset's last error, for `status`. */
 export async function recordFailure(
@@ -9,9 +11,9 @@ export async function recordFailure(
   { dataset, scope }: Stream,
   error: EtlError,
 ): Promise<void> {
+  const { code, message, hint, times, at } = failures;
   await session.run(sql`
-    insert into etl.failures as f (dataset, scope, code, message, hint)
-    values (${dataset}, ${scope}, ${error.code}, ${error.message}, ${error.hint ?? null})
-    on conflict (dataset, scope) do update set
-      code = excluded.code, message = excluded.message, hint = excluded.hint, times = f.times + 1, at = default`);
+    ${insertInto(failures, { dataset, scope, code: error.code, message: error.message, hint: error.hint })}
+    on conflict (${bare(failures.dataset, failures.scope)}) do update
+      set ${setExcluded(code, message, hint)}, ${bare(times)} = ${times} + 1, ${bare(at)} = default`);
 }

@@ -1,23 +1,23 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { parseRangeText, type Range } from '../../range.ts';
-import type { Stream } from './coverage.ts';
 import type { Session } from '../connection/database.ts';
-import { multirangeParam, rangeParam } from '../connection/sql.ts';
+import { insertInto, multirangeParam, rangeParam } from '../connection/sql.ts';
+import { holes } from '../schema/verification.ts';
+import type { Stream } from './coverage.ts';
+import { ofStream } from './of-stream.ts';
+import { insertRefusals, pauseAfter } from './refused.ts';
 
 /** Why a hole stays after it was read again: rows are not to be had, or all are there and do not agree. */
 export type HoleReason = 'source_gap' | 'disputed';
 
-const FIRST_PAUSE = '1 minute';
-const LONGEST_PAUSE = '1 day';
-
-/** A hole that reading again did not mend. */
+/** A hole that is there after it was read again. */
 export interface Hole {
   readonly span: Range;
   readonly reason: HoleReason;
   readonly detail: string;
-  /** Seconds that must pass at least before the next attempt, so that all of them together cost little. */
-  readonly leastPause: number;
+  /** What must pass at least before the next attempt, so that all of them together cost little. */
+  readonly leastPauseSeconds: number;
 }
 
 /**
@@ -25,23 +25,26 @@ export interface Hole {
  * are not to be had are refused too, so that the planner keeps away from them until then.
  */
 export async function keepHole(session: Session, stream: Stream, hole: Hole): Promise<void> {
-  const { dataset, scope, pass } = stream;
-  const [span, own] = [
-    rangeParam(hole.span),
-    sql`dataset = ${dataset} and scope = ${scope} and pass = ${pass}`,
-  ];
+  const span = rangeParam(hole.span);
+  const before = sql`coalesce(max(b.rounds), 0)`;
+  const row = insertInto(holes, {
+    ...stream,
+    span,
+    reason: hole.reason,
+    detail: hole.detail,
+    rounds: sql`(select ${before} + 1 from before b)`,
+    found_at: sql`(select coalesce(min(b.found_at), now()) from before b)`,
+    retry_at: sql`(select clock_timestamp() + greatest(make_interval(secs => ${hole.leastPauseSeconds}),
+      ${pauseAfter(before)}) from before b)`,
+  });
   await session.run(sql`
-    with before as (delete from etl.holes where ${own} and span && ${span} returning rounds, found_at),
+    with before as (
+      delete from ${holes} where ${ofStream(holes, stream)} and ${holes.span} && ${span}
+      returning ${holes.rounds}, ${holes.found_at}),
     kept as (
-      insert into etl.holes (dataset, scope, pass, span, reason, detail, rounds, found_at, retry_at)
-      select ${dataset}, ${scope}, ${pass}, ${span}, ${hole.reason}, ${hole.detail}, coalesce(max(rounds), 0) + 1,
-        coalesce(min(found_at), now()), clock_timestamp() + greatest(make_interval(secs => ${hole.leastPause}),
-          least(${LONGEST_PAUSE}::interval, ${FIRST_PAUSE}::interval * 2 ^ least(coalesce(max(rounds), 0), 20)))
-      from before returning *)
-    insert into etl.refused as r (dataset, scope, pass, span, reason, detail, attempts, first_at, retry_at)
-    select dataset, scope, pass, span, reason, detail, rounds, found_at, retry_at from kept where reason = 'source_gap'
-    on conflict (dataset, scope, pass, span) do update set reason = excluded.reason, detail = excluded.detail,
-      attempts = excluded.attempts, retry_at = excluded.retry_at`);
+      ${row} returning ${holes.span}, ${holes.reason}, ${holes.detail}, ${holes.rounds} as tried,
+        ${holes.found_at} as first_at, ${holes.retry_at})
+    ${insertRefusals(stream, sql`(select * from kept where reason = 'source_gap')`)}`);
 }
 
 /** What has been verified is no hole any more. */
@@ -51,8 +54,8 @@ export async function forgetHoles(
   verified: readonly Range[],
 ): Promise<void> {
   await session.run(sql`
-    delete from etl.holes
-    where dataset = ${dataset} and scope = ${scope} and span <@ ${multirangeParam(verified)}`);
+    delete from ${holes} where ${holes.dataset} = ${dataset} and ${holes.scope} = ${scope}
+      and ${holes.span} <@ ${multirangeParam(verified)}`);
 }
 
 const Standing = z.object({
@@ -66,8 +69,8 @@ type Standing = z.infer<typeof Standing>;
 /** Holes that are remembered, and whether they may be read again. */
 export function readHoles(session: Session, { dataset, scope }: Stream): Promise<Standing[]> {
   return session.rows(
-    sql`select span::text, reason, retry_at <= clock_timestamp() as due from etl.holes
-        where dataset = ${dataset} and scope = ${scope} order by lower(span)`,
+    sql`select ${holes.span}::text, ${holes.reason}, ${holes.retry_at} <= clock_timestamp() as due from ${holes}
+        where ${holes.dataset} = ${dataset} and ${holes.scope} = ${scope} order by lower(${holes.span})`,
     Standing,
   );
 }
@@ -75,7 +78,7 @@ export function readHoles(session: Session, { dataset, scope }: Stream): Promise
 /** How many holes are remembered, of all datasets. */
 export async function countHoles(session: Session): Promise<number> {
   const [row] = await session.rows(
-    sql`select count(*) as holes from etl.holes`,
+    sql`select count(*) as holes from ${holes}`,
     z.object({ holes: z.coerce.number() }),
   );
   return row?.holes ?? 0;

@@ -1,41 +1,56 @@
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import type { Range } from '../../range.ts';
-import type { Stream } from './coverage.ts';
 import type { Session } from '../connection/database.ts';
-import { rangeParam } from '../connection/sql.ts';
+import { bare, rangeParam, setExcluded } from '../connection/sql.ts';
+import { refused } from '../schema/coverage.ts';
+import type { Stream } from './coverage.ts';
+import { ofStream } from './of-stream.ts';
 
 /** Why a range cannot be had for now. */
 export type Refusal = 'saturated' | 'beyond_reach' | 'source_gap' | 'quarantined' | 'failing';
 
-/** The pause after the first attempt; each further one doubles it. */
-const FIRST_PAUSE = '1 minute';
-const LONGEST_PAUSE = '1 day';
-
 /** Sets a range aside: it is not asked for before its pause is over. */
 export async function refuse(
   session: Session,
-  { dataset, scope, pass }: Stream,
+  stream: Stream,
   span: Range,
   reason: Refusal,
   detail: string,
 ): Promise<void> {
-  await session.run(sql`
-    insert into etl.refused as r (dataset, scope, pass, span, reason, detail, retry_at)
-    values (${dataset}, ${scope}, ${pass}, ${rangeParam(span)}, ${reason}, ${detail},
-      clock_timestamp() + ${FIRST_PAUSE}::interval)
-    on conflict (dataset, scope, pass, span) do update set
-      reason = excluded.reason, detail = excluded.detail, attempts = r.attempts + 1,
-      retry_at = clock_timestamp() + least(${LONGEST_PAUSE}::interval, ${FIRST_PAUSE}::interval * 2 ^ least(r.attempts, 20))`);
+  const before = sql`coalesce(max(${refused.attempts}), 0)`;
+  await session.run(
+    insertRefusals(
+      stream,
+      sql`(
+        select ${rangeParam(span)} as span, ${reason}::text as reason, ${detail}::text as detail, ${before} + 1 as tried,
+          now() as first_at, clock_timestamp() + ${pauseAfter(before)} as retry_at
+        from ${refused} where ${ofStream(refused, stream)} and ${refused.span} = ${rangeParam(span)})`,
+    ),
+  );
+}
+
+/**
+ * Sets ranges of a stream aside. `ranges` is a query within a statement, or the name of one, with span, reason, detail,
+ * tried (how often), first_at and retry_at.
+ */
+export function insertRefusals({ dataset, scope, pass }: Stream, ranges: SQL): SQL {
+  const { span, reason, detail, attempts, first_at, retry_at } = refused;
+  const key = bare(refused.dataset, refused.scope, refused.pass, span);
+  return sql`
+    insert into ${refused} (${key}, ${bare(reason, detail, attempts, first_at, retry_at)})
+    select ${dataset}, ${scope}, ${pass}::int, r.span, r.reason, r.detail, r.tried, r.first_at, r.retry_at from ${ranges} r
+    on conflict (${key}) do update set ${setExcluded(reason, detail, attempts, retry_at)}`;
+}
+
+/** How long to wait after so many attempts before the last one: a minute, twice as long each time, at most a day. */
+export function pauseAfter(attempts: SQL): SQL {
+  return sql`least(interval '1 day', interval '1 minute' * 2 ^ least(${attempts}, 20))`;
 }
 
 /** What was refused once and has been read now is no longer refused. */
-export async function forgetRefusals(
-  session: Session,
-  { dataset, scope, pass }: Stream,
-  span: Range,
-): Promise<void> {
+export async function forgetRefusals(session: Session, stream: Stream, span: Range): Promise<void> {
   await session.run(sql`
-    delete from etl.refused
-    where dataset = ${dataset} and scope = ${scope} and pass = ${pass}
-      and (span <@ ${rangeParam(span)} or (reason = 'failing' and span && ${rangeParam(span)}))`);
+    delete from ${refused}
+    where ${ofStream(refused, stream)} and (${refused.span} <@ ${rangeParam(span)}
+      or (${refused.reason} = 'failing' and ${refused.span} && ${rangeParam(span)}))`);
 }

@@ -1,10 +1,9 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
 import { formatTime, type Range } from '../../range.ts';
 import { subtractCoverage, type Stream } from './coverage.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { targetOf } from '../write/target.ts';
-import { LEASE_SECONDS, type Lease } from '../coordination/leases.ts';
+import { insertLease, type Lease } from '../coordination/leases.ts';
 import { keyText } from '../read/compare.ts';
 import { leaveReceipt, receiptColumns } from '../write/receipts.ts';
 import { resetReceipts } from '../write/receipt-ledger.ts';
@@ -32,8 +31,6 @@ interface Doubtful {
   readonly span: Range;
 }
 
-const Id = z.object({ id: z.coerce.number() });
-
 /**
  * Takes holes out of coverage and leases them to the one who found them, in one transaction: nobody else can read them
  * in between without knowing that what is stored there is wrong.
@@ -43,7 +40,11 @@ export function reopen(database: Database, reopening: Reopening): Promise<Lease[
   return database.transaction(async (session) => {
     await takeOut(session, reopening);
     const leases: Lease[] = [];
-    for (const span of holes) leases.push(await lease(session, stream, span, owner));
+    for (const span of holes) {
+      const query = sql`select ${rangeParam(span)} as span`;
+      const lease = await insertLease(session, { stream, owner, priority: 'repair' }, query);
+      if (lease !== undefined) leases.push(lease);
+    }
     return leases;
   });
 }
@@ -53,7 +54,10 @@ export function openHoles(database: Database, opening: Opening): Promise<void> {
   return database.transaction((session) => takeOut(session, opening));
 }
 
-async function takeOut(session: Session, { stream, holes, surplus, receipts, wrong = [] }: Opening): Promise<void> {
+async function takeOut(
+  session: Session,
+  { stream, holes, surplus, receipts, wrong = [] }: Opening,
+): Promise<void> {
   // The second reading first: a commit that counts for both takes them in this order.
   await subtractCoverage(session, { ...stream, pass: 1 }, holes);
   await subtractCoverage(session, { ...stream, pass: 0 }, holes);
@@ -90,16 +94,4 @@ async function removeWrong(session: Session, { stream, holes, name, table }: Wro
       where t.utime = to_timestamp(p.second::float8) and ${keyText(target, 't')} = p.row_key
       returning ${receiptColumns(target, sql`t`)})
     ${leaveReceipt(target, sql`gone`, 'removed')}`);
-}
-
-async function lease(session: Session, stream: Stream, span: Range, owner: string): Promise<Lease> {
-  const { dataset, scope, pass } = stream;
-  const [row] = await session.rows(
-    sql`insert into etl.leases (dataset, scope, pass, span, owner, priority, expires_at)
-        values (${dataset}, ${scope}, ${pass}, ${rangeParam(span)}, ${owner}, 'repair',
-          clock_timestamp() + make_interval(secs => ${LEASE_SECONDS}))
-        returning id`,
-    Id,
-  );
-  return { id: row?.id ?? 0, stream, owner, span };
 }

@@ -1,13 +1,16 @@
 import { sql } from 'drizzle-orm';
+import { alias, type PgColumn } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
-import { parseRangeText, type Range } from '../../range.ts';
+import { parseRangeText } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
-import { multirangeParam } from '../connection/sql.ts';
-
-const Floors = z.object({
-  datasets: z.record(z.string(), z.number()),
-  tables: z.record(z.string(), z.number()),
-});
+import { bare, multirangeParam } from '../connection/sql.ts';
+import { coverage, leases, refused, wanted } from '../schema/coverage.ts';
+import { partitions } from '../schema/pages.ts';
+import { quarantine } from '../schema/quarantine.ts';
+import { holes, receipts } from '../schema/verification.ts';
+import { keepSetting, readSetting } from '../settings.ts';
+import { RECEIPT_SECONDS } from '../write/receipts.ts';
+import { takeOutOfCoverage } from './coverage.ts';
 
 /** The first second that is kept of each dataset, and of each table: what is older is neither read nor written. */
 export interface Floors {
@@ -17,13 +20,10 @@ export interface Floors {
 
 /** What retention has decided so far; every writer asks before each page. */
 export async function readFloors(session: Session): Promise<Floors> {
-  const [row] = await session.rows(
-    sql`select value from etl.settings where name = 'floors'`,
-    z.object({ value: Floors }),
-  );
+  const floors = await readSetting(session, 'floors');
   return {
-    datasets: new Map(Object.entries(row?.value.datasets ?? {})),
-    tables: new Map(Object.entries(row?.value.tables ?? {})),
+    datasets: new Map(Object.entries(floors?.datasets ?? {})),
+    tables: new Map(Object.entries(floors?.tables ?? {})),
   };
 }
 
@@ -42,6 +42,8 @@ const Partition = z.object({
   rows: z.coerce.number(),
 });
 
+const p = alias(partitions, 'p');
+
 /** A partition that lies below its table's floor as a whole. */
 export type Expired = z.infer<typeof Partition>;
 
@@ -50,13 +52,13 @@ export async function findExpired(session: Session, kept: readonly Kept[]): Prom
   const floors = kept.flatMap(({ tables, floor }) => tables.map((table) => ({ table, floor })));
   return session.rows(
     sql`
-      select p.parent as table, p.name, p.span::text, pg_total_relation_size(c.oid) as bytes,
+      select ${p.parent} as table, ${p.name}, ${p.span}::text, pg_total_relation_size(c.oid) as bytes,
         greatest(c.reltuples::int8, s.n_live_tup, 0) as rows
       from json_to_recordset(${JSON.stringify(floors)}::json) as f ("table" text, floor int8)
-        join etl.partitions p on p.parent = f.table and upper(p.span) <= f.floor
-        join pg_class c on c.relname = p.name and c.relnamespace = 'etl_partitions'::regnamespace
+        join ${partitions} ${p} on ${p.parent} = f.table and upper(${p.span}) <= f.floor
+        join pg_class c on c.relname = ${p.name} and c.relnamespace = 'etl_partitions'::regnamespace
         left join pg_stat_user_tables s on s.relid = c.oid
-      order by lower(p.span), p.parent`,
+      order by lower(${p.span}), ${p.parent}`,
     Partition,
   );
 }
@@ -74,28 +76,25 @@ export async function raiseFloors(database: Database, kept: readonly Kept[]): Pr
       ...before.tables,
       ...kept.flatMap((one) => one.tables.map((table) => [table, one.floor] as const)),
     ]);
-    const value = { datasets: Object.fromEntries(datasets), tables: Object.fromEntries(tables) };
-    await session.run(sql`
-      insert into etl.settings (name, value) values ('floors', ${JSON.stringify(value)}::jsonb)
-      on conflict (name) do update set value = excluded.value, updated_at = default`);
-    for (const { dataset, floor } of kept) await expire(session, dataset, { from: 0, to: floor });
+    await keepSetting(session, 'floors', {
+      datasets: Object.fromEntries(datasets),
+      tables: Object.fromEntries(tables),
+    });
+    for (const { dataset, floor } of kept) await expire(session, dataset, floor);
   });
 }
 
-async function expire(session: Session, dataset: string, old: Range): Promise<void> {
-  const spans = multirangeParam([old]);
-  await session.run(
-    sql`update etl.wanted set since = ${old.to}, updated_at = default where dataset = ${dataset} and since < ${old.to}`,
-  );
-  await session.run(sql`delete from etl.leases where dataset = ${dataset} and span && ${spans}`);
+async function expire(session: Session, dataset: string, floor: number): Promise<void> {
+  const old = multirangeParam([{ from: 0, to: floor }]);
+  const of = (table: { readonly dataset: PgColumn }) => sql`${table.dataset} = ${dataset}`;
   await session.run(sql`
-    update etl.coverage set covered = covered - ${spans}, verified = verified - ${spans}, updated_at = default
-    where dataset = ${dataset} and covered && ${spans}`);
-  await session.run(sql`delete from etl.refused where dataset = ${dataset} and span <@ ${spans}`);
-  await session.run(sql`delete from etl.holes where dataset = ${dataset} and span <@ ${spans}`);
-  await session.run(
-    sql`delete from etl.quarantine where dataset = ${dataset} and utime < to_timestamp(${old.to}::float8)`,
-  );
+    update ${wanted} set ${bare(wanted.since)} = ${floor}, ${bare(wanted.updated_at)} = default
+    where ${of(wanted)} and ${wanted.since} < ${floor}`);
+  await takeOutOfCoverage(session, old, { leases: of(leases), coverage: of(coverage) });
+  await session.run(sql`delete from ${refused} where ${of(refused)} and ${refused.span} <@ ${old}`);
+  await session.run(sql`delete from ${holes} where ${of(holes)} and ${holes.span} <@ ${old}`);
+  await session.run(sql`
+    delete from ${quarantine} where ${of(quarantine)} and ${quarantine.utime} < to_timestamp(${floor}::float8)`);
 }
 
 /**
@@ -109,8 +108,10 @@ export async function dropPartition(database: Database, { table, name, span }: E
     await session.run(sql`
       alter table ton.${sql.identifier(table)} detach partition etl_partitions.${sql.identifier(name)}`);
     await session.run(sql`drop table etl_partitions.${sql.identifier(name)}`);
-    await session.run(sql`delete from etl.partitions where parent = ${table} and name = ${name}`);
     await session.run(sql`
-      delete from etl.receipts where table_name = ${table} and minute < ${Math.floor(span.to / 60)}::int8`);
+      delete from ${partitions} where ${partitions.parent} = ${table} and ${partitions.name} = ${name}`);
+    await session.run(sql`
+      delete from ${receipts} where ${receipts.table_name} = ${table}
+        and ${receipts.minute} < ${Math.floor(span.to / RECEIPT_SECONDS)}::int8`);
   });
 }

@@ -1,11 +1,22 @@
 import { sql } from 'drizzle-orm';
-import { parseRangeText, type Range } from '../../range.ts';
 import { spansWithFindings } from './findings.ts';
 import type { GradeFacts } from '../../dataset/grade.ts';
-import type { Stream } from './coverage.ts';
-import type { Session } from '../connection/database.ts';
-import { multirangeParam, rangeParam } from '../connection/sql.ts';
+import { parseRangeText, type Range } from '../../range.ts';
 import { z } from 'zod';
+import type { Stream } from './coverage.ts';
+import { ofStream } from './of-stream.ts';
+import type { Session } from '../connection/database.ts';
+import {
+  bare,
+  excluded,
+  insertInto,
+  list,
+  multirangeParam,
+  rangeParam,
+  setExcluded,
+} from '../connection/sql.ts';
+import { coverage } from '../schema/coverage.ts';
+import { grades, verifications } from '../schema/verification.ts';
 
 /** One check that was run. */
 interface Verification {
@@ -22,11 +33,17 @@ interface Verification {
 }
 
 export async function logVerification(session: Session, entry: Verification): Promise<void> {
-  const { dataset, scope, check, span, rows, found, holes, detail, requests, ms } = entry;
-  await session.run(sql`
-    insert into etl.verifications (dataset, scope, span, check_name, rows, findings, holes, detail, requests, ms)
-    values (${dataset}, ${scope}, ${rangeParam(span)}, ${check}, ${rows}, ${found}, ${multirangeParam(holes)}, ${detail},
-      ${requests}, ${Math.round(ms)})`);
+  const { check, found, ...rest } = entry;
+  await session.run(
+    insertInto(verifications, {
+      ...rest,
+      span: rangeParam(entry.span),
+      check_name: check,
+      findings: found,
+      holes: multirangeParam(entry.holes),
+      ms: Math.round(entry.ms),
+    }),
+  );
 }
 
 /**
@@ -35,22 +52,24 @@ export async function logVerification(session: Session, entry: Verification): Pr
  */
 export async function setVerified(
   session: Session,
-  { dataset, scope }: Stream,
+  stream: Stream,
   good: readonly Range[],
   bad: readonly Range[],
 ): Promise<void> {
+  const { covered, verified, updated_at } = coverage;
   await session.run(sql`
-    update etl.coverage
-    set verified = verified - ${multirangeParam(bad)} + covered * ${multirangeParam(good)}
-        - ${spansWithFindings({ dataset, scope })}, updated_at = default
-    where dataset = ${dataset} and scope = ${scope} and pass = 0`);
+    update ${coverage}
+    set ${bare(verified)} = ${verified} - ${multirangeParam(bad)} + ${covered} * ${multirangeParam(good)}
+        - ${spansWithFindings(stream)},
+      ${bare(updated_at)} = default
+    where ${ofStream(coverage, { ...stream, pass: 0 })}`);
 }
 
 /** The verified ranges, oldest first. */
-export async function readVerified(session: Session, { dataset, scope }: Stream): Promise<Range[]> {
+export async function readVerified(session: Session, stream: Stream): Promise<Range[]> {
   const [row] = await session.rows(
-    sql`select verified::text as spans from etl.coverage
-        where dataset = ${dataset} and scope = ${scope} and pass = 0`,
+    sql`select ${coverage.verified}::text as spans from ${coverage}
+        where ${ofStream(coverage, { ...stream, pass: 0 })}`,
     z.object({ spans: z.string().transform(parseRangeText) }),
   );
   return row?.spans ?? [];
@@ -62,22 +81,10 @@ export async function saveGrade(
   dataset: string,
   { grade, proves, limitations }: GradeFacts,
 ): Promise<void> {
+  const said = [grades.grade, grades.proves, grades.blind_to] as const;
   await session.run(sql`
-    insert into etl.grades as g (dataset, grade, proves, blind_to) values (${dataset}, ${grade}, ${proves}, ${limitations})
-    on conflict (dataset) do update set grade = excluded.grade, proves = excluded.proves, blind_to = excluded.blind_to,
-      updated_at = default
-    where (g.grade, g.proves, g.blind_to) is distinct from (excluded.grade, excluded.proves, excluded.blind_to)`);
-}
-
-/**
- * Makes a process the one that verifies, for so many seconds from now; true where it is. Of several daemons that share a
- * database one does, as long as it comes back in time.
- */
-export async function takeGuard(session: Session, owner: string, seconds: number): Promise<boolean> {
-  const taken = await session.run(sql`
-    insert into etl.settings as s (name, value)
-    values ('guard', jsonb_build_object('owner', ${owner}::text, 'until', clock_timestamp() + make_interval(secs => ${seconds})))
-    on conflict (name) do update set value = excluded.value, updated_at = default
-    where s.value->>'owner' = ${owner} or (s.value->>'until')::timestamptz < clock_timestamp()`);
-  return taken > 0;
+    ${insertInto(grades, { dataset, grade, proves, blind_to: limitations })}
+    on conflict (${bare(grades.dataset)}) do update
+      set ${setExcluded(...said)}, ${bare(grades.updated_at)} = default
+    where (${list(said)}) is distinct from (${list(said.map(excluded))})`);
 }

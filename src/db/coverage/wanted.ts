@@ -1,12 +1,14 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
+import { bare, excluded, insertInto, setExcluded } from '../connection/sql.ts';
+import { wanted } from '../schema/coverage.ts';
 
 const Row = z.object({ dataset: z.string(), since: z.coerce.number() });
 
 /** From when on each dataset is kept complete, in unix seconds. */
 export async function readWanted(session: Session): Promise<Map<string, number>> {
-  const rows = await session.rows(sql`select dataset, since from etl.wanted`, Row);
+  const rows = await session.rows(sql`select ${wanted.dataset}, ${wanted.since} from ${wanted}`, Row);
   return new Map(rows.map(({ dataset, since }) => [dataset, since]));
 }
 
@@ -21,7 +23,8 @@ export async function keepWanted(
   chosen: string,
 ): Promise<void> {
   await session.run(sql`
-    insert into etl.wanted as w (dataset, since, chosen) values (${dataset}, ${since}, ${chosen})
-    on conflict (dataset) do update set since = excluded.since, chosen = excluded.chosen, updated_at = default
-    where w.chosen <> excluded.chosen`);
+    ${insertInto(wanted, { dataset, since, chosen })}
+    on conflict (${bare(wanted.dataset)}) do update
+      set ${setExcluded(wanted.since, wanted.chosen)}, ${bare(wanted.updated_at)} = default
+    where ${wanted.chosen} <> ${excluded(wanted.chosen)}`);
 }

@@ -1,34 +1,19 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
+import { excluded } from '../connection/sql.ts';
+import { settings } from '../schema/pages.ts';
+import { keepSetting, readSetting, type Settings } from '../settings.ts';
 
-/**
- * The last watermark that a process found, for `status` and for other processes; `utime` is 0 where it could not be told
- * yet. Times in unix seconds.
- */
-const StoredWatermark = z.object({
-  utime: z.number(),
-  headSeqno: z.number(),
-  headUtime: z.number(),
-  newest: z.number().optional(),
-  waitingFor: z.string().nullable(),
-});
+type StoredWatermark = Settings['watermark'];
 
-type StoredWatermark = z.infer<typeof StoredWatermark>;
-
+/** Keeps a watermark for `status` and for other processes, unless a later one is there. */
 export async function saveWatermark(session: Session, watermark: StoredWatermark): Promise<void> {
-  await session.run(sql`
-    insert into etl.settings as s (name, value) values ('watermark', ${JSON.stringify(watermark)}::jsonb)
-    on conflict (name) do update set value = excluded.value, updated_at = default
-    where (s.value->>'utime')::int8 <= (excluded.value->>'utime')::int8`);
+  const where = sql`(${settings.value}->>'utime')::int8 <= (${excluded(settings.value)}->>'utime')::int8`;
+  await keepSetting(session, 'watermark', watermark, { where });
 }
 
-export async function readSavedWatermark(session: Session): Promise<StoredWatermark | undefined> {
-  const [row] = await session.rows(
-    sql`select value from etl.settings where name = 'watermark'`,
-    z.object({ value: StoredWatermark }),
-  );
-  return row?.value;
+export function readSavedWatermark(session: Session): Promise<StoredWatermark | undefined> {
+  return readSetting(session, 'watermark');
 }
 
 /** What another process found, and the newest block that it saw; undefined before any has found one. */
@@ -38,17 +23,4 @@ export async function readFoundWatermark(
   const saved = await readSavedWatermark(session);
   if (saved === undefined || saved.utime === 0) return undefined;
   return { ...saved, newest: saved.newest ?? saved.headUtime };
-}
-
-/**
- * Makes a process the one that asks the API for the watermark, for so many seconds from now; true where it is. It stays
- * the one as long as it comes back in time.
- */
-export async function takeLookout(session: Session, owner: string, seconds: number): Promise<boolean> {
-  const taken = await session.run(sql`
-    insert into etl.settings as s (name, value)
-    values ('lookout', jsonb_build_object('owner', ${owner}::text, 'until', clock_timestamp() + make_interval(secs => ${seconds})))
-    on conflict (name) do update set value = excluded.value, updated_at = default
-    where s.value->>'owner' = ${owner} or (s.value->>'until')::timestamptz < clock_timestamp()`);
-  return taken > 0;
 }

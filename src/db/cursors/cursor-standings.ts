@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
+import { cursors } from '../schema/cursors.ts';
 
 const Standing = z.object({
   dataset: z.string(),
@@ -15,11 +16,13 @@ export type Standing = z.infer<typeof Standing>;
 
 /** The cursor of every walk; of walks over single accounts only how many there are is the reader's business. */
 export async function readStandings(session: Session): Promise<Standing[]> {
+  const { dataset, scope } = cursors;
   return session.rows(
     sql`
-      select dataset, scope, cursor, case when expires_at > clock_timestamp() then owner end as owner,
-        extract(epoch from updated_at)::int8 as "updatedAt"
-      from etl.cursors where position(':' in scope) = 0 order by dataset, scope`,
+      select ${dataset}, ${scope}, ${cursors.cursor},
+        case when ${cursors.expires_at} > clock_timestamp() then ${cursors.owner} end as owner,
+        extract(epoch from ${cursors.updated_at})::int8 as "updatedAt"
+      from ${cursors} where position(':' in ${scope}) = 0 order by ${dataset}, ${scope}`,
     Standing,
   );
 }

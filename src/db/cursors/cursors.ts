@@ -1,7 +1,9 @@
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { LeaseLostError } from '../../errors.ts';
 import type { Database, Session } from '../connection/database.ts';
+import { bare, excluded, insertInto, jsonParam, setExcluded } from '../connection/sql.ts';
+import { cursors } from '../schema/cursors.ts';
 
 /** A claim on the cursor of one walk: nobody else moves it while it lasts. */
 export interface Claim {
@@ -26,10 +28,12 @@ export async function claimCursor(
 ): Promise<{ readonly cursor: unknown } | undefined> {
   const [row] = await session.rows(
     sql`
-      insert into etl.cursors as c (dataset, scope, owner, expires_at) values (${dataset}, ${scope}, ${owner}, ${expiry})
-      on conflict (dataset, scope) do update set owner = excluded.owner, expires_at = excluded.expires_at
-        where c.owner is null or c.owner = excluded.owner or c.expires_at <= clock_timestamp()
-      returning cursor`,
+      ${insertInto(cursors, { dataset, scope, owner, expires_at: expiry })}
+      on conflict (${bare(cursors.dataset, cursors.scope)}) do update
+        set ${setExcluded(cursors.owner, cursors.expires_at)}
+        where ${cursors.owner} is null or ${cursors.owner} = ${excluded(cursors.owner)}
+          or ${cursors.expires_at} <= clock_timestamp()
+      returning ${cursors.cursor}`,
     Claimed,
   );
   return row;
@@ -39,10 +43,10 @@ export async function claimCursor(
  * Holds the claim until the transaction ends, and makes sure that it is still ours.
  * @throws LeaseLostError where it expired or was taken
  */
-export async function holdCursor(session: Session, { dataset, scope, owner }: Claim): Promise<void> {
+export async function holdCursor(session: Session, claim: Claim): Promise<void> {
+  const { dataset, scope } = claim;
   const held = await session.run(sql`
-    select 1 from etl.cursors
-    where dataset = ${dataset} and scope = ${scope} and owner = ${owner} and expires_at > clock_timestamp() for update`);
+    select 1 from ${cursors} where ${isOwn(claim)} and ${cursors.expires_at} > clock_timestamp() for update`);
   if (held === 0) {
     throw new LeaseLostError(`another worker reads ${dataset} (${scope}) now; this page is not written`);
   }
@@ -51,29 +55,34 @@ export async function holdCursor(session: Session, { dataset, scope, owner }: Cl
 /** Moves the cursor and prolongs the claim, within the commit that holds it. */
 export async function moveCursor(session: Session, { dataset, scope }: Claim, cursor: object): Promise<void> {
   await session.run(sql`
-    update etl.cursors set cursor = ${JSON.stringify(cursor)}::jsonb, expires_at = ${expiry}, updated_at = default
-    where dataset = ${dataset} and scope = ${scope}`);
+    update ${cursors} set ${bare(cursors.cursor)} = ${jsonParam(cursor)}, ${bare(cursors.expires_at)} = ${expiry},
+      ${bare(cursors.updated_at)} = default
+    where ${cursors.dataset} = ${dataset} and ${cursors.scope} = ${scope}`);
 }
 
 /** Keeps a claim while a page is waited for. */
-export async function prolongClaim(session: Session, { dataset, scope, owner }: Claim): Promise<void> {
+export async function prolongClaim(session: Session, claim: Claim): Promise<void> {
   await session.run(sql`
-    update etl.cursors set expires_at = ${expiry}
-    where dataset = ${dataset} and scope = ${scope} and owner = ${owner} and expires_at > clock_timestamp()`);
+    update ${cursors} set ${bare(cursors.expires_at)} = ${expiry}
+    where ${isOwn(claim)} and ${cursors.expires_at} > clock_timestamp()`);
 }
 
-export async function releaseClaim(session: Session, { dataset, scope, owner }: Claim): Promise<void> {
-  await session.run(sql`
-    update etl.cursors set owner = null, expires_at = null
-    where dataset = ${dataset} and scope = ${scope} and owner = ${owner}`);
+export async function releaseClaim(session: Session, claim: Claim): Promise<void> {
+  await session.run(sql`update ${cursors} set ${FREE} where ${isOwn(claim)}`);
 }
+
+function isOwn({ dataset, scope, owner }: Claim): SQL {
+  return sql`${cursors.dataset} = ${dataset} and ${cursors.scope} = ${scope} and ${cursors.owner} = ${owner}`;
+}
+
+const FREE = sql`${bare(cursors.owner)} = null, ${bare(cursors.expires_at)} = null`;
 
 /** Frees what is held by owners of whom it is known that they are gone. */
 export async function releaseClaimsOf(database: Database, isGone: (owner: string) => boolean): Promise<void> {
   const owners = await database.rows(
-    sql`select distinct owner from etl.cursors where owner is not null`,
+    sql`select distinct ${cursors.owner} from ${cursors} where ${cursors.owner} is not null`,
     z.object({ owner: z.string() }),
   );
   for (const { owner } of owners.filter((row) => isGone(row.owner)))
-    await database.run(sql`update etl.cursors set owner = null, expires_at = null where owner = ${owner}`);
+    await database.run(sql`update ${cursors} set ${FREE} where ${cursors.owner} = ${owner}`);
 }

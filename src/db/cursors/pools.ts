@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
+import { watch } from '../schema/watch-list.ts';
 
 const Pool = z.object({ address: z.string() });
 
@@ -11,7 +12,7 @@ const Pool = z.object({ address: z.string() });
 export async function readPools(session: Session): Promise<string[]> {
   const rows = await session.rows(
     sql`
-      select address from etl.watch
+      select ${watch.address} from ${watch}
       union select distinct stake_holder_address from ton.validator_events
       union select distinct pool_address from ton.nominator_pool_events
       order by 1`,

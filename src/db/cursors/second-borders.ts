@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
+import { coveredOf } from '../coverage/coverage.ts';
 
 /** Seconds before a border in which its last masterchain block is looked for. */
 const REACH = 300;
@@ -17,8 +18,7 @@ export async function readStoredBorder(session: Session, utime: number): Promise
         where workchain = -1 and b.utime >= to_timestamp(${utime - REACH}) and b.utime < to_timestamp(${utime})
         order by seqno desc limit 1)
       select seqno + 1 as seqno from last
-      where exists (select from etl.coverage where dataset = 'blocks' and scope = '' and pass = 0
-        and covered @> int8range(last.at, ${utime}::int8))`,
+      where ${coveredOf({ dataset: 'blocks', scope: '', pass: 0 })} @> int8range(last.at, ${utime}::int8)`,
     z.object({ seqno: z.number() }),
   );
   return row?.seqno;

@@ -3,6 +3,10 @@ import { z } from 'zod';
 import type { SeenIn, Subject, Subjects } from '../../dataset/walk.ts';
 import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
+import { bare, excluded, setExcluded } from '../connection/sql.ts';
+import { lookups } from '../schema/cursors.ts';
+import { pages } from '../schema/pages.ts';
+import { watch } from '../schema/watch-list.ts';
 
 /** Seconds by which a gathering looks further back than the last one: commits take a while to become visible. */
 const OVERLAP = 120;
@@ -38,7 +42,7 @@ export async function gatherSubjects(session: Session, gathering: Gathering): Pr
     await note(
       session,
       gathering,
-      sql`select address as subject, null::jsonb as fields, null::int8 as lt from etl.watch`,
+      sql`select ${watch.address} as subject, null::jsonb as fields, null::int8 as lt from ${watch}`,
     );
   }
   if (seen) {
@@ -47,13 +51,16 @@ export async function gatherSubjects(session: Session, gathering: Gathering): Pr
   return clock?.now ?? 0;
 }
 
+const KEY = bare(lookups.dataset, lookups.walk, lookups.subject);
+
 async function note(session: Session, { dataset, walk }: LookupName, source: SQL): Promise<void> {
+  const { fields, seen_lt, again_at } = lookups;
   await session.run(sql`
-    insert into etl.lookups as l (dataset, walk, subject, fields, seen_lt, again_at)
-    select ${dataset}, ${walk}, subject, (array_agg(fields))[1], max(lt), clock_timestamp()
-    from (${source}) s where subject is not null group by subject order by subject
-    on conflict (dataset, walk, subject) do update set seen_lt = excluded.seen_lt
-      where excluded.seen_lt > coalesce(l.seen_lt, -1)`);
+    insert into ${lookups} (${KEY}, ${bare(fields, seen_lt, again_at)})
+    select ${dataset}, ${walk}, s.subject, (array_agg(s.fields))[1], max(s.lt), clock_timestamp()
+    from (${source}) s where s.subject is not null group by s.subject order by s.subject
+    on conflict (${KEY}) do update set ${setExcluded(seen_lt)}
+      where ${excluded(seen_lt)} > coalesce(${seen_lt}, -1)`);
 }
 
 function namedIn(source: SeenIn, { subjects, range, since }: Gathering): SQL {
@@ -73,8 +80,8 @@ function namedIn(source: SeenIn, { subjects, range, since }: Gathering): SQL {
   const before = sql`to_timestamp(${since - OVERLAP}::float8)`;
   if (source.time === 'loaded_at') return sql`${select} ${from} where r.loaded_at >= ${before}`;
   return sql`${select} (
-      select unnest(range_agg(span)) as span from etl.pages
-      where committed_at >= ${before} and not isempty(span)) p
+      select unnest(range_agg(${pages.span})) as span from ${pages}
+      where ${pages.committed_at} >= ${before} and not isempty(${pages.span})) p
     join ${from} on r.utime >= to_timestamp(lower(p.span)) and r.utime < to_timestamp(upper(p.span))`;
 }
 
@@ -85,9 +92,9 @@ export async function noteMoves(
   moves: readonly { readonly key: string; readonly lt: string }[],
 ): Promise<void> {
   await session.run(sql`
-    update etl.lookups l set seen_lt = m.lt
+    update ${lookups} set ${bare(lookups.seen_lt)} = m.lt
     from (select j->>'key' as subject, (j->>'lt')::int8 as lt from json_array_elements(${JSON.stringify(moves)}::json) j) m
-    where l.dataset = ${dataset} and l.walk = ${walk} and l.subject = m.subject and m.lt > coalesce(l.seen_lt, -1)`);
+    where ${isOf(dataset, walk)} and ${lookups.subject} = m.subject and m.lt > coalesce(${lookups.seen_lt}, -1)`);
 }
 
 const Due = z.object({ key: z.string(), fields: z.record(z.string(), z.string()).nullable() });
@@ -99,20 +106,26 @@ interface DueOptions extends LookupName {
   readonly limit: number;
 }
 
-const isDue = sql`(l.again_at <= clock_timestamp() or l.seen_lt > coalesce(l.known_lt, -1))`;
+const isDue = sql`(${lookups.again_at} <= clock_timestamp() or ${lookups.seen_lt} > coalesce(${lookups.known_lt}, -1))`;
+
+function isOf(dataset: string, walk: string): SQL {
+  return sql`${lookups.dataset} = ${dataset} and ${lookups.walk} = ${walk}`;
+}
 
 function dueOnes({ dataset, walk, onlyWatched }: Omit<DueOptions, 'limit' | 'before'>): SQL {
-  const watched = onlyWatched ? sql`and l.subject in (select address from etl.watch)` : sql``;
-  return sql`from etl.lookups l where l.dataset = ${dataset} and l.walk = ${walk} and ${isDue} ${watched}`;
+  const watched = onlyWatched
+    ? sql`and ${lookups.subject} in (select ${watch.address} from ${watch})`
+    : sql``;
+  return sql`from ${lookups} where ${isOf(dataset, walk)} and ${isDue} ${watched}`;
 }
 
 /** The next subjects to ask for, by name. */
 export async function readDueSubjects(session: Session, options: DueOptions): Promise<Subject[]> {
   const rows = await session.rows(
     sql`
-      select l.subject as key, l.fields ${dueOnes(options)}
-        and (l.asked_at is null or l.asked_at < to_timestamp(${options.before}::float8))
-      order by l.subject limit ${options.limit}`,
+      select ${lookups.subject} as key, ${lookups.fields} ${dueOnes(options)}
+        and (${lookups.asked_at} is null or ${lookups.asked_at} < to_timestamp(${options.before}::float8))
+      order by ${lookups.subject} limit ${options.limit}`,
     Due,
   );
   return rows.map(({ key, fields }) => ({ key, fields: fields ?? {} }));
@@ -138,28 +151,29 @@ export async function rememberOutcomes(
   { walk, asked, found, refresh, unknownFor }: Outcomes,
 ): Promise<void> {
   const known = found.map(({ key, lt }) => ({ key, lt: lt ?? null }));
+  const { seen_lt, known_lt, asked_at, again_at } = lookups;
   await session.run(sql`
-    update etl.lookups l set
-      found = f.subject is not null,
-      known_lt = case when f.subject is null then l.seen_lt else coalesce(f.lt, l.seen_lt, 0) end,
-      asked_at = clock_timestamp(),
-      again_at = case when f.subject is null then clock_timestamp() + make_interval(secs => ${unknownFor})
+    update ${lookups} set
+      ${bare(lookups.found)} = f.subject is not null,
+      ${bare(known_lt)} = case when f.subject is null then ${seen_lt} else coalesce(f.lt, ${seen_lt}, 0) end,
+      ${bare(asked_at)} = clock_timestamp(),
+      ${bare(again_at)} = case when f.subject is null then clock_timestamp() + make_interval(secs => ${unknownFor})
         else clock_timestamp() + make_interval(secs => ${refresh ?? null}::float8) end
     from json_array_elements_text(${JSON.stringify(asked)}::json) a (subject)
     left join (
       select j->>'key' as subject, max((j->>'lt')::int8) as lt from json_array_elements(${JSON.stringify(known)}::json) j
       group by 1) f using (subject)
-    where l.dataset = ${dataset} and l.walk = ${walk} and l.subject = a.subject`);
+    where ${isOf(dataset, walk)} and ${lookups.subject} = a.subject`);
 }
 
 /** Remembers subjects that came with the answer of another dataset, also such as nobody has asked for yet. */
 export async function noteSpared(session: Session, dataset: string, outcomes: Outcomes): Promise<void> {
   await session.run(sql`
-    insert into etl.lookups (dataset, walk, subject)
-    select ${dataset}, ${outcomes.walk}, subject
+    insert into ${lookups} (${KEY})
+    select ${dataset}, ${outcomes.walk}, s.subject
     from (select distinct subject from json_array_elements_text(${JSON.stringify(outcomes.asked)}::json) a (subject)) s
-    order by subject
-    on conflict (dataset, walk, subject) do nothing`);
+    order by s.subject
+    on conflict (${KEY}) do nothing`);
   await rememberOutcomes(session, dataset, outcomes);
 }
 
@@ -174,11 +188,12 @@ export interface LookupCounts {
 
 export async function countLookups(session: Session): Promise<LookupCounts[]> {
   const count = z.coerce.number();
+  const { dataset, walk, found } = lookups;
   return session.rows(
     sql`
-      select dataset, walk, count(*) filter (where found) as known, count(*) filter (where not found) as unknown,
-        count(*) filter (where ${isDue}) as due
-      from etl.lookups l group by dataset, walk order by dataset, walk`,
+      select ${dataset}, ${walk}, count(*) filter (where ${found}) as known,
+        count(*) filter (where not ${found}) as unknown, count(*) filter (where ${isDue}) as due
+      from ${lookups} group by ${dataset}, ${walk} order by ${dataset}, ${walk}`,
     z.object({ dataset: z.string(), walk: z.string(), known: count, unknown: count, due: count }),
   );
 }

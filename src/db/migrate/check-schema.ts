@@ -3,6 +3,7 @@ import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
 import { loadTables } from '../load-tables.ts';
+import { partitions } from '../schema/pages.ts';
 
 const Column = z.object({ table: z.string(), column: z.string(), type: z.string(), required: z.boolean() });
 const Index = z.object({ name: z.string(), valid: z.boolean() });
@@ -95,22 +96,23 @@ const Partition = z.object({
 
 /** Partitions that are listed and not attached to their table, or attached and not listed. */
 export async function strayPartitions(session: Session): Promise<string[]> {
+  const { name, parent } = partitions;
   const rows = await session.rows(
     sql`
       with attached as (
         select c.relname as name, p.relname as parent
         from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
         join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'etl_partitions' and c.relkind = 'r')
-      select coalesce(l.name, a.name) as name, coalesce(l.parent, a.parent) as parent, a.name is not null as attached,
-        l.name is not null as listed
-      from etl.partitions l full join attached a on a.name = l.name and a.parent = l.parent
-      where a.name is null or l.name is null order by 1`,
+      select coalesce(${name}, a.name) as name, coalesce(${parent}, a.parent) as parent, a.name is not null as attached,
+        ${name} is not null as listed
+      from ${partitions} full join attached a on a.name = ${name} and a.parent = ${parent}
+      where a.name is null or ${name} is null order by 1`,
     Partition,
   );
-  return rows.map(({ name, parent, attached }) =>
-    attached
-      ? `etl_partitions.${name} is a partition of ${parent} that etl.partitions does not list`
-      : `etl.partitions lists ${name}, which is no partition of ${parent}`,
+  return rows.map((row) =>
+    row.attached
+      ? `etl_partitions.${row.name} is a partition of ${row.parent} that etl.partitions does not list`
+      : `etl.partitions lists ${row.name}, which is no partition of ${row.parent}`,
   );
 }
 

@@ -11,6 +11,7 @@ import { packageRoot } from '../../package.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { loadTables, readSchema } from '../load-tables.ts';
 import { factsOf } from '../schema/describe.ts';
+import { keepSetting, readSetting } from '../settings.ts';
 
 const FOLDER = join(packageRoot, 'migrations');
 /** Applied whole and in this order: the limiter of requests, what else the program calls, then what analysts call. */
@@ -30,11 +31,9 @@ export async function migrate(database: Database): Promise<void> {
     database.connection(async (session, orm) => {
       await refuseNewer(session);
       await applyPending(orm, HISTORY);
-      if ((await appliedDigest(session)) === digest) return;
+      if ((await readSetting(session, 'repeatable'))?.sha256 === digest) return;
       await database.script(await repeatableScript(functions));
-      await session.run(sql`
-        insert into etl.settings (name, value) values ('repeatable', jsonb_build_object('sha256', ${digest}::text))
-        on conflict (name) do update set value = excluded.value, updated_at = default`);
+      await keepSetting(session, 'repeatable', { sha256: digest });
     }),
   );
 }
@@ -70,14 +69,6 @@ async function refuseNewer(session: Session): Promise<void> {
       },
     );
   }
-}
-
-async function appliedDigest(session: Session): Promise<string | undefined> {
-  const [row] = await session.rows(
-    sql`select value->>'sha256' as digest from etl.settings where name = 'repeatable'`,
-    z.object({ digest: z.string() }),
-  );
-  return row?.digest;
 }
 
 /** Of all that the repeatable part is made of: each start of the program asks whether it has changed. */

@@ -7,8 +7,12 @@ import { DAY, formatTime, parseRangeText } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { loadTables } from '../load-tables.ts';
 import type { Partitions } from '../write/partitions.ts';
+import { coverage, leases } from '../schema/coverage.ts';
 import { factsOf } from '../schema/describe.ts';
+import { pages, partitions as made } from '../schema/pages.ts';
+import { receipts } from '../schema/verification.ts';
 import { identifiers } from '../connection/sql.ts';
+import { dropSetting, keepSetting, readSetting } from '../settings.ts';
 
 /** Rows of one statement: some megabytes of transactions. */
 const BATCH = 2000;
@@ -41,7 +45,7 @@ interface PromoteOptions {
 /**
  * Copies everything that is known to another database, coverage last: until then it claims nothing. Each batch is one
  * statement in the order of the key, so a copy that was cut off goes on after the last row that arrived. False where it
- * was told to stop in between.
+ * was stopped in between.
  * @throws UsageError where the source is being written, or has changed since the copy began
  * @throws WrongDatabaseError where the other database holds data of its own
  */
@@ -59,7 +63,7 @@ export async function promoteTables(options: PromoteOptions): Promise<boolean> {
     if (!(await copyTable(options, table))) return false;
   }
   if (signal.aborted) return false;
-  await to.run(sql`delete from etl.settings where name = 'promote'`);
+  await dropSetting(to, 'promote');
   return true;
 }
 
@@ -70,7 +74,7 @@ function copied(table: PgTable): Copied {
   return {
     name,
     table,
-    title: sql`${sql.identifier(schema ?? 'public')}.${sql.identifier(name)}`,
+    title: sql`${table}`,
     columns: identifiers(written.map((column) => column.name)),
     key: identifiers(facts.key),
     resumes: schema === 'ton' || written.some((column) => column.generatedIdentity !== undefined),
@@ -79,7 +83,7 @@ function copied(table: PgTable): Copied {
 }
 
 async function requireQuiet(from: Session): Promise<void> {
-  const busy = await from.run(sql`select 1 from etl.leases where expires_at > clock_timestamp()`);
+  const busy = await from.run(sql`select 1 from ${leases} where ${leases.expires_at} > clock_timestamp()`);
   if (busy === 0) return;
   throw new UsageError('the database that is to be copied is being written', {
     hint: 'Stop sync and backfill, and run promote again.',
@@ -89,8 +93,8 @@ async function requireQuiet(from: Session): Promise<void> {
 /** What tells one state of the source from another. */
 async function fingerprint(from: Session): Promise<string> {
   const [row] = await from.rows(
-    sql`select concat_ws('/', (select max(id) from etl.pages), (select string_agg(c::text, ';' order by c::text)
-          from etl.coverage c), (select count(*) from etl.receipts)) as state`,
+    sql`select concat_ws('/', (select max(${pages.id}) from ${pages}), (select string_agg(c::text, ';' order by c::text)
+          from ${coverage} c), (select count(*) from ${receipts})) as state`,
     z.object({ state: z.string() }),
   );
   return createHash('sha256')
@@ -98,29 +102,21 @@ async function fingerprint(from: Session): Promise<string> {
     .digest('hex');
 }
 
-const Mark = z.object({ mark: z.string().nullable(), covered: z.boolean() });
-
 async function begin(from: Session, to: Session): Promise<void> {
   const state = await fingerprint(from);
-  const [found] = await to.rows(
-    sql`select (select value->>'source' from etl.settings where name = 'promote') as mark,
-          exists (select from etl.coverage) as covered`,
-    Mark,
-  );
-  if (found?.mark === state) return;
-  if (found !== undefined && found.mark !== null) {
+  const begun = await readSetting(to, 'promote');
+  if (begun?.source === state) return;
+  if (begun !== undefined) {
     throw new UsageError('the source has changed since the copy began', {
       hint: 'Begin anew with an empty database: what was copied may lack what was read since.',
     });
   }
-  if (found?.covered === true) {
+  if ((await to.run(sql`select 1 from ${coverage} limit 1`)) > 0) {
     throw new WrongDatabaseError('the other database holds data of its own', {
       hint: 'Give promote an empty database.',
     });
   }
-  await to.run(
-    sql`insert into etl.settings (name, value) values ('promote', jsonb_build_object('source', ${state}::text))`,
-  );
+  await keepSetting(to, 'promote', { source: state });
 }
 
 const Batch = z.object({
@@ -129,7 +125,7 @@ const Batch = z.object({
   count: z.coerce.number(),
 });
 
-/** False where it was told to stop. */
+/** False where it was stopped. */
 async function copyTable(options: PromoteOptions, table: Copied): Promise<boolean> {
   const { from, to, signal, onRows } = options;
   const { name, title, columns } = table;
@@ -179,7 +175,7 @@ async function lastRow(to: Session, { title, columns, key, table }: Copied): Pro
 
 async function makePartitions({ from, partitions }: PromoteOptions, { name, table }: Copied): Promise<void> {
   const spans = await from.rows(
-    sql`select span::text from etl.partitions where parent = ${name} order by lower(span)`,
+    sql`select ${made.span}::text from ${made} where ${made.parent} = ${name} order by lower(${made.span})`,
     z.object({ span: z.string().transform(parseRangeText) }),
   );
   const times = spans.flatMap(({ span }) =>

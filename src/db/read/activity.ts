@@ -3,6 +3,10 @@ import { z } from 'zod';
 import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { rangeParam } from '../connection/sql.ts';
+import { spending } from '../schema/budget.ts';
+import { coverage } from '../schema/coverage.ts';
+import { pages } from '../schema/pages.ts';
+import { quarantine } from '../schema/quarantine.ts';
 
 const Minute = z.object({
   dataset: z.string(),
@@ -23,11 +27,12 @@ export type Activity = z.infer<typeof Minute>;
 /** The minutes of each dataset from a moment on (unix seconds), oldest first. */
 export function readActivity(session: Session, since: number): Promise<Activity[]> {
   return session.rows(
-    sql`select dataset, extract(epoch from date_trunc('minute', committed_at))::int8 as minute, count(*) as pages,
-          sum(rows) as rows, sum(bytes) as bytes, avg(ms) as ms,
-          min(extract(epoch from committed_at) - upper(completed)) as lag
-        from etl.pages
-        where committed_at >= to_timestamp(${since}::float8) and dataset in (select distinct dataset from etl.coverage)
+    sql`select ${pages.dataset}, extract(epoch from date_trunc('minute', ${pages.committed_at}))::int8 as minute,
+          count(*) as pages, sum(${pages.rows}) as rows, sum(${pages.bytes}) as bytes, avg(${pages.ms}) as ms,
+          min(extract(epoch from ${pages.committed_at}) - upper(${pages.completed})) as lag
+        from ${pages}
+        where ${pages.committed_at} >= to_timestamp(${since}::float8)
+          and ${pages.dataset} in (select distinct ${coverage.dataset} from ${coverage})
         group by 1, 2 order by 2, 1`,
     Minute,
   );
@@ -41,8 +46,9 @@ export type SpentMinute = z.infer<typeof Spent>;
 /** The minutes from a moment on (unix seconds), oldest first. */
 export function readSpentMinutes(session: Session, since: number): Promise<SpentMinute[]> {
   return session.rows(
-    sql`select extract(epoch from minute)::int8 as minute, priority, sum(requests) as requests
-        from etl.spending where minute >= to_timestamp(${since}::float8) group by 1, 2 order by 1, 2`,
+    sql`select extract(epoch from ${spending.minute})::int8 as minute, ${spending.priority},
+          sum(${spending.requests}) as requests
+        from ${spending} where ${spending.minute} >= to_timestamp(${since}::float8) group by 1, 2 order by 1, 2`,
     Spent,
   );
 }
@@ -61,8 +67,9 @@ export type Unfit = z.infer<typeof Unfit>;
 /** Why records lie in quarantine, the most frequent reason first. */
 export function readUnfit(session: Session, most: number): Promise<Unfit[]> {
   return session.rows(
-    sql`select dataset, path, reason, count(*) as records, extract(epoch from max(last_at))::int8 as last
-        from etl.quarantine group by 1, 2, 3 order by 4 desc, 1, 2 limit ${most}`,
+    sql`select ${quarantine.dataset}, ${quarantine.path}, ${quarantine.reason}, count(*) as records,
+          extract(epoch from max(${quarantine.last_at}))::int8 as last
+        from ${quarantine} group by 1, 2, 3 order by 4 desc, 1, 2 limit ${most}`,
     Unfit,
   );
 }
@@ -76,8 +83,10 @@ export async function readDensity(
   range: Range,
 ): Promise<z.infer<typeof Sum>> {
   const [row] = await session.rows(
-    sql`select coalesce(sum(rows), 0) as rows, coalesce(sum(upper(completed) - lower(completed)), 0) as seconds
-        from etl.pages where dataset = ${dataset} and pass = 0 and span && ${rangeParam(range)}`,
+    sql`select coalesce(sum(${pages.rows}), 0) as rows,
+          coalesce(sum(upper(${pages.completed}) - lower(${pages.completed})), 0) as seconds
+        from ${pages}
+        where ${pages.dataset} = ${dataset} and ${pages.pass} = 0 and ${pages.span} && ${rangeParam(range)}`,
     Sum,
   );
   return row ?? { rows: 0, seconds: 0 };

@@ -5,7 +5,7 @@ import type { Database, Session } from '../connection/database.ts';
 import { targetOf } from '../write/target.ts';
 
 /** Counting longer than this is not worth the wait: then Postgres' own estimate has to do. */
-const PATIENCE = '2s';
+const TIME_LIMIT = '2s';
 
 export interface RowCount {
   readonly table: string;
@@ -21,7 +21,7 @@ export async function countRows(database: Database, table: object): Promise<RowC
   const { name, into } = targetOf(table);
   try {
     const [row] = await database.transaction(async (session) => {
-      await session.run(sql`select set_config('statement_timeout', ${PATIENCE}, true)`);
+      await session.run(sql`select set_config('statement_timeout', ${TIME_LIMIT}, true)`);
       return session.rows(sql`select count(*) as rows from ${into}`, Count);
     });
     return { table: name, rows: row?.rows ?? 0, exact: true };

@@ -2,7 +2,10 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { parseRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { rangeParam } from '../connection/sql.ts';
+import { bare, insertInto, jsonParam, rangeParam } from '../connection/sql.ts';
+import { coveredOf } from '../coverage/coverage.ts';
+import { estimates } from '../schema/estimates.ts';
+import { pages } from '../schema/pages.ts';
 
 interface Guess {
   readonly low: number;
@@ -30,12 +33,23 @@ interface Expected {
 export async function keepEstimate(session: Session, expected: Expected): Promise<void> {
   const { dataset, span, missing, rows, requests, disk, profile } = expected;
   await session.run(sql`
-    delete from etl.estimates where dataset = ${dataset} and span = ${rangeParam(span)} and settled_at is null`);
-  await session.run(sql`
-    insert into etl.estimates (dataset, span, missing, rows_low, rows_likely, rows_high,
-      requests_low, requests_likely, requests_high, disk_likely, profile)
-    values (${dataset}, ${rangeParam(span)}, ${missing}, ${rows.low}, ${rows.likely}, ${rows.high},
-      ${requests.low}, ${requests.likely}, ${requests.high}, ${disk.likely}, ${JSON.stringify(profile)}::jsonb)`);
+    delete from ${estimates} where ${estimates.dataset} = ${dataset} and ${estimates.span} = ${rangeParam(span)}
+      and ${estimates.settled_at} is null`);
+  await session.run(
+    insertInto(estimates, {
+      dataset,
+      span: rangeParam(span),
+      missing,
+      rows_low: rows.low,
+      rows_likely: rows.likely,
+      rows_high: rows.high,
+      requests_low: requests.low,
+      requests_likely: requests.likely,
+      requests_high: requests.high,
+      disk_likely: disk.likely,
+      profile: jsonParam(profile),
+    }),
+  );
 }
 
 const Known = z.object({ dataset: z.string(), profile: Profile });
@@ -46,8 +60,8 @@ export async function readProfiles(
   range: Range,
 ): Promise<ReadonlyMap<string, z.infer<typeof Profile>>> {
   const rows = await session.rows(
-    sql`select distinct on (dataset) dataset, profile from etl.estimates
-        where span @> ${rangeParam(range)} order by dataset, made_at desc`,
+    sql`select distinct on (${estimates.dataset}) ${estimates.dataset}, ${estimates.profile} from ${estimates}
+        where ${estimates.span} @> ${rangeParam(range)} order by ${estimates.dataset}, ${estimates.made_at} desc`,
     Known,
   );
   return new Map(rows.map(({ dataset, profile }) => [dataset, profile]));
@@ -72,20 +86,21 @@ export type Settled = z.infer<typeof Settled>;
  * Each is settled once and kept.
  */
 export function settleEstimates(session: Session, range: Range): Promise<Settled[]> {
+  const e = estimates;
+  const stream = { dataset: sql`${e.dataset}`, scope: '', pass: 0 };
   return session.rows(
     sql`
       with due as (
-        select e.id, coalesce(sum(p.rows), 0) as rows, count(p.id) as requests
-        from etl.estimates e left join etl.pages p
-          on p.dataset = e.dataset and p.pass = 0 and p.span && e.span and p.committed_at >= e.made_at
-        where e.settled_at is null and e.span <@ ${rangeParam(range)}
-          and e.span <@ coalesce((select covered from etl.coverage c
-            where c.dataset = e.dataset and c.scope = '' and c.pass = 0), '{}')
-        group by e.id)
-      update etl.estimates e set rows_real = due.rows, requests_real = due.requests, settled_at = clock_timestamp()
-      from due where e.id = due.id
-      returning dataset, span::text, rows_likely as rows, rows_low as low, rows_high as high, rows_real as "realRows",
-        requests_likely as requests, requests_real as "realRequests"`,
+        select ${e.id}, coalesce(sum(${pages.rows}), 0) as rows, count(${pages.id}) as requests
+        from ${e} left join ${pages} on ${pages.dataset} = ${e.dataset} and ${pages.pass} = 0
+          and ${pages.span} && ${e.span} and ${pages.committed_at} >= ${e.made_at}
+        where ${e.settled_at} is null and ${e.span} <@ ${rangeParam(range)} and ${e.span} <@ ${coveredOf(stream)}
+        group by ${e.id})
+      update ${e} set ${bare(e.rows_real)} = due.rows, ${bare(e.requests_real)} = due.requests,
+        ${bare(e.settled_at)} = clock_timestamp()
+      from due where ${e.id} = due.id
+      returning ${e.dataset}, ${e.span}::text, ${e.rows_likely} as rows, ${e.rows_low} as low, ${e.rows_high} as high,
+        ${e.rows_real} as "realRows", ${e.requests_likely} as requests, ${e.requests_real} as "realRequests"`,
     Settled,
   );
 }

@@ -3,7 +3,11 @@ import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
 import { loadTables } from '../load-tables.ts';
+import { texts } from '../connection/sql.ts';
+import { coverage, refused } from '../schema/coverage.ts';
 import { factsOf } from '../schema/describe.ts';
+import { pages } from '../schema/pages.ts';
+import { quarantine } from '../schema/quarantine.ts';
 
 /** A column by which rows are found without their time: an index or the key begins with it. */
 export interface HashColumn {
@@ -103,12 +107,13 @@ export async function findPages(
   datasets: readonly string[],
   { utime, loadedAt }: Pick<FoundRow, 'utime' | 'loadedAt'>,
 ): Promise<LoggedPage[]> {
-  const among = sql`dataset in (select json_array_elements_text(${JSON.stringify(datasets)}::json))`;
-  const wrote = sql`committed_at = ${loadedAt}::timestamptz`;
-  const select = sql`select id, dataset, request, worker, extract(epoch from committed_at)::int8 as "committedAt",
-    ${wrote} as wrote from etl.pages`;
+  const { id, dataset, request, worker, span, committed_at } = pages;
+  const among = sql`${dataset} in (${texts(datasets)})`;
+  const wrote = sql`${committed_at} = ${loadedAt}::timestamptz`;
+  const select = sql`select ${id}, ${dataset}, ${request}, ${worker},
+    extract(epoch from ${committed_at})::int8 as "committedAt", ${wrote} as wrote from ${pages}`;
   const around = await session.rows(
-    sql`${select} where ${among} and span @> ${utime}::int8 order by ${wrote} desc, id limit ${MOST_PAGES}`,
+    sql`${select} where ${among} and ${span} @> ${utime}::int8 order by ${wrote} desc, ${id} limit ${MOST_PAGES}`,
     Page,
   );
   if (around.some((page) => page.wrote)) return around;
@@ -131,11 +136,12 @@ export type QuarantinedRecord = z.infer<typeof Quarantined>;
 
 /** Quarantined records that are this hash, or mention it. */
 export async function findQuarantined(session: Session, hash: string): Promise<QuarantinedRecord[]> {
+  const { id, utime, record_id, raw } = quarantine;
   return session.rows(
     sql`
-      select id, dataset, extract(epoch from utime)::int8 as utime, path, reason, attempts,
-        extract(epoch from first_at)::int8 as "firstAt"
-      from etl.quarantine where record_id = ${hash} or strpos(raw, ${hash}) > 0 order by id limit ${MOST_ROWS}`,
+      select ${id}, ${quarantine.dataset}, extract(epoch from ${utime})::int8 as utime, ${quarantine.path},
+        ${quarantine.reason}, ${quarantine.attempts}, extract(epoch from ${quarantine.first_at})::int8 as "firstAt"
+      from ${quarantine} where ${record_id} = ${hash} or strpos(${raw}, ${hash}) > 0 order by ${id} limit ${MOST_ROWS}`,
     Quarantined,
   );
 }
@@ -152,24 +158,12 @@ export async function readSecond(
 ): Promise<SecondCoverage[]> {
   return session.rows(
     sql`
-      select dataset,
-        exists (select from etl.coverage c where c.dataset = d.dataset and pass = 0 and covered @> ${time}::int8) as covered,
-        (select reason || ': ' || detail from etl.refused r where r.dataset = d.dataset and pass = 0
-          and span @> ${time}::int8 limit 1) as refused
+      select d.dataset,
+        exists (select from ${coverage} where ${coverage.dataset} = d.dataset and ${coverage.pass} = 0
+          and ${coverage.covered} @> ${time}::int8) as covered,
+        (select ${refused.reason} || ': ' || ${refused.detail} from ${refused} where ${refused.dataset} = d.dataset
+          and ${refused.pass} = 0 and ${refused.span} @> ${time}::int8 limit 1) as refused
       from json_array_elements_text(${JSON.stringify(datasets)}::json) as d (dataset)`,
     Covering,
   );
-}
-
-/**
- * Statements that take one second out of a dataset's coverage, so that it is read again; leases first, so that no page
- * asked for before can cover it again.
- */
-export function uncoverStatements(dataset: string, time: number): string {
-  const span = `int8range(${time}, ${time + 1})`;
-  const where = `dataset = '${dataset}' and pass = 0`;
-  return [
-    `delete from etl.leases where ${where} and span && ${span};`,
-    `update etl.coverage set covered = covered - int8multirange(${span}), verified = verified - int8multirange(${span}) where ${where}`,
-  ].join(' ');
 }

@@ -2,7 +2,8 @@ import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { multirangeParam } from '../connection/sql.ts';
+import { multirangeParam, texts } from '../connection/sql.ts';
+import { quarantine as q } from '../schema/quarantine.ts';
 
 const seconds = z.coerce.number();
 
@@ -38,9 +39,10 @@ export function readQuarantined(
 ): Promise<Quarantined[]> {
   return session.rows(
     sql`
-      select id, dataset, scope, record_id as "recordId", extract(epoch from utime)::int8 as utime, path, reason, raw,
-        request, attempts, extract(epoch from first_at)::int8 as "firstAt", extract(epoch from last_at)::int8 as "lastAt"
-      from etl.quarantine where ${isChosen(chosen)} and id > ${page.after} order by id limit ${page.limit}`,
+      select ${q.id}, ${q.dataset}, ${q.scope}, ${q.record_id} as "recordId", extract(epoch from ${q.utime})::int8 as utime,
+        ${q.path}, ${q.reason}, ${q.raw}, ${q.request}, ${q.attempts},
+        extract(epoch from ${q.first_at})::int8 as "firstAt", extract(epoch from ${q.last_at})::int8 as "lastAt"
+      from ${q} where ${isChosen(chosen)} and ${q.id} > ${page.after} order by ${q.id} limit ${page.limit}`,
     Quarantined,
   );
 }
@@ -48,7 +50,7 @@ export function readQuarantined(
 /** How many records are chosen. */
 export async function countQuarantined(session: Session, chosen: Chosen): Promise<number> {
   const [row] = await session.rows(
-    sql`select count(*) as records from etl.quarantine where ${isChosen(chosen)}`,
+    sql`select count(*) as records from ${q} where ${isChosen(chosen)}`,
     z.object({ records: seconds }),
   );
   return row?.records ?? 0;
@@ -58,11 +60,8 @@ function isChosen({ ids, datasets }: Chosen): SQL {
   const ofIds =
     ids === undefined
       ? sql`true`
-      : sql`id in (select json_array_elements_text(${JSON.stringify(ids)}::json)::int8)`;
-  const ofDatasets =
-    datasets === undefined
-      ? sql`true`
-      : sql`dataset in (select json_array_elements_text(${JSON.stringify(datasets)}::json))`;
+      : sql`${q.id} in (select json_array_elements_text(${JSON.stringify(ids)}::json)::int8)`;
+  const ofDatasets = datasets === undefined ? sql`true` : sql`${q.dataset} in (${texts(datasets)})`;
   return sql`(${ofIds} and ${ofDatasets})`;
 }
 
@@ -82,9 +81,9 @@ export type QuarantineKind = z.infer<typeof Kind>;
 export function readQuarantineKinds(session: Session): Promise<QuarantineKind[]> {
   return session.rows(
     sql`
-      select dataset, regexp_replace(path, '\\d+', '*', 'g') as path, reason, count(*) as records,
-        extract(epoch from min(utime))::int8 as "from", extract(epoch from max(utime))::int8 + 1 as "to"
-      from etl.quarantine group by 1, 2, 3 order by count(*) desc, 1, 2, 3`,
+      select ${q.dataset}, regexp_replace(${q.path}, '\\d+', '*', 'g') as path, ${q.reason}, count(*) as records,
+        extract(epoch from min(${q.utime}))::int8 as "from", extract(epoch from max(${q.utime}))::int8 + 1 as "to"
+      from ${q} group by 1, 2, 3 order by count(*) desc, 1, 2, 3`,
     Kind,
   );
 }
@@ -100,10 +99,9 @@ export async function forgetUnseen(
   began: string,
 ): Promise<void> {
   await session.run(sql`
-    delete from etl.quarantine
-    where id in (select json_array_elements_text(${JSON.stringify(ids)}::json)::int8)
-      and last_at < ${began}::timestamptz
-      and ${multirangeParam(covered)} @> extract(epoch from utime)::int8`);
+    delete from ${q}
+    where ${isChosen({ ids })} and ${q.last_at} < ${began}::timestamptz
+      and ${multirangeParam(covered)} @> extract(epoch from ${q.utime})::int8`);
 }
 
 /** The database's clock, to the microsecond. */

@@ -2,6 +2,9 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { parseRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
+import { coverage as c, leases as l, refused as r } from '../schema/coverage.ts';
+import { failures as f } from '../schema/pages.ts';
+import { quarantine, schemaDrift as d } from '../schema/quarantine.ts';
 
 const ranges = z.string().transform(parseRangeText);
 const seconds = z.coerce.number();
@@ -65,25 +68,29 @@ export interface Status {
 
 export async function readStatus(session: Session): Promise<Status> {
   const streams = await session.rows(
-    sql`select dataset, scope, pass, covered::text, verified::text from etl.coverage order by dataset, scope, pass`,
+    sql`select ${c.dataset}, ${c.scope}, ${c.pass}, ${c.covered}::text, ${c.verified}::text
+        from ${c} order by ${c.dataset}, ${c.scope}, ${c.pass}`,
     StreamStatus,
   );
   const refused = await session.rows(
-    sql`select dataset, scope, span::text, reason, detail, attempts, extract(epoch from retry_at)::int8 as "retryAt"
-        from etl.refused order by dataset, scope, lower(span)`,
+    sql`select ${r.dataset}, ${r.scope}, ${r.span}::text, ${r.reason}, ${r.detail}, ${r.attempts},
+          extract(epoch from ${r.retry_at})::int8 as "retryAt"
+        from ${r} order by ${r.dataset}, ${r.scope}, lower(${r.span})`,
     Refused,
   );
   const failures = await session.rows(
-    sql`select dataset, code, message, hint, extract(epoch from at)::int8 as at from etl.failures order by dataset`,
+    sql`select ${f.dataset}, ${f.code}, ${f.message}, ${f.hint}, extract(epoch from ${f.at})::int8 as at
+        from ${f} order by ${f.dataset}`,
     Failure,
   );
   const quarantined = await session.rows(
-    sql`select dataset, count(*) as records from etl.quarantine group by dataset`,
+    sql`select ${quarantine.dataset}, count(*) as records from ${quarantine} group by ${quarantine.dataset}`,
     Quarantined,
   );
   const leases = await session.rows(
-    sql`select dataset, owner, priority, span::text, extract(epoch from expires_at - clock_timestamp()) as "expiresIn"
-        from etl.leases where expires_at > clock_timestamp() order by dataset, lower(span)`,
+    sql`select ${l.dataset}, ${l.owner}, ${l.priority}, ${l.span}::text,
+          extract(epoch from ${l.expires_at} - clock_timestamp()) as "expiresIn"
+        from ${l} where ${l.expires_at} > clock_timestamp() order by ${l.dataset}, lower(${l.span})`,
     Held,
   );
   const counts = new Map(quarantined.map(({ dataset, records }) => [dataset, records]));
@@ -93,9 +100,9 @@ export async function readStatus(session: Session): Promise<Status> {
 /** Members of the API that no column takes, newest first. */
 export function readDrift(session: Session): Promise<Drift[]> {
   return session.rows(
-    sql`select dataset, path, type, example::text, times, extract(epoch from first_at)::int8 as "firstAt",
-          extract(epoch from last_at)::int8 as "lastAt"
-        from etl.schema_drift order by first_at desc, dataset, path, type`,
+    sql`select ${d.dataset}, ${d.path}, ${d.type}, ${d.example}::text, ${d.times},
+          extract(epoch from ${d.first_at})::int8 as "firstAt", extract(epoch from ${d.last_at})::int8 as "lastAt"
+        from ${d} order by ${d.first_at} desc, ${d.dataset}, ${d.path}, ${d.type}`,
     Drift,
   );
 }

@@ -1,26 +1,36 @@
-import { sql, type SQL } from 'drizzle-orm';
+import { desc, getTableColumns, sql, type SQL, type SQLWrapper } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
+import { list } from '../connection/sql.ts';
+import { budget, workers } from '../schema/budget.ts';
+import { coverage, leases, refused, wanted } from '../schema/coverage.ts';
+import { failures, pages, partitions, settings } from '../schema/pages.ts';
+import { quarantine, schemaDrift } from '../schema/quarantine.ts';
 
 const Row = z.object({ row: z.record(z.string(), z.unknown()) });
+
+const { raw, ...others } = getTableColumns(quarantine);
+const WITHOUT_RAW = Object.values(others);
+const KIND = [quarantine.dataset, quarantine.path, quarantine.reason];
 
 /** Rows of the program's own tables that tell what it has done; no data of the chain but a few records that did not fit. */
 const SECTIONS: Readonly<Record<string, SQL>> = {
   migrations: sql`select * from etl.migrations order by created_at`,
-  settings: sql`select * from etl.settings order by name`,
-  coverage: sql`select * from etl.coverage order by dataset, scope, pass limit 200`,
-  wanted: sql`select * from etl.wanted order by dataset`,
-  leases: sql`select * from etl.leases order by id limit 100`,
-  refused: sql`select * from etl.refused order by dataset, scope, span limit 200`,
-  failures: sql`select * from etl.failures order by dataset limit 100`,
-  schema_drift: sql`select * from etl.schema_drift order by dataset, path limit 500`,
+  settings: rowsOf(settings, [settings.name]),
+  coverage: rowsOf(coverage, [coverage.dataset, coverage.scope, coverage.pass], 200),
+  wanted: rowsOf(wanted, [wanted.dataset]),
+  leases: rowsOf(leases, [leases.id], 100),
+  refused: rowsOf(refused, [refused.dataset, refused.scope, refused.span], 200),
+  failures: rowsOf(failures, [failures.dataset], 100),
+  schema_drift: rowsOf(schemaDrift, [schemaDrift.dataset, schemaDrift.path], 500),
   quarantine: sql`
-    select distinct on (dataset, path, reason) id, dataset, scope, record_id, utime, path, reason, request, attempts,
-      first_at, last_at, left(raw, 20000) as raw from etl.quarantine order by dataset, path, reason, id limit 20`,
-  pages: sql`select * from etl.pages order by id desc limit 100`,
-  budget: sql`select * from etl.budget order by host`,
-  workers: sql`select * from etl.workers order by worker`,
-  partitions: sql`select * from etl.partitions order by parent, span limit 500`,
+    select distinct on (${list(KIND)}) ${list(WITHOUT_RAW)}, left(${raw}, 20000) as raw
+    from ${quarantine} order by ${list(KIND)}, ${quarantine.id} limit 20`,
+  pages: rowsOf(pages, [desc(pages.id)], 100),
+  budget: rowsOf(budget, [budget.host]),
+  workers: rowsOf(workers, [workers.worker]),
+  partitions: rowsOf(partitions, [partitions.parent, partitions.span], 500),
   sizes: sql`
     select n.nspname as schema, c.relname as name, pg_total_relation_size(c.oid) as bytes, c.reltuples::int8 as rows
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -30,6 +40,10 @@ const SECTIONS: Readonly<Record<string, SQL>> = {
       'work_mem', 'fsync', 'synchronous_commit', 'wal_level', 'max_wal_size', 'jit', 'TimeZone',
       'default_transaction_isolation', 'max_locks_per_transaction') order by name`,
 };
+
+function rowsOf(table: PgTable, order: readonly SQLWrapper[], limit?: number): SQL {
+  return sql`select * from ${table} order by ${list(order)} limit ${limit ?? null}`;
+}
 
 /** What of a database belongs into a bug report. A section that cannot be read holds the reason. */
 export async function readBundle(session: Session): Promise<Readonly<Record<string, unknown>>> {

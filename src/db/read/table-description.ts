@@ -10,7 +10,7 @@ export interface ColumnDescription {
   readonly comment: string;
 }
 
-/** A table as people are told of it. */
+/** A table as people read of it. */
 export interface TableDescription {
   readonly schema: string;
   readonly name: string;

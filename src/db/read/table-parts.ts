@@ -4,6 +4,10 @@ import type { Range } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
 import type { TableDescription } from './table-description.ts';
 import { identifiers, rangeParam } from '../connection/sql.ts';
+import { coverage } from '../schema/coverage.ts';
+import { partitions } from '../schema/pages.ts';
+import { quarantine } from '../schema/quarantine.ts';
+import { grades } from '../schema/verification.ts';
 
 /** A piece of a table that is stored by itself: a partition, or a whole table that has none. */
 export interface TablePart {
@@ -41,8 +45,10 @@ export async function partsOf(
   if (!table.partitioned) return [{ table, name: table.name, span: undefined }];
   const spans = await database.rows(
     sql`
-      select name, lower(span * ${rangeParam(range)}) as "from", upper(span * ${rangeParam(range)}) as "to"
-      from etl.partitions where parent = ${table.name} and span && ${rangeParam(range)} order by span`,
+      select ${partitions.name}, lower(${partitions.span} * ${rangeParam(range)}) as "from",
+        upper(${partitions.span} * ${rangeParam(range)}) as "to"
+      from ${partitions} where ${partitions.parent} = ${table.name} and ${partitions.span} && ${rangeParam(range)}
+      order by ${partitions.span}`,
     Span,
   );
   return spans.map(({ name, from, to }) => ({ table, name, span: { from, to } }));
@@ -65,13 +71,14 @@ export async function gradeOf(database: Database, dataset: string, span: Range |
   const [row] = await database.rows(
     sql`
       select case
-        when count(*) = 0 or not bool_and(c.covered @> ${rangeParam(span)}) or exists (
-          select from etl.quarantine q where q.dataset = ${dataset}
-            and q.utime >= to_timestamp(${span.from}) and q.utime < to_timestamp(${span.to})) then 'incomplete'
-        when bool_and(c.verified @> ${rangeParam(span)}) then coalesce(max(g.grade), 'covered')
+        when count(*) = 0 or not bool_and(${coverage.covered} @> ${rangeParam(span)}) or exists (
+          select from ${quarantine} where ${quarantine.dataset} = ${dataset}
+            and ${quarantine.utime} >= to_timestamp(${span.from}) and ${quarantine.utime} < to_timestamp(${span.to}))
+          then 'incomplete'
+        when bool_and(${coverage.verified} @> ${rangeParam(span)}) then coalesce(max(${grades.grade}), 'covered')
         else 'covered' end as grade
-      from etl.coverage c left join etl.grades g on g.dataset = c.dataset
-      where c.dataset = ${dataset} and c.pass = 0`,
+      from ${coverage} left join ${grades} on ${grades.dataset} = ${coverage.dataset}
+      where ${coverage.dataset} = ${dataset} and ${coverage.pass} = 0`,
     Grade,
   );
   return row?.grade ?? 'incomplete';

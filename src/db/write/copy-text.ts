@@ -61,7 +61,7 @@ function toJson(value: unknown): string {
     const text = JSON.stringify(value);
     if (!text.includes('"isLosslessNumber"')) return text;
   } catch {
-    // Told below.
+    // Written below.
   }
   return stringify(value) ?? 'null';
 }

@@ -2,7 +2,8 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { DAY, formatTime, type Range } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
-import { rangeParam } from '../connection/sql.ts';
+import { insertInto, rangeParam } from '../connection/sql.ts';
+import { partitions } from '../schema/pages.ts';
 import { targetOf } from './target.ts';
 
 /** How much time one partition holds. */
@@ -71,8 +72,8 @@ async function gapsOf(session: Session, parent: string, period: Range): Promise<
   return session.rows(
     sql`
       with gaps as (
-        select unnest(int8multirange(${rangeParam(period)}) - coalesce(range_agg(span), '{}')) as gap
-        from etl.partitions where parent = ${parent} and span && ${rangeParam(period)})
+        select unnest(int8multirange(${rangeParam(period)}) - coalesce(range_agg(${partitions.span}), '{}')) as gap
+        from ${partitions} where ${partitions.parent} = ${parent} and ${partitions.span} && ${rangeParam(period)})
       select lower(gap) as "from", upper(gap) as "to" from gaps`,
     Gap,
   );
@@ -87,7 +88,5 @@ async function attach(session: Session, parent: string, { from, to }: Range): Pr
     sql`create table ${partition} (like ${table} including defaults including constraints including storage)`,
   );
   await session.run(sql`alter table ${table} attach partition ${partition} for values ${bounds}`);
-  await session.run(
-    sql`insert into etl.partitions (parent, span, name) values (${parent}, ${rangeParam({ from, to })}, ${name})`,
-  );
+  await session.run(insertInto(partitions, { parent, span: rangeParam({ from, to }), name }));
 }

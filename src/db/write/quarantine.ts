@@ -5,6 +5,8 @@ import type { Rejected } from '../../dataset/job.ts';
 import type { Extra } from '../../dataset/record.ts';
 import type { Stream } from '../coverage/coverage.ts';
 import type { Session } from '../connection/database.ts';
+import { bare, excluded, insertInto, setExcluded, texts } from '../connection/sql.ts';
+import { quarantine, schemaDrift } from '../schema/quarantine.ts';
 
 /** Keeps records that did not fit, whole; one that comes again is counted. */
 export async function quarantineRecords(
@@ -13,14 +15,24 @@ export async function quarantineRecords(
   request: string,
   rejected: readonly Rejected[],
 ): Promise<void> {
+  const { dataset, scope } = stream;
+  const { record_id, attempts, last_at } = quarantine;
   for (const { position, path, reason, raw } of rejected) {
+    const insert = insertInto(quarantine, {
+      dataset,
+      scope,
+      record_id: position.id,
+      utime: formatTime(position.utime),
+      path,
+      reason,
+      raw: stringify(raw) ?? 'null',
+      request,
+    });
     await session.run(sql`
-      insert into etl.quarantine as q (dataset, scope, record_id, utime, path, reason, raw, request)
-      values (${stream.dataset}, ${stream.scope}, ${position.id}, ${formatTime(position.utime)}, ${path}, ${reason},
-        ${stringify(raw) ?? 'null'}, ${request})
-      on conflict (dataset, scope, record_id) do update set
-        path = excluded.path, reason = excluded.reason, raw = excluded.raw, request = excluded.request,
-        attempts = q.attempts + 1, last_at = default`);
+      ${insert}
+      on conflict (${bare(quarantine.dataset, quarantine.scope, record_id)}) do update
+        set ${setExcluded(quarantine.path, quarantine.reason, quarantine.raw, quarantine.request)},
+          ${bare(attempts)} = ${attempts} + 1, ${bare(last_at)} = default`);
   }
 }
 
@@ -31,9 +43,9 @@ export async function releaseRecords(
   ids: readonly string[],
 ): Promise<void> {
   await session.run(sql`
-    delete from etl.quarantine
-    where dataset = ${stream.dataset} and scope = ${stream.scope}
-      and record_id in (select json_array_elements_text(${JSON.stringify(ids)}::json))`);
+    delete from ${quarantine}
+    where ${quarantine.dataset} = ${stream.dataset} and ${quarantine.scope} = ${stream.scope}
+      and ${quarantine.record_id} in (${texts(ids)})`);
 }
 
 interface Drift {
@@ -46,10 +58,11 @@ interface Drift {
 /** Counts members that no column takes. */
 export async function countDrift(session: Session, dataset: string, extras: readonly Extra[]): Promise<void> {
   for (const { path, type, example, times } of driftsOf(extras)) {
+    const seen = schemaDrift.times;
     await session.run(sql`
-      insert into etl.schema_drift as d (dataset, path, type, example, times)
-      values (${dataset}, ${path}, ${type}, ${stringify(example) ?? 'null'}::jsonb, ${times})
-      on conflict (dataset, path, type) do update set times = d.times + excluded.times, last_at = default`);
+      ${insertInto(schemaDrift, { dataset, path, type, example: sql`${stringify(example) ?? 'null'}::jsonb`, times })}
+      on conflict (${bare(schemaDrift.dataset, schemaDrift.path, schemaDrift.type)}) do update
+        set ${bare(seen)} = ${seen} + ${excluded(seen)}, ${bare(schemaDrift.last_at)} = default`);
   }
 }
 

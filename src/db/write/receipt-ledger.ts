@@ -1,6 +1,8 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
+import { bare } from '../connection/sql.ts';
+import { receipts } from '../schema/verification.ts';
 import { keyHash, minuteOf, RECEIPT_SECONDS } from './receipts.ts';
 import { targetOf, type Target } from './target.ts';
 
@@ -19,27 +21,31 @@ export async function resetReceipts(session: Session, table: object, stretch: Ra
   const target = targetOf(table);
   const minutes = wholeMinutes(stretch);
   await session.run(sql`
-    with gone as (
-      delete from etl.receipts where table_name = ${target.name}
-        and minute >= ${minutes.from / RECEIPT_SECONDS}::int8 and minute < ${minutes.to / RECEIPT_SECONDS}::int8)
-    insert into etl.receipts (table_name, minute, rows, keys)
-    select ${target.name}, minute, rows, keys from (${heldRows(target, minutes)}) h`);
+    with gone as (delete from ${receipts} where ${isWithin(target.name, minutes)})
+    insert into ${receipts} (${COLUMNS})
+    select ${target.name}, h.minute, h.rows, h.keys from (${heldRows(target, minutes)}) h`);
 }
 
 /** Puts the receipts of a minute together into one. */
 export async function foldReceipts(session: Session, table: object, stretch: Range): Promise<void> {
   const { name } = targetOf(table);
-  const minutes = wholeMinutes(stretch);
+  const { minute, rows, keys } = receipts;
   await session.run(sql`
     with many as (
-      select minute from etl.receipts where table_name = ${name}
-        and minute >= ${minutes.from / RECEIPT_SECONDS}::int8 and minute < ${minutes.to / RECEIPT_SECONDS}::int8
-      group by 1 having count(*) > 1),
+      select ${minute} from ${receipts} where ${isWithin(name, wholeMinutes(stretch))} group by 1 having count(*) > 1),
     gone as (
-      delete from etl.receipts r using many m where r.table_name = ${name} and r.minute = m.minute
-      returning r.minute, r.rows, r.keys)
-    insert into etl.receipts (table_name, minute, rows, keys)
-    select ${name}, minute, sum(rows), sum(keys) from gone group by minute`);
+      delete from ${receipts} using many m where ${receipts.table_name} = ${name} and ${minute} = m.minute
+      returning ${minute}, ${rows}, ${keys})
+    insert into ${receipts} (${COLUMNS})
+    select ${name}, g.minute, sum(g.rows), sum(g.keys) from gone g group by g.minute`);
+}
+
+const COLUMNS = bare(receipts.table_name, receipts.minute, receipts.rows, receipts.keys);
+
+/** True of the receipts of a table in a range of whole minutes. */
+export function isWithin(table: string, { from, to }: Range): SQL {
+  return sql`${receipts.table_name} = ${table} and ${receipts.minute} >= ${from / RECEIPT_SECONDS}::int8
+    and ${receipts.minute} < ${to / RECEIPT_SECONDS}::int8`;
 }
 
 /** A range, widened to the minutes that receipts are kept for. */

@@ -1,4 +1,6 @@
 import { sql, type SQL } from 'drizzle-orm';
+import { bare } from '../connection/sql.ts';
+import { receipts } from '../schema/verification.ts';
 import type { Target } from './target.ts';
 
 /** Seconds of chain time that one receipt sums up: few receipts a page, and few seconds to read again for a lost row. */
@@ -38,7 +40,7 @@ export function leaveReceipt(target: Stream, rows: SQL, change: 'added' | 'remov
   const sign = sql.raw(change === 'added' ? '' : '-');
   const r = sql`r`;
   return sql`
-    insert into etl.receipts (table_name, minute, rows, keys)
+    insert into ${receipts} (${bare(receipts.table_name, receipts.minute, receipts.rows, receipts.keys)})
     select ${target.name}, ${minuteOf(r)}, ${sign}count(*), ${sign}sum(${keyHash(target, r)})
     from ${rows} r group by 2`;
 }

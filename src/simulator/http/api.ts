@@ -108,7 +108,7 @@ export class Api implements Answering {
     if (route === undefined) return htmlAnswer(404, 'Not Found');
     if (request.method !== 'GET') return errorAnswer(500, 'internal server error: Method Not Allowed');
     try {
-      const query = new Query(request.search);
+      const query = new Query(this.capped(request.search));
       const timeout = this.timeout(request.path, query);
       if (timeout !== undefined) return timeout;
       const view = this.view(request.path, query, views);
@@ -142,6 +142,16 @@ export class Api implements Answering {
       noMetadata: switchedOff(request, query, 'x_no_metadata'),
       breaksOff: breaks,
     };
+  }
+
+  /** A server, or a gateway before it, that gives fewer rows than are asked for and does not say so. */
+  private capped(search: URLSearchParams): URLSearchParams {
+    const { capLimit } = this.faults;
+    if (capLimit === undefined || Number(search.get('limit') ?? 0) <= capLimit) return search;
+    this.stats.injected('capLimit');
+    const capped = new URLSearchParams(search);
+    capped.set('limit', String(capLimit));
+    return capped;
   }
 
   /** A query that takes too long: for a page too large, or by chance. */

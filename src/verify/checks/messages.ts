@@ -7,6 +7,7 @@ import { bookDoubts, bookSieve } from '../books/books.ts';
 import { transactionsWithMessages } from '../books/with-messages.ts';
 import type { Check, Result } from '../check.ts';
 import { countOf, during, findingsOf, secondOf } from '../finding.ts';
+import { settings } from '../../db/schema/pages.ts';
 
 /**
  * Messages that a transaction's phases say were sent: those that its actions created, and one that bounced. Held against
@@ -34,8 +35,8 @@ const sieve = sql`
 
 /** A message that retention does not keep any more is not looked for, nor the balance that it moved. */
 const isExpired = sql`
-  coalesce(in_msg_utime < (select to_timestamp((value->'tables'->>'messages')::float8) from etl.settings
-    where name = 'floors'), false)`;
+  coalesce(in_msg_utime < (select to_timestamp((${settings.value}->'tables'->>'messages')::float8) from ${settings}
+    where ${settings.name} = 'floors'), false)`;
 
 /** A message without a stored sender came from outside the chain, and was received at once. */
 const NEAR = 3600;

@@ -1,8 +1,12 @@
 import { sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
 import { countOf, during, findingsOf, secondOf } from '../finding.ts';
+import { quarantine as quarantined } from '../../db/schema/quarantine.ts';
+
+const q = alias(quarantined, 'q');
 
 /** Seconds with quarantined records are known gaps: no certificate, and no reading again. */
 export const quarantine: Check = {
@@ -22,15 +26,15 @@ async function checkQuarantine(
   scope: string,
   stretch: Range,
 ): Promise<Result> {
-  const here = sql`q.dataset = ${dataset} and q.scope = ${scope} and ${during('q', stretch)}`;
+  const here = sql`${q.dataset} = ${dataset} and ${q.scope} = ${scope} and ${during('q', stretch)}`;
   const findings = await findingsOf(session, {
     check: 'quarantine',
     dataset,
     scope,
     query: sql`
-      select 'quarantined' as kind, 'known' as outcome, record_id as id, ${secondOf('q')} as span
-      from etl.quarantine q where ${here}`,
+      select 'quarantined' as kind, 'known' as outcome, ${q.record_id} as id, ${secondOf('q')} as span
+      from ${quarantined} ${q} where ${here}`,
   });
-  const rows = await countOf(session, sql`select count(*) as count from etl.quarantine q where ${here}`);
+  const rows = await countOf(session, sql`select count(*) as count from ${quarantined} ${q} where ${here}`);
   return { findings, rows };
 }

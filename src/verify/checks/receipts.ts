@@ -6,10 +6,11 @@ import { readCoverage } from '../../db/coverage/coverage.ts';
 import { factsOf } from '../../db/schema/describe.ts';
 import { targetOf } from '../../db/write/target.ts';
 import { RECEIPT_SECONDS } from '../../db/write/receipts.ts';
-import { heldRows, wholeMinutes } from '../../db/write/receipt-ledger.ts';
+import { heldRows, isWithin, wholeMinutes } from '../../db/write/receipt-ledger.ts';
 import { type Range, without } from '../../range.ts';
 import type { Check, Result, Step } from '../check.ts';
 import { countOf, findingsOf } from '../finding.ts';
+import { receipts as ledger } from '../../db/schema/verification.ts';
 
 /** A table that several datasets fill is held against its receipts where the one that it is for is covered. */
 export const receipts: Check = {
@@ -54,9 +55,8 @@ export async function checkReceipts(
     table,
     query: sql`
       with owed as (
-        select minute, sum(rows)::int8 as rows, sum(keys) as keys from etl.receipts
-        where table_name = ${target.name} and minute >= ${minutes.from / RECEIPT_SECONDS}::int8
-          and minute < ${minutes.to / RECEIPT_SECONDS}::int8 group by 1),
+        select ${ledger.minute}, sum(${ledger.rows})::int8 as rows, sum(${ledger.keys}) as keys from ${ledger}
+        where ${isWithin(target.name, minutes)} group by 1),
       held as (${heldRows(target, minutes)})
       select case when coalesce(h.rows, 0) <= coalesce(o.rows, 0) then 'vanished' else 'unknown' end
           || '_rows_of_' || ${target.name}::text as kind,
@@ -69,8 +69,7 @@ export async function checkReceipts(
   });
   const rows = await countOf(
     session,
-    sql`select coalesce(sum(rows), 0) as count from etl.receipts where table_name = ${target.name}
-        and minute >= ${minutes.from / RECEIPT_SECONDS}::int8 and minute < ${minutes.to / RECEIPT_SECONDS}::int8`,
+    sql`select coalesce(sum(${ledger.rows}), 0) as count from ${ledger} where ${isWithin(target.name, minutes)}`,
   );
   return { findings, rows };
 }

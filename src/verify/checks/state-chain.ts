@@ -4,6 +4,7 @@ import type { Range } from '../../range.ts';
 import { atSpeed } from '../at-speed.ts';
 import type { Check, Result } from '../check.ts';
 import { countOf, during, findingsOf, secondAt, secondOf } from '../finding.ts';
+import { quarantine } from '../../db/schema/quarantine.ts';
 
 export const stateChain: Check = {
   name: 'state-chain',
@@ -39,7 +40,8 @@ async function checkStateChain(session: Session, stretch: Range): Promise<Result
           when before_hash <> last_after or before_balance <> last_balance or before_account_status <> last_status
             then 'broken_state' end as kind
         from t where last_lt is not null and not (prev_trans_lt = 0 and orig_status = 'nonexist'))
-      select kind, case when exists (select 1 from etl.quarantine q where q.record_id = b.prev_trans_hash) then 'known'
+      select kind, case when exists (
+          select 1 from ${quarantine} where ${quarantine.record_id} = b.prev_trans_hash) then 'known'
           when kind = 'missing_predecessor' then 'hole' else 'doubt' end as outcome,
         hash as id, span
       from broken b cross join lateral (values (${secondOf('b')}), (${secondAt(sql`last_utime`)})) s (span)

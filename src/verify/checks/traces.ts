@@ -5,6 +5,7 @@ import { common, type Range, without } from '../../range.ts';
 import { atSpeed } from '../at-speed.ts';
 import { openStep, type Check, type Result, type Step } from '../check.ts';
 import { countOf, during, findingsOf, secondOf } from '../finding.ts';
+import { quarantine } from '../../db/schema/quarantine.ts';
 
 const NAME = 'traces';
 /** Traces are looked for in transactions so long after the stretch: later ones belong to the next. */
@@ -83,7 +84,7 @@ const bodiless = (stretch: Range) => sql`
       select 1 from ton.transactions t where t.hash = e.tx_hash
         and ${during('t', { from: stretch.from - NEAR, to: stretch.to })})),
   gone as (select u.* from unseen u where not exists (select 1 from ton.transactions t where t.hash = u.tx_hash))
-  select 'missing_transaction' as kind, ${knownWhere(sql`q.record_id = g.tx_hash`)} as outcome, g.tx_hash as id,
+  select 'missing_transaction' as kind, ${knownIf(sql`g.tx_hash`)} as outcome, g.tx_hash as id,
     ${secondOf('g')} as span
   from gone g`;
 
@@ -104,7 +105,7 @@ const unlisted = (stretch: Range, near: Range) => sql`
   waiting as (
     select distinct trace_id from sent s where not exists (
       select 1 from ton.transactions r where ${during('r', near)} and r.in_msg_hash = s.hash and r.in_msg_utime = s.utime))
-  select 'missing_trace' as kind, ${knownWhere(sql`q.record_id = a.trace_id`, 'doubt')} as outcome, a.trace_id as id,
+  select 'missing_trace' as kind, ${knownIf(sql`a.trace_id`, 'doubt')} as outcome, a.trace_id as id,
     ${secondOf('a')} as span
   from absent a where a.trace_id not in (select trace_id from waiting)
   union all
@@ -112,7 +113,7 @@ const unlisted = (stretch: Range, near: Range) => sql`
   where ${during('t', stretch)} and t.trace_id is null
     and not exists (select 1 from ton.trace_edges e where ${during('e', near)} and e.tx_hash = t.hash)`;
 
-function knownWhere(condition: SQL, otherwise = 'hole'): SQL {
-  return sql`case when exists (select 1 from etl.quarantine q
-    where q.dataset in ('traces', 'transactions') and ${condition}) then 'known' else ${otherwise} end`;
+function knownIf(recordId: SQL, otherwise = 'hole'): SQL {
+  return sql`case when exists (select 1 from ${quarantine}
+    where ${quarantine.dataset} in ('traces', 'transactions') and ${quarantine.record_id} = ${recordId}) then 'known' else ${otherwise} end`;
 }

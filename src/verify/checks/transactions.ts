@@ -4,6 +4,7 @@ import { common, type Range, without } from '../../range.ts';
 import { atSpeed } from '../at-speed.ts';
 import { openStep, type Check, type Result } from '../check.ts';
 import { countOf, during, findingsOf, secondOf } from '../finding.ts';
+import { quarantine } from '../../db/schema/quarantine.ts';
 
 const NAME = 'transactions';
 
@@ -49,7 +50,8 @@ export async function checkTransactions(session: Session, proved: Range): Promis
         from listed full join held using (utime, workchain, shard, seqno)
         where tx_count is distinct from coalesce(transactions, 0))
       select case when transactions > coalesce(tx_count, 0) then 'surplus_transactions' else 'missing_transactions' end as kind,
-        case when exists (select 1 from etl.quarantine q where q.dataset = 'transactions' and q.utime = x.utime) then 'known'
+        case when exists (select 1 from ${quarantine}
+          where ${quarantine.dataset} = 'transactions' and ${quarantine.utime} = x.utime) then 'known'
           when transactions > coalesce(tx_count, 0) then 'surplus' else 'hole' end as outcome,
         workchain || ':' || shard || ':' || seqno || ' has ' || transactions || ' of ' || coalesce(tx_count, 0) as id,
         ${secondOf('x')} as span

@@ -6,6 +6,7 @@ import { during } from '../finding.ts';
 import { blocksBeyond, linksOf } from './links.ts';
 import { prefix } from './prefix.ts';
 import type { Place, Surroundings } from './surroundings.ts';
+import { quarantine } from '../../db/schema/quarantine.ts';
 
 /** Parents of blocks this much older are looked for one by one, not all at once. */
 const NEAR = 3600;
@@ -57,8 +58,8 @@ export function missingParents(
         order by child_at limit ${MOST}::int)
       select workchain, shard, seqno, workchain || ':' || child_shard || ':' || child_seqno as child, child_at,
         (${newestBelow(covered.from, near)}) as lower,
-        exists (select 1 from etl.quarantine q where q.dataset = 'blocks'
-          and q.record_id = m.workchain || ':' || m.shard || ':' || m.seqno) as known
+        exists (select 1 from ${quarantine} where ${quarantine.dataset} = 'blocks'
+          and ${quarantine.record_id} = m.workchain || ':' || m.shard || ':' || m.seqno) as known
       from missing m`,
     Missing,
   );

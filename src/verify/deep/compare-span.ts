@@ -34,16 +34,19 @@ export async function compareSpan(
 ): Promise<ComparedSpan> {
   const { crawl, stop } = context;
   const { paginator } = dataset.job;
+  const { limits } = crawl.tuning(dataset);
+  const size = limits.limit(paginator.maxSize);
+  const trust = limits.openSpan();
   const tally = new Tally();
   let waiting: Accepted[] = [];
   let cursor: unknown = paginator.start(span);
   while (cursor !== undefined && !stop.finishing.aborted) {
-    const size = crawl.tuning(dataset).size.current();
     const { value } = await askPage(crawl.api, {
       dataset,
       stream,
       cursor,
       size,
+      trust,
       priority: 'repair',
       signal: stop.leaving,
     });

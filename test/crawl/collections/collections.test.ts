@@ -179,7 +179,7 @@ describe('a list', () => {
     } finally {
       await simulator.close();
     }
-  }, 30_000);
+  });
 
   test('that this server does not have is told, and the others are read', async () => {
     const simulator = await startSimulator({

@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+import type { backfill } from '../backfill.ts';
+import { runCommand } from '../command.ts';
+import { examples, list, wholeNumber } from './words.ts';
+
+export function registerBackfill(program: Command): void {
+  program
+    .command('backfill')
+    .description('cover a range of time once: exact, resumable, no request where it is covered already')
+    .option('--from <time>', 'first second of the range, UTC')
+    .option('--to <time>', 'end of the range, exclusive')
+    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
+    .option('--max-requests <n>', 'stop after so many requests (exit 3, progress kept)', wholeNumber)
+    .option('--deadline <duration>', 'stop after so long, e.g. 2h (exit 3, progress kept)')
+    .option('--again', 'read a second time what has matured since its first reading')
+    .option('--dry-run', 'print what would be read, and stop')
+    .option('--record <dir>', 'keep every answer of the API there, for `simulate --corpus <dir>`')
+    .option('--quiet', 'no progress: only what is missing and the last lines')
+    .addHelpText(
+      'after',
+      `
+Times: 2026-11-01, 2026-11, 2026-11-01T10:00Z, unix seconds, -6h, yesterday, now.
+${examples(
+  'toncenter-etl backfill --from 2026-11-01 --to 2026-11-02',
+  'toncenter-etl backfill --from -6h --to now --only transactions',
+  'toncenter-etl backfill --from 2026-01 --to -1h --deadline 2h    # every night: goes on where it stopped',
+)}`,
+    )
+    .action((flags: Parameters<typeof backfill>[1]) =>
+      runCommand(async (invocation) => (await import('../backfill.ts')).backfill(invocation, flags)),
+    );
+}

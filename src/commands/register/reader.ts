@@ -1,0 +1,22 @@
+import type { Command } from 'commander';
+import type { reader } from '../reader.ts';
+import { runCommand } from '../command.ts';
+import { examples } from './words.ts';
+
+export function registerReader(program: Command): void {
+  program
+    .command('reader')
+    .description('make a role that reads the data and does no more, and print its connection string')
+    .option('--name <role>', 'the role', 'toncenter_reader')
+    .option('--timeout <duration>', 'after which its statements are ended', '60s')
+    .addHelpText(
+      'after',
+      examples(
+        'psql "$(toncenter-etl reader)"',
+        'toncenter-etl reader --name metabase --timeout 5m    # run again: a new password',
+      ),
+    )
+    .action((flags: Parameters<typeof reader>[1]) =>
+      runCommand(async (invocation) => (await import('../reader.ts')).reader(invocation, flags)),
+    );
+}

@@ -1,0 +1,30 @@
+import type { Command } from 'commander';
+import type { sql } from '../sql.ts';
+import { runCommand } from '../command.ts';
+import { examples } from './words.ts';
+
+export function registerSql(program: Command): void {
+  program
+    .command('sql')
+    .description('run SQL: one statement, several from a pipe, or a prompt; read-only unless --write')
+    .argument('[statement]', 'else stdin is read, or on a terminal a prompt shown')
+    .option('--write', 'allow statements that change something')
+    .option(
+      '--url',
+      'print the connection string, with its password, for psql and other programs; runs nothing',
+    )
+    .option('--csv', 'comma-separated values with a header')
+    .option('--json', 'an array of objects, values as strings')
+    .addHelpText(
+      'after',
+      examples(
+        'toncenter-etl sql "select * from transactions order by utime desc limit 5"',
+        'toncenter-etl sql --csv < report.sql > report.csv',
+        'toncenter-etl sql    # a prompt; \\q ends',
+        'psql "$(toncenter-etl sql --url)"    # while sync runs',
+      ),
+    )
+    .action((statement: string | undefined, flags: Parameters<typeof sql>[2]) =>
+      runCommand(async (invocation) => (await import('../sql.ts')).sql(invocation, statement, flags)),
+    );
+}

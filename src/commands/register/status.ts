@@ -1,0 +1,24 @@
+import type { Command } from 'commander';
+import type { status } from '../status.ts';
+import { runCommand } from '../command.ts';
+import { examples } from './words.ts';
+
+export function registerStatus(program: Command): void {
+  program
+    .command('status')
+    .description('where every dataset stands, from the database alone')
+    .option('--json', 'for programs')
+    .option('--check', 'exit 3 where a dataset of ETL_DATASETS lags or lacks something, for monitoring')
+    .option('--max-lag <duration>', 'how far behind the clock --check bears; default 5m')
+    .addHelpText(
+      'after',
+      examples(
+        'toncenter-etl status',
+        'toncenter-etl status --check --max-lag 5m',
+        "toncenter-etl status --json | jq '.datasets[].holes'",
+      ),
+    )
+    .action((flags: Parameters<typeof status>[1]) =>
+      runCommand(async (invocation) => (await import('../status.ts')).status(invocation, flags)),
+    );
+}

@@ -1,0 +1,23 @@
+import type { Command } from 'commander';
+import type { sync } from '../sync.ts';
+import { runCommand } from '../command.ts';
+import { examples, list } from './words.ts';
+
+export function registerSync(program: Command): void {
+  program
+    .command('sync')
+    .description('the daemon: keep the datasets complete, from ETL_SINCE to the head, until told to stop')
+    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
+    .option('--record <dir>', 'keep every answer of the API there, for `simulate --corpus <dir>`')
+    .addHelpText(
+      'after',
+      examples(
+        'toncenter-etl sync',
+        'ETL_SINCE=-7d toncenter-etl sync --only blocks,transactions',
+        'TONCENTER_NETWORK=demo ETL_DATA_DIR=./demo toncenter-etl sync    # a simulated network, no key, no internet',
+      ),
+    )
+    .action((flags: Parameters<typeof sync>[1]) =>
+      runCommand(async (invocation) => (await import('../sync.ts')).sync(invocation, flags)),
+    );
+}

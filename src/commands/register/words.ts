@@ -1,0 +1,19 @@
+import { InvalidArgumentError } from 'commander';
+
+/** Reads words with commas between. */
+export const list = (text: string): string[] => text.split(',').filter((word) => word !== '');
+
+export function wholeNumber(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('It must be a whole number above 0.');
+  return Number(text);
+}
+
+/** Reads one more of several; commander hands over those that were read so far. */
+export function wholeNumbers(text: string, before: readonly number[] = []): number[] {
+  return [...before, wholeNumber(text)];
+}
+
+/** The end of a command's `--help`. */
+export function examples(...lines: string[]): string {
+  return ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n');
+}

@@ -1,0 +1,39 @@
+import type { Config } from '../config.ts';
+import type { CrawlContext } from '../crawl/crawl-context.ts';
+import type { Planner } from '../crawl/streams/planner.ts';
+import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
+import type { Watermark } from '../crawl/watermark/watermark.ts';
+import type { Collection, Dataset } from '../dataset/dataset.ts';
+import { outlast } from '../retry.ts';
+import type { Stop } from '../stop.ts';
+
+/** What every loop of the daemon works with. */
+export interface DaemonContext {
+  /** Name of this process. */
+  readonly owner: string;
+  readonly context: CrawlContext;
+  readonly planner: Planner;
+  readonly chain: ChainInfo;
+  readonly datasets: readonly Dataset[];
+  /** Datasets that are no streams of time, read beside them with what they leave of the budget. */
+  readonly collections?: readonly Collection[];
+  /** Collections whose records come with the answers of others, chosen or not. */
+  readonly piggybacked?: readonly Collection[];
+  readonly config: Config;
+  readonly stop: Stop;
+}
+
+/** How far the chain is known, and from when on each dataset is wanted; all loops see what one of them has found. */
+export interface Position {
+  watermark: Watermark;
+  since: ReadonlyMap<string, number>;
+}
+
+/** Runs a task until the API and the database are there for it; undefined where the daemon is stopped meanwhile. */
+export function waitFor<T>(
+  { context, stop }: Pick<DaemonContext, 'context' | 'stop'>,
+  what: string,
+  task: () => Promise<T>,
+): Promise<T | undefined> {
+  return outlast({ ...context, attempts: Infinity, signal: stop.finishing }, what, task);
+}

@@ -1,0 +1,32 @@
+import { loadJobs } from '../dataset/load-jobs.ts';
+import { floorsOf, prune } from '../db/coverage/expire.ts';
+import { readWanted } from '../db/coverage/wanted.ts';
+import { untilAborted } from '../stop.ts';
+import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
+
+/** Milliseconds between two rounds. */
+const PERIOD_MS = 3_600_000;
+
+/** Drops what is not kept any more, every hour. */
+export async function runRetentionLoop(options: DaemonContext, position: Position): Promise<void> {
+  const { context, config, stop } = options;
+  const { database, clock, logger } = context;
+  if (config.retention.size === 0) return untilAborted(stop.finishing);
+  const jobs = await loadJobs();
+  const round = async () => {
+    const kept = floorsOf(config.retention, jobs, Math.floor(clock.now() / 1000), config.partition);
+    const { dropped, left } = await prune(database, kept, context);
+    position.since = await readWanted(database);
+    for (const { name, rows, bytes } of dropped)
+      logger.info({ partition: name, rows, bytes }, 'partition dropped: its time has expired');
+    for (const { name } of left)
+      logger.warn(
+        { partition: name },
+        'partition not dropped: somebody reads its table for long; look at pg_stat_activity',
+      );
+  };
+  while (!stop.finishing.aborted) {
+    await waitFor(options, 'retention', round);
+    await clock.sleep(PERIOD_MS, stop.finishing).catch(() => undefined);
+  }
+}

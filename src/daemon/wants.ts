@@ -1,0 +1,26 @@
+import { splitAtArchive, type Want } from '../crawl/streams/planner.ts';
+import { firstReadings, secondReadings } from '../crawl/streams/streams.ts';
+import type { DaemonContext, Position } from './daemon-context.ts';
+
+/** The tail is what the servers answer from live data, history what they answer from their archive. */
+export async function wantsOf(
+  options: DaemonContext,
+  position: Position,
+  priority: 'tail' | 'backfill',
+): Promise<Want[]> {
+  const { context, datasets, config } = options;
+  const { utime } = position.watermark;
+  const wants: Want[] = [];
+  for (const dataset of datasets) {
+    const to = utime - (dataset.job.delaySeconds ?? config.watermarkDelay);
+    const range = { from: position.since.get(dataset.name) ?? to, to };
+    if (range.from >= range.to) continue;
+    const [live, archived] = splitAtArchive(range, utime);
+    const zone = priority === 'tail' ? live : archived;
+    if (zone !== undefined)
+      wants.push(...(await firstReadings(context.database, [dataset], zone, utime, priority)));
+    if (priority === 'backfill')
+      wants.push(...(await secondReadings(context.database, [dataset], range, utime)));
+  }
+  return wants;
+}

@@ -1,0 +1,116 @@
+import { sql, type SQL } from 'drizzle-orm';
+import { z, type ZodType } from 'zod';
+import type { Session } from './connection/database.ts';
+import { bare, insertInto, jsonParam, setExcluded } from './connection/sql.ts';
+import { settings } from './schema/pages.ts';
+
+/** Facts that every process which shares the database must agree on: rows of the table `settings`, by name. */
+export interface Settings {
+  /** The network that the database holds. */
+  readonly network: { readonly global_id: number };
+  /** The repeatable part of the schema that was applied last. */
+  readonly repeatable: { readonly sha256: string };
+  /** First block of the live demo network that the database follows, unix seconds. */
+  readonly demo: { readonly genesis: number };
+  /** The state of the database that is being copied into this one. */
+  readonly promote: { readonly source: string };
+  /** What retention has decided: the first second that is kept of each dataset, and of each table. */
+  readonly floors: {
+    readonly datasets: Readonly<Record<string, number>>;
+    readonly tables: Readonly<Record<string, number>>;
+  };
+  /** The last watermark that a process found, times in unix seconds; `utime` is 0 where it could not be told yet. */
+  readonly watermark: {
+    readonly utime: number;
+    readonly headSeqno: number;
+    readonly headUtime: number;
+    readonly newest?: number | undefined;
+    readonly waitingFor: string | null;
+  };
+}
+
+type Name = keyof Settings;
+
+const seconds = z.record(z.string(), z.number());
+
+const SCHEMAS: { readonly [N in Name]: ZodType<Settings[N]> } = {
+  network: z.object({ global_id: z.number() }),
+  repeatable: z.object({ sha256: z.string() }),
+  demo: z.object({ genesis: z.number() }),
+  promote: z.object({ source: z.string() }),
+  floors: z.object({ datasets: seconds, tables: seconds }),
+  watermark: z.object({
+    utime: z.number(),
+    headSeqno: z.number(),
+    headUtime: z.number(),
+    newest: z.number().optional(),
+    waitingFor: z.string().nullable(),
+  }),
+};
+
+/** What is kept under a name; undefined where nothing is. */
+export async function readSetting<N extends Name>(
+  session: Session,
+  name: N,
+): Promise<Settings[N] | undefined> {
+  const [row] = await session.rows(
+    sql`select ${settings.value} from ${settings} where ${settings.name} = ${name}`,
+    z.object({ value: z.unknown() }),
+  );
+  return row === undefined ? undefined : SCHEMAS[name].parse(row.value);
+}
+
+/** A condition on the stored row under which a new value takes its place. */
+interface KeepOptions {
+  readonly where?: SQL;
+}
+
+/** Keeps a value, in place of the one that is there. */
+export async function keepSetting<N extends Name>(
+  session: Session,
+  name: N,
+  value: Settings[N],
+  { where = sql`true` }: KeepOptions = {},
+): Promise<void> {
+  await session.run(sql`
+    ${insertInto(settings, { name, value: jsonParam(value) })}
+    on conflict (${bare(settings.name)}) do update
+      set ${setExcluded(settings.value)}, ${bare(settings.updated_at)} = default where ${where}`);
+}
+
+/** Decides a value once: what an earlier process has decided stays, and is returned. */
+export async function decideSetting<N extends Name>(
+  session: Session,
+  name: N,
+  value: Settings[N],
+): Promise<Settings[N]> {
+  await session.run(sql`${insertInto(settings, { name, value: jsonParam(value) })} on conflict do nothing`);
+  return (await readSetting(session, name)) ?? value;
+}
+
+export async function dropSetting(session: Session, name: Name): Promise<void> {
+  await session.run(sql`delete from ${settings} where ${settings.name} = ${name}`);
+}
+
+/** Duties that one process at a time has, and the names under which all versions of the program keep who has them. */
+const DUTIES = { watermark: 'lookout', verification: 'guard' } as const;
+
+/**
+ * Gives a process a duty for so many seconds from now; true where it has it. Of several processes that share a database
+ * one does, as long as it comes back in time.
+ */
+export async function takeDuty(
+  session: Session,
+  duty: keyof typeof DUTIES,
+  owner: string,
+  forSeconds: number,
+): Promise<boolean> {
+  const value = sql`jsonb_build_object('owner', ${owner}::text,
+    'until', clock_timestamp() + make_interval(secs => ${forSeconds}))`;
+  const taken = await session.run(sql`
+    ${insertInto(settings, { name: DUTIES[duty], value })}
+    on conflict (${bare(settings.name)}) do update
+      set ${setExcluded(settings.value)}, ${bare(settings.updated_at)} = default
+    where ${settings.value}->>'owner' = ${owner} or (${settings.value}->>'until')::timestamptz < clock_timestamp()`);
+  return taken > 0;
+}

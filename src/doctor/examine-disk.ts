@@ -1,0 +1,21 @@
+import { statfs } from 'node:fs/promises';
+import type { Finding } from './finding.ts';
+
+/** Who reads the findings of a machine with so little left will soon have another. */
+const NEARLY = 1.5;
+
+/** Compares the free bytes of the embedded database's disk with `ETL_MIN_FREE`; of a server on another machine nobody here knows the disk. */
+export async function examineDisk(minFree: number, dataDir: string | undefined): Promise<Finding[]> {
+  if (dataDir === undefined) return [];
+  const { bavail, bsize } = await statfs(dataDir);
+  const free = bavail * bsize;
+  if (free >= NEARLY * minFree) return [];
+  const gigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`;
+  return [
+    {
+      check: 'disk',
+      what: `${gigabytes(free)} are free where ${dataDir} lies; a crawl pauses below ${gigabytes(minFree)} (ETL_MIN_FREE)`,
+      remedy: 'Free some space, set ETL_DATA_DIR to a larger disk, or lower ETL_MIN_FREE.',
+    },
+  ];
+}

@@ -1,0 +1,64 @@
+import type { CrawlContext } from '../crawl/crawl-context.ts';
+import { fillHoles } from '../crawl/streams/fill-holes.ts';
+import { splitAtArchive, type Planner } from '../crawl/streams/planner.ts';
+import { placeOf } from '../crawl/streams/retry-record.ts';
+import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
+import { databaseTime, forgetUnseen, type Quarantined } from '../db/read/quarantined.ts';
+import { common, union } from '../range.ts';
+import type { Stop } from '../stop.ts';
+
+export interface Rereading {
+  readonly crawl: CrawlContext;
+  readonly planner: Planner;
+  readonly chain: ChainInfo;
+  readonly owner: string;
+  readonly stop: Stop;
+}
+
+/** Asks the API anew for the seconds of records that do not fit. */
+export async function rereadSeconds(
+  context: Rereading,
+  jobs: readonly Dataset[],
+  unfit: readonly Quarantined[],
+): Promise<void> {
+  for (const { dataset, stream, records } of byStream(jobs, unfit))
+    await readSecondsAgain(context, dataset, stream, records);
+}
+
+/** A record of a second that is not covered comes again with that second, whoever reads it. */
+async function readSecondsAgain(
+  context: Rereading,
+  dataset: Dataset,
+  stream: Stream,
+  records: readonly Quarantined[],
+): Promise<void> {
+  const { database } = context.crawl;
+  const seconds = union(records.map(({ utime }) => ({ from: utime, to: utime + 1 })));
+  const holes = common(seconds, await readCoverage(database, stream)).flatMap((span) =>
+    splitAtArchive(span, context.chain.last.utime).filter((part) => part !== undefined),
+  );
+  const began = await databaseTime(database);
+  await fillHoles(context, dataset, { stream, holes, surplus: [], receipts: [], owner: context.owner });
+  // A record whose own time cannot be read may lie in another second than its neighbour's, which was read again.
+  const placed = records.filter((record) => placeOf(dataset, record) === record.utime).map(({ id }) => id);
+  await forgetUnseen(database, placed, common(holes, await readCoverage(database, stream)), began);
+}
+
+function byStream(
+  jobs: readonly Dataset[],
+  records: readonly Quarantined[],
+): { dataset: Dataset; stream: Stream; records: Quarantined[] }[] {
+  const groups = new Map<string, { dataset: Dataset; stream: Stream; records: Quarantined[] }>();
+  for (const record of records) {
+    const dataset = jobs.find(({ name }) => name === record.dataset);
+    if (dataset === undefined) continue;
+    const key = `${record.dataset}/${record.scope}`;
+    const stream = { dataset: record.dataset, scope: record.scope, pass: 0 };
+    const group = groups.get(key) ?? { dataset, stream, records: [] };
+    group.records.push(record);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}

@@ -1,0 +1,27 @@
+import { retryRecord } from '../crawl/streams/retry-record.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import type { Database } from '../db/connection/database.ts';
+import type { Chosen, Quarantined } from '../db/read/quarantined.ts';
+import type { Partitions } from '../db/write/partitions.ts';
+import { everyRecord } from './every-record.ts';
+
+/** Reads stored records with this version's schemas: how many were written and released, and which still do not fit. */
+export async function retryStored(
+  database: Database,
+  partitions: Partitions,
+  jobs: readonly Dataset[],
+  chosen: Chosen,
+): Promise<{ released: number; unfit: Quarantined[] }> {
+  const unfit: Quarantined[] = [];
+  let released = 0;
+  for await (const record of everyRecord(database, chosen)) {
+    const dataset = jobs.find(({ name }) => name === record.dataset);
+    const misfit =
+      dataset === undefined
+        ? { path: '', reason: 'is of no stream: its list or look-up asks for it again' }
+        : await retryRecord(database, partitions, dataset, record);
+    if (misfit === undefined) released += 1;
+    else unfit.push({ ...record, path: misfit.path, reason: misfit.reason });
+  }
+  return { released, unfit };
+}

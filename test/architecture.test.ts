@@ -1,0 +1,54 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { forward } from '../src/dataset/paginators/forward.ts';
+import { createSettling } from '../src/crawl/watermark/settling.ts';
+import { packageRoot } from '../src/package.ts';
+import { roomsDiagram } from '../tools/structure/rooms-diagram.ts';
+import { readTree } from '../tools/structure/tree.ts';
+
+const text = readFileSync(join(packageRoot, 'docs/architecture.md'), 'utf8');
+
+test('the diagram of the rooms is what the files import', () => {
+  const [, diagram] = /```mermaid\n(.*?)\n```/s.exec(text) ?? [];
+  expect(diagram).toBe(roomsDiagram(readTree(packageRoot, ['src', 'jobs'])));
+});
+
+test('every file and folder that is named exists', () => {
+  const named = [...text.matchAll(/`((?:src|jobs|migrations)\/[^`]*)`/g)].map(([, path]) => path ?? '');
+  expect(named.filter((path) => !existsSync(join(packageRoot, path)))).toEqual([]);
+});
+
+test('the example of settling is what the code does', () => {
+  const settle = createSettling(30);
+  expect(
+    [
+      { newest: 1032, utime: 990 },
+      { newest: 1062, utime: 1055 },
+      { newest: 1092, utime: 1085 },
+    ].map(settle),
+  ).toEqual([990, 1020, 1085]);
+});
+
+test('the example of the forward cursor is what the code does', () => {
+  const paginator = forward({ order: 'total' });
+  const rows = [100, 100, 103, 107, 107, 107, 107, 107, 107, 110, 115].map((utime, id) => ({
+    utime,
+    lt: '0',
+    id: `${id}`,
+  }));
+  const seen: object[] = [];
+  for (let cursor = paginator.start({ from: 100, to: 200 }), size = 5; ;) {
+    const offset = Number(paginator.request(cursor, size)['offset']);
+    const positions = rows.filter(({ utime }) => utime >= cursor.at).slice(offset, offset + size);
+    const step = paginator.next(cursor, { positions, size });
+    seen.push({ at: cursor.at, skip: cursor.skip, offset, completed: step.completed });
+    if (step.cursor === undefined) break;
+    cursor = step.cursor;
+  }
+  expect(seen).toEqual([
+    { at: 100, skip: 0, offset: 0, completed: { from: 100, to: 107 } },
+    { at: 107, skip: 2, offset: 1, completed: undefined },
+    { at: 107, skip: 6, offset: 5, completed: { from: 107, to: 200 } },
+  ]);
+});

@@ -1,0 +1,92 @@
+import { sql } from 'drizzle-orm';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { backfill, reachOf } from '../../../src/crawl/streams/backfill.ts';
+import type { CrawlContext } from '../../../src/crawl/crawl-context.ts';
+import { withBelievingLimits } from '../../support/believing-limits.ts';
+import { actionTypes } from '../../../src/records/action-types.ts';
+import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
+import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
+import { openTestStore, type TestStore } from '../../support/database.ts';
+
+const START = Date.UTC(2026, 2, 1) / 1000;
+const DATASETS = ['blocks', 'transactions', 'traces', 'actions', 'jetton_transfers'];
+
+let store: TestStore;
+let simulator: Simulator | undefined;
+
+beforeEach(async () => {
+  store = await openTestStore();
+});
+afterEach(async () => {
+  await simulator?.close();
+  await store.close();
+});
+
+/** Rows of each dataset's table after a backfill, those that there are, and the requests that it took. */
+async function crawl(capLimit: number | undefined, contextOf = (context: CrawlContext) => context) {
+  simulator = await startSimulator({
+    start: START,
+    duration: 240,
+    seed: 11,
+    load: 6,
+    accounts: 400,
+    ...(capLimit !== undefined && { faults: { capLimit } }),
+  });
+  const opened = await openTestCrawl(store, simulator.url);
+  try {
+    const wanted = { from: 0, to: opened.chain.last.utime };
+    const reach = await reachOf(opened.context, opened.chain, wanted, 0, never.leaving);
+    const datasets = await datasetsNamed(...DATASETS);
+    expect(
+      await backfill({
+        ...opened,
+        context: contextOf(opened.context),
+        datasets,
+        reach,
+        workers: 2,
+        stop: never,
+      }),
+    ).toEqual(new Map());
+    const { truth } = simulator;
+    const range = reach.range!;
+    const stored: Record<string, number> = {};
+    for (const name of DATASETS) {
+      const [row] = await store.database.rows(
+        sql`select count(*)::int as rows from ${sql.identifier('ton')}.${sql.identifier(name)}
+          where utime < to_timestamp(${range.to})`,
+        z.object({ rows: z.number() }),
+      );
+      stored[name] = row!.rows;
+    }
+    const there = {
+      blocks: [...truth.blocks(range)].length,
+      transactions: [...truth.transactions(range)].length,
+      traces: [...truth.traces(range)].length,
+      actions: [...truth.actions(range, actionTypes)].length,
+      jetton_transfers: [...truth.jettonTransfers(range)].length,
+    };
+    return { stored, there, requests: simulator.stats.total };
+  } finally {
+    await opened.close();
+  }
+}
+
+describe('a server that caps the limit without a word', () => {
+  test.each([37, 256])('at %i rows loses none of them', async (capLimit) => {
+    const { stored, there } = await crawl(capLimit);
+    expect(there.actions).toBeGreaterThan(50);
+    expect(stored).toEqual(there);
+    expect(simulator!.stats.byFault.get('capLimit')).toBeGreaterThan(0);
+  });
+});
+
+test('a server that gives what it is asked for is asked a few times more, twice a dataset at most', async () => {
+  const careful = await crawl(undefined);
+  expect(careful.stored).toEqual(careful.there);
+  await simulator?.close();
+  await store.close();
+  store = await openTestStore();
+  const rash = await crawl(undefined, withBelievingLimits);
+  expect(careful.requests - rash.requests).toBeLessThanOrEqual(2 * DATASETS.length);
+});
