@@ -76,13 +76,18 @@ const TAMPERINGS: readonly (readonly [string, string, string, readonly string[]]
     'a block is gone',
     'delete from ton.blocks where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.blocks where workchain = 0 order by utime, shard, seqno offset 200 limit 1)',
     'blocks',
-    ['blocks: missing_block', 'blocks: not_closed', 'receipts: vanished_rows_of_blocks'],
+    [
+      'blocks: missing_block',
+      'blocks: not_closed',
+      'blocks: stray_link',
+      'receipts: vanished_rows_of_blocks',
+    ],
   ],
   [
     'the links of a block are gone',
     'delete from ton.block_parents where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.blocks where workchain = 0 order by utime, shard, seqno offset 200 limit 1)',
     'blocks',
-    ['blocks: missing_link', 'receipts: vanished_rows_of_block_parents'],
+    ['blocks: missing_link', 'blocks: unreached_block', 'receipts: vanished_rows_of_block_parents'],
   ],
   [
     'an out message is gone',
@@ -107,6 +112,31 @@ const TAMPERINGS: readonly (readonly [string, string, string, readonly string[]]
     "update ton.transactions set account = '0:00' where hash = (select t.hash from ton.transactions t where exists (select 1 from ton.transactions n where n.prev_trans_hash = t.hash) and exists (select 1 from ton.transactions p where p.hash = t.prev_trans_hash) and t.description_type = 'ord' order by utime, lt, hash offset 300 limit 1)",
     'transactions',
     ['receipts: vanished_rows_of_transactions'],
+  ],
+  [
+    'a block was made up',
+    `insert into ton.blocks select (jsonb_populate_record(b, '{"workchain": 7}')).* from (
+       select * from ton.blocks where workchain = 0 order by utime, shard, seqno offset 200 limit 1) b`,
+    'blocks',
+    ['blocks: unreached_block', 'receipts: unknown_rows_of_blocks', 'blocks: missing_link'].sort(),
+  ],
+  [
+    'a link leads to another stored block',
+    'update ton.block_parents set parent_seqno = 3 where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.block_parents where workchain = 0 and shard = parent_shard and seqno > 5 order by utime, shard, seqno offset 200 limit 1)',
+    'blocks',
+    ['blocks: unfit_link', 'blocks: unreached_block'],
+  ],
+  [
+    'a message was made up',
+    "insert into ton.messages (utime, hash, source, destination) select utime, '1', source, destination from ton.messages where source is not null order by utime, hash offset 40 limit 1",
+    'transactions',
+    ['messages: stray_message', 'receipts: unknown_rows_of_messages'],
+  ],
+  [
+    'a node of a trace was made up',
+    'insert into ton.trace_edges (utime, trace_id, tx_hash, position, children, end_lt) select utime, trace_id || trace_id, tx_hash, position, children, end_lt from ton.trace_edges order by utime, tx_hash offset 40 limit 1',
+    'traces',
+    ['receipts: unknown_rows_of_trace_edges', 'traces: doubled_edge', 'traces: stray_edge'],
   ],
   [
     'a trace is gone',
