@@ -10,6 +10,7 @@ export interface ProofMutant extends Mutant {
   readonly caughtBy: readonly string[];
 }
 
+const cells = (...ids: string[]) => ['--matrix', '--quick', ...ids.flatMap((id) => ['--cell', id])];
 const kind = (name: string) => ['--wire', '--seeds', '1', '--kind', name];
 
 /** Bugs of verification, one for each of its rules, as changes to a compiled copy of the program. */
@@ -25,6 +26,100 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
       },
     ],
     caughtBy: kind('/api/v3/actions: at most 100 whatever was asked'),
+  },
+  {
+    name: 'finding forgotten',
+    what: 'what a deep reading has found lasts until the next verification',
+    edits: [
+      {
+        module: 'verify/verify',
+        find: 'const findings = [...checks.flatMap((check) => check.findings), ...remembered];',
+        instead: 'const findings = checks.flatMap((check) => check.findings);',
+      },
+      {
+        module: 'db/coverage/verifications',
+        find: '- ${spansWithFindings(stream)},',
+        instead: ',',
+      },
+    ],
+    caughtBy: cells('transactions.compute_vm_steps other'),
+  },
+  {
+    name: 'finding not kept',
+    what: 'what was found stands in no table, so that nobody who asks is refused',
+    edits: [
+      {
+        module: 'db/coverage/findings',
+        find: 'if (rows.length === 0)\n        return;',
+        instead: 'return;',
+      },
+    ],
+    caughtBy: cells('transactions.compute_vm_steps other'),
+  },
+  {
+    name: 'wrong row left standing',
+    what: 'repair reads the right seconds and keeps the wrong row that it finds there',
+    edits: [
+      {
+        module: 'verify/repair',
+        find: 'wrong: Object.entries(dataset.job.tables).map(([name, table]) => ({ name, table })),',
+        instead: 'wrong: [],',
+      },
+    ],
+    caughtBy: cells('transactions.compute_vm_steps other'),
+  },
+  {
+    name: 'rows that others carried passed over',
+    what: 'a deep reading takes for compared what it never asked for',
+    edits: [
+      {
+        module: 'verify/deep/deep',
+        find: 'if (table === undefined || carried.size === 0)\n        return [];',
+        instead: 'if (table !== undefined) return [...covered];',
+      },
+    ],
+    caughtBy: cells('blocks.rand_seed other'),
+  },
+  {
+    name: 'unreached blocks kept',
+    what: 'the closure of blocks has one side: a block that nothing names as its parent is proved',
+    edits: [
+      {
+        module: 'verify/closure/surplus-blocks',
+        find: 'select 1 from links l where l.workchain = b.workchain and l.shard = b.shard and l.seqno = b.seqno)',
+        instead: 'select 1)',
+      },
+    ],
+    caughtBy: cells('blocks row invented'),
+  },
+  {
+    name: 'parents believed',
+    what: 'a link to any stored block is a link to a parent',
+    edits: [
+      {
+        module: 'verify/closure/surplus-blocks',
+        find: "'stray_link', 'surplus'",
+        instead: "'stray_link', 'open'",
+      },
+      {
+        module: 'verify/closure/surplus-blocks',
+        find: "select 'unfit_link' as kind, 'doubt' as outcome,",
+        instead: "select 'unfit_link' as kind, 'open' as outcome,",
+      },
+    ],
+    caughtBy: cells('block_parents.parent_seqno changed'),
+  },
+  {
+    name: 'surplus stays',
+    what: 'repair does not remove what the source does not know',
+    edits: [
+      {
+        module: 'verify/repair',
+        find: 'const whole = [...wholeTables(dataset, jobs)]',
+        instead: 'if (jobs.length > 0) return [];\n    const whole = [...wholeTables(dataset, jobs)]',
+      },
+    ],
+    caughtBy: cells('blocks row invented'),
   },
 ];
 
