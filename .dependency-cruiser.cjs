@@ -15,8 +15,10 @@ const ROOMS = {
   export: ['dataset', 'db'],
   doctor: ['api', 'db', 'crawl', 'dataset'],
   quarantine: ['crawl', 'dataset', 'db'],
+  backfill: ['crawl', 'dataset', 'db', 'verify'],
+  why: ['api', 'dataset', 'db'],
   daemon: ['api', 'budget', 'crawl', 'dataset', 'db', 'status', 'verify'],
-  commands: ['api', 'budget', 'crawl', 'daemon', 'dataset', 'db', 'doctor', 'embedded', 'export', 'quarantine', 'simulator', 'status', 'ton', 'verify'],
+  commands: ['api', 'backfill', 'budget', 'crawl', 'daemon', 'dataset', 'db', 'doctor', 'embedded', 'export', 'quarantine', 'simulator', 'status', 'ton', 'verify', 'why'],
   simulator: [],
 };
 

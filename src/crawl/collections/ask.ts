@@ -77,7 +77,9 @@ export async function write(
   { answer, reading, cursor, outcomes }: Writing,
 ): Promise<void> {
   const { context, dataset, claim } = walkContext;
-  const carried = walkContext.carried.map((collection) => carriedBy(collection, answer, context.clock.now()));
+  const carried = walkContext.piggybacked.map((collection) =>
+    carriedBy(collection, answer, context.clock.now()),
+  );
   const commit: AnswerCommit = {
     claim,
     tables: carried.reduce((all, { tables }) => ({ ...all, ...tables }), dataset.job.tables),

@@ -2,7 +2,8 @@ import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Crawl } from '../../../src/app.ts';
-import { backfill, reachOf } from '../../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../../src/crawl/streams/reach.ts';
 import type { LimitTrust } from '../../../src/crawl/streams/limit-trust.ts';
 import { actionTypes } from '../../../src/records/action-types.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
@@ -48,7 +49,7 @@ async function crawl(capLimit: number | undefined, limits?: LimitTrust) {
   });
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
-    const reach = await reachOf(opened.context, opened.chain, wanted, 0, never.leaving);
+    const reach = await reachOf({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
     const datasets = await datasetsNamed(...DATASETS);
     expect(
       await backfill({
