@@ -1,6 +1,5 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { readMissing } from '../../db/coverage/coverage.ts';
-import { readFoundWatermark } from '../../db/coverage/watermark.ts';
 import type { Range } from '../../range.ts';
 import { isLeased } from '../../db/coordination/leases.ts';
 import { patiently } from '../../patience.ts';
@@ -10,7 +9,8 @@ import { runWorkerPool } from './worker-pool.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import type { Planner, Want } from './planner.ts';
 import { firstReadings, readableNow, secondReadings, streamsOf } from './streams.ts';
-import { createWatermarkReader, untold } from '../watermark/watermark.ts';
+import { openWatermarkReader } from '../watermark/open-watermark-reader.ts';
+import { watermarkNotKnown } from '../watermark/watermark.ts';
 
 /** Beyond this age of its end, the index has held a range for so long that no block of it can still appear. */
 const SETTLED_AGE = 6 * 3600;
@@ -33,23 +33,24 @@ export async function reachOf(
 ): Promise<Reach> {
   const from = Math.max(wanted.from, chain.first.utime);
   const settled = wanted.to <= chain.last.utime - SETTLED_AGE;
-  const watermark = settled ? chain.last.utime : await readWatermark(context, chain, signal);
+  const watermark = settled ? chain.last.utime : await readWatermark(context, chain, delay, signal);
   const to = settled ? wanted.to : Math.min(wanted.to, watermark - delay);
   return { range: from < to ? { from, to } : undefined, watermark };
 }
 
 /** Tried again for a while: just then a block may be on its way, or the server asked may lag behind the others. */
 async function readWatermark(
-  { api, clock, database }: CrawlContext,
+  context: CrawlContext,
   chain: ChainInfo,
+  delay: number,
   signal: AbortSignal,
 ): Promise<number> {
-  const reader = createWatermarkReader(api, chain, await readFoundWatermark(database));
+  const reader = await openWatermarkReader(context, chain, delay);
   for (let attempt = 1; ; attempt += 1) {
     const watermark = await reader.read(signal);
     if (watermark.utime > 0) return watermark.utime;
-    if (attempt === WATERMARK_ATTEMPTS) throw untold(watermark);
-    await clock.sleep(2000, signal);
+    if (attempt === WATERMARK_ATTEMPTS) throw watermarkNotKnown(watermark);
+    await context.clock.sleep(2000, signal);
   }
 }
 
