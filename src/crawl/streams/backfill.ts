@@ -2,7 +2,7 @@ import type { Dataset } from '../../dataset/dataset.ts';
 import { readMissing } from '../../db/coverage/coverage.ts';
 import type { Range } from '../../range.ts';
 import { isLeased } from '../../db/coordination/leases.ts';
-import { patiently } from '../../patience.ts';
+import { OUTAGE, outlast, retry } from '../../retry.ts';
 import type { Stop } from '../../stop.ts';
 import type { ChainInfo } from '../watermark/chain-info.ts';
 import { runWorkerPool } from './worker-pool.ts';
@@ -14,7 +14,6 @@ import { watermarkNotKnown } from '../watermark/watermark.ts';
 
 /** Beyond this age of its end, the index has held a range for so long that no block of it can still appear. */
 const SETTLED_AGE = 6 * 3600;
-const WATERMARK_ATTEMPTS = 10;
 
 /** How far a range can be read now. */
 export interface Reach {
@@ -46,12 +45,11 @@ async function readWatermark(
   signal: AbortSignal,
 ): Promise<number> {
   const reader = await openWatermarkReader(context, chain, delay);
-  for (let attempt = 1; ; attempt += 1) {
+  return retry({ ...context, ...OUTAGE, signal }, async () => {
     const watermark = await reader.read(signal);
-    if (watermark.utime > 0) return watermark.utime;
-    if (attempt === WATERMARK_ATTEMPTS) throw watermarkNotKnown(watermark);
-    await context.clock.sleep(2000, signal);
-  }
+    if (watermark.utime === 0) throw watermarkNotKnown(watermark);
+    return watermark.utime;
+  });
 }
 
 export interface BackfillOptions {
@@ -74,9 +72,8 @@ export async function backfill(options: BackfillOptions): Promise<ReadonlyMap<st
   const { context, datasets, derived, reach, stop } = options;
   const { range, watermark } = reach;
   if (range === undefined) return new Map();
-  const { clock, logger } = context;
-  const patience = { clock, logger, signal: stop.finishing, attempts: options.attempts ?? 1 };
-  await patiently(patience, 'the backfill', async () => {
+  const { attempts = 1 } = options;
+  await outlast({ ...context, attempts, signal: stop.finishing }, 'the backfill', async () => {
     const others = datasets.filter(({ name }) => name !== derived?.dataset);
     if (others.length < datasets.length) {
       await coverOnce({ ...options, datasets: others }, range);

@@ -34,7 +34,14 @@ async function watch(options: SimulatorOptions, from: number, to: number): Promi
     ...options,
   });
   const budget = freeBudget();
-  api = createApiClient({ baseUrl: simulator.url, budget, logger: silent, clock: systemClock });
+  api = createApiClient({
+    baseUrl: simulator.url,
+    budget,
+    logger: silent,
+    clock: systemClock,
+    random: Math.random,
+    attempts: 6,
+  });
   const reader = createWatermarkReader({
     api,
     info: await readChainInfo(api, never.leaving),
@@ -124,7 +131,14 @@ describe('the watermark', () => {
   test('is found by a later look where the first one got answers that were cut short', async () => {
     simulator = await startSimulator({ start: START, duration: 1800, load: 1, headTime: START + 400 });
     const budget = freeBudget();
-    api = createApiClient({ baseUrl: simulator.url, budget, logger: silent, clock: systemClock });
+    api = createApiClient({
+      baseUrl: simulator.url,
+      budget,
+      logger: silent,
+      clock: systemClock,
+      random: Math.random,
+      attempts: 6,
+    });
     const reader = createWatermarkReader({
       api,
       info: await readChainInfo(api, never.leaving),
