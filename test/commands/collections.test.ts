@@ -23,7 +23,7 @@ afterAll(async () => {
 
 function run(...args: string[]): Promise<CliResult> {
   const settings = { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '500' };
-  return cli.run(args, { ...settings, TONCENTER_V2: 'jsonrpc' });
+  return cli.run(args, settings);
 }
 
 test('lists and look-ups need no range; status and datasets tell of them; others say what they need', async () => {
