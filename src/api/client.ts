@@ -40,7 +40,7 @@ export interface ApiClientOptions {
   readonly v2Transport?: 'rest' | 'jsonRpc';
   /** Keeps each answer, of any status, as it came. */
   readonly recorder?: Pick<Recorder, 'record'> | undefined;
-  /** Told of each attempt that was answered. Must not throw. */
+  /** Called for each attempt that was answered. Must not throw. */
   readonly onExchange?: (attempt: Attempt) => void;
 }
 

@@ -10,17 +10,17 @@ export interface Prepared {
   readonly outgoing: Outgoing;
 }
 
-interface Wish {
+interface Request {
   readonly params?: Params;
   readonly timeoutMs?: number | undefined;
 }
 
 interface Preparer {
-  get(wish: Wish & { readonly path: string }): Prepared;
+  get(request: Request & { readonly path: string }): Prepared;
   /** A v2 method over GET. */
-  rest(wish: Wish & { readonly method: string }): Prepared;
-  /** A v2 method over POST to `jsonRPC`; told by the path and query that the same call has over GET. */
-  jsonRpc(wish: Wish & { readonly method: string }): Prepared;
+  rest(request: Request & { readonly method: string }): Prepared;
+  /** A v2 method over POST to `jsonRPC`; its path and query are those that the same call has over GET. */
+  jsonRpc(request: Request & { readonly method: string }): Prepared;
 }
 
 interface PreparerOptions {
@@ -57,7 +57,7 @@ export function createPreparer({
   };
   return {
     get,
-    rest: ({ method, ...wish }) => get({ ...wish, path: pathOf(method) }),
+    rest: ({ method, ...request }) => get({ ...request, path: pathOf(method) }),
     jsonRpc: ({ method, params = {}, timeoutMs: own = timeoutMs }) => ({
       path: pathOf(method),
       query: toQuery(params),
