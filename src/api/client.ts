@@ -38,7 +38,7 @@ export interface ApiClientOptions {
   readonly userAgent?: string;
   /** Keeps each answer, of any status, as it came. */
   readonly recorder?: Pick<Recorder, 'record'> | undefined;
-  /** Told of each attempt that was answered. Must not throw. */
+  /** Called for each attempt that was answered. Must not throw. */
   readonly onExchange?: (attempt: Attempt) => void;
 }
 

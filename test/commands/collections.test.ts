@@ -48,7 +48,7 @@ test('lists and look-ups need no range; status and datasets tell of them; others
 
   const sheet = await run('datasets', 'nft_sales');
   expect(sheet.stdout).toContain('GET /api/v3/nft/sales');
-  expect(sheet.stdout).toMatch(/^blind +it cannot know /m);
+  expect(sheet.stdout).toMatch(/^limits +it cannot know /m);
   expect(sheet.stdout).toMatch(/^cost +one request for up to 1000 of those that are new or have moved/m);
   expect(sheet.stdout).toContain('marketplace_address');
 
