@@ -2,8 +2,8 @@ import { statfs } from 'node:fs/promises';
 import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
 
-/** How often the file system is asked. */
-const EVERY_MS = 5000;
+/** How often the file system is asked, in milliseconds. */
+const EVERY = 5000;
 
 /** Lets a page be read only while the disk has room for it. */
 export interface DiskGuard {
@@ -23,18 +23,18 @@ export function createDiskGuard(directory: string, minFree: number, clock: Clock
   };
   return {
     async wait(signal) {
-      if (clock.monotonic() - checked < EVERY_MS) return;
-      let isReported = false;
+      if (clock.monotonic() - checked < EVERY) return;
+      let isLogged = false;
       for (let left = await free(); left < minFree; left = await free()) {
-        if (!isReported)
+        if (!isLogged)
           logger.warn(
             { directory, free: left, minFree },
             'paused: the disk is nearly full; free some space or lower ETL_MIN_FREE',
           );
-        isReported = true;
-        await clock.sleep(EVERY_MS, signal);
+        isLogged = true;
+        await clock.sleep(EVERY, signal);
       }
-      if (isReported) logger.info({ directory }, 'the disk has room again');
+      if (isLogged) logger.info({ directory }, 'the disk has room again');
       checked = clock.monotonic();
     },
   };
