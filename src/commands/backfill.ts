@@ -94,7 +94,7 @@ async function runOn(errand: Errand, flags: BackfillFlags): Promise<ExitCode> {
       const timeless = { ...errand, crawl, range: undefined };
       return flags.dryRun === true ? EXIT.done : await readBehind(timeless, EXIT.done);
     }
-    const reach = await reachOf(crawl.context, crawl.chain, wanted, config.watermarkDelay, stop.finishing);
+    const reach = await reachOf(crawl, wanted, config.watermarkDelay, stop.finishing);
     const run = { ...errand, wanted, crawl, reach, again: flags.again ?? false };
     await announce(run);
     if (flags.dryRun === true) return EXIT.done;

@@ -71,7 +71,7 @@ async function crawlAll(
   try {
     const { context, chain } = crawl;
     const wanted = { from: chain.first.utime, to: chain.last.utime };
-    const reach = await reachOf(context, chain, wanted, 0, stop.finishing);
+    const reach = await reachOf({ context, chain }, wanted, 0, stop.finishing);
     const range = reach.range ?? wanted;
     await printSummary({
       database: store.database,

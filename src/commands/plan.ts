@@ -68,7 +68,7 @@ async function runOn(errand: Errand, { json = false }: PlanFlags): Promise<ExitC
   try {
     const { context, chain } = crawl;
     const { watermarkDelay, rps } = invocation.config;
-    const { range, watermark } = await reachOf(context, chain, wanted, watermarkDelay, stop.finishing);
+    const { range, watermark } = await reachOf({ context, chain }, wanted, watermarkDelay, stop.finishing);
     if (!json) {
       await printSummary({
         database: store.database,

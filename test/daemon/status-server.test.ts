@@ -31,7 +31,7 @@ beforeAll(async () => {
   const counted: CrawlContext = { ...context, onPage: (event) => metrics.onPage(event) };
   const datasets = await datasetsNamed('blocks', 'transactions');
   const wanted = { from: now - 800, to: now - 400 };
-  const reach = await reachOf(counted, chain, wanted, 0, never.leaving);
+  const reach = await reachOf({ context: counted, chain }, wanted, 0, never.leaving);
   await backfill({ ...crawl, context: counted, datasets, reach, workers: 2, stop: never });
   for (const { name } of datasets) await keepWanted(store.database, name, now - 900, 'test');
   const head = { headSeqno: chain.last.seqno, headUtime: chain.last.utime };

@@ -43,7 +43,7 @@ async function costOf(name: string, page: number, network: SimulatorOptions): Pr
   try {
     const datasets = (await datasetsNamed(name)).map((dataset) => withPages(dataset, page));
     const wanted = { from: 0, to: crawl.chain.last.utime };
-    const reach = await reachOf(crawl.context, crawl.chain, wanted, 0, never.leaving);
+    const reach = await reachOf(crawl, wanted, 0, never.leaving);
     let rows = 0;
     const context: Crawl['context'] = {
       ...crawl.context,

@@ -96,13 +96,7 @@ test.each(CASES)(
     const crawl = await openTestCrawl(store, simulator.url);
     try {
       const datasets = await datasetsNamed(family.name);
-      const reach = await reachOf(
-        crawl.context,
-        crawl.chain,
-        { from: 0, to: crawl.chain.last.utime },
-        0,
-        never.leaving,
-      );
+      const reach = await reachOf(crawl, { from: 0, to: crawl.chain.last.utime }, 0, never.leaving);
       expect(await backfill({ ...crawl, datasets, reach, workers: 2, stop: never })).toEqual(new Map());
       const { from, to } = reach.range!;
       const rows = await store.database.rows(

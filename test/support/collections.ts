@@ -56,7 +56,7 @@ export async function readStreamsOf(
   names: readonly string[],
 ): Promise<void> {
   const crawl = await openTestCrawl(store, url);
-  const reach = await reachOf(crawl.context, crawl.chain, range, 30, never.leaving);
+  const reach = await reachOf(crawl, range, 30, never.leaving);
   await backfill({ ...crawl, datasets: await datasetsNamed(...names), reach, workers: 2, stop: never });
   await crawl.close();
 }

@@ -88,7 +88,7 @@ async function crawlAll(url: string, options: CrawledNetwork['options']): Promis
       await database.run(sql`insert into etl.watch (address) values (${pool})`);
     const crawl = await openTestCrawl(store, simulator.url);
     const { from, to } = { from: crawl.chain.first.utime, to: crawl.chain.last.utime };
-    const reach = await reachOf(crawl.context, crawl.chain, { from, to }, 0, never.leaving);
+    const reach = await reachOf(crawl, { from, to }, 0, never.leaving);
     const datasets = chooseDatasets(['all'], await loadJobs());
     const left = await backfill({ ...crawl, datasets, reach, workers: 3, stop: never });
     await crawl.close();

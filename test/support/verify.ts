@@ -42,8 +42,7 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
   };
   return {
     context,
-    reach: (wanted = { from: 0, to: crawl.chain.last.utime }) =>
-      reachOf(crawl.context, crawl.chain, wanted, 0, never.leaving),
+    reach: (wanted = { from: 0, to: crawl.chain.last.utime }) => reachOf(crawl, wanted, 0, never.leaving),
     async cover(datasets, reach) {
       await backfill({ ...crawl, datasets, reach, workers: 2, stop: never });
       return reach.range!;

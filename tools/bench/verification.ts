@@ -28,7 +28,7 @@ export async function verifyAll(
   const { crawl, context, stop, close } = await openBenchCrawl(api, url);
   const datasets = chooseDatasets(['blocks', 'transactions'], context.jobs);
   // The newest blocks are joined to nothing yet.
-  const reach = await reachOf(crawl.context, crawl.chain, span, 0, stop.leaving);
+  const reach = await reachOf(crawl, span, 0, stop.leaving);
   const range = reach.range ?? span;
   await backfill({ ...crawl, datasets, reach, workers: 4, stop });
   const toRead = crawl.context.api.stats.requests;

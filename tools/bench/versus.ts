@@ -100,13 +100,7 @@ async function ours(
   });
   const datasets = (await loadJobs()).filter((job) => job.name === dataset.name);
   const start = performance.now();
-  const reach = await reachOf(
-    crawl.context,
-    crawl.chain,
-    { from: START, to: crawl.chain.last.utime },
-    0,
-    never,
-  );
+  const reach = await reachOf(crawl, { from: START, to: crawl.chain.last.utime }, 0, never);
   await backfill({ ...crawl, datasets, reach, workers: 2, stop });
   const seconds = (performance.now() - start) / 1000;
   const span = reach.range ?? { from: START, to: START };

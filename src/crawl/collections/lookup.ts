@@ -22,14 +22,7 @@ export async function walkLookup(errand: WalkContext<LookupWalk>): Promise<void>
   const stored = Cursor.safeParse(errand.stored).data;
   const seen = subjects.onlyIfSeen !== true || choices.accounts === 'seen';
   const name = { dataset: dataset.name, walk: walk.name };
-  const since = stored?.seen === seen ? stored.gathered : undefined;
-  const gathered = await gatherSubjects(context.database, {
-    ...name,
-    subjects,
-    seen,
-    range: errand.range,
-    since,
-  });
+  const gathered = await gather(errand, seen, stored);
   if (subjects.probed === true) await probeWatched(errand);
   let batch = paginator.start(stored?.batch);
   const keep = () => errand.keep({ gathered, seen, batch });
@@ -51,6 +44,22 @@ export async function walkLookup(errand: WalkContext<LookupWalk>): Promise<void>
     await writeAnswer(errand, answer, due, { gathered, seen, batch });
   }
   await keep();
+}
+
+/** Gathers the subjects to be asked for; returns the moment up to which rows were looked at. */
+function gather(
+  { context, dataset, walk, range }: WalkContext<LookupWalk>,
+  seen: boolean,
+  stored: z.infer<typeof Cursor> | undefined,
+): Promise<number> {
+  return gatherSubjects(context.database, {
+    dataset: dataset.name,
+    walk: walk.name,
+    subjects: walk.subjects,
+    seen,
+    range,
+    since: stored?.seen === seen ? stored.gathered : undefined,
+  });
 }
 
 /** A single thing that is not there is told by a 404: an answer without records. */

@@ -25,16 +25,15 @@ export interface Reach {
 
 /** Cuts a range to what the index holds and to what is safe to read; a range that ended long ago does not wait. */
 export async function reachOf(
-  context: CrawlContext,
-  chain: ChainInfo,
+  { context, chain }: { readonly context: CrawlContext; readonly chain: ChainInfo },
   wanted: Range,
-  delay: number,
+  delaySeconds: number,
   signal: AbortSignal,
 ): Promise<Reach> {
   const from = Math.max(wanted.from, chain.first.utime);
   const settled = wanted.to <= chain.last.utime - SETTLED_AGE;
   const watermark = settled ? chain.last.utime : await readWatermark(context, chain, signal);
-  const to = settled ? wanted.to : Math.min(wanted.to, watermark - delay);
+  const to = settled ? wanted.to : Math.min(wanted.to, watermark - delaySeconds);
   return { range: from < to ? { from, to } : undefined, watermark };
 }
 
@@ -97,7 +96,11 @@ async function coverOnce(options: BackfillOptions, range: Range): Promise<void> 
 }
 
 async function wantsOf({ context, datasets, reach, again }: BackfillOptions, range: Range): Promise<Want[]> {
-  const first = await firstReadings(context.database, datasets, range, reach.watermark, 'backfill');
+  const first = await firstReadings(context.database, datasets, {
+    range,
+    watermark: reach.watermark,
+    priority: 'backfill',
+  });
   if (again !== true) return first;
   return [...first, ...(await secondReadings(context.database, datasets, range, reach.watermark))];
 }

@@ -35,7 +35,7 @@ async function crawl(names: string[], workers = 2): Promise<Range> {
   const opened = await openTestCrawl(store, simulator.url);
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
-    const reach = await reachOf(opened.context, opened.chain, wanted, 0, never.leaving);
+    const reach = await reachOf(opened, wanted, 0, never.leaving);
     const missing = await backfill({ ...opened, datasets, reach, workers, stop: never });
     expect(missing).toEqual(new Map());
     const range = reach.range!;

@@ -48,7 +48,7 @@ async function crawl(capLimit: number | undefined, limits?: LimitTrust) {
   });
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
-    const reach = await reachOf(opened.context, opened.chain, wanted, 0, never.leaving);
+    const reach = await reachOf(opened, wanted, 0, never.leaving);
     const datasets = await datasetsNamed(...DATASETS);
     expect(
       await backfill({

@@ -38,13 +38,7 @@ async function crawl(names: string[], options: SimulatorOptions): Promise<Range>
   const datasets = await datasetsNamed(...names);
   const opened = await openTestCrawl(store, simulator.url);
   try {
-    const reach = await reachOf(
-      opened.context,
-      opened.chain,
-      { from: 0, to: opened.chain.last.utime },
-      0,
-      never.leaving,
-    );
+    const reach = await reachOf(opened, { from: 0, to: opened.chain.last.utime }, 0, never.leaving);
     expect(await backfill({ ...opened, datasets, reach, workers: 2, stop: never })).toEqual(new Map());
     return reach.range!;
   } finally {

@@ -31,7 +31,7 @@ export async function crawlOneDay(url: string, client: pg.Client, transactions: 
   const { crawl, stop } = bench;
   const datasets = chooseDatasets(DATASETS, await loadJobs());
   const wanted = { from: DAY.start, to: crawl.chain.last.utime };
-  const reach = await reachOf(crawl.context, crawl.chain, wanted, 0, stop.leaving);
+  const reach = await reachOf(crawl, wanted, 0, stop.leaving);
   await backfill({ ...crawl, datasets, reach, workers: 2, stop });
   await bench.close();
   await simulator.close();
