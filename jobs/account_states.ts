@@ -1,3 +1,4 @@
+import { account, accountStatus, optionalHash } from '../src/records/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
@@ -7,16 +8,16 @@ import { digits, extraCurrencies, flag, int64, text, texts } from '../src/record
 
 /** One element of `accounts` of GET /api/v3/accountStates. */
 export const accountStateFull = z.strictObject({
-  address: z.string(),
-  account_state_hash: text,
+  address: account,
+  account_state_hash: optionalHash,
   balance: digits,
   extra_currencies: extraCurrencies,
-  status: text,
-  frozen_hash: text,
-  last_transaction_hash: text,
+  status: accountStatus.nullish(),
+  frozen_hash: optionalHash,
+  last_transaction_hash: optionalHash,
   last_transaction_lt: int64,
-  data_hash: text,
-  code_hash: text,
+  data_hash: optionalHash,
+  code_hash: optionalHash,
   data_boc: text,
   code_boc: text,
   contract_methods: z.array(z.int()).nullish(),

@@ -1,3 +1,4 @@
+import { account } from '../src/records/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
@@ -8,7 +9,7 @@ import { text, texts } from '../src/records/scalar.ts';
 
 /** An entry of an `address_book`, with its key as `address`. */
 export const bookEntry = z.strictObject({
-  address: z.string(),
+  address: account,
   user_friendly: text,
   domain: text,
   interfaces: texts,

@@ -1,3 +1,4 @@
+import { account, optionalAddress } from '../src/records/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
@@ -8,11 +9,11 @@ import { text } from '../src/records/scalar.ts';
 
 /** One element of `records` of GET /api/v3/dns/records. */
 export const dnsRecord = z.strictObject({
-  nft_item_address: z.string(),
-  nft_item_owner: text,
+  nft_item_address: account,
+  nft_item_owner: optionalAddress,
   domain: z.string(),
-  dns_next_resolver: text,
-  dns_wallet: text,
+  dns_next_resolver: optionalAddress,
+  dns_wallet: optionalAddress,
   dns_site_adnl: text,
   dns_storage_bag_id: text,
 });

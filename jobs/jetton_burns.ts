@@ -1,3 +1,4 @@
+import { hash, optionalAddress, optionalHash } from '../src/records/form.ts';
 import { z } from 'zod';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
@@ -11,18 +12,18 @@ import { digits, flag, freeForm, requiredInt64, requiredSeconds, text } from '..
 /** One element of `jetton_burns` of GET /api/v3/jetton/burns, those of aborted transactions included. */
 export const jettonBurn = z.strictObject({
   query_id: digits,
-  owner: text,
-  jetton_wallet: text,
-  jetton_master: text,
-  transaction_hash: z.string(),
+  owner: optionalAddress,
+  jetton_wallet: optionalAddress,
+  jetton_master: optionalAddress,
+  transaction_hash: hash,
   transaction_lt: requiredInt64,
   transaction_now: requiredSeconds,
   transaction_aborted: flag,
   amount: digits,
-  response_destination: text,
+  response_destination: optionalAddress,
   custom_payload: text,
   decoded_custom_payload: freeForm,
-  trace_id: text,
+  trace_id: optionalHash,
 });
 
 /** The message with which an owner tells its jetton wallet to burn (TEP-74). */

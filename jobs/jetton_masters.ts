@@ -1,21 +1,22 @@
+import { account, optionalAddress, optionalHash } from '../src/records/form.ts';
 import { z } from 'zod';
 import { defineCollection, list } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull } from '../src/dataset/record.ts';
 import { jetton_masters } from '../src/db/schema/jetton-masters.ts';
-import { digits, flag, freeForm, requiredInt64, text } from '../src/records/scalar.ts';
+import { digits, flag, freeForm, requiredInt64 } from '../src/records/scalar.ts';
 import { contentDecimals, contentText } from '../src/records/token-content.ts';
 
 /** One element of `jetton_masters` of GET /api/v3/jetton/masters. */
 export const jettonMaster = z.strictObject({
-  address: z.string(),
+  address: account,
   total_supply: digits,
   mintable: flag,
-  admin_address: text,
+  admin_address: optionalAddress,
   jetton_content: freeForm,
-  jetton_wallet_code_hash: text,
-  code_hash: text,
-  data_hash: text,
+  jetton_wallet_code_hash: optionalHash,
+  code_hash: optionalHash,
+  data_hash: optionalHash,
   last_transaction_lt: requiredInt64,
 });
 

@@ -1,3 +1,4 @@
+import { hash, optionalAddress, optionalHash } from '../src/records/form.ts';
 import { z } from 'zod';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
@@ -15,22 +16,22 @@ import { digits, flag, freeForm, requiredInt64, requiredSeconds, text } from '..
  */
 export const jettonTransfer = z.strictObject({
   query_id: digits,
-  source: text,
-  destination: text,
+  source: optionalAddress,
+  destination: optionalAddress,
   amount: digits,
-  source_wallet: text,
-  jetton_master: text,
-  transaction_hash: z.string(),
+  source_wallet: optionalAddress,
+  jetton_master: optionalAddress,
+  transaction_hash: hash,
   transaction_lt: requiredInt64,
   transaction_now: requiredSeconds,
   transaction_aborted: flag,
-  response_destination: text,
+  response_destination: optionalAddress,
   custom_payload: text,
   decoded_custom_payload: freeForm,
   forward_ton_amount: digits,
   forward_payload: text,
   decoded_forward_payload: freeForm,
-  trace_id: text,
+  trace_id: optionalHash,
 });
 
 /** The message with which an owner tells its jetton wallet to send (TEP-74). */

@@ -1,19 +1,20 @@
+import { account, optionalAddress, optionalHash } from '../src/records/form.ts';
 import { z } from 'zod';
 import { defineCollection, list, lookup, type WalkSpec } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { isEmpty, orNull, type Extra } from '../src/dataset/record.ts';
 import { jetton_wallets } from '../src/db/schema/jetton-wallets.ts';
-import { count, digits, requiredInt64, text, texts } from '../src/records/scalar.ts';
+import { count, digits, requiredInt64, texts } from '../src/records/scalar.ts';
 
 /** One element of `jetton_wallets` of GET /api/v3/jetton/wallets. */
 export const jettonWallet = z.strictObject({
-  address: z.string(),
+  address: account,
   balance: digits,
-  owner: text,
-  jetton: text,
+  owner: optionalAddress,
+  jetton: optionalAddress,
   last_transaction_lt: requiredInt64,
-  code_hash: text,
-  data_hash: text,
+  code_hash: optionalHash,
+  data_hash: optionalHash,
   mintless_info: z
     .strictObject({
       amount: digits,

@@ -1,21 +1,22 @@
+import { account, optionalHash } from '../src/records/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { extraOutside, type Extra } from '../src/dataset/record.ts';
 import { multisig_wallets } from '../src/db/schema/multisig.ts';
 import { multisigOrder } from '../src/records/multisig-order.ts';
-import { digits, int, requiredInt64, text, texts } from '../src/records/scalar.ts';
+import { digits, int, requiredInt64, texts } from '../src/records/scalar.ts';
 
 /** One element of `multisigs` of GET /api/v3/multisig/wallets. */
 export const multisigWallet = z.strictObject({
-  address: z.string(),
+  address: account,
   next_order_seqno: digits,
   threshold: int,
   signers: texts,
   proposers: texts,
   last_transaction_lt: requiredInt64,
-  code_hash: text,
-  data_hash: text,
+  code_hash: optionalHash,
+  data_hash: optionalHash,
   orders: z.array(multisigOrder).nullish(),
 });
 

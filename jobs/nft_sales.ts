@@ -1,3 +1,4 @@
+import { account, optionalAddress, optionalHash } from '../src/records/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
@@ -6,19 +7,19 @@ import { nft_collections } from '../src/db/schema/nft-collections.ts';
 import { nft_items } from '../src/db/schema/nft-items.ts';
 import { nft_sales } from '../src/db/schema/nft-sales.ts';
 import { nftItem, nftItemRows } from '../src/records/nft-item.ts';
-import { freeForm, int64, momentOf, seconds, text } from '../src/records/scalar.ts';
+import { freeForm, int64, momentOf, seconds } from '../src/records/scalar.ts';
 
 /** One element of `nft_sales` of GET /api/v3/nft/sales. */
 export const nftSale = z.strictObject({
   type: z.string(),
-  address: z.string(),
-  nft_address: text,
-  nft_owner_address: text,
-  marketplace_address: text,
+  address: account,
+  nft_address: optionalAddress,
+  nft_owner_address: optionalAddress,
+  marketplace_address: optionalAddress,
   created_at: seconds,
   last_transaction_lt: int64,
-  code_hash: text,
-  data_hash: text,
+  code_hash: optionalHash,
+  data_hash: optionalHash,
   details: freeForm,
   nft_item: nftItem.nullish(),
 });

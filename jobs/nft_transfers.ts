@@ -1,3 +1,4 @@
+import { hash, optionalAddress, optionalHash } from '../src/records/form.ts';
 import { z } from 'zod';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
@@ -11,21 +12,21 @@ import { digits, flag, freeForm, requiredInt64, requiredSeconds, text } from '..
 /** One element of `nft_transfers` of GET /api/v3/nft/transfers, those of aborted transactions included. */
 export const nftTransfer = z.strictObject({
   query_id: digits,
-  nft_address: text,
-  nft_collection: text,
-  transaction_hash: z.string(),
+  nft_address: optionalAddress,
+  nft_collection: optionalAddress,
+  transaction_hash: hash,
   transaction_lt: requiredInt64,
   transaction_now: requiredSeconds,
   transaction_aborted: flag,
-  old_owner: text,
-  new_owner: text,
-  response_destination: text,
+  old_owner: optionalAddress,
+  new_owner: optionalAddress,
+  response_destination: optionalAddress,
   custom_payload: text,
   decoded_custom_payload: freeForm,
   forward_amount: digits,
   forward_payload: text,
   decoded_forward_payload: freeForm,
-  trace_id: text,
+  trace_id: optionalHash,
 });
 
 /** The message with which an owner tells its item to change hands (TEP-62). */

@@ -1,3 +1,4 @@
+import { account, hash, optionalAddress } from '../src/records/form.ts';
 import { z } from 'zod';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
@@ -6,26 +7,18 @@ import { orNull } from '../src/dataset/record.ts';
 import { nominator_pool_events } from '../src/db/schema/nominator-pool-events.ts';
 import { formatTime } from '../src/range.ts';
 import { eventPosition } from '../src/records/position.ts';
-import {
-  count,
-  digits,
-  momentOf,
-  requiredInt64,
-  requiredSeconds,
-  seconds,
-  text,
-} from '../src/records/scalar.ts';
+import { count, digits, momentOf, requiredInt64, requiredSeconds, seconds } from '../src/records/scalar.ts';
 
 /**
  * One element of `events` of GET /api/v3/staking/nominatorPools/validatorEvents: a change of the validator's own money
  * in a nominator pool. `balance_delta` may be negative.
  */
 export const nominatorPoolEvent = z.strictObject({
-  tx_hash: z.string(),
+  tx_hash: hash,
   tx_lt: requiredInt64,
   utime: requiredSeconds,
-  pool_address: z.string(),
-  validator_address: text,
+  pool_address: account,
+  validator_address: optionalAddress,
   type: z.string(),
   amount: digits,
   balance_delta: digits,

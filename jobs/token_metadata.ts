@@ -1,3 +1,4 @@
+import { account } from '../src/records/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
@@ -22,7 +23,7 @@ const tokenInfo = z.strictObject({
 
 /** An entry of a `metadata` map, with its key as `address`. */
 export const metadataEntry = z.strictObject({
-  address: z.string(),
+  address: account,
   is_indexed: z.boolean(),
   token_info: z.array(tokenInfo).nullish(),
 });

@@ -1,3 +1,4 @@
+import { account } from '../src/records/form.ts';
 import { z } from 'zod';
 import { defineCollection, sample } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
@@ -6,7 +7,7 @@ import { top_accounts } from '../src/db/schema/top-accounts.ts';
 import { requiredDigits } from '../src/records/scalar.ts';
 
 /** One element of the answer of GET /api/v3/topAccountsByBalance. */
-export const accountBalance = z.strictObject({ account: z.string(), balance: requiredDigits });
+export const accountBalance = z.strictObject({ account, balance: requiredDigits });
 
 const tables = { top_accounts };
 

@@ -1,3 +1,4 @@
+import { hash, optionalAddress, optionalHash, optionalKey } from '../src/records/form.ts';
 import { z } from 'zod';
 import { defineJob, type RowsOf } from '../src/dataset/job.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
@@ -9,8 +10,8 @@ import { count, digits, flag, int, momentOf, requiredSeconds, seconds, text } fr
 
 const vote = z.strictObject({
   validator_index: int,
-  validator_pubkey: text,
-  adnl_addr: text,
+  validator_pubkey: optionalKey,
+  adnl_addr: optionalKey,
   weight: digits,
 });
 
@@ -21,19 +22,19 @@ const vote = z.strictObject({
 export const validatorComplaint = z.strictObject({
   cycle_start: seconds,
   election_id: z.int(),
-  complaint_hash: z.string(),
-  validator_pubkey: text,
-  adnl_addr: text,
-  stake_holder_address: text,
+  complaint_hash: hash,
+  validator_pubkey: optionalKey,
+  adnl_addr: optionalKey,
+  stake_holder_address: optionalAddress,
   description_boc: text,
   created_at: requiredSeconds,
   severity: count,
-  reward_address: text,
+  reward_address: optionalAddress,
   paid: digits,
   suggested_fine: digits,
   suggested_fine_part: count,
   voted_validators: z.array(vote).nullish(),
-  vset_id: text,
+  vset_id: optionalHash,
   weight_remaining: digits,
   approved_percent: z.number().nullish(),
   is_passed: flag,

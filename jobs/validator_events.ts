@@ -1,3 +1,4 @@
+import { hash, optionalAddress, optionalKey } from '../src/records/form.ts';
 import { z } from 'zod';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
@@ -6,20 +7,20 @@ import { orNull } from '../src/dataset/record.ts';
 import { validator_events } from '../src/db/schema/validator-events.ts';
 import { formatTime } from '../src/range.ts';
 import { eventPosition } from '../src/records/position.ts';
-import { count, digits, requiredInt64, requiredSeconds, text } from '../src/records/scalar.ts';
+import { count, digits, requiredInt64, requiredSeconds } from '../src/records/scalar.ts';
 
 /**
  * One element of `events` of GET /api/v3/validators/events: what the elector did with a stake. Members that an event's
  * type does not have are left out.
  */
 export const validatorEvent = z.strictObject({
-  tx_hash: z.string(),
+  tx_hash: hash,
   tx_lt: requiredInt64,
   utime: requiredSeconds,
   type: z.string(),
-  stake_holder_address: text,
-  validator_pubkey: text,
-  adnl_addr: text,
+  stake_holder_address: optionalAddress,
+  validator_pubkey: optionalKey,
+  adnl_addr: optionalKey,
   election_id: count,
   query_id: digits,
   amount: digits,

@@ -1,20 +1,21 @@
+import { account, optionalAddress } from '../src/records/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
 import { vesting_contracts } from '../src/db/schema/vesting-contracts.ts';
 import { DAY } from '../src/range.ts';
-import { count, digits, text, texts } from '../src/records/scalar.ts';
+import { count, digits, texts } from '../src/records/scalar.ts';
 
 /** One element of `vesting_contracts` of GET /api/v3/vesting. */
 export const vestingContract = z.strictObject({
-  address: z.string(),
+  address: account,
   start_time: count,
   total_duration: count,
   unlock_period: count,
   cliff_duration: count,
-  sender_address: text,
-  owner_address: text,
+  sender_address: optionalAddress,
+  owner_address: optionalAddress,
   total_amount: digits,
   whitelist: texts,
 });

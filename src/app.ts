@@ -18,7 +18,7 @@ import { releaseLeasesOf } from './db/coordination/leases.ts';
 import { migrate } from './db/migrate/migrate.ts';
 import { claimNetwork } from './db/connection/network.ts';
 import { createPartitions } from './db/write/partitions.ts';
-import { DatabaseUnavailableError } from './errors.ts';
+import { OUTAGE, retry } from './retry.ts';
 import type { Logger } from './logger.ts';
 import type { Budget } from './budget/budget.ts';
 import { openRecorder } from './api/recorder.ts';
@@ -68,15 +68,10 @@ export async function openStore(
 }
 
 /** A server that is starting or failing over is back in seconds: it is tried again before it counts as away. */
-async function connect(url: string, applicationName: string, attempts: number): Promise<Database> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await openDatabase({ url, applicationName });
-    } catch (error) {
-      if (!(error instanceof DatabaseUnavailableError) || attempt >= attempts) throw error;
-      await systemClock.sleep(CONNECT_PAUSE_MS * attempt);
-    }
-  }
+function connect(url: string, applicationName: string, attempts: number): Promise<Database> {
+  const delay = ({ attempt }: { readonly attempt: number }) => CONNECT_PAUSE_MS * attempt;
+  const options = { ...OUTAGE, delay, attempts, clock: systemClock, random: Math.random };
+  return retry(options, () => openDatabase({ url, applicationName }));
 }
 
 /** Everything that a crawl works with. */
@@ -119,7 +114,8 @@ export function openApi(options: ApiOptions): ApiClient {
     clock: systemClock,
     signal: stop.leaving,
     finishing: stop.finishing,
-    maxAttempts: config.attempts,
+    random: Math.random,
+    attempts: config.attempts,
     recorder,
     v2Transport: config.v2Transport,
   });
@@ -174,6 +170,8 @@ function assemble(
       database,
       partitions: createPartitions(database, config.partition),
       clock: systemClock,
+      random: Math.random,
+      attempts: config.attempts,
       logger,
       disk:
         store.embedded === undefined

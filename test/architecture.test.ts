@@ -20,7 +20,7 @@ test('every file and folder that is named exists', () => {
 });
 
 test('the example of settling is what the code does', () => {
-  const settle = createSettling();
+  const settle = createSettling(30);
   expect(
     [
       { newest: 1032, utime: 990 },

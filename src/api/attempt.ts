@@ -8,7 +8,7 @@ import type { Attempt, Exchange } from './exchange.ts';
 import { parseJson } from './parse-json.ts';
 import type { Prepared } from './prepare.ts';
 import { summary } from './reason.ts';
-import type { StatsRecorder } from './stats.ts';
+import type { CountingStats } from './stats.ts';
 import { errorOfStatus } from './status.ts';
 import type { Answer, AnswerHead, Transport } from './transport.ts';
 import { openEnvelope } from './v2.ts';
@@ -19,12 +19,12 @@ export interface Chain {
   readonly budget: Budget;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly recorder: StatsRecorder;
+  readonly count: CountingStats['add'];
   readonly host: string;
   readonly apiKey: string | undefined;
   readonly onExchange: ((attempt: Attempt) => void) | undefined;
   /** Where answers are kept, if they are. */
-  readonly answers: Pick<Recorder, 'record'> | undefined;
+  readonly recorder: Pick<Recorder, 'record'> | undefined;
 }
 
 /** A prepared request and how its answer is read. */
@@ -48,12 +48,12 @@ export async function attempt<T>(
   await chain.budget.take(call.priority, signal);
   const sentAt = chain.clock.monotonic();
   const elapsed = () => chain.clock.monotonic() - sentAt;
-  chain.recorder.add(call.priority, 'requests', 1);
+  chain.count(call.priority, 'requests', 1);
   const received = await chain.transport.send(call.outgoing, signal, (head) =>
-    tell(chain, call, head, elapsed()),
+    report(chain, call, head, elapsed()),
   );
   const answer = { ...received, text: redacted(chain, received) };
-  record(chain, call, answer, { attempt: number, ms: elapsed() });
+  log(chain, call, answer, { attempt: number, ms: elapsed() });
   keep(chain, call, answer);
   if (answer.status !== 200) throw refusalOf(chain, call, answer, answer.status);
   const value = read(chain, call, answer);
@@ -62,9 +62,9 @@ export async function attempt<T>(
   return { value, request: { path, query }, status, bytes, ms: elapsed(), attempts: number, apiVersion };
 }
 
-/** Tells the budget as soon as the status is known, so that a 429 stops the others before its body is read. */
-async function tell<T>(chain: Chain, call: Call<T>, head: AnswerHead, elapsedMs: number): Promise<void> {
-  if (head.status === 429) chain.recorder.add(call.priority, 'refused', 1);
+/** Reports to the budget as soon as the status is known, so that a 429 stops the others before its body is read. */
+async function report<T>(chain: Chain, call: Call<T>, head: AnswerHead, elapsedMs: number): Promise<void> {
+  if (head.status === 429) chain.count(call.priority, 'refused', 1);
   if (head.status === 429 || (head.status >= 500 && head.retryAfterMs !== undefined)) {
     await chain.budget.refused(head.retryAfterMs, elapsedMs);
   } else {
@@ -72,20 +72,20 @@ async function tell<T>(chain: Chain, call: Call<T>, head: AnswerHead, elapsedMs:
   }
 }
 
-function record<T>(
+function log<T>(
   chain: Chain,
   { path, priority }: Call<T>,
   { status, bytes }: Answer,
   { attempt: number, ms }: { attempt: number; ms: number },
 ): void {
   const fields: Attempt = { path, priority, status, ms: Math.round(ms), bytes, attempt: number };
-  chain.recorder.add(priority, 'bytes', bytes);
+  chain.count(priority, 'bytes', bytes);
   chain.logger.debug(fields, 'request');
   chain.onExchange?.(fields);
 }
 
 function keep<T>(chain: Chain, { path, query }: Call<T>, { status, apiVersion, text }: Answer): void {
-  chain.answers?.record({ path, query, status, apiVersion, text });
+  chain.recorder?.record({ path, query, status, apiVersion, text });
 }
 
 function refusalOf<T>(chain: Chain, call: Call<T>, answer: Answer, status: number): EtlError {

@@ -1,6 +1,5 @@
 import type { Budget } from '../budget/budget.ts';
 import type { Clock } from '../clock.ts';
-import { ApiTimeoutError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Params } from '../dataset/paginator.ts';
 import type { Priority } from '../budget/priority.ts';
@@ -11,7 +10,8 @@ import { linkSignals } from './link-signals.ts';
 import { createPreparer, readBaseUrl } from './prepare.ts';
 import { createRequestQueue, TAIL_LANES } from './queue.ts';
 import { summary } from './reason.ts';
-import { retryDelay } from './retry.ts';
+import { retry, type RetryOptions } from '../retry.ts';
+import { createRetryPolicy } from './retry-policy.ts';
 import { createStats, type Stats } from './stats.ts';
 import { createTransport } from './transport.ts';
 
@@ -24,11 +24,11 @@ export interface ApiClientOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   /** From 0 to 1, for the jitter between attempts. */
-  readonly random?: () => number;
+  readonly random: () => number;
   /** For a whole request, from send to the last byte. Default 30 s. */
   readonly timeoutMs?: number;
-  /** Attempts while the API is away, before its error is thrown; Infinity for a daemon. Default 6. */
-  readonly maxAttempts?: number;
+  /** Attempts while the API is away, before its error is thrown. */
+  readonly attempts: number;
   /** Requests under way at once; the budget decides how often one begins. Default 16. */
   readonly concurrency?: number;
   /** Ends every request. */
@@ -73,14 +73,13 @@ export interface ApiClient {
   close(): Promise<void>;
 }
 
-const MAX_ATTEMPTS = 6;
 const LANES = 16;
 
 /**
  * The chain that a request goes through, in this order:
  *
  * 1. queue: a lane by priority, tail > repair > backfill > refresh (queue.ts)
- * 2. retry: as long as it makes sense (retry.ts); outside the budget, so that every attempt pays
+ * 2. retry: as long as it makes sense (retry-policy.ts); outside the budget, so that every attempt pays
  * 3. budget: a slot, the more urgent first (budget/budget.ts)
  * 4. send: at once, with one deadline for the whole (transport.ts)
  * 5. status: what is not 200 becomes an error (status.ts); a 429 slows everybody
@@ -92,7 +91,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const { clock, logger, budget, concurrency = LANES, v2Transport = 'rest' } = options;
   const base = readBaseUrl(options.baseUrl);
   const queue = createRequestQueue(concurrency);
-  const recorder = createStats();
+  const { stats, add: count } = createStats();
   const closing = new AbortController();
   const transport = createTransport({ origin: base.origin, connections: concurrency + TAIL_LANES, clock });
   const chain: Chain = {
@@ -100,11 +99,11 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     budget,
     clock,
     logger,
-    recorder,
+    count,
     host: base.host,
     apiKey: options.apiKey,
     onExchange: options.onExchange,
-    answers: options.recorder,
+    recorder: options.recorder,
   };
   const run = async <T>(call: Call<T>, signal: AbortSignal | undefined): Promise<Exchange<T>> => {
     const link = linkSignals(closing.signal, options.signal, signal);
@@ -119,7 +118,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     get: async (request) => run({ ...request, ...prepare.get(request), envelope: false }, request.signal),
     call: async (request) =>
       run({ ...request, ...prepare[v2Transport](request), envelope: true }, request.signal),
-    stats: recorder.stats,
+    stats,
     close: async () => {
       closing.abort(new DOMException('The API client was closed', 'AbortError'));
       await transport.close();
@@ -130,36 +129,21 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 /** Makes attempts until one succeeds or another makes no sense. */
 async function persist<T>(
   chain: Chain,
-  { random = Math.random, maxAttempts = MAX_ATTEMPTS, finishing }: ApiClientOptions,
+  { attempts, random, finishing }: ApiClientOptions,
   call: Call<T>,
   signal: AbortSignal,
 ): Promise<Exchange<T>> {
-  let timeouts = 0;
-  for (let number = 1; ; number += 1) {
-    try {
-      return await attempt(chain, call, number, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof ApiTimeoutError) timeouts += 1;
-      const waitMs = retryDelay({ error, attempt: number, timeouts, maxAttempts, random: random() });
-      if (waitMs === undefined) throw error;
-      const fields = { path: call.path, priority: call.priority, attempt: number, reason: summary(error) };
-      chain.logger.warn({ ...fields, pauseMs: Math.round(waitMs) }, 'request failed, trying again');
-      chain.recorder.add(call.priority, 'retries', 1);
-      await pause(chain.clock, waitMs, signal, finishing);
-    }
-  }
-}
-
-/** @throws the reason of the signal that ended it early */
-async function pause(
-  clock: Clock,
-  ms: number,
-  ...signals: readonly (AbortSignal | undefined)[]
-): Promise<void> {
-  const ended = linkSignals(...signals);
+  const { clock, logger, count } = chain;
+  const { path, priority } = call;
+  const ended = linkSignals(signal, finishing);
+  const onRetry: RetryOptions['onRetry'] = ({ error, attempt: number, pauseMs }) => {
+    const fields = { path, priority, attempt: number, reason: summary(error), pauseMs: Math.round(pauseMs) };
+    logger.warn(fields, 'request failed, trying again');
+    count(priority, 'retries', 1);
+  };
+  const options = { ...createRetryPolicy(), attempts, clock, random, signal: ended.signal, onRetry };
   try {
-    await clock.sleep(ms, ended.signal).finally(() => ended.signal.throwIfAborted());
+    return await retry(options, (number) => attempt(chain, call, number, signal));
   } finally {
     ended.release();
   }

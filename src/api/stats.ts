@@ -18,12 +18,12 @@ export interface Stats extends Counters {
 }
 
 /** The writing side of `Stats`. */
-export interface StatsRecorder {
+export interface CountingStats {
   readonly stats: Stats;
-  add(priority: Priority, counter: keyof Counters, by: number): void;
+  readonly add: (priority: Priority, counter: keyof Counters, by: number) => void;
 }
 
-export function createStats(): StatsRecorder {
+export function createStats(): CountingStats {
   const byPriority = { tail: zero(), repair: zero(), backfill: zero(), refresh: zero() } satisfies Record<
     Priority,
     Counters

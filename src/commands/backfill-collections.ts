@@ -2,7 +2,7 @@ import type { Crawl } from '../app.ts';
 import { readCollections } from '../crawl/collections/collections.ts';
 import type { Collection } from '../dataset/dataset.ts';
 import { EXIT, IncompleteError, type ExitCode } from '../errors.ts';
-import { patiently } from '../patience.ts';
+import { outlast } from '../retry.ts';
 import type { Priority } from '../budget/priority.ts';
 import type { Range } from '../range.ts';
 import type { Stop } from '../stop.ts';
@@ -23,7 +23,6 @@ interface Behind {
 export async function readBehind(errand: Behind, exit: ExitCode): Promise<ExitCode> {
   const { crawl, collections, carried, range, stop, invocation } = errand;
   if (collections.length === 0 || stop.finishing.aborted) return exit;
-  const { clock, logger } = crawl.context;
   const round = {
     context: crawl.context,
     owner: crawl.owner,
@@ -35,10 +34,10 @@ export async function readBehind(errand: Behind, exit: ExitCode): Promise<ExitCo
     priority: BACKFILL,
     pace: () => Promise.resolve(),
   };
-  const patience = { clock, logger, signal: stop.finishing, attempts: invocation.config.attempts };
   let failed: readonly string[] | undefined;
   try {
-    failed = await patiently(patience, 'the collections', () => readCollections(round, collections));
+    const waiting = { ...crawl.context, signal: stop.finishing };
+    failed = await outlast(waiting, 'the collections', () => readCollections(round, collections));
   } catch (error) {
     if (!(error instanceof IncompleteError)) throw error;
     tell(error);

@@ -23,7 +23,11 @@ export async function prune(invocation: Invocation, flags: { dryRun?: boolean })
       printExpired(await findExpired(store.database, kept), 'would be dropped');
       return EXIT.done;
     }
-    const { dropped, left } = await pruneNow(store.database, kept, systemClock);
+    const { dropped, left } = await pruneNow(store.database, kept, {
+      attempts: config.attempts,
+      clock: systemClock,
+      random: Math.random,
+    });
     printExpired(dropped, 'dropped');
     for (const { name } of left) console.log(`left      ${name}: somebody reads its table; run prune again`);
     return left.length === 0 ? EXIT.done : EXIT.incomplete;

@@ -36,6 +36,10 @@ export interface CrawlContext {
   readonly database: Database;
   readonly partitions: Partitions;
   readonly clock: Clock;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  /** Attempts at a commit, or at the API or the database where they are away, before the error is thrown. */
+  readonly attempts: number;
   readonly logger: Logger;
   readonly disk: DiskGuard;
   readonly tuning: (dataset: Dataset) => Tuning;

@@ -4,7 +4,7 @@ import type { Planner } from '../crawl/streams/planner.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
-import { patiently } from '../patience.ts';
+import { outlast } from '../retry.ts';
 import type { Stop } from '../stop.ts';
 
 /** What every loop of the daemon works with. */
@@ -35,5 +35,5 @@ export function waitFor<T>(
   what: string,
   task: () => Promise<T>,
 ): Promise<T | undefined> {
-  return patiently({ ...context, signal: stop.finishing }, what, task);
+  return outlast({ ...context, attempts: Infinity, signal: stop.finishing }, what, task);
 }

@@ -1,4 +1,4 @@
-import { untold, type Watermark } from '../crawl/watermark/watermark.ts';
+import { watermarkNotKnown, type Watermark } from '../crawl/watermark/watermark.ts';
 import { keepWanted, readWanted } from '../db/coverage/wanted.ts';
 import { parseTime } from '../range.ts';
 import { followedDatasets } from '../status/readiness.ts';
@@ -51,7 +51,8 @@ function stopTogether(daemon: DaemonContext) {
 
 function watermarkPoll(daemon: DaemonContext): () => Promise<Watermark> {
   const absentSeconds = (LEADER_ROUNDS * tailPeriodMs(daemon)) / 1000;
-  const poll = createWatermarkLeader({ ...daemon, absentSeconds });
+  const delaySeconds = daemon.config.watermarkDelay;
+  const poll = createWatermarkLeader({ ...daemon, absentSeconds, delaySeconds });
   return () => poll(daemon.stop.leaving);
 }
 
@@ -62,7 +63,7 @@ function findPosition(
   return waitFor(daemon, 'the watermark', async () => {
     const watermark = await pollWatermark();
     // "From the head on" would be from the first block on.
-    if (watermark.utime === 0) throw untold(watermark);
+    if (watermark.utime === 0) throw watermarkNotKnown(watermark);
     return { watermark, since: await decideWanted(daemon, watermark) };
   });
 }

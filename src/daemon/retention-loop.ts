@@ -15,7 +15,7 @@ export async function runRetentionLoop(options: DaemonContext, position: Positio
   const jobs = await loadJobs();
   const round = async () => {
     const kept = floorsOf(config.retention, jobs, Math.floor(clock.now() / 1000), config.partition);
-    const { dropped, left } = await prune(database, kept, clock);
+    const { dropped, left } = await prune(database, kept, context);
     position.since = await readWanted(database);
     for (const { name, rows, bytes } of dropped)
       logger.info({ partition: name, rows, bytes }, 'partition dropped: its time has expired');

@@ -1,6 +1,7 @@
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
-import { createWatermarkReader, type Watermark, type WatermarkReader } from '../crawl/watermark/watermark.ts';
+import { openWatermarkReader } from '../crawl/watermark/open-watermark-reader.ts';
+import type { Watermark, WatermarkReader } from '../crawl/watermark/watermark.ts';
 import { readFoundWatermark, saveWatermark } from '../db/coverage/watermark.ts';
 import { takeDuty } from '../db/settings.ts';
 import { formatTime } from '../range.ts';
@@ -13,6 +14,8 @@ interface LeaderOptions {
   readonly owner: string;
   /** Seconds after which another process leads where this one no longer polls. */
   readonly absentSeconds: number;
+  /** How far a replica may lag behind the others. */
+  readonly delaySeconds: number;
 }
 
 /**
@@ -24,17 +27,16 @@ export function createWatermarkLeader({
   chain,
   owner,
   absentSeconds,
+  delaySeconds,
 }: LeaderOptions): (signal: AbortSignal) => Promise<Watermark> {
-  const { api, database, logger } = context;
+  const { database, logger } = context;
   const warnOfStillHead = stillHeadWarning(context);
   let reader: WatermarkReader | undefined;
   return async (signal) => {
     const leads = await takeDuty(database, 'watermark', owner, absentSeconds);
-    if (!leads || reader === undefined) {
-      const found = await readFound(context);
-      if (!leads && found !== undefined) return found;
-      reader ??= createWatermarkReader(api, chain, found);
-    }
+    const found = leads ? undefined : await readFound(context);
+    if (found !== undefined) return found;
+    reader ??= await openWatermarkReader(context, chain, delaySeconds);
     const watermark = await reader.read(signal);
     const { utime, head, newest, waitingFor } = watermark;
     await saveWatermark(database, {

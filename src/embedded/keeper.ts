@@ -3,7 +3,9 @@ import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
+import { systemClock } from '../clock.ts';
 import { WrongDatabaseError } from '../errors.ts';
+import { retry } from '../retry.ts';
 import { errorCode } from './failure.ts';
 import { DATABASE, SUPERUSER } from './settings.ts';
 
@@ -21,8 +23,17 @@ export interface Keeper {
 
 /** Any number that no other program locks in this cluster. */
 const LOCK = 0x746f6e63;
-const REJOIN_ATTEMPTS = 50;
-const REJOIN_PAUSE_MS = 200;
+/** Ten seconds. A handle that was forgotten does not keep the process alive. */
+const REJOIN = {
+  attempts: 50,
+  delay: () => 200,
+  clock: {
+    ...systemClock,
+    sleep: (ms: number, signal?: AbortSignal) =>
+      delay(ms, undefined, { ref: false, ...(signal && { signal }) }),
+  },
+  random: Math.random,
+};
 
 const DUPLICATE_DATABASE = new Set(['42P04', '23505']);
 const LOGIN_REFUSED = new Set(['28P01', '28000']);
@@ -37,7 +48,7 @@ const LOGIN_REFUSED = new Set(['28P01', '28000']);
 export async function joinServer(address: Address): Promise<Keeper> {
   let session: Session | undefined;
   let rejoining: Promise<void> | undefined;
-  let left = false;
+  const leaving = new AbortController();
 
   async function join(): Promise<void> {
     const joined = await openSession(address);
@@ -52,17 +63,15 @@ export async function joinServer(address: Address): Promise<Keeper> {
 
   /** Sessions end while the server lives when Postgres restarts them all because one of them crashed. */
   async function rejoin(): Promise<void> {
-    for (let attempt = 0; attempt < REJOIN_ATTEMPTS && !left; attempt++) {
-      await join().catch(() => undefined);
-      if (session !== undefined) return;
-      await delay(REJOIN_PAUSE_MS, undefined, { ref: false });
-    }
+    const { signal } = leaving;
+    if (signal.aborted) return;
+    await retry({ ...REJOIN, when: () => true, signal }, join).catch(() => undefined);
   }
 
   await join();
   return {
     async leave(stopServer) {
-      left = true;
+      leaving.abort();
       await rejoining;
       // Where nothing answers there is no server to stop.
       const last = session ?? (await openSession(address).catch(() => undefined));

@@ -1,3 +1,4 @@
+import { accountStatus, hash, optionalHash } from './form.ts';
 import { z } from 'zod';
 import type { Extra } from '../dataset/record.ts';
 import type { transactions } from '../db/schema/transactions.ts';
@@ -8,13 +9,13 @@ import { digits, extraCurrencies, text } from './scalar.ts';
  * do not hold the state. `code_boc` and `data_boc` are documented, but no server is known to send them here.
  */
 export const accountStateSnapshot = z.strictObject({
-  hash: z.string(),
+  hash,
   balance: digits,
   extra_currencies: extraCurrencies,
-  account_status: text,
-  frozen_hash: text,
-  data_hash: text,
-  code_hash: text,
+  account_status: accountStatus.nullish(),
+  frozen_hash: optionalHash,
+  data_hash: optionalHash,
+  code_hash: optionalHash,
   data_boc: text,
   code_boc: text,
 });

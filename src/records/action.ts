@@ -1,17 +1,18 @@
+import { hash, optionalHash } from './form.ts';
 import { z } from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
 import { actionMember, type ActionColumn } from '../db/schema/action-members.ts';
 import type { action_accounts, action_transactions, actions } from '../db/schema/actions.ts';
 import { formatTime } from '../range.ts';
-import { finality, flag, freeForm, int, requiredInt64, requiredSeconds, text, texts } from './scalar.ts';
+import { finality, flag, freeForm, int, requiredInt64, requiredSeconds, texts } from './scalar.ts';
 
 /**
  * One element of `actions` of GET /api/v3/actions, and of a trace that was asked for with them. The members of
  * `details` depend on `type`; for a type that its server has no shape for they say so, and `raw_action` stands beside.
  */
 export const action = z.strictObject({
-  trace_id: z.string(),
-  action_id: z.string(),
+  trace_id: hash,
+  action_id: hash,
   start_lt: requiredInt64,
   end_lt: requiredInt64,
   start_utime: requiredSeconds,
@@ -24,8 +25,8 @@ export const action = z.strictObject({
   type: z.string(),
   details: freeForm,
   raw_action: freeForm,
-  trace_external_hash: text,
-  trace_external_hash_norm: text,
+  trace_external_hash: optionalHash,
+  trace_external_hash_norm: optionalHash,
   accounts: texts,
   transactions_full: freeForm,
   finality,

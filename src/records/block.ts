@@ -1,19 +1,20 @@
+import { hash, optionalHash, shard, workchain } from './form.ts';
 import { z } from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
 import type { block_parents, blocks } from '../db/schema/blocks.ts';
 import { formatTime } from '../range.ts';
-import { count, flag, int, requiredInt, requiredInt64, requiredSeconds, text } from './scalar.ts';
+import { count, flag, int, requiredInt, requiredInt64, requiredSeconds } from './scalar.ts';
 
 /** What names a block: workchain, shard (upper-case hex without padding) and sequence number. */
-export const blockId = z.strictObject({ workchain: requiredInt, shard: z.string(), seqno: requiredInt });
+export const blockId = z.strictObject({ workchain, shard, seqno: requiredInt });
 
 /** One element of `blocks` of GET /api/v3/blocks, and `first` and `last` of masterchainInfo. */
 export const block = z.strictObject({
-  workchain: requiredInt,
-  shard: z.string(),
+  workchain,
+  shard,
   seqno: requiredInt,
-  root_hash: z.string(),
-  file_hash: z.string(),
+  root_hash: hash,
+  file_hash: hash,
   global_id: int,
   version: count,
   after_merge: flag,
@@ -33,8 +34,8 @@ export const block = z.strictObject({
   prev_key_block_seqno: int,
   vert_seqno: int,
   master_ref_seqno: int,
-  rand_seed: text,
-  created_by: text,
+  rand_seed: optionalHash,
+  created_by: optionalHash,
   tx_count: requiredInt,
   masterchain_block_ref: blockId.nullish(),
   prev_blocks: z.array(blockId).nullish(),

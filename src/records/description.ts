@@ -1,3 +1,4 @@
+import { optionalHash } from './form.ts';
 import { z } from 'zod';
 import { isEmpty, type Extra } from '../dataset/record.ts';
 import type { transactions } from '../db/schema/transactions.ts';
@@ -29,8 +30,8 @@ const computePhase = z.strictObject({
   exit_code: int,
   exit_arg: int,
   vm_steps: count,
-  vm_init_state_hash: text,
-  vm_final_state_hash: text,
+  vm_init_state_hash: optionalHash,
+  vm_final_state_hash: optionalHash,
 });
 
 const messageSize = z.strictObject({ cells: int64, bits: int64 });
@@ -48,7 +49,7 @@ const actionPhase = z.strictObject({
   spec_actions: int,
   skipped_actions: int,
   msgs_created: int,
-  action_list_hash: text,
+  action_list_hash: optionalHash,
   tot_msg_size: messageSize.nullish(),
 });
 

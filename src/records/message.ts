@@ -1,3 +1,4 @@
+import { hash, optionalAddress, optionalHash } from './form.ts';
 import { z } from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
 import type { messages } from '../db/schema/messages.ts';
@@ -5,16 +6,16 @@ import { formatTime } from '../range.ts';
 import { digits, extraCurrencies, flag, freeForm, int64, opcode, seconds, text } from './scalar.ts';
 
 /** A cell that a message carries: its body or its init state. `decoded` is whatever the server's decoder made of it. */
-const messageContent = z.strictObject({ hash: text, body: text, decoded: freeForm });
+const messageContent = z.strictObject({ hash: optionalHash, body: text, decoded: freeForm });
 
 /**
  * A message, as it stands in `in_msg` and `out_msgs` of a transaction and in `messages` of GET /api/v3/messages. An
  * external-in message has no source, value, created_lt and created_at; an external-out one has no destination.
  */
 export const message = z.strictObject({
-  hash: z.string(),
-  source: text,
-  destination: text,
+  hash,
+  source: optionalAddress,
+  destination: optionalAddress,
   value: digits,
   value_extra_currencies: extraCurrencies,
   fwd_fee: digits,
@@ -28,11 +29,11 @@ export const message = z.strictObject({
   bounce: flag,
   bounced: flag,
   import_fee: digits,
-  in_msg_tx_hash: text,
-  out_msg_tx_hash: text,
+  in_msg_tx_hash: optionalHash,
+  out_msg_tx_hash: optionalHash,
   message_content: messageContent.nullish(),
   init_state: messageContent.nullish(),
-  hash_norm: text,
+  hash_norm: optionalHash,
 });
 
 export type Message = z.output<typeof message>;

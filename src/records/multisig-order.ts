@@ -1,8 +1,9 @@
+import { account, optionalAddress, optionalHash } from './form.ts';
 import { z } from 'zod';
 import { digits, flag, freeForm, int, requiredInt64, text, texts } from './scalar.ts';
 
 const orderAction = z.strictObject({
-  destination: text,
+  destination: optionalAddress,
   value: digits,
   body_raw: text,
   parsed: flag,
@@ -17,8 +18,8 @@ const farSeconds = z.union([z.int(), z.bigint()]).transform(String).nullish();
 
 /** One element of `orders` of GET /api/v3/multisig/orders, and of a wallet's `orders`. */
 export const multisigOrder = z.strictObject({
-  address: z.string(),
-  multisig_address: z.string(),
+  address: account,
+  multisig_address: account,
   order_seqno: digits,
   threshold: int,
   sent_for_execution: flag,
@@ -28,8 +29,8 @@ export const multisigOrder = z.strictObject({
   order_boc: text,
   signers: texts,
   last_transaction_lt: requiredInt64,
-  code_hash: text,
-  data_hash: text,
+  code_hash: optionalHash,
+  data_hash: optionalHash,
   actions: z.array(orderAction).nullish(),
 });
 

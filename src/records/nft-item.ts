@@ -1,40 +1,41 @@
+import { account, optionalAddress, optionalHash } from './form.ts';
 import { z } from 'zod';
 import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/record.ts';
 import type { RowsOf } from '../dataset/job.ts';
 import type { nft_collections } from '../db/schema/nft-collections.ts';
 import type { nft_items } from '../db/schema/nft-items.ts';
-import { digits, flag, freeForm, requiredInt64, text } from './scalar.ts';
+import { digits, flag, freeForm, requiredInt64 } from './scalar.ts';
 import { contentText } from './token-content.ts';
 
 /** One element of `nft_collections` of GET /api/v3/nft/collections, and `collection` of an item. */
 export const nftCollection = z.strictObject({
-  address: z.string(),
-  owner_address: text,
+  address: account,
+  owner_address: optionalAddress,
   last_transaction_lt: requiredInt64,
   next_item_index: digits,
   collection_content: freeForm,
-  data_hash: text,
-  code_hash: text,
+  data_hash: optionalHash,
+  code_hash: optionalHash,
 });
 
 export type NftCollection = z.output<typeof nftCollection>;
 
 /** One element of `nft_items` of GET /api/v3/nft/items. */
 export const nftItem = z.strictObject({
-  address: z.string(),
+  address: account,
   init: flag,
   index: digits,
-  collection_address: text,
-  owner_address: text,
+  collection_address: optionalAddress,
+  owner_address: optionalAddress,
   content: freeForm,
   last_transaction_lt: requiredInt64,
-  code_hash: text,
-  data_hash: text,
+  code_hash: optionalHash,
+  data_hash: optionalHash,
   collection: nftCollection.nullish(),
   on_sale: flag,
-  sale_contract_address: text,
-  auction_contract_address: text,
-  real_owner: text,
+  sale_contract_address: optionalAddress,
+  auction_contract_address: optionalAddress,
+  real_owner: optionalAddress,
 });
 
 export type NftItem = z.output<typeof nftItem>;

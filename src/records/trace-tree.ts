@@ -1,6 +1,6 @@
+import { optionalHash } from './form.ts';
 import { z } from 'zod';
 import { message, type Message } from './message.ts';
-import { text } from './scalar.ts';
 import { transaction, type Transaction } from './transaction.ts';
 
 /**
@@ -8,8 +8,8 @@ import { transaction, type Transaction } from './transaction.ts';
  * transaction and message into it; servers send their hashes, and the bodies in the trace's `transactions`.
  */
 const node = z.strictObject({
-  tx_hash: text,
-  in_msg_hash: text,
+  tx_hash: optionalHash,
+  in_msg_hash: optionalHash,
   transaction: transaction.nullish(),
   in_msg: message.nullish(),
   children: z.array(z.unknown()).nullish(),

@@ -1,3 +1,4 @@
+import { hash, optionalHash } from './form.ts';
 import { z } from 'zod';
 import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/record.ts';
 import type { messages } from '../db/schema/messages.ts';
@@ -31,8 +32,8 @@ const traceInfo = z.strictObject({
  * transactions than its server can handle comes without them, marked `is_incomplete`, and says why in `warning`.
  */
 export const trace = z.strictObject({
-  trace_id: z.string(),
-  external_hash: text,
+  trace_id: hash,
+  external_hash: optionalHash,
   mc_seqno_start: seqno,
   mc_seqno_end: seqno,
   start_lt: requiredInt64,

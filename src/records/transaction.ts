@@ -1,3 +1,4 @@
+import { account, accountStatus, hash, optionalHash, shard, workchain } from './form.ts';
 import { z } from 'zod';
 import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/record.ts';
 import type { messages } from '../db/schema/messages.ts';
@@ -15,25 +16,24 @@ import {
   requiredInt,
   requiredInt64,
   requiredSeconds,
-  text,
 } from './scalar.ts';
 
 /** The block of a transaction; older recordings leave its shard null. */
-const blockRef = z.strictObject({ workchain: requiredInt, shard: text, seqno: requiredInt });
+const blockRef = z.strictObject({ workchain, shard: shard.nullish(), seqno: requiredInt });
 
 /** A transaction with its messages, as in `transactions` of GET /api/v3/transactions and of a trace. */
 export const transaction = z.strictObject({
-  account: z.string(),
-  hash: z.string(),
+  account,
+  hash,
   lt: requiredInt64,
   now: requiredSeconds,
   mc_block_seqno: int,
-  trace_id: text,
-  trace_external_hash: text,
-  prev_trans_hash: text,
+  trace_id: optionalHash,
+  trace_external_hash: optionalHash,
+  prev_trans_hash: optionalHash,
   prev_trans_lt: requiredInt64,
-  orig_status: z.string(),
-  end_status: z.string(),
+  orig_status: accountStatus,
+  end_status: accountStatus,
   total_fees: requiredDigits,
   total_fees_extra_currencies: extraCurrencies,
   description,

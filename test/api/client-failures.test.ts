@@ -82,7 +82,7 @@ describe('what passes is tried again', () => {
   test('an answer that never comes, or comes too slowly', async () => {
     for (const answer of [never, slowBody]) {
       api.answer(answer, good);
-      expect(await api.client({ timeoutMs: 60 }).get(blocks)).toMatchObject({ value: [1], attempts: 2 });
+      expect(await api.client({ timeoutMs: 300 }).get(blocks)).toMatchObject({ value: [1], attempts: 2 });
     }
   });
 });
@@ -102,7 +102,7 @@ describe('what does not pass is thrown', () => {
 
   test('after as many attempts as were set', async () => {
     api.answer(html);
-    await failureOf(api.client({ maxAttempts: 2 }).get(blocks));
+    await failureOf(api.client({ attempts: 2 }).get(blocks));
     expect(api.seen).toHaveLength(2);
   });
 
@@ -119,7 +119,7 @@ describe('what does not pass is thrown', () => {
 
   test('as a bad response when cut off inside the body, even with endless patience', async () => {
     api.answer(resetInBody);
-    const error = await failureOf(api.client({ maxAttempts: Infinity }).get(blocks));
+    const error = await failureOf(api.client({ attempts: Infinity }).get(blocks));
     expect(error).toBeInstanceOf(BadResponseError);
     expect(String(error)).toContain('GET /api/v3/blocks: the answer was cut off');
     expect(api.seen).toHaveLength(6);
@@ -129,7 +129,7 @@ describe('what does not pass is thrown', () => {
     const timeout = json({ error: 'timeout: context deadline exceeded' }, 500);
     for (const answers of [[timeout], [never], [never, html, slowBody], [timeout, never]]) {
       api.answer(...answers);
-      const client = api.client({ timeoutMs: 60, maxAttempts: Infinity });
+      const client = api.client({ timeoutMs: 300, attempts: Infinity });
       expect(await failureOf(client.get(blocks))).toBeInstanceOf(ApiTimeoutError);
       expect(api.seen).toHaveLength(Math.max(2, answers.length));
     }
@@ -137,7 +137,7 @@ describe('what does not pass is thrown', () => {
 
   test('as unavailable when nobody listens, with the reason', async () => {
     const baseUrl = `http://127.0.0.1:${await freePort()}`;
-    const error = await failureOf(api.client({ baseUrl, maxAttempts: 2 }).get(blocks));
+    const error = await failureOf(api.client({ baseUrl, attempts: 2 }).get(blocks));
     expect(error).toBeInstanceOf(ApiUnavailableError);
     expect(String(error)).toMatch(/GET \/api\/v3\/blocks: no answer from .*ECONNREFUSED/);
   });
@@ -165,7 +165,7 @@ describe('429 and Retry-After', () => {
 
   test('are thrown with the pause when patience ends', async () => {
     api.answer(json({}, 429, { 'retry-after': '2' }));
-    const error = await failureOf(api.client({ maxAttempts: 1 }).get(blocks));
+    const error = await failureOf(api.client({ attempts: 1 }).get(blocks));
     expect(error).toBeInstanceOf(RateLimitedError);
     expect(error).toMatchObject({ retryAfterMs: 2000 });
   });

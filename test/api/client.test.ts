@@ -138,7 +138,7 @@ test('numbers beyond 2^53 and NUL come through as they can be stored', async () 
 const KEY = 'k3y-0123456789abcdef';
 
 test('the key travels in its header and is found nowhere else', async () => {
-  const client = api.client({ apiKey: KEY, maxAttempts: 2 });
+  const client = api.client({ apiKey: KEY, attempts: 2 });
   const found: unknown[] = [];
   const answers = [
     json({ blocks: [] }),

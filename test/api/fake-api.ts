@@ -57,6 +57,7 @@ export async function startFakeApi(): Promise<FakeApi> {
         budget: freeBudget(),
         clock: systemClock,
         random: () => 0,
+        attempts: 6,
         logger: pino(
           { level: 'debug' },
           { write: (line: string) => log.push(JSON.parse(line) as Record<string, unknown>) },

@@ -8,6 +8,7 @@ import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { readRecords } from '../../src/crawl/streams/read-records.ts';
 import { EtlError } from '../../src/errors.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
+import { withBelievingLimits } from '../support/believing-limits.ts';
 import { expectWritable, harm, harmed } from '../support/bad-values.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore } from '../support/database.ts';
@@ -68,9 +69,12 @@ test('a page with arbitrary values is committed whole or not at all', async () =
       const crawl = await openTestCrawl(store, simulator.url, { maxAttempts: 1 });
       try {
         const reach = { range: SPAN, watermark: SPAN.to + 100_000 };
-        await backfill({ ...crawl, datasets, reach, workers: 1, stop: never }).catch((error: unknown) => {
-          expect(error).toBeInstanceOf(EtlError);
-        });
+        const context = withBelievingLimits(crawl.context);
+        await backfill({ ...crawl, context, datasets, reach, workers: 1, stop: never }).catch(
+          (error: unknown) => {
+            expect(error).toBeInstanceOf(EtlError);
+          },
+        );
         const [row] = await store.database.rows(
           sql`
             select (select count(*) from ton.transactions)::int as stored, (select count(*) from etl.quarantine)::int as quarantined,

@@ -24,7 +24,8 @@ afterEach(async () => {
   await store.close();
 });
 
-const leaderOf = (owner: string) => createWatermarkLeader({ ...crawl, owner, absentSeconds: 30 });
+const leaderOf = (owner: string) =>
+  createWatermarkLeader({ ...crawl, owner, absentSeconds: 30, delaySeconds: 30 });
 
 test('of two daemons one asks for the watermark, and the other takes what it found', async () => {
   const [first, second] = [leaderOf('first'), leaderOf('second')];
@@ -54,6 +55,7 @@ test('a head that does not move is logged after two minutes, then each time that
     ...crawl,
     owner: 'alone',
     absentSeconds: 30,
+    delaySeconds: 30,
     context: { ...crawl.context, clock, logger },
   });
   const logged: number[] = [];

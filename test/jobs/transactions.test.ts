@@ -6,7 +6,7 @@ import { transactions } from '../../src/db/schema/transactions.ts';
 import type { Rows } from '../../src/dataset/job.ts';
 import { rebuildTransaction } from '../support/rebuild.ts';
 import { comparable } from '../support/same-record.ts';
-import { sampleExternal, sampleMessage, sampleTransaction } from '../support/sample-records.ts';
+import { sampleExternal, sampleMessage, sampleTransaction, hashOf } from '../support/sample-records.ts';
 import { hasCorpus, NO_CORPUS, recordedTransactions } from '../support/shared-data.ts';
 import { asTextRow } from '../support/text-row.ts';
 
@@ -64,7 +64,10 @@ describe('jobs/transactions', () => {
       sampleTransaction({ in_msg: null, out_msgs: [], description: { type: 'tick_tock', is_tock: false } }),
     );
     expectUnchanged(
-      sampleTransaction({ account_state_before: null, account_state_after: { hash: 'a', balance: null } }),
+      sampleTransaction({
+        account_state_before: null,
+        account_state_after: { hash: hashOf('a'), balance: null },
+      }),
     );
     expectUnchanged(
       sampleTransaction({
@@ -104,10 +107,20 @@ describe('jobs/transactions', () => {
   });
 
   it('dates an external-in message by the transaction that received it', () => {
-    const record = sampleTransaction({ now: 1_760_000_000, in_msg: sampleExternal({ hash: 'external' }) });
+    const record = sampleTransaction({
+      now: 1_760_000_000,
+      in_msg: sampleExternal({ hash: hashOf('external') }),
+    });
     const { transaction, messages: rows } = readOne(record);
-    expect(transaction).toMatchObject({ in_msg_hash: 'external', in_msg_utime: '2025-10-09T08:53:20Z' });
-    expect(rows.at(-1)).toMatchObject({ hash: 'external', utime: '2025-10-09T08:53:20Z', created_lt: null });
+    expect(transaction).toMatchObject({
+      in_msg_hash: hashOf('external'),
+      in_msg_utime: '2025-10-09T08:53:20Z',
+    });
+    expect(rows.at(-1)).toMatchObject({
+      hash: hashOf('external'),
+      utime: '2025-10-09T08:53:20Z',
+      created_lt: null,
+    });
     expectUnchanged(record);
   });
 
@@ -117,13 +130,15 @@ describe('jobs/transactions', () => {
   });
 
   it('writes what a transaction sent before what it received, and names the sender', () => {
-    const out = [sampleMessage({ hash: 'first' }), sampleMessage({ hash: 'second' })];
-    const received = sampleMessage({ hash: 'received', out_msg_tx_hash: null });
-    const { messages: rows } = readOne(sampleTransaction({ hash: 'me', out_msgs: out, in_msg: received }));
+    const out = [sampleMessage({ hash: hashOf('first') }), sampleMessage({ hash: hashOf('second') })];
+    const received = sampleMessage({ hash: hashOf('received'), out_msg_tx_hash: null });
+    const { messages: rows } = readOne(
+      sampleTransaction({ hash: hashOf('me'), out_msgs: out, in_msg: received }),
+    );
     expect(rows.map((row) => [row['hash'], row['out_msg_tx_hash']])).toEqual([
-      ['first', 'me'],
-      ['second', 'me'],
-      ['received', null],
+      [hashOf('first'), hashOf('me')],
+      [hashOf('second'), hashOf('me')],
+      [hashOf('received'), null],
     ]);
   });
 
@@ -206,13 +221,13 @@ describe('jobs/transactions', () => {
 
   it('reads the position of a record that its schema refuses', () => {
     const [first, second] = [
-      sampleTransaction({ hash: 'a', now: 1_760_000_000, lt: '5' }),
-      sampleTransaction({ hash: 'b', now: 1_760_000_001, lt: '7', total_fees: null }),
+      sampleTransaction({ hash: hashOf('a'), now: 1_760_000_000, lt: '5' }),
+      sampleTransaction({ hash: hashOf('b'), now: 1_760_000_001, lt: '7', total_fees: null }),
     ];
     const reading = job.read([first, second]);
     expect(reading.positions).toEqual([
-      { utime: 1_760_000_000, lt: '5', id: 'a' },
-      { utime: 1_760_000_001, lt: '7', id: 'b' },
+      { utime: 1_760_000_000, lt: '5', id: hashOf('a') },
+      { utime: 1_760_000_001, lt: '7', id: hashOf('b') },
     ]);
     expect(reading.rejected).toHaveLength(1);
     expect(reading.accepted).toHaveLength(1);

@@ -7,9 +7,15 @@ type Json = Record<string, unknown>;
 
 let last = 0;
 export const hash = (): string => Buffer.from(String(++last).padStart(32, '0')).toString('base64');
+/** A hash that a test can name. */
+export const hashOf = (word: string): string => Buffer.from(word.padStart(32, '-')).toString('base64');
 export const digits = (): string => String(1_000_000_000_000 + ++last);
 export const int = (): number => 1000 + ++last;
 export const words = (name: string): string => `${name} ${++last}`;
+let statuses = 0;
+/** Each in turn, so that neighbours differ. */
+const status = () => ['nonexist', 'uninit', 'frozen', 'active'][statuses++ % 4];
+
 export const address = (): string => `0:${String(++last).padStart(64, 'A')}`;
 export const currencies = (): Json => ({ [String(++last)]: digits() });
 
@@ -96,7 +102,7 @@ function sampleAccountState(): Json {
     hash: hash(),
     balance: digits(),
     extra_currencies: currencies(),
-    account_status: words('status'),
+    account_status: status(),
     frozen_hash: hash(),
     data_hash: hash(),
     code_hash: hash(),
@@ -181,8 +187,8 @@ export function sampleTransaction(changes: Json = {}, flag = true): Json {
     trace_external_hash: hash(),
     prev_trans_hash: hash(),
     prev_trans_lt: digits(),
-    orig_status: words('before'),
-    end_status: words('after'),
+    orig_status: status(),
+    end_status: status(),
     total_fees: digits(),
     total_fees_extra_currencies: currencies(),
     description: sampleDescription(flag),

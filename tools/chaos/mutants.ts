@@ -96,13 +96,13 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'crawl/watermark/watermark',
-        find: 'const seqno = contiguousFrom(last === 0 ? firstSeqno(known) : last, known.values());',
+        find: 'const seqno = contiguousFrom(head.seqno === 0 ? firstSeqno(known) : head.seqno, known.values());',
         instead:
-          'const seqno = Math.max(last, ...[...known.values()].filter((block) => block.workchain === -1).map((block) => block.seqno));',
+          'const seqno = Math.max(head.seqno, ...[...known.values()].filter((block) => block.workchain === -1).map((block) => block.seqno));',
       },
       {
         module: 'crawl/watermark/watermark',
-        find: 'const missing = firstMissing(tops, known, settled);',
+        find: 'const missing = firstMissing(tops, withTops.known, settled);',
         instead: 'const missing = undefined;',
       },
     ],

@@ -1,11 +1,11 @@
-import { rowsIn, type Density } from '../../crawl/plan/estimate.ts';
+import { rowsIn, type RowRate } from '../../crawl/plan/estimate.ts';
 import { lengthOf, type Range } from '../../range.ts';
 
 /** What is to be read of one dataset. */
 export interface Task {
   readonly dataset: string;
   /** Rows a second by time, where `plan` has looked before. */
-  readonly profile: readonly Density[] | undefined;
+  readonly profile: readonly RowRate[] | undefined;
   /** Rows and seconds that were read of the range before this run: how dense it is, as far as known. */
   readonly before: { readonly rows: number; readonly seconds: number };
   readonly pageSize: number;

@@ -23,14 +23,14 @@ export type Answer = Exchange<Answered>;
 
 /** Asks the walk's endpoint. `isWhole`: false makes the answer a bad one, which is asked for again. */
 export async function ask(
-  errand: WalkContext,
+  walkContext: WalkContext,
   params: Params,
   isWhole: (records: readonly unknown[]) => boolean = () => true,
 ): Promise<Answer> {
-  const { context, walk, choices, priority, stop } = errand;
-  await errand.pace();
+  const { context, walk, choices, priority, stop } = walkContext;
+  await walkContext.pace();
   await context.disk.wait(stop.finishing);
-  const wish = {
+  const request = {
     params: { ...walk.params(choices), ...params },
     priority,
     signal: stop.leaving,
@@ -41,8 +41,8 @@ export async function ask(
     },
   };
   return 'path' in walk.endpoint
-    ? context.api.get({ ...wish, path: walk.endpoint.path })
-    : context.api.call({ ...wish, method: walk.endpoint.method });
+    ? context.api.get({ ...request, path: walk.endpoint.path })
+    : context.api.call({ ...request, method: walk.endpoint.method });
 }
 
 function recordsOf(shape: Shape, body: unknown): unknown[] {
@@ -73,11 +73,11 @@ interface Writing {
 
 /** Commits an answer with the cursor behind it, and what it carries of other collections. */
 export async function write(
-  errand: WalkContext,
+  walkContext: WalkContext,
   { answer, reading, cursor, outcomes }: Writing,
 ): Promise<void> {
-  const { context, dataset, claim } = errand;
-  const carried = errand.carried.map((collection) => carriedBy(collection, answer, context.clock.now()));
+  const { context, dataset, claim } = walkContext;
+  const carried = walkContext.carried.map((collection) => carriedBy(collection, answer, context.clock.now()));
   const commit: AnswerCommit = {
     claim,
     tables: carried.reduce((all, { tables }) => ({ ...all, ...tables }), dataset.job.tables),
@@ -98,7 +98,7 @@ export async function write(
   };
   await commitWithRetry(context, () => commitAnswer(context.database, context.partitions, commit));
   const records = answer.value.records.length;
-  context.logger.debug({ dataset: dataset.name, walk: errand.walk.name, records }, 'answer committed');
+  context.logger.debug({ dataset: dataset.name, walk: walkContext.walk.name, records }, 'answer committed');
   context.onPage({
     dataset: dataset.name,
     scope: '',
@@ -138,7 +138,7 @@ function carriedBy({ name, job }: Collection, answer: Answer, now: number): Carr
 }
 
 /** Reads an answer's records as the walk says. `key`: what was asked for; `first`: the rank of the first record. */
-export function readRecords(errand: WalkContext, answer: Answer, key: string, first = 0): AnswerReading {
-  const at = new Date(errand.context.clock.now()).toISOString();
-  return errand.walk.read(answer.value.records, { at, key }, first);
+export function readRecords(walkContext: WalkContext, answer: Answer, key: string, first = 0): AnswerReading {
+  const at = new Date(walkContext.context.clock.now()).toISOString();
+  return walkContext.walk.read(answer.value.records, { at, key }, first);
 }

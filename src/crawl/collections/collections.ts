@@ -69,17 +69,17 @@ async function claimAndWalk(run: RunContext, dataset: Collection, walk: Walk): P
   }
 }
 
-function dispatch(errand: Omit<WalkContext, 'walk'>, walk: Walk): Promise<void> {
+function dispatch(walkContext: Omit<WalkContext, 'walk'>, walk: Walk): Promise<void> {
   switch (walk.kind) {
     case 'list':
-      return walkList({ ...errand, walk });
+      return walkList({ ...walkContext, walk });
     case 'lookup':
-      return walkLookup({ ...errand, walk });
+      return walkLookup({ ...walkContext, walk });
     case 'backward':
-      return walkBackward({ ...errand, walk });
+      return walkBackward({ ...walkContext, walk });
     case 'per_block':
-      return walkBlocks({ ...errand, walk });
+      return walkBlocks({ ...walkContext, walk });
     case 'sample':
-      return walkSample({ ...errand, walk });
+      return walkSample({ ...walkContext, walk });
   }
 }

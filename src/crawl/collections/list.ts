@@ -17,27 +17,30 @@ const Cursor = z.object({
  * Reads a list on from where it stands, or looks whether something was appended. Where the server runs out of time even
  * for a small page, the rest is out of reach: what is seen of it elsewhere is looked up by name.
  */
-export async function walkList(errand: WalkContext<ListWalk>): Promise<void> {
-  const { walk, context } = errand;
+export async function walkList(walkContext: WalkContext<ListWalk>): Promise<void> {
+  const { walk, context } = walkContext;
   const { paginator } = walk;
   const size = createPageSize(paginator.maxSize);
-  const stored = Cursor.safeParse(errand.stored).data;
-  let cursor = paginator.start(stored, nowOf(errand), walk.rescanSeconds);
-  while (cursor !== undefined && !isOver(errand)) {
+  const stored = Cursor.safeParse(walkContext.stored).data;
+  let cursor = paginator.start(stored, nowOf(walkContext), walk.rescanSeconds);
+  while (cursor !== undefined && !isOver(walkContext)) {
     const request = paginator.request(cursor, size.current());
-    const answer = await askOrGiveUp(errand, request, (asked) => size.timedOut(asked));
+    const answer = await askOrGiveUp(walkContext, request, (asked) => size.timedOut(asked));
     if (answer === 'smaller') continue;
     if (answer === 'beyond') {
-      const beyond = paginator.giveUp(cursor, nowOf(errand));
-      context.logger.warn({ dataset: errand.dataset.name, offset: cursor.at }, 'list goes on beyond reach');
-      await errand.keep(beyond);
+      const beyond = paginator.giveUp(cursor, nowOf(walkContext));
+      context.logger.warn(
+        { dataset: walkContext.dataset.name, offset: cursor.at },
+        'list goes on beyond reach',
+      );
+      await walkContext.keep(beyond);
       return;
     }
     size.arrived();
-    const step = paginator.next(cursor, request.limit, answer.value.records.length, nowOf(errand));
-    await write(errand, {
+    const step = paginator.next(cursor, request.limit, answer.value.records.length, nowOf(walkContext));
+    await write(walkContext, {
       answer,
-      reading: readRecords(errand, answer, '', request.offset),
+      reading: readRecords(walkContext, answer, '', request.offset),
       cursor: step.cursor,
     });
     cursor = step.done ? undefined : step.cursor;
@@ -45,12 +48,12 @@ export async function walkList(errand: WalkContext<ListWalk>): Promise<void> {
 }
 
 async function askOrGiveUp(
-  errand: WalkContext,
+  walkContext: WalkContext,
   request: Parameters<typeof ask>[1] & { readonly limit: number },
   timedOut: (size: number) => boolean,
 ): Promise<Answer | 'smaller' | 'beyond'> {
   try {
-    return await ask(errand, request);
+    return await ask(walkContext, request);
   } catch (error) {
     if (!(error instanceof ApiTimeoutError)) throw error;
     return timedOut(request.limit) ? 'smaller' : 'beyond';

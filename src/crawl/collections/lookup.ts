@@ -6,7 +6,7 @@ import type { Params } from '../../dataset/paginator.ts';
 import type { BatchSize } from '../../dataset/paginators/lookup.ts';
 import { ask, readRecords, write, type Answer } from './ask.ts';
 import { isOver, type WalkContext } from './walk-context.ts';
-import { probeWatched } from './watched-moves.ts';
+import { noteWatchedMoves } from './watched-moves.ts';
 
 const Cursor = z.object({
   gathered: z.number(),
@@ -16,22 +16,22 @@ const Cursor = z.object({
 });
 
 /** Asks for every subject that is new, has moved, or was unknown a while ago, as many at once as the URL takes. */
-export async function walkLookup(errand: WalkContext<LookupWalk>): Promise<void> {
-  const { walk, dataset, context, choices } = errand;
+export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<void> {
+  const { walk, dataset, context, choices } = walkContext;
   const { subjects, paginator } = walk;
-  const stored = Cursor.safeParse(errand.stored).data;
+  const stored = Cursor.safeParse(walkContext.stored).data;
   const seen = subjects.onlyIfSeen !== true || choices.accounts === 'seen';
   const name = { dataset: dataset.name, walk: walk.name };
-  const gathered = await gather(errand, seen, stored);
-  if (subjects.probed === true) await probeWatched(errand);
+  const gathered = await gather(walkContext, seen, stored);
+  if (subjects.probed === true) await noteWatchedMoves(walkContext);
   let batch = paginator.start(stored?.batch);
-  const keep = () => errand.keep({ gathered, seen, batch });
+  const keep = () => walkContext.keep({ gathered, seen, batch });
   const onlyWatched = subjects.watched && !seen;
-  while (!isOver(errand)) {
+  while (!isOver(walkContext)) {
     const limit = paginator.size(batch);
     const due = await readDueSubjects(context.database, { ...name, before: gathered, onlyWatched, limit });
     if (due.length === 0) break;
-    const answer = await askFor(errand, due);
+    const answer = await askFor(walkContext, due);
     if (answer === 'too large') {
       const smaller = paginator.refused(batch, due.length);
       if (smaller === undefined)
@@ -41,7 +41,7 @@ export async function walkLookup(errand: WalkContext<LookupWalk>): Promise<void>
       continue;
     }
     batch = paginator.passed(batch, due.length);
-    await writeAnswer(errand, answer, due, { gathered, seen, batch });
+    await writeAnswer(walkContext, answer, due, { gathered, seen, batch });
   }
   await keep();
 }
@@ -64,13 +64,13 @@ function gather(
 
 /** A single thing that is not there is told by a 404: an answer without records. */
 async function askFor(
-  errand: WalkContext<LookupWalk>,
+  walkContext: WalkContext<LookupWalk>,
   due: readonly Subject[],
 ): Promise<Answer | 'too large' | 'none'> {
   try {
-    return await ask(errand, paramsOf(errand.walk, due));
+    return await ask(walkContext, paramsOf(walkContext.walk, due));
   } catch (error) {
-    if (error instanceof ApiTimeoutError && errand.walk.paginator.most > 1) return 'too large';
+    if (error instanceof ApiTimeoutError && walkContext.walk.paginator.most > 1) return 'too large';
     if (error instanceof NotFoundError && due.length === 1) return 'none';
     throw error;
   }
@@ -86,12 +86,12 @@ function paramsOf({ paginator }: LookupWalk, due: readonly Subject[]): Params {
 }
 
 async function writeAnswer(
-  errand: WalkContext<LookupWalk>,
+  walkContext: WalkContext<LookupWalk>,
   answer: Answer | 'none',
   due: readonly Subject[],
   cursor: { gathered: number; seen: boolean; batch: BatchSize },
 ): Promise<void> {
-  const { walk } = errand;
+  const { walk } = walkContext;
   const single = walk.paginator.most === 1 ? (due[0]?.key ?? '') : '';
   const asked = due.map(({ key }) => key);
   const outcomes: Omit<Outcomes, 'found'> = {
@@ -101,14 +101,14 @@ async function writeAnswer(
     unknownFor: walk.unknownForSeconds,
   };
   if (answer === 'none') {
-    await errand.keep(cursor, { ...outcomes, found: [] });
+    await walkContext.keep(cursor, { ...outcomes, found: [] });
     return;
   }
   const found = answer.value.records.flatMap((raw) => {
-    const told = walk.answers(raw);
+    const answered = walk.answers(raw);
     // Of a single subject every record is an answer, whatever it names itself.
-    return single === '' ? (told ?? []) : [{ key: single, lt: told?.lt }];
+    return single === '' ? (answered ?? []) : [{ key: single, lt: answered?.lt }];
   });
-  const reading = readRecords(errand, answer, single);
-  await write(errand, { answer, reading, cursor, outcomes: { ...outcomes, found } });
+  const reading = readRecords(walkContext, answer, single);
+  await write(walkContext, { answer, reading, cursor, outcomes: { ...outcomes, found } });
 }

@@ -17,37 +17,37 @@ const Blocks = z.object({ blocks: z.array(z.object({ seqno: z.number() })) });
 const OF_ONE_SECOND = 20;
 
 /** Asks about every masterchain block of the range that was not asked about yet, the newest first. */
-export async function walkBlocks(errand: WalkContext<PerBlockWalk>): Promise<void> {
-  const { walk, range } = errand;
+export async function walkBlocks(walkContext: WalkContext<PerBlockWalk>): Promise<void> {
+  const { walk, range } = walkContext;
   const { paginator } = walk;
-  let cursor = paginator.start(Cursor.safeParse(errand.stored).data);
+  let cursor = paginator.start(Cursor.safeParse(walkContext.stored).data);
   if (range === undefined) return;
-  const to = await borderOf(errand, cursor, range.to);
+  const to = await borderOf(walkContext, cursor, range.to);
   cursor = paginator.withBorder(cursor, { utime: range.to, seqno: to });
-  const from = await borderOf(errand, cursor, range.from);
+  const from = await borderOf(walkContext, cursor, range.from);
   cursor = paginator.withBorder(cursor, { utime: range.from, seqno: from });
-  await errand.keep(cursor);
+  await walkContext.keep(cursor);
   // Blocks that are not there yet are passed over for now.
   let passed = cursor;
   for (;;) {
     const seqno = paginator.missing(passed, { from, to });
-    if (seqno === undefined || isOver(errand)) return;
+    if (seqno === undefined || isOver(walkContext)) return;
     passed = paginator.next(passed, seqno);
-    cursor = (await readBlock(errand, cursor, seqno)) ?? cursor;
+    cursor = (await readBlock(walkContext, cursor, seqno)) ?? cursor;
   }
 }
 
 async function readBlock(
-  errand: WalkContext<PerBlockWalk>,
+  walkContext: WalkContext<PerBlockWalk>,
   cursor: SeqnoCursor,
   seqno: number,
 ): Promise<SeqnoCursor | undefined> {
-  const { walk, context, dataset } = errand;
+  const { walk, context, dataset } = walkContext;
   try {
-    const answer = await ask(errand, walk.paginator.request(seqno), walk.isWhole);
+    const answer = await ask(walkContext, walk.paginator.request(seqno), walk.isWhole);
     const next = walk.paginator.next(cursor, seqno);
-    const reading = readRecords(errand, answer, String(seqno));
-    await write(errand, { answer, reading, cursor: next });
+    const reading = readRecords(walkContext, answer, String(seqno));
+    await write(walkContext, { answer, reading, cursor: next });
     return next;
   } catch (error) {
     // Below the watermark a 404 means later.
@@ -59,13 +59,15 @@ async function readBlock(
 
 /** The seqno of the first masterchain block at or after a second: remembered, stored, or asked for. */
 async function borderOf(
-  errand: WalkContext<PerBlockWalk>,
+  walkContext: WalkContext<PerBlockWalk>,
   { borders }: SeqnoCursor,
   utime: number,
 ): Promise<number> {
   const known = borders.find((border) => border.utime === utime)?.seqno;
   return (
-    known ?? (await readStoredBorder(errand.context.database, utime)) ?? (await askBorder(errand, utime))
+    known ??
+    (await readStoredBorder(walkContext.context.database, utime)) ??
+    (await askBorder(walkContext, utime))
   );
 }
 

@@ -14,11 +14,11 @@ const MOST = 500;
 /**
  * Asks the index how far the watched accounts have moved: one request for many of them spares one for each that has not.
  */
-export async function probeWatched(errand: WalkContext<LookupWalk | BackwardWalk>): Promise<void> {
-  const { context, dataset, walk, priority, stop } = errand;
+export async function noteWatchedMoves(walkContext: WalkContext<LookupWalk | BackwardWalk>): Promise<void> {
+  const { context, dataset, walk, priority, stop } = walkContext;
   const watched = (await readWatched(context.database)).map(({ address }) => address);
   for (let at = 0; at < watched.length; at += MOST) {
-    await errand.pace();
+    await walkContext.pace();
     const { value } = await context.api.get({
       path: '/api/v3/accountStates',
       params: {

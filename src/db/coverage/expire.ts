@@ -1,4 +1,3 @@
-import type { Clock } from '../../clock.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import { ownersOf } from '../../dataset/owners.ts';
 import type { Database } from '../connection/database.ts';
@@ -6,13 +5,10 @@ import { periodOf, type PartitionSize } from '../write/partitions.ts';
 import { dropPartition, findExpired, raiseFloors, type Expired, type Kept } from './retention.ts';
 import { factsOf } from '../schema/describe.ts';
 import { DatabaseConflictError, UsageError } from '../../errors.ts';
+import { CONFLICT, retry, type RetryContext } from '../../retry.ts';
 
 /** How long each dataset is kept, in seconds. */
 export type Retention = ReadonlyMap<string, number>;
-
-/** So often a partition that somebody reads is tried again before it is left for the next time. */
-const ATTEMPTS = 5;
-const PAUSE_MS = 1000;
 
 /**
  * From when on each dataset is kept. The floor lies at the begin of a partition, so that nothing is half dropped: what
@@ -41,7 +37,9 @@ export function floorsOf(
 /** Tables that are first of all this dataset's: what others write there goes with it. */
 function ownTables({ name, job }: Dataset, jobs: readonly Dataset[]): string[] {
   return Object.entries(job.tables)
-    .filter(([table, definition]) => factsOf(definition).partitioned && ownersOf(table, jobs)[0]?.name === name)
+    .filter(
+      ([table, definition]) => factsOf(definition).partitioned && ownersOf(table, jobs)[0]?.name === name,
+    )
     .map(([table]) => table);
 }
 
@@ -53,25 +51,27 @@ export interface Pruned {
 }
 
 /** Moves the floors first, and drops what lies below them. */
-export async function prune(database: Database, kept: readonly Kept[], clock: Clock): Promise<Pruned> {
+export async function prune(
+  database: Database,
+  kept: readonly Kept[],
+  context: RetryContext,
+): Promise<Pruned> {
   if (kept.length === 0) return { dropped: [], left: [] };
   await raiseFloors(database, kept);
   const dropped: Expired[] = [];
   const left: Expired[] = [];
   for (const expired of await findExpired(database, kept))
-    ((await drop(database, expired, clock)) ? dropped : left).push(expired);
+    ((await drop(database, expired, context)) ? dropped : left).push(expired);
   return { dropped, left };
 }
 
-async function drop(database: Database, expired: Expired, clock: Clock): Promise<boolean> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await dropPartition(database, expired);
-      return true;
-    } catch (error) {
-      if (!(error instanceof DatabaseConflictError)) throw error;
-      if (attempt >= ATTEMPTS) return false;
-      await clock.sleep(PAUSE_MS);
-    }
+/** False where somebody reads it all the while: it is left for the next time. */
+async function drop(database: Database, expired: Expired, context: RetryContext): Promise<boolean> {
+  try {
+    await retry({ ...context, ...CONFLICT }, () => dropPartition(database, expired));
+    return true;
+  } catch (error) {
+    if (error instanceof DatabaseConflictError) return false;
+    throw error;
   }
 }

@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Crawl } from '../../../src/app.ts';
 import { backfill, reachOf } from '../../../src/crawl/streams/backfill.ts';
-import type { LimitTrust } from '../../../src/crawl/streams/limit-trust.ts';
+import type { CrawlContext } from '../../../src/crawl/crawl-context.ts';
+import { withBelievingLimits } from '../../support/believing-limits.ts';
 import { actionTypes } from '../../../src/records/action-types.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
@@ -23,16 +23,8 @@ afterEach(async () => {
   await store.close();
 });
 
-const believing: LimitTrust = {
-  limit: (wanted) => wanted,
-  openSpan: () => ({
-    judge: (size) => ({ size, accept: () => undefined }),
-    ended: () => undefined,
-  }),
-};
-
 /** Rows of each dataset's table after a backfill, those that there are, and the requests that it took. */
-async function crawl(capLimit: number | undefined, limits?: LimitTrust) {
+async function crawl(capLimit: number | undefined, contextOf = (context: CrawlContext) => context) {
   simulator = await startSimulator({
     start: START,
     duration: 240,
@@ -42,10 +34,6 @@ async function crawl(capLimit: number | undefined, limits?: LimitTrust) {
     ...(capLimit !== undefined && { faults: { capLimit } }),
   });
   const opened = await openTestCrawl(store, simulator.url);
-  const tuning: Crawl['context']['tuning'] = (dataset) => ({
-    ...opened.context.tuning(dataset),
-    ...(limits !== undefined && { limits }),
-  });
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
     const reach = await reachOf(opened, wanted, 0, never.leaving);
@@ -53,7 +41,7 @@ async function crawl(capLimit: number | undefined, limits?: LimitTrust) {
     expect(
       await backfill({
         ...opened,
-        context: { ...opened.context, tuning },
+        context: contextOf(opened.context),
         datasets,
         reach,
         workers: 2,
@@ -99,6 +87,6 @@ test('a server that gives what it is asked for is asked a few times more, twice 
   await simulator?.close();
   await store.close();
   store = await openTestStore();
-  const rash = await crawl(undefined, believing);
+  const rash = await crawl(undefined, withBelievingLimits);
   expect(careful.requests - rash.requests).toBeLessThanOrEqual(2 * DATASETS.length);
 });

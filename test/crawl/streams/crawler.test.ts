@@ -6,6 +6,7 @@ import { ApiTimeoutError } from '../../../src/errors.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { keptLog } from '../../support/log-lines.ts';
+import { withBelievingLimits } from '../../support/believing-limits.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
@@ -42,7 +43,7 @@ test('a page that took long is a warning that says where to look; others are non
   const answeredAfter = (ms: number): typeof crawl.context => {
     const { api } = crawl.context;
     const get: typeof api.get = async (request) => ({ ...(await api.get(request)), ms });
-    return { ...crawl.context, logger, api: { ...api, get } };
+    return { ...withBelievingLimits(crawl.context), logger, api: { ...api, get } };
   };
   const read = async (ms: number, from: number) => {
     const stream = streamOf(dataset!);

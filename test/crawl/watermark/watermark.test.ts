@@ -34,8 +34,19 @@ async function watch(options: SimulatorOptions, from: number, to: number): Promi
     ...options,
   });
   const budget = freeBudget();
-  api = createApiClient({ baseUrl: simulator.url, budget, logger: silent, clock: systemClock });
-  const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
+  api = createApiClient({
+    baseUrl: simulator.url,
+    budget,
+    logger: silent,
+    clock: systemClock,
+    random: Math.random,
+    attempts: 6,
+  });
+  const reader = createWatermarkReader({
+    api,
+    info: await readChainInfo(api, never.leaving),
+    delaySeconds: 30,
+  });
   const looks: Look[] = [];
   for (let at = from; at <= to; at += STEP) {
     simulator.headTime = START + at;
@@ -120,8 +131,19 @@ describe('the watermark', () => {
   test('is found by a later look where the first one got answers that were cut short', async () => {
     simulator = await startSimulator({ start: START, duration: 1800, load: 1, headTime: START + 400 });
     const budget = freeBudget();
-    api = createApiClient({ baseUrl: simulator.url, budget, logger: silent, clock: systemClock });
-    const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
+    api = createApiClient({
+      baseUrl: simulator.url,
+      budget,
+      logger: silent,
+      clock: systemClock,
+      random: Math.random,
+      attempts: 6,
+    });
+    const reader = createWatermarkReader({
+      api,
+      info: await readChainInfo(api, never.leaving),
+      delaySeconds: 30,
+    });
     simulator.faults.shortBlocks = 1;
     expect((await reader.read(never.leaving)).utime).toBe(0);
     simulator.faults.shortBlocks = 0;
@@ -132,7 +154,11 @@ describe('the watermark', () => {
   test('is found in smaller pages where the server has no time for large ones', async () => {
     await watch({}, 400, 400);
     simulator.faults.timeoutAboveLimit = 40;
-    const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
+    const reader = createWatermarkReader({
+      api,
+      info: await readChainInfo(api, never.leaving),
+      delaySeconds: 30,
+    });
     expect(simulator.headTime - (await reader.read(never.leaving)).utime).toBeLessThan(15);
     const before = simulator.stats.total;
     await reader.read(never.leaving);
@@ -143,7 +169,11 @@ describe('the watermark', () => {
   test('costs two requests a look near the head', async () => {
     await watch({}, 400, 500);
     const before = simulator.stats.total;
-    const reader = createWatermarkReader(api, await readChainInfo(api, never.leaving));
+    const reader = createWatermarkReader({
+      api,
+      info: await readChainInfo(api, never.leaving),
+      delaySeconds: 30,
+    });
     await reader.read(never.leaving);
     const after = simulator.stats.total;
     simulator.headTime += STEP;

@@ -57,7 +57,8 @@ const api = createApiClient({
   },
   logger: createLogger({ level: 'silent', format: 'json' }),
   clock: systemClock,
-  maxAttempts: Infinity,
+  attempts: Infinity,
+  random: Math.random,
 });
 const stop = new AbortController();
 

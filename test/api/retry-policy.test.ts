@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ApiFailedError } from '../../src/api/api-failed-error.ts';
 import { retryAfterMs } from '../../src/api/retry-after.ts';
-import { retryDelay } from '../../src/api/retry.ts';
+import { createRetryPolicy } from '../../src/api/retry-policy.ts';
 import {
   ApiTimeoutError,
   ApiUnavailableError,
@@ -14,44 +14,43 @@ import {
 } from '../../src/errors.ts';
 
 const away = new ApiUnavailableError('away');
-const trial = { error: away, attempt: 1, timeouts: 0, maxAttempts: 6, random: 1 };
+
+function delay(attempt: number, random: number, error: Error = away): number {
+  return createRetryPolicy().delay({ error, attempt, random });
+}
 
 test('the wait doubles with each attempt, up to thirty seconds', () => {
-  const waits = [1, 2, 3, 4, 5, 6, 7, 50].map((attempt) =>
-    retryDelay({ ...trial, attempt, maxAttempts: Infinity }),
-  );
+  const waits = [1, 2, 3, 4, 5, 6, 7, 50].map((attempt) => delay(attempt, 1));
   expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
 });
 
 test('the jitter is full: anything from nothing to the whole wait', () => {
-  expect(retryDelay({ ...trial, attempt: 3, random: 0 })).toBe(0);
-  expect(retryDelay({ ...trial, attempt: 3, random: 0.25 })).toBe(1000);
+  expect(delay(3, 0)).toBe(0);
+  expect(delay(3, 0.25)).toBe(1000);
 });
 
-test('an API that is away is given up after maxAttempts, and never with Infinity', () => {
-  expect(retryDelay({ ...trial, attempt: 5 })).toBeDefined();
-  expect(retryDelay({ ...trial, attempt: 6 })).toBeUndefined();
-  expect(retryDelay({ ...trial, attempt: 10_000, maxAttempts: Infinity })).toBeDefined();
+test('an API that is away is worth any number of attempts', () => {
+  expect(createRetryPolicy().when(away, 10_000)).toBe(true);
 });
 
 test.each([new BadResponseError('html'), new ApiFailedError('500')])(
   'wrong answers (%s) are not asked for without end',
   (error) => {
-    expect(retryDelay({ ...trial, error, attempt: 5, maxAttempts: Infinity })).toBeDefined();
-    expect(retryDelay({ ...trial, error, attempt: 6, maxAttempts: Infinity })).toBeUndefined();
+    expect(createRetryPolicy().when(error, 5)).toBe(true);
+    expect(createRetryPolicy().when(error, 6)).toBe(false);
   },
 );
 
 test('a timeout is tried once more at the same size, then thrown', () => {
-  const error = new ApiTimeoutError('timeout');
-  expect(retryDelay({ ...trial, error, timeouts: 1 })).toBeDefined();
-  expect(retryDelay({ ...trial, error, attempt: 2, timeouts: 2, maxAttempts: Infinity })).toBeUndefined();
+  const { when } = createRetryPolicy();
+  expect(when(new ApiTimeoutError('timeout'), 1)).toBe(true);
+  expect(when(new ApiTimeoutError('timeout'), 2)).toBe(false);
 });
 
 test('Retry-After is the least that is waited', () => {
   const error = new RateLimitedError('429', 7000);
-  expect(retryDelay({ ...trial, error, random: 0 })).toBe(7000);
-  expect(retryDelay({ ...trial, error, attempt: 5 })).toBe(16_000);
+  expect(delay(1, 0, error)).toBe(7000);
+  expect(delay(5, 1, error)).toBe(16_000);
 });
 
 test.each([
@@ -61,7 +60,7 @@ test.each([
   new DatabaseUnavailableError('x'),
   new TypeError('x'),
 ])('%s is thrown at once', (error) => {
-  expect(retryDelay({ ...trial, error })).toBeUndefined();
+  expect(createRetryPolicy().when(error, 1)).toBe(false);
 });
 
 test.each([

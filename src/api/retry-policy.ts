@@ -1,0 +1,41 @@
+import {
+  ApiTimeoutError,
+  ApiUnavailableError,
+  BadResponseError,
+  RateLimitedError,
+  RequestTooLargeError,
+} from '../errors.ts';
+import type { RetryPolicy } from '../retry.ts';
+import { ApiFailedError } from './api-failed-error.ts';
+
+const BASE_MS = 1000;
+const CAP_MS = 30_000;
+
+/** Attempts at what answers, but wrongly: it may never change, however long an API that is away is waited for. */
+const MAX_WRONG_ANSWERS = 6;
+
+/**
+ * How one request is tried again: exponential backoff with full jitter (Marc Brooker, "Exponential Backoff And Jitter",
+ * 2015), and never less than what a `Retry-After` asks for. A timeout is tried once more and then thrown, because only
+ * a smaller page helps; what is no fault of the API's availability is thrown at once.
+ */
+export function createRetryPolicy(): RetryPolicy {
+  let timeouts = 0;
+  return {
+    when: (error, attempt) => {
+      if (error instanceof ApiTimeoutError) timeouts += 1;
+      if (!(error instanceof ApiUnavailableError) || error instanceof RequestTooLargeError) return false;
+      if (error instanceof ApiTimeoutError && timeouts > 1) return false;
+      return !isWrongAnswer(error) || attempt < MAX_WRONG_ANSWERS;
+    },
+    delay: ({ error, attempt, random }) => {
+      const backoff = random * Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1));
+      const asked = error instanceof RateLimitedError ? (error.retryAfterMs ?? 0) : 0;
+      return Math.max(backoff, asked);
+    },
+  };
+}
+
+function isWrongAnswer(error: ApiUnavailableError): boolean {
+  return error instanceof ApiFailedError || error instanceof BadResponseError;
+}

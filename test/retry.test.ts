@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { systemClock, type Clock } from '../src/clock.ts';
+import { ApiUnavailableError, DatabaseConflictError, NotFoundError } from '../src/errors.ts';
+import { CONFLICT, outlast, OUTAGE, retry } from '../src/retry.ts';
+import { never, silent } from './support/crawl.ts';
+
+/** A clock whose sleeps take no time, and are told. */
+function fakeClock(): Clock & { time: number; readonly slept: number[] } {
+  const slept: number[] = [];
+  return {
+    time: 0,
+    slept,
+    now: () => 0,
+    monotonic() {
+      return this.time;
+    },
+    sleep(ms) {
+      slept.push(ms);
+      return Promise.resolve();
+    },
+  };
+}
+
+/** Runs a task whose attempts each fail after so many minutes, as often as it is tried. */
+async function fail(minutes: readonly number[], attempts: number): Promise<number[]> {
+  const clock = fakeClock();
+  let number = 0;
+  const task = () => {
+    const after = minutes[number];
+    number += 1;
+    if (after === undefined) return Promise.resolve();
+    clock.time += after * 60_000;
+    return Promise.reject(new ApiUnavailableError('away'));
+  };
+  await retry({ ...OUTAGE, clock, random: () => 1, signal: never.finishing, attempts }, task);
+  return clock.slept;
+}
+
+test('an API that stays away is asked after pauses that double, up to a minute', async () => {
+  expect(await fail([0, 0, 0, 0, 0, 0, 0, 0], 10)).toEqual([
+    1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000,
+  ]);
+});
+
+test('an API that stays away is given up after the last attempt', async () => {
+  await expect(fail([0, 0, 0], 3)).rejects.toThrow(ApiUnavailableError);
+});
+
+test('after a while of good work the attempts are counted anew', async () => {
+  expect(await fail([0, 0, 60, 60, 60, 60, 0], 4)).toEqual([1000, 2000, 1000, 1000, 1000, 1000, 2000]);
+});
+
+test('what waiting does not change is thrown at once', async () => {
+  const clock = fakeClock();
+  const failing = () => Promise.reject(new NotFoundError('not there'));
+  await expect(retry({ ...OUTAGE, clock, random: () => 1, attempts: 3 }, failing)).rejects.toThrow(
+    'not there',
+  );
+  expect(clock.slept).toEqual([]);
+});
+
+test('transactions that met wait for a random part of pauses that double', async () => {
+  const clock = fakeClock();
+  const failing = () => Promise.reject(new DatabaseConflictError('deadlock'));
+  await expect(retry({ ...CONFLICT, clock, random: () => 0.5, attempts: 4 }, failing)).rejects.toThrow(
+    'deadlock',
+  );
+  expect(clock.slept).toEqual([50, 100, 200]);
+});
+
+test('a signal ends the pause: retry throws its reason, outlast returns undefined', async () => {
+  const failing = () => Promise.reject(new ApiUnavailableError('away'));
+  const options = { clock: systemClock, random: () => 1, logger: silent, attempts: Infinity };
+  const stopped = () => AbortSignal.timeout(20);
+  const pause = { ...OUTAGE, delay: () => 60_000 };
+  await expect(retry({ ...options, ...pause, signal: stopped() }, failing)).rejects.toThrow(/timeout/);
+  await expect(outlast({ ...options, signal: stopped() }, 'a test', failing)).resolves.toBeUndefined();
+});

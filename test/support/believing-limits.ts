@@ -1,0 +1,15 @@
+import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
+import type { LimitTrust } from '../../src/crawl/streams/limit-trust.ts';
+
+const believing: LimitTrust = {
+  limit: (wanted) => wanted,
+  openSpan: () => ({
+    judge: (size) => ({ size, accept: () => undefined }),
+    ended: () => undefined,
+  }),
+};
+
+/** A crawl that believes every short page at once: each page is asked for once. */
+export function withBelievingLimits(context: CrawlContext): CrawlContext {
+  return { ...context, tuning: (dataset) => ({ ...context.tuning(dataset), limits: believing }) };
+}
