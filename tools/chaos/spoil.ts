@@ -14,9 +14,9 @@ const NEW_MEMBER = `"chaos_big":${BIG},"chaos_half":"\\ud83d",`;
 
 interface Endpoint {
   readonly member: string;
-  /** How a record is told. */
+  /** What identifies a record. */
   readonly key: RegExp;
-  /** Members whose value is replaced by one of another type: none by which a record is placed or told. */
+  /** Members whose value is replaced by one of another type: none by which a record is placed or identified. */
   readonly wrong: readonly (readonly [RegExp, string])[];
 }
 

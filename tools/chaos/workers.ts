@@ -30,7 +30,7 @@ export interface Workers {
   pidOf(worker: number): number | undefined;
   /** SIGKILL to all of them, for good. */
   end(): Promise<void>;
-  /** Sentences about workers that ended by themselves though nothing had told them to. */
+  /** Sentences about workers that ended by themselves though nothing had stopped them. */
   readonly complaints: string[];
   readonly starts: () => number;
   /** Of the first worker, which is killed only where it is alone. */

@@ -62,7 +62,7 @@ function gather(
   });
 }
 
-/** A single thing that is not there is told by a 404: an answer without records. */
+/** A 404 says that a single thing is not there: an answer without records. */
 async function askFor(
   walkContext: WalkContext<LookupWalk>,
   due: readonly Subject[],
