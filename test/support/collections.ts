@@ -15,7 +15,6 @@ interface Reading {
   readonly range?: Range;
   readonly choices?: Partial<Choices>;
   readonly stop?: Stop;
-  readonly v2Transport?: 'rest' | 'jsonRpc';
 }
 
 /** Reads collections once, as a process of its own would; the names of those that were refused. */
@@ -23,13 +22,13 @@ export async function readOnce(
   store: TestStore,
   url: string,
   names: readonly string[],
-  { range, choices, stop = never, v2Transport = 'rest' }: Reading = {},
+  { range, choices, stop = never }: Reading = {},
 ): Promise<readonly string[]> {
   const all = await loadDatasets();
   const { collections } = splitKinds(chooseDatasets(names, all));
   // Told to finish before it is opened, a crawl would not open at all.
   const opening = { ...stop, finishing: never.finishing };
-  const crawl = await openTestCrawl(store, url, { stop: opening, config: { v2Transport }, maxAttempts: 3 });
+  const crawl = await openTestCrawl(store, url, { stop: opening, maxAttempts: 3 });
   try {
     const round = {
       context: crawl.context,

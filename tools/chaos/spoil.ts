@@ -14,9 +14,9 @@ const NEW_MEMBER = `"chaos_big":${BIG},"chaos_half":"\\ud83d",`;
 
 interface Endpoint {
   readonly member: string;
-  /** How a record is told. */
+  /** What identifies a record. */
   readonly key: RegExp;
-  /** Members whose value is replaced by one of another type: none by which a record is placed or told. */
+  /** Members whose value is replaced by one of another type: none by which a record is placed or identified. */
   readonly wrong: readonly (readonly [RegExp, string])[];
 }
 
@@ -79,17 +79,17 @@ export function createSpoiler(seed: number): Spoiler {
       if (!spoiler.active || endpoint === undefined || answer.status !== 200) return answer;
       const body = answer.body.toString();
       const parts: string[] = [];
-      let told = 0;
+      let end = 0;
       for (const text of elementTexts(body, endpoint.member) ?? []) {
         const key = endpoint.key.exec(text)?.[1] ?? '';
         const ways = WAYS.filter((way) => chosen(way, key));
         if (ways.length === 0) continue;
         for (const way of ways) counts.set(way, (counts.get(way) ?? 0) + 1);
-        const at = body.indexOf(text, told);
-        parts.push(body.slice(told, at), spoilRecord(endpoint, ways, key, text));
-        told = at + text.length;
+        const at = body.indexOf(text, end);
+        parts.push(body.slice(end, at), spoilRecord(endpoint, ways, key, text));
+        end = at + text.length;
       }
-      return { ...answer, body: parts.join('') + body.slice(told) };
+      return { ...answer, body: parts.join('') + body.slice(end) };
     },
   };
   return spoiler;

@@ -53,7 +53,7 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
   await keep();
 }
 
-/** A single thing that is not there is told by a 404: an answer without records. */
+/** A 404 says that a single thing is not there: an answer without records. */
 async function askFor(
   walkContext: WalkContext<LookupWalk>,
   due: readonly Subject[],
