@@ -3,6 +3,7 @@ import { askByHash, questionsOn, type KnownThing } from '../crawl/ask-by-hash.ts
 import { loadJobs } from '../dataset/load-jobs.ts';
 import { stopOnSignals } from '../stop.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import { findingsOfHash } from '../db/coverage/findings.ts';
 import type { Database } from '../db/connection/database.ts';
 import {
   findHashColumns,
@@ -38,7 +39,8 @@ interface Search {
 
 /**
  * `why HASH [--at TIME]`: what the database knows of a transaction, message or whatever else has this hash, and why it
- * has no row of it where it has none. Exit 0 where it is stored, 3 where it is not.
+ * has no row of it where it has none. Exit 0 where it is stored and nothing is known to be
+ * wrong with it, 3 otherwise.
  */
 export async function why(invocation: Invocation, given: string, flags: { at?: string }): Promise<ExitCode> {
   const hash = parseHash(given);
@@ -47,7 +49,8 @@ export async function why(invocation: Invocation, given: string, flags: { at?: s
     const places = await findHashColumns();
     const search = { invocation, store, datasets: await loadJobs(), places, hash };
     console.log(line('hash', hash));
-    if (await tellStored(search, hash)) return EXIT.done;
+    const isWrong = await tellFindings(store.database, hash);
+    if (await tellStored(search, hash)) return isWrong ? EXIT.incomplete : EXIT.done;
     if (await tellQuarantined(store.database, hash)) return EXIT.incomplete;
     console.log(
       line(
@@ -65,6 +68,19 @@ export async function why(invocation: Invocation, given: string, flags: { at?: s
 
 function line(title: string, text: string): string {
   return `${title.padEnd(12)}${text}`;
+}
+
+/** What checks know to be wrong with the row: it is not to be trusted, stored or not. */
+async function tellFindings(database: Database, hash: string): Promise<boolean> {
+  const findings = await findingsOfHash(database, hash);
+  for (const { dataset, table, key, differs, check, span, found_at } of findings) {
+    console.log(line('wrong', `${table} ${key}: ${differs} (${check} of ${dataset}, found ${found_at})`));
+    const { from, to } = span;
+    console.log(
+      line('repair', `toncenter-etl verify --from ${from} --to ${to} --only ${dataset} --deep 100% --repair`),
+    );
+  }
+  return findings.length > 0;
 }
 
 async function tellStored({ store, datasets, places }: Search, hash: string): Promise<boolean> {
