@@ -513,7 +513,7 @@ begin
   execute format('alter default privileges in schema ton grant select on tables to %I', reader);
   execute format('alter default privileges in schema etl_partitions grant select on tables to %I', reader);
   -- Of the program's own tables those that say how far to trust the data; quarantine, settings and the rest stay closed.
-  execute format('grant select on etl.coverage, etl.coverage_report, etl.wanted, etl.refused, etl.holes, etl.grades,
+  execute format('grant select on etl.coverage, etl.coverage_report, etl.wanted, etl.refused, etl.holes, etl.findings, etl.grades,
     etl.verifications, etl.partitions, etl.pages, etl.schema_drift to %I', reader);
   -- Up to Postgres 14 everybody may create tables in schema public.
   if current_setting('server_version_num')::int < 150000 then

@@ -30,6 +30,7 @@ declare
   proving boolean := etl.grade_rank(assert_complete.grade) > 1;
   why text;
   unfit bigint;
+  wrong record;
 begin
   if etl.grade_rank(assert_complete.grade) is null then
     raise exception '"%" is no grade', assert_complete.grade
@@ -52,6 +53,20 @@ begin
     union all
     select unnest(wanted) where not exists (select from etl.coverage c where c.dataset = assert_complete.dataset and c.pass = 0)
   ) gaps;
+  select f.table_name, f.row_key, f.differs, f.check_name, f.span, substring(f.row_key from '[A-Za-z0-9+/]{43}=') as hash
+  into wrong from etl.findings f
+  where f.dataset = assert_complete.dataset and f.span && wanted
+  order by f.row_key = '', lower(f.span), f.row_key limit 1;
+  if wrong.table_name is not null then
+    raise exception '% has rows that are known to be wrong from % to %', assert_complete.dataset,
+      assert_complete."from", assert_complete."to"
+      using errcode = 'object_not_in_prerequisite_state',
+        detail = format('%s %s of %s: %s (%s).', wrong.table_name, wrong.row_key,
+          to_char(to_timestamp(lower(wrong.span)) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), wrong.differs, wrong.check_name),
+        hint = case when wrong.hash is not null then 'Run: npx toncenter-etl why ' || wrong.hash
+          else format('Run: npx toncenter-etl verify --from %s --to %s --only %s --repair', lower(wrong.span),
+            upper(wrong.span), assert_complete.dataset) end;
+  end if;
   if missing is not null and not isempty(missing) then
     select string_agg(reason, '; ') into why from (
       select distinct r.reason || ': ' || r.detail as reason from etl.refused r

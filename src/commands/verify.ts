@@ -53,13 +53,14 @@ export async function verify(invocation: Invocation, flags: VerifyFlags): Promis
         insist: true,
       };
       const options = { datasets, range, share, repair: flags.repair === true, random: Math.random };
-      const reports = await proveRange(repair, options);
-      const causes = await causesOf(store.database, reports);
+      const proof = await proveRange(repair, options);
+      const { reports } = proof;
+      const facts = { range, ...proof, causes: await causesOf(store.database, reports) };
       const { requests } = context.api.stats;
-      if (flags.json === true)
-        console.log(JSON.stringify(reportsToJson(range, reports, causes, requests), null, 2));
-      else printReports(range, reports, causes, requests);
-      return reports.every((report) => isProved(report, range)) ? EXIT.done : EXIT.incomplete;
+      if (flags.json === true) console.log(JSON.stringify(reportsToJson(facts, requests), null, 2));
+      else printReports(facts, requests);
+      const isDone = !proof.isShort && reports.every((report) => isProved(report, range));
+      return isDone ? EXIT.done : EXIT.incomplete;
     } finally {
       await crawl.close();
     }

@@ -13,7 +13,7 @@ import { withStore } from './with-store.ts';
 
 /**
  * `why HASH [--at TIME]`: what the database knows of a transaction, message or whatever else has this hash, and why it
- * has no row of it where it has none. Exit 0 where it is stored, 3 where it is not.
+ * has no row of it where it has none. Exit 0 where it is stored and nothing is known to be wrong with it, 3 otherwise.
  */
 export async function why(invocation: Invocation, given: string, flags: { at?: string }): Promise<ExitCode> {
   const hash = parseHash(given);
@@ -32,10 +32,12 @@ export async function why(invocation: Invocation, given: string, flags: { at?: s
     const known = { datasets: await loadJobs(), places: await findHashColumns() };
     console.log(clueLine('hash', hash));
     let isStored = false;
+    let isWrong = false;
     for await (const clue of findClues({ database, ...known, hash, at, ask })) {
       isStored ||= clue.kind === 'stored';
+      isWrong ||= clue.kind === 'wrong';
       for (const line of clueLines(clue)) console.log(line);
     }
-    return isStored ? EXIT.done : EXIT.incomplete;
+    return isStored && !isWrong ? EXIT.done : EXIT.incomplete;
   });
 }

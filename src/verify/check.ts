@@ -61,6 +61,7 @@ export function openStep(check: string, subject: Subject, stretch: Range, why: W
     count: 1,
     example: why.sentence,
     outcome: 'open',
+    rows: [],
   };
   return { check, stretch, run: () => Promise.resolve({ findings: [finding], rows: 0 }) };
 }

@@ -26,6 +26,21 @@ export interface Finding {
   readonly outcome: 'hole' | 'surplus' | 'doubt' | 'known' | 'open';
   /** The table whose rows are surplus, or do not agree with their receipts. */
   readonly table?: object;
+  /** The rows, as far as they are named one by one. */
+  readonly rows: readonly NamedRow[];
+}
+
+/** A row of a finding: what names it, and its seconds. */
+export interface NamedRow {
+  readonly key: string;
+  /** Seconds in which the checked dataset holds the row. */
+  readonly span: Range;
+  /** Table that holds the row, where it is not the finding's or the dataset's first one. */
+  readonly table?: string;
+  /** Seconds in which the row itself lies, where these are others. */
+  readonly own?: Range;
+  /** What differs, where that says more than the kind of the finding. */
+  readonly differs?: string;
 }
 
 /** What a check did. */
@@ -46,6 +61,14 @@ export function describeFinding({ count, kind, example }: Finding): string {
   return `${count} ${kind}, e.g. ${example}`;
 }
 
+/** Rows of a kind that are named one by one; of the others only the seconds are remembered. */
+const MOST_NAMED = 1000;
+
+const Named = z.object({
+  key: z.string(),
+  span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
+});
+
 const Row = z.object({
   check: z.string(),
   kind: z.string(),
@@ -53,6 +76,7 @@ const Row = z.object({
   count: z.coerce.number(),
   spans: z.string().transform(parseRangeText),
   example: z.string(),
+  rows: z.array(Named),
 });
 
 interface Doubts {
@@ -74,9 +98,13 @@ export async function findingsOf(
 ): Promise<Finding[]> {
   const rows = await session.rows(
     sql`
-      select coalesce(to_jsonb(doubts) ->> 'check', ${check}) as "check", kind, outcome, count(distinct id) as count,
-        range_agg(span)::text as spans, min(id) as example
-      from (${query}) doubts group by 1, kind, outcome order by 1, kind, outcome`,
+      with doubts as (
+        select coalesce(to_jsonb(d) ->> 'check', ${check}) as "check", kind, outcome, id, span from (${query}) d),
+      placed as (
+        select *, row_number() over (partition by "check", kind, outcome order by span, id) as place from doubts)
+      select "check", kind, outcome, count(distinct id) as count, range_agg(span)::text as spans, min(id) as example,
+        jsonb_agg(jsonb_build_object('key', id, 'span', span::text)) filter (where place <= ${MOST_NAMED}) as rows
+      from placed group by 1, kind, outcome order by 1, kind, outcome`,
     Row,
   );
   const facts = { dataset, scope, ...(table !== undefined && { table }) };

@@ -1,6 +1,6 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Range } from '../range.ts';
-import { checkDeep } from './deep.ts';
+import { checkDeep, type ComparedTable } from './deep/deep.ts';
 import { repairRange, type RepairContext } from './repair.ts';
 import { verifyRange, type Verified } from './verify.ts';
 
@@ -14,14 +14,21 @@ interface ProveOptions {
   readonly random: () => number;
 }
 
+export interface Proof {
+  readonly reports: readonly Verified[];
+  /** How much of each table was held against the source; empty where no deep comparison was asked for. */
+  readonly compared: readonly ComparedTable[];
+  /** True: fewer rows were compared than were asked for. */
+  readonly isShort: boolean;
+}
+
 /** Verifies a range, compares a share of it with the source, and repairs it, as far as each is asked for. */
-export async function proveRange(
-  context: RepairContext,
-  options: ProveOptions,
-): Promise<readonly Verified[]> {
+export async function proveRange(context: RepairContext, options: ProveOptions): Promise<Proof> {
   const { datasets, range, share, repair, random } = options;
-  let reports = await verifyRange(context, datasets, range);
-  if (share > 0) reports = await checkDeep(context, reports, share, random);
-  if (!repair) return reports;
-  return (await repairRange(context, datasets, range, reports)).reports;
+  let reports: readonly Verified[] = await verifyRange(context, datasets, range);
+  let compared: readonly ComparedTable[] = [];
+  if (share > 0) ({ reports, tables: compared } = await checkDeep(context, reports, { share, random }));
+  if (repair) ({ reports } = await repairRange(context, datasets, range, reports));
+  const isShort = compared.some((table) => table.compared < Math.floor(share * table.stored));
+  return { reports, compared, isShort };
 }

@@ -8,6 +8,9 @@ import type { Reopening } from '../db/coverage/reopen.ts';
 import { registeringBlocks } from '../db/read/registering-blocks.ts';
 import { byBlock } from '../dataset/paginators/by-block.ts';
 import { common, DAY, type Range, union, without } from '../range.ts';
+import { DEEP } from './deep/deep-check.ts';
+import { wholeTables } from './deep/compare-span.ts';
+import { compareSpans } from './deep/compare-spans.ts';
 import type { VerifyContext } from './check.ts';
 import { describeFinding, type Finding } from './finding.ts';
 import { verifyRange, type Verified } from './verify.ts';
@@ -61,6 +64,7 @@ export async function repairRange(
     let begun = false;
     for (const report of reports) begun = (await readAgain(context, report, tries)) || begun;
     if (!begun) break;
+    for (const report of reports) await compareAgain(context, report);
     reports = await verifyRange(context, datasets, range);
   }
   let asked = false;
@@ -68,6 +72,14 @@ export async function repairRange(
   if (asked) reports = await verifyRange(context, datasets, range);
   for (const report of reports) await settle(context, report);
   return { reports, rounds: round };
+}
+
+/** Holds what was read again against the source once more, where a comparison with the source had found it. */
+async function compareAgain(context: RepairContext, { dataset, stream, findings }: Verified): Promise<void> {
+  const coverage = await readCoverage(context.database, stream);
+  const spans = union(...findings.filter(({ check }) => check === DEEP).map((finding) => finding.spans));
+  const covered = common(spans, coverage);
+  if (covered.length > 0) await compareSpans(context, { dataset, stream }, covered);
 }
 
 /** Reads a stream's holes again; false where there are none left to try. */
@@ -160,7 +172,7 @@ function joinNear(
 }
 
 function reopeningOf(
-  { owner, watermark }: RepairContext,
+  { owner, watermark, jobs }: RepairContext,
   { stream, dataset, findings }: Verified,
   holes: readonly Range[],
 ): Reopening {
@@ -173,9 +185,27 @@ function reopeningOf(
     stream,
     owner,
     holes: holes.flatMap((hole) => splitAtArchive(hole, watermark).filter((part) => part !== undefined)),
-    surplus: places(findings.filter(({ outcome }) => outcome === 'surplus')),
+    surplus: surplusOf(jobs, dataset, findings, holes),
+    wrong: Object.entries(dataset.job.tables).map(([name, table]) => ({ name, table })),
     receipts: places(findings.filter(({ check, outcome }) => check === 'receipts' && outcome === 'hole')),
   };
+}
+
+/** The seconds of a surplus row are emptied, of all that hangs on it too: the reading brings back what the source knows. */
+function surplusOf(
+  jobs: readonly Dataset[],
+  dataset: Dataset,
+  findings: readonly Finding[],
+  holes: readonly Range[],
+) {
+  const whole = [...wholeTables(dataset, jobs)].flatMap((name) => dataset.job.tables[name] ?? []);
+  return findings
+    .filter(({ outcome }) => outcome === 'surplus')
+    .flatMap(({ table, spans }) =>
+      (table === undefined ? whole : [table]).flatMap((of) =>
+        common(spans, holes).map((span) => ({ table: of, span })),
+      ),
+    );
 }
 
 /** What is still wrong after it was read again: remembered with its cause, and left alone for a while. */

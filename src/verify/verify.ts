@@ -2,14 +2,15 @@ import { streamsOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { GradeFacts } from '../dataset/grade.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
-import type { Session } from '../db/connection/database.ts';
 import { forgetHoles } from '../db/coverage/holes.ts';
 import { foldReceipts } from '../db/write/receipt-ledger.ts';
-import { logVerification, saveGrade, setVerified } from '../db/coverage/verifications.ts';
+import { saveGrade, setVerified } from '../db/coverage/verifications.ts';
 import { common, type Range, union, without } from '../range.ts';
 import type { VerifyContext } from './check.ts';
 import { checksOf } from './every-check.ts';
-import { describeFinding, type Checked, type Finding } from './finding.ts';
+import type { Checked, Finding } from './finding.ts';
+import { logChecks } from './log-checks.ts';
+import { rememberedFindings, rememberFindings } from './remember.ts';
 import { runChecks } from './run-checks.ts';
 
 /** What became of one dataset, or of one pool of it, in a range. */
@@ -76,7 +77,9 @@ async function verifyStream(
   const coverage = await readCoverage(database, stream);
   const covered = common(coverage, [range]);
   const checks = await runChecks(context, { dataset, stream, covered, coverage, proved });
-  const findings = checks.flatMap((check) => check.findings);
+  await rememberFindings(database, { jobs: context.jobs, dataset, stream }, checks);
+  const remembered = await rememberedFindings(database, stream, covered, checks);
+  const findings = [...checks.flatMap((check) => check.findings), ...remembered];
   const verified = without(covered, union(...findings.map(({ spans }) => spans)));
   const { grade } = dataset.job;
   await remember(context, dataset, stream, checks, verified);
@@ -99,24 +102,4 @@ async function remember(
   for (const table of Object.values(dataset.job.tables)) {
     for (const stretch of verified) await foldReceipts(database, table, stretch);
   }
-}
-
-/** One row of the log for each check. */
-export async function logChecks(session: Session, checks: readonly Checked[]): Promise<void> {
-  for (const check of checks) await logVerification(session, toEntry(check));
-}
-
-function toEntry({ check, dataset, scope, span, rows, requests, ms, findings }: Checked) {
-  return {
-    check,
-    dataset,
-    scope,
-    span,
-    rows,
-    requests,
-    ms,
-    found: findings.reduce((sum, { count }) => sum + count, 0),
-    holes: union(...findings.map(({ spans }) => spans)),
-    detail: findings.map(describeFinding).join('; '),
-  };
 }

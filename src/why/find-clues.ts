@@ -1,5 +1,6 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Database } from '../db/connection/database.ts';
+import { findingsOfHash, type OpenFinding } from '../db/coverage/findings.ts';
 import {
   findPages,
   findQuarantined,
@@ -16,6 +17,7 @@ import type { KnownThing } from './ask-by-hash.ts';
 
 /** Something that is known of a hash, in the order in which it is found. */
 export type Clue =
+  | { readonly kind: 'wrong'; readonly finding: OpenFinding }
   | {
       readonly kind: 'stored';
       readonly row: FoundRow;
@@ -42,9 +44,10 @@ interface Search {
   readonly ask: (hash: string) => Promise<KnownThing | undefined>;
 }
 
-/** Finds what became of a hash: its rows, else its records in quarantine, else whether its second was read. */
+/** Finds what became of a hash: what checks found wrong with it, its rows, else its records in quarantine, else whether its second was read. */
 export async function* findClues(search: Search): AsyncGenerator<Clue> {
   const { database, places, hash, at } = search;
+  for (const finding of await findingsOfHash(database, hash)) yield { kind: 'wrong', finding };
   const stored = await findStored(search, hash);
   yield* stored;
   if (stored.length > 0) return;

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
@@ -6,7 +7,8 @@ import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { jetton_transfers } from '../../src/db/schema/jetton-transfers.ts';
 import type { Range } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { checkDeep } from '../../src/verify/deep.ts';
+import { checkDeep } from '../../src/verify/deep/deep.ts';
+import { proveRange } from '../../src/verify/prove.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
@@ -26,7 +28,7 @@ beforeAll(async () => {
   simulator = await startSimulator({ start: START, duration: 600, seed: 8, load: 4 });
   crawl = await openTestCrawl(store, simulator.url);
   proof = await openProof(store, crawl);
-  datasets = await datasetsNamed('blocks', 'transactions', 'jetton_transfers');
+  datasets = await datasetsNamed('blocks', 'transactions', 'traces', 'jetton_transfers');
   range = await proof.cover(datasets, await proof.reach());
   await proof.readAgain(datasets, range);
 });
@@ -41,30 +43,101 @@ const kinds = (reports: readonly Verified[]) =>
 
 const run = (text: string) => store.database.run(sql.raw(text));
 
+const Open = z.object({ dataset: z.string(), scope: z.string(), rows: z.coerce.number() });
+
+const openFindings = () =>
+  store.database.rows(sql`select dataset, scope, count(*) as rows from etl.findings group by 1, 2`, Open);
+
+const assertComplete = (dataset: string) =>
+  store.database.run(
+    sql`select etl.assert_complete(${dataset}, to_timestamp(${range.from}), to_timestamp(${range.to}))`,
+  );
+
 describe('what no checksum speaks of', () => {
-  test('is seen by --deep alone, and mended', async () => {
-    expect(
-      await run(`update ton.messages set content_body = 'x' where hash =
-        (select hash from ton.messages where content_body is not null order by utime offset 50 limit 1)`),
-    ).toBe(1);
-    const shallow = await proof.verify(datasets, range);
-    expect(kinds(shallow)).toEqual([]);
-    const deep = await checkDeep(proof.context, shallow, 1, () => 0.5);
-    expect(kinds(deep)).toEqual(['deep: 1 differing_in_messages']);
-    const { reports } = await proof.repair(datasets, range, deep);
-    expect(kinds(await checkDeep(proof.context, reports, 1, () => 0.5))).toEqual([]);
+  test('is not there in what was crawled, and every row is compared, for hardly more requests than reading', async () => {
+    const reports = await proof.verify(datasets, range);
+    const toRead = simulator.stats.total;
+    const { reports: compared, tables } = await checkDeep(proof.context, reports, {
+      share: 1,
+      random: Math.random,
+    });
+    expect(kinds(compared)).toEqual([]);
+    for (const { table, compared: rows, stored } of tables) expect([table, rows]).toEqual([table, stored]);
+    expect(simulator.stats.total - toRead).toBeLessThan(toRead);
   });
 
-  test('is not seen where nothing was changed, and costs the share of the pages that was asked for', async () => {
+  test.each([
+    [
+      'a body',
+      `update ton.messages set content_body = 'x' where hash = (select hash from ton.messages
+        where content_body is not null and out_msg_tx_hash is not null order by utime, hash offset 50 limit 1)`,
+    ],
+    [
+      'an opcode',
+      `update ton.messages set opcode = '0xdeadbeef' where hash = (select hash from ton.messages
+        where out_msg_tx_hash is not null order by utime, hash offset 70 limit 1)`,
+    ],
+    [
+      'gas',
+      `update ton.transactions set compute_gas_used = compute_gas_used + 1, compute_exit_code = 77
+        where hash = (select hash from ton.transactions where compute_gas_used is not null order by utime, hash offset 200 limit 1)`,
+    ],
+    [
+      'a block number',
+      `update ton.transactions set mc_block_seqno = 16
+        where hash = (select hash from ton.transactions order by utime, hash offset 300 limit 1)`,
+    ],
+    [
+      'the end of a trace',
+      `update ton.traces set end_lt = end_lt + 1
+        where trace_id = (select trace_id from ton.traces order by utime, trace_id offset 30 limit 1)`,
+    ],
+    [
+      'an amount of jettons',
+      `update ton.jetton_transfers set amount = amount + 1 where transaction_hash =
+        (select transaction_hash from ton.jetton_transfers order by utime, transaction_hash offset 3 limit 1)`,
+    ],
+  ])('%s: is seen by --deep, remembered, refused, and repaired', async (_, statement) => {
+    await proof.readAgain(datasets, range);
+    await proof.verify(datasets, range);
+    expect(await run(statement)).toBe(1);
+    expect(kinds(await proof.verify(datasets, range))).toEqual([]);
+    const options = { datasets, range, share: 1, random: Math.random };
+    const found = await proveRange(proof.context, { ...options, repair: false });
+    expect(found.reports.some(({ findings }) => findings.some(({ check }) => check === 'deep'))).toBe(true);
+    // Verifying again does not forget it.
+    const again = await proof.verify(datasets, range);
+    expect(again.some(({ verified }) => verified.length !== 1)).toBe(true);
+    for (const { dataset, scope, rows } of await openFindings()) {
+      expect(rows).toBeGreaterThan(0);
+      expect(scope).toBe('');
+      await expect(assertComplete(dataset)).rejects.toThrow();
+    }
+    const repaired = await proveRange(proof.context, { ...options, repair: true });
+    expect(await openFindings()).toEqual([]);
+    const left = kinds(repaired.reports);
+    // A repaired second of a dataset without a checksum waits for its second reading.
+    expect(left.filter((kind) => !kind.startsWith('second-reading'))).toEqual([]);
+    const last = await checkDeep(proof.context, repaired.reports, { share: 1, random: Math.random });
+    expect(kinds(last.reports).filter((kind) => !kind.startsWith('second-reading'))).toEqual([]);
+  });
+
+  test('costs the share of the pages that was asked for', async () => {
     const reports = await proof.verify(datasets, range);
     const before = simulator.stats.total;
-    expect(kinds(await checkDeep(proof.context, reports, 0.01, () => 0.5))).toEqual([]);
-    expect(simulator.stats.total - before).toBe(datasets.length);
+    const draw = { share: 0.01, random: () => 0.5 };
+    expect(
+      kinds((await checkDeep(proof.context, reports, draw)).reports).filter((kind) =>
+        kind.startsWith('deep'),
+      ),
+    ).toEqual([]);
+    expect(simulator.stats.total - before).toBeLessThanOrEqual(datasets.length * 2);
   });
 });
 
 describe('a dataset without a checksum', () => {
   test('is held against the messages that make its rows', async () => {
+    await proof.readAgain(datasets, range);
     await run(`delete from ton.jetton_transfers where transaction_hash =
       (select transaction_hash from ton.jetton_transfers t where exists (select 1 from ton.jetton_transfers o
          where o.source_wallet = t.source_wallet and o.transaction_hash <> t.transaction_hash) limit 1)`);
@@ -76,7 +149,7 @@ describe('a dataset without a checksum', () => {
     expect(kinds(reports)).toEqual(['second-reading: 1 read_once']);
     await proof.readAgain(datasets, range);
     const last = await proof.verify(datasets, range);
-    expect(last.map(({ verified }) => verified)).toEqual([[range], [range], [range]]);
+    expect(last.map(({ verified }) => verified)).toEqual([[range], [range], [range], [range]]);
   });
 
   test('is not cross-checked before its second reading', async () => {
@@ -125,9 +198,11 @@ test('an answer for another window than the one asked for is refused, also an em
     const covered = await of.cover(events, await of.reach());
     await of.readAgain(events, covered);
     const reports = await of.verify(events, covered);
-    expect((await checkDeep(of.context, reports, 1, () => 0.5))[0]!.checks.at(-1)!.rows).toBeGreaterThan(0);
+    expect(
+      (await checkDeep(of.context, reports, { share: 1, random: () => 0.5 })).reports[0]!.checks.at(-1)!.rows,
+    ).toBeGreaterThan(0);
     isOther = true;
-    await expect(checkDeep(of.context, reports, 1, () => 0.5)).rejects.toThrow(
+    await expect(checkDeep(of.context, reports, { share: 1, random: () => 0.5 })).rejects.toThrow(
       'the answer says that it is for',
     );
   } finally {

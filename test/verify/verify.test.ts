@@ -76,13 +76,18 @@ const TAMPERINGS: readonly (readonly [string, string, string, readonly string[]]
     'a block is gone',
     'delete from ton.blocks where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.blocks where workchain = 0 order by utime, shard, seqno offset 200 limit 1)',
     'blocks',
-    ['blocks: missing_block', 'blocks: not_closed', 'receipts: vanished_rows_of_blocks'],
+    [
+      'blocks: missing_block',
+      'blocks: not_closed',
+      'blocks: stray_link',
+      'receipts: vanished_rows_of_blocks',
+    ],
   ],
   [
     'the links of a block are gone',
     'delete from ton.block_parents where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.blocks where workchain = 0 order by utime, shard, seqno offset 200 limit 1)',
     'blocks',
-    ['blocks: missing_link', 'receipts: vanished_rows_of_block_parents'],
+    ['blocks: missing_link', 'blocks: unreached_block', 'receipts: vanished_rows_of_block_parents'],
   ],
   [
     'an out message is gone',
@@ -109,10 +114,36 @@ const TAMPERINGS: readonly (readonly [string, string, string, readonly string[]]
     ['receipts: vanished_rows_of_transactions'],
   ],
   [
+    'a block was made up',
+    `insert into ton.blocks select r.* from (
+       select * from ton.blocks where workchain = 0 order by utime, shard, seqno offset 200 limit 1) b,
+       jsonb_populate_record(null::ton.blocks, to_jsonb(b) || '{"workchain": 7}') r`,
+    'blocks',
+    ['blocks: missing_link', 'blocks: unreached_block', 'receipts: unknown_rows_of_blocks'],
+  ],
+  [
+    'a link leads to another stored block',
+    'update ton.block_parents set parent_seqno = parent_seqno - 1 where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.block_parents where workchain = 0 and shard = parent_shard and exists (select from ton.blocks b where b.shard = parent_shard and b.seqno = parent_seqno - 1) order by utime, shard, seqno offset 200 limit 1)',
+    'blocks',
+    ['blocks: unfit_link', 'blocks: unreached_block'],
+  ],
+  [
+    'a message was made up',
+    "insert into ton.messages (utime, hash, source, destination) select utime, '1', source, destination from ton.messages where source is not null order by utime, hash offset 40 limit 1",
+    'transactions',
+    ['messages: stray_message', 'receipts: unknown_rows_of_messages'],
+  ],
+  [
+    'a node of a trace was made up',
+    'insert into ton.trace_edges (utime, trace_id, tx_hash, position, children, end_lt) select utime, trace_id || trace_id, tx_hash, position, children, end_lt from ton.trace_edges order by utime, tx_hash offset 40 limit 1',
+    'traces',
+    ['receipts: unknown_rows_of_trace_edges', 'traces: doubled_edge', 'traces: stray_edge'],
+  ],
+  [
     'a trace is gone',
     'delete from ton.traces where trace_id = (select trace_id from ton.traces order by utime, trace_id offset 100 limit 1)',
     'traces',
-    ['receipts: vanished_rows_of_traces', 'traces: missing_trace'],
+    ['receipts: vanished_rows_of_traces', 'traces: missing_trace', 'traces: stray_edge'],
   ],
   [
     'a node of a trace is gone',

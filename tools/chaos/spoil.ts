@@ -77,22 +77,28 @@ export function createSpoiler(seed: number): Spoiler {
     spoil: ({ path }, answer) => {
       const endpoint = ENDPOINTS[path];
       if (!spoiler.active || endpoint === undefined || answer.status !== 200) return answer;
-      const body = answer.body.toString();
-      const parts: string[] = [];
-      let end = 0;
-      for (const text of elementTexts(body, endpoint.member) ?? []) {
+      const spoilOne = (text: string) => {
         const key = endpoint.key.exec(text)?.[1] ?? '';
         const ways = WAYS.filter((way) => chosen(way, key));
-        if (ways.length === 0) continue;
         for (const way of ways) counts.set(way, (counts.get(way) ?? 0) + 1);
-        const at = body.indexOf(text, end);
-        parts.push(body.slice(end, at), spoilRecord(endpoint, ways, key, text));
-        end = at + text.length;
-      }
-      return { ...answer, body: parts.join('') + body.slice(end) };
+        return ways.length === 0 ? text : spoilRecord(endpoint, ways, key, text);
+      };
+      return { ...answer, body: replaceElements(answer.body.toString(), endpoint.member, spoilOne) };
     },
   };
   return spoiler;
+}
+
+/** The body with each element of an array replaced; all around them stays as it was, to the last space. */
+function replaceElements(body: string, member: string, replace: (text: string) => string): string {
+  const parts: string[] = [];
+  let done = 0;
+  for (const text of elementTexts(body, member) ?? []) {
+    const at = body.indexOf(text, done);
+    parts.push(body.slice(done, at), replace(text));
+    done = at + text.length;
+  }
+  return parts.join('') + body.slice(done);
 }
 
 function spoilRecord(endpoint: Endpoint, ways: readonly Way[], key: string, text: string): string {

@@ -45,8 +45,6 @@ const SAMPLE_MS = 2000;
 
 export function startWorkers(options: WorkersOptions): Workers {
   const complaints: string[] = [];
-  const memory: Memory[] = [];
-  const began = performance.now();
   let over = false;
   let starts = 0;
   const workers: ChildProcess[] = [];
@@ -63,17 +61,10 @@ export function startWorkers(options: WorkersOptions): Workers {
     });
   };
   for (let worker = 0; worker < options.processes; worker += 1) start(worker);
-  const sampler = setInterval(() => {
-    const pid = workers[0]?.pid;
-    if (pid === undefined) return;
-    residentOf(pid).then(
-      (megabytes) => memory.push({ at: performance.now() - began, megabytes }),
-      () => undefined,
-    );
-  }, SAMPLE_MS);
+  const sampler = sampleMemory(() => workers[0]?.pid);
   return {
     complaints,
-    memory,
+    memory: sampler.samples,
     starts: () => starts,
     async kill(worker) {
       await killed(workers[worker]);
@@ -90,10 +81,24 @@ export function startWorkers(options: WorkersOptions): Workers {
     },
     async end() {
       over = true;
-      clearInterval(sampler);
+      sampler.end();
       await Promise.all(workers.map(killed));
     },
   };
+}
+
+function sampleMemory(pidOf: () => number | undefined) {
+  const samples: Memory[] = [];
+  const began = performance.now();
+  const timer = setInterval(() => {
+    const pid = pidOf();
+    if (pid === undefined) return;
+    residentOf(pid).then(
+      (megabytes) => samples.push({ at: performance.now() - began, megabytes }),
+      () => undefined,
+    );
+  }, SAMPLE_MS);
+  return { samples, end: () => clearInterval(timer) };
 }
 
 const living = new Set<ChildProcess>();

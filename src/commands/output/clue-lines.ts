@@ -1,3 +1,4 @@
+import type { OpenFinding } from '../../db/coverage/findings.ts';
 import type { FoundRow, LoggedPage, QuarantinedRecord, SecondCoverage } from '../../db/read/find-hash.ts';
 import { uncoverStatements } from '../../db/read/uncover-statements.ts';
 import { formatTime } from '../../range.ts';
@@ -11,6 +12,8 @@ const LONGEST = 80;
 /** What a clue says, line by line. */
 export function clueLines(clue: Clue): string[] {
   switch (clue.kind) {
+    case 'wrong':
+      return findingLines(clue.finding);
     case 'stored':
       return [storedLine(clue.row), ...clue.pages.map(pageLine), selectLine(clue.row, clue.hash)];
     case 'quarantined':
@@ -39,6 +42,17 @@ export function clueLines(clue: Clue): string[] {
 
 export function clueLine(title: string, text: string): string {
   return `${title.padEnd(12)}${text}`;
+}
+
+function findingLines({ dataset, table, key, differs, check, span, found_at }: OpenFinding): string[] {
+  const { from, to } = span;
+  return [
+    clueLine('wrong', `${table} ${key}: ${differs} (${check} of ${dataset}, found ${found_at})`),
+    clueLine(
+      'repair',
+      `toncenter-etl verify --from ${from} --to ${to} --only ${dataset} --deep 100% --repair`,
+    ),
+  ];
 }
 
 function storedLine({ table, column, utime, values }: FoundRow): string {

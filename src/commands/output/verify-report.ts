@@ -1,19 +1,24 @@
 import { formatRange, type Range } from '../../range.ts';
 import type { Causes } from '../../verify/causes.ts';
 import type { Finding } from '../../verify/finding.ts';
+import type { Proof } from '../../verify/prove.ts';
 import { isProved, type Verified } from '../../verify/verify.ts';
 import { formatTable } from './table.ts';
 
 /** How many ranges of one kind are printed before the rest is only counted. */
 const SHOWN = 5;
+/** A hash in base64, as keys of rows hold it. */
+const HASH = /[A-Za-z0-9+/]{43}=/;
+
+/** What a proof came to, and where. */
+interface ProofFacts extends Proof {
+  readonly range: Range;
+  readonly causes: Causes;
+}
 
 /** Prints what each check of each dataset came to, and the verdict as the last line. */
-export function printReports(
-  range: Range,
-  reports: readonly Verified[],
-  causes: Causes,
-  requests: number,
-): void {
+export function printReports(facts: ProofFacts, requests: number): void {
+  const { range, reports, causes, compared, isShort } = facts;
   console.log(`range     ${formatRange(range)} (UTC, end exclusive)`);
   const checks = reports.flatMap((report) => report.checks.map((check) => ({ name: nameOf(report), check })));
   console.log(
@@ -33,8 +38,30 @@ export function printReports(
   );
   for (const report of reports)
     for (const line of linesOf(report, range, causes.get(report) ?? [])) console.log(line);
+  for (const { table, compared: rows, stored } of compared)
+    console.log(`compared  ${table}: ${rows} of ${stored} rows with the source`);
   const proved = reports.every((report) => isProved(report, range));
-  console.log(`${proved ? 'proved' : 'not proved'}: ${formatRange(range)}, ${requests} requests`);
+  const verdict = `${proved ? 'proved' : 'not proved'}: ${formatRange(range)}, ${requests} requests`;
+  const short = isShort ? '; fewer rows were compared than were asked for' : '';
+  console.log(`${verdict}${short}${proved ? '' : wrongRow(reports)}`);
+}
+
+/** Names one row that is known to be wrong, and the command that shows it. */
+function wrongRow(reports: readonly Verified[]): string {
+  for (const { dataset, findings } of reports) {
+    for (const { outcome, kind, rows } of findings) {
+      const [row] = rows;
+      if (row === undefined || outcome === 'open' || outcome === 'known') continue;
+      const table = row.table ?? Object.keys(dataset.job.tables)[0] ?? dataset.name;
+      const hash = HASH.exec(row.key)?.[0];
+      const command =
+        hash === undefined
+          ? `toncenter-etl sql "select * from etl.findings where row_key = '${row.key}'"`
+          : `toncenter-etl why ${hash}`;
+      return `; ${table} ${row.key} is wrong (${row.differs ?? kind}), see: ${command}`;
+    }
+  }
+  return '';
 }
 
 type Entry = readonly [string, string, number, readonly Finding[], number, number];
@@ -95,15 +122,12 @@ function more(word: string, name: string, count: number): string[] {
 }
 
 /** What `verify --json` prints. */
-export function reportsToJson(
-  range: Range,
-  reports: readonly Verified[],
-  causes: Causes,
-  requests: number,
-): object {
+export function reportsToJson(facts: ProofFacts, requests: number): object {
+  const { range, reports, causes, compared } = facts;
   return {
     range,
     requests,
+    compared,
     proved: reports.every((report) => isProved(report, range)),
     datasets: reports.map((report) => ({
       dataset: report.stream.dataset,

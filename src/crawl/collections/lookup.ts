@@ -24,14 +24,7 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
   const stored = Cursor.safeParse(walkContext.stored).data;
   const seen = subjects.onlyIfSeen !== true || choices.accounts === 'seen';
   const name = { dataset: dataset.name, walk: walk.name };
-  const since = stored?.seen === seen ? stored.gathered : undefined;
-  const gathered = await gatherSubjects(context.database, {
-    ...name,
-    subjects,
-    seen,
-    range: walkContext.range,
-    since,
-  });
+  const gathered = await gather(walkContext, seen, stored);
   if (subjects.probed === true) await noteWatchedMoves(walkContext);
   let batch = paginator.start(stored?.batch);
   const keep = () => walkContext.keep({ gathered, seen, batch });
@@ -53,6 +46,22 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
     await writeOutcomes(walkContext, answer, due, { gathered, seen, batch });
   }
   await keep();
+}
+
+/** Gathers the subjects to be asked for; returns the moment up to which rows were looked at. */
+function gather(
+  { context, dataset, walk, range }: WalkContext<LookupWalk>,
+  seen: boolean,
+  stored: z.infer<typeof Cursor> | undefined,
+): Promise<number> {
+  return gatherSubjects(context.database, {
+    dataset: dataset.name,
+    walk: walk.name,
+    subjects: walk.subjects,
+    seen,
+    range,
+    since: stored?.seen === seen ? stored.gathered : undefined,
+  });
 }
 
 /** A 404 says that a single thing is not there: an answer without records. */

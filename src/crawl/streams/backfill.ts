@@ -53,7 +53,11 @@ async function coverOnce(options: BackfillOptions, range: Range): Promise<void> 
 }
 
 async function wantsOf({ context, datasets, reach, again }: BackfillOptions, range: Range): Promise<Want[]> {
-  const first = await firstReadings(context.database, datasets, range, reach.watermark, 'backfill');
+  const first = await firstReadings(context.database, datasets, {
+    range,
+    watermark: reach.watermark,
+    priority: 'backfill',
+  });
   if (again !== true) return first;
   return [...first, ...(await secondReadings(context.database, datasets, range, reach.watermark))];
 }

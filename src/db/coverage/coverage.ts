@@ -29,11 +29,7 @@ export async function addCoverage(session: Session, stream: Stream, range: Range
  * Takes ranges out of a stream's coverage, so that they are read again. Leases of earlier passes go too: what had matured
  * when it was read first is covered for both passes by one commit.
  */
-export function subtractCoverage(
-  session: Session,
-  stream: Stream,
-  holes: readonly Range[],
-): Promise<void> {
+export function subtractCoverage(session: Session, stream: Stream, holes: readonly Range[]): Promise<void> {
   const { dataset, scope, pass } = stream;
   return takeOutOfCoverage(session, multirangeParam(holes), {
     leases: sql`${leases.dataset} = ${dataset} and ${leases.scope} = ${scope} and ${leases.pass} <= ${pass}`,

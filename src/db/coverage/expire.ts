@@ -37,7 +37,9 @@ export function floorsOf(
 /** Tables that are first of all this dataset's: what others write there goes with it. */
 function ownTables({ name, job }: Dataset, jobs: readonly Dataset[]): string[] {
   return Object.entries(job.tables)
-    .filter(([table, definition]) => factsOf(definition).partitioned && ownersOf(table, jobs)[0]?.name === name)
+    .filter(
+      ([table, definition]) => factsOf(definition).partitioned && ownersOf(table, jobs)[0]?.name === name,
+    )
     .map(([table]) => table);
 }
 

@@ -4,8 +4,10 @@ import { subtractCoverage, type Stream } from './coverage.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { targetOf } from '../write/target.ts';
 import { insertLease, type Lease } from '../coordination/leases.ts';
+import { keyText } from '../read/compare.ts';
+import { leaveReceipt, receiptColumns } from '../write/receipts.ts';
 import { resetReceipts } from '../write/receipt-ledger.ts';
-import { rangeParam } from '../connection/sql.ts';
+import { multirangeParam, rangeParam } from '../connection/sql.ts';
 
 /** Holes of one stream. */
 interface Opening {
@@ -15,6 +17,8 @@ interface Opening {
   readonly surplus: readonly Doubtful[];
   /** Seconds of a table whose receipts do not agree with it: what is there now is taken for what must be there. */
   readonly receipts: readonly Doubtful[];
+  /** Tables whose rows with a finding are removed: another reading brings them back as the source has them. */
+  readonly wrong?: readonly { readonly name: string; readonly table: object }[];
 }
 
 /** Holes that are to be read again now, by whoever found them. */
@@ -50,11 +54,15 @@ export function openHoles(database: Database, opening: Opening): Promise<void> {
   return database.transaction((session) => takeOut(session, opening));
 }
 
-async function takeOut(session: Session, { stream, holes, surplus, receipts }: Opening): Promise<void> {
+async function takeOut(
+  session: Session,
+  { stream, holes, surplus, receipts, wrong = [] }: Opening,
+): Promise<void> {
   // The second reading first: a commit that counts for both takes them in this order.
   await subtractCoverage(session, { ...stream, pass: 1 }, holes);
   await subtractCoverage(session, { ...stream, pass: 0 }, holes);
   for (const { table, span } of surplus) await removeRows(session, table, span);
+  for (const { name, table } of wrong) await removeWrong(session, { stream, holes, name, table });
   for (const { table, span } of [...receipts, ...surplus]) await resetReceipts(session, table, span);
 }
 
@@ -63,4 +71,27 @@ async function removeRows(session: Session, table: object, { from, to }: Range):
   await session.run(
     sql`delete from ${into} where utime >= ${formatTime(from)} and utime < ${formatTime(to)}`,
   );
+}
+
+interface Wrong {
+  readonly stream: Stream;
+  readonly holes: readonly Range[];
+  readonly name: string;
+  readonly table: object;
+}
+
+/** A row with a finding has its own second under the dataset that it is for: its finding is remembered for both. */
+async function removeWrong(session: Session, { stream, holes, name, table }: Wrong): Promise<void> {
+  const target = targetOf(table);
+  await session.run(sql`
+    with named as (
+      select table_name, row_key from etl.findings where dataset = ${stream.dataset} and scope = ${stream.scope}
+        and check_name = 'deep' and table_name = ${name} and row_key <> '' and span && ${multirangeParam(holes)}),
+    places as (
+      select f.row_key, lower(f.span) as second from etl.findings f join named using (table_name, row_key)),
+    gone as (
+      delete from ${target.into} t using places p
+      where t.utime = to_timestamp(p.second::float8) and ${keyText(target, 't')} = p.row_key
+      returning ${receiptColumns(target, sql`t`)})
+    ${leaveReceipt(target, sql`gone`, 'removed')}`);
 }

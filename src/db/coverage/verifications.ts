@@ -1,11 +1,20 @@
 import { sql } from 'drizzle-orm';
+import { spansWithFindings } from './findings.ts';
 import type { GradeFacts } from '../../dataset/grade.ts';
 import { parseRangeText, type Range } from '../../range.ts';
 import { z } from 'zod';
 import type { Stream } from './coverage.ts';
 import { ofStream } from './of-stream.ts';
 import type { Session } from '../connection/database.ts';
-import { bare, excluded, insertInto, list, multirangeParam, rangeParam, setExcluded } from '../connection/sql.ts';
+import {
+  bare,
+  excluded,
+  insertInto,
+  list,
+  multirangeParam,
+  rangeParam,
+  setExcluded,
+} from '../connection/sql.ts';
 import { coverage } from '../schema/coverage.ts';
 import { grades, verifications } from '../schema/verification.ts';
 
@@ -39,7 +48,7 @@ export async function logVerification(session: Session, entry: Verification): Pr
 
 /**
  * Sets what was verified and takes back what turned out wrong. Only what is still covered counts: another process may
- * have taken some out of coverage meanwhile.
+ * have taken some out of coverage meanwhile. A second with a finding is never verified.
  */
 export async function setVerified(
   session: Session,
@@ -50,7 +59,8 @@ export async function setVerified(
   const { covered, verified, updated_at } = coverage;
   await session.run(sql`
     update ${coverage}
-    set ${bare(verified)} = ${verified} - ${multirangeParam(bad)} + ${covered} * ${multirangeParam(good)},
+    set ${bare(verified)} = ${verified} - ${multirangeParam(bad)} + ${covered} * ${multirangeParam(good)}
+        - ${spansWithFindings(stream)},
       ${bare(updated_at)} = default
     where ${ofStream(coverage, { ...stream, pass: 0 })}`);
 }

@@ -5,51 +5,66 @@ import { parseRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { targetOf, type Target } from '../write/target.ts';
 
-/** What the server makes of a row when it is asked, or may come to know later: never compared for equality. */
+/** What the server makes of a row when it is asked, or may come to know later: a null of it says nothing. */
 const DERIVED = /^(extra|hash_norm|(.*_)?decoded(_.*)?|trace_id|trace_external_hash)$/;
 
 /** A row that the source and the table do not agree on. */
 export interface Difference {
   readonly kind: 'missing' | 'differing' | 'not_in_source';
-  /** Its key, and what differs. */
-  readonly row: string;
+  /** Its key without utime, one text. */
+  readonly key: string;
+  /** Names of the columns that differ. */
+  readonly columns: readonly string[];
+  /** The second of the row itself. */
   readonly second: Range;
+}
+
+export interface Comparison {
+  readonly differences: readonly Difference[];
+  /** How many different rows of each second were found stored, whether or not they agree. */
+  readonly matched: ReadonlyMap<number, number>;
 }
 
 const Row = z.object({
   kind: z.enum(['missing', 'differing', 'not_in_source']),
-  row: z.string(),
+  key: z.string(),
+  columns: z.array(z.string()),
   second: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
 });
 
+const Matched = z.object({ second: z.coerce.number(), rows: z.coerce.number() });
+
 /**
- * Holds rows just read against those stored, by key, in every column that cannot change. `whole`: the range that the
- * rows are all of, so that what is stored there beyond them is not in the source. Tables whose rows change are passed
- * over; of those where a newer copy counts, only equal copies are compared.
+ * Holds rows just read against those stored, by key, in every column. `whole`: the range that the rows are all of, so
+ * that what is stored there beyond them is not in the source.
  */
 export async function compareRows(
   session: Session,
   table: object,
   rows: readonly object[],
   whole: Range | undefined,
-): Promise<Difference[]> {
+): Promise<Comparison> {
   const target = targetOf(table);
-  if (target.facts.conflict.kind === 'replace') return [];
-  const found = await session.rows(
+  const differences = await session.rows(
     sql`
       with n as materialized (
         select * from json_populate_recordset(null::${target.into}, ${stringify(rows) ?? '[]'}::json)),
       compared as (
         select n.utime, ${keyText(target, 'n')} as key, t.utime is null as missing, ${differingColumns(target)} as columns
         from n left join ${target.into} t on ${sameKey(target)})
-      select distinct case when missing then 'missing' else 'differing' end as kind,
-        key || case when missing then '' else ' in ' || array_to_string(columns, ', ') end as row, ${secondOf('c')} as second
+      select distinct case when missing then 'missing' else 'differing' end as kind, key,
+        case when missing then '{}' else columns end as columns, ${secondOf('c')} as second
       from compared c where missing or cardinality(columns) > 0
-      ${whole === undefined ? sql`` : sql`union all ${beyond(target, whole)}`}
-      limit 1000`,
+      ${whole === undefined ? sql`` : sql`union all ${beyond(target, whole)}`}`,
     Row,
   );
-  return found;
+  const matched = await session.rows(
+    sql`select extract(epoch from n.utime)::int8 as second, count(distinct ${keyText(target, 'n')}) as rows
+        from json_populate_recordset(null::${target.into}, ${stringify(rows) ?? '[]'}::json) n
+        join ${target.into} t on ${sameKey(target)} group by 1`,
+    Matched,
+  );
+  return { differences, matched: new Map(matched.map((one) => [one.second, one.rows])) };
 }
 
 const secondOf = (alias: string) => {
@@ -59,7 +74,7 @@ const secondOf = (alias: string) => {
 
 function beyond(target: Target, { from, to }: Range): SQL {
   return sql`
-    select 'not_in_source', ${keyText(target, 't')}, ${secondOf('t')} from ${target.into} t
+    select 'not_in_source', ${keyText(target, 't')}, '{}'::text[], ${secondOf('t')} from ${target.into} t
     where t.utime >= to_timestamp(${from}::float8) and t.utime < to_timestamp(${to}::float8)
       and not exists (select 1 from n where ${sameKey(target)})`;
 }
@@ -71,7 +86,14 @@ function sameKey({ facts }: Target): SQL {
   );
 }
 
-function keyText({ facts }: Target, alias: string): SQL {
+/** What names a row among those of its second, as `keyText` makes it in SQL. */
+export function keyOf(table: object, row: object): string {
+  const values = new Map<string, unknown>(Object.entries(row));
+  const names = targetOf(table).facts.key.filter((name) => name !== 'utime');
+  return names.map((name) => String(values.get(name))).join(' ');
+}
+
+export function keyText({ facts }: Target, alias: string): SQL {
   const names = facts.key.filter((name) => name !== 'utime');
   return sql`concat_ws(' ', ${sql.join(
     names.map((name) => sql`${sql.identifier(alias)}.${sql.identifier(name)}`),
@@ -79,19 +101,19 @@ function keyText({ facts }: Target, alias: string): SQL {
   )})`;
 }
 
-/** The names of the columns in which two copies differ; a column that may be filled later counts only where both are. */
+/** The names of the columns in which two copies differ; of a column that may be filled later a null read says nothing. */
 function differingColumns({ facts, columns }: Target): SQL {
   const { conflict, key } = facts;
   const late: readonly string[] = conflict.kind === 'fill' ? conflict.columns : [];
-  const compared = columns.filter((name) => !key.includes(name) && !DERIVED.test(name));
+  const compared = columns.filter((name) => !key.includes(name));
   const tests = compared.map((name) => {
     const [stored, read] = [sql`t.${sql.identifier(name)}`, sql`n.${sql.identifier(name)}`];
-    const differs = late.includes(name) ? sql`${stored} <> ${read}` : sql`${stored} is distinct from ${read}`;
+    const differs =
+      late.includes(name) || DERIVED.test(name)
+        ? sql`${read} is not null and ${stored} is distinct from ${read}`
+        : sql`${stored} is distinct from ${read}`;
     return sql`case when ${differs} then ${name}::text end`;
   });
   if (tests.length === 0) return sql`array[]::text[]`;
-  const names = sql`array_remove(array[${sql.join(tests, sql`, `)}], null)`;
-  if (conflict.kind !== 'newer') return names;
-  const by = sql.identifier(conflict.by);
-  return sql`case when t.${by} = n.${by} then ${names} else array[]::text[] end`;
+  return sql`array_remove(array[${sql.join(tests, sql`, `)}], null)`;
 }

@@ -6,6 +6,7 @@ import { blockKey } from '../../ton/block-key.ts';
 import type { Check, Result } from '../check.ts';
 import type { BlockSource } from '../closure/block-source.ts';
 import { missingParents, type Missing } from '../closure/missing-parents.ts';
+import { unfitLinks, unreachedBlocks } from '../closure/surplus-blocks.ts';
 import { placeFirst, placeLast } from '../closure/place-missing.ts';
 import {
   blocksBefore,
@@ -36,7 +37,8 @@ export const blocks: Check = {
 /**
  * The closure: from tops at or after the stretch's end everything down by `prev_blocks` is stored, and every chain ends
  * in a block before the stretch, in seqno 0 or below the index' first block. Not walked but joined: if every top is
- * stored and every parent of every stored block is, then so is all that can be reached, by induction.
+ * stored and every parent of every stored block is, then so is all that can be reached, by induction. And nothing else
+ * is stored: every stored block is the parent of another one, or a top.
  */
 async function checkBlocks(session: Session, source: BlockSource, place: Place): Promise<Result> {
   const { stretch } = place;
@@ -47,7 +49,8 @@ async function checkBlocks(session: Session, source: BlockSource, place: Place):
     session,
     sql`select count(*) as count from ton.block_parents p where ${during('p', stretch)}`,
   );
-  return { findings: [...closure, ...parentless], rows };
+  const unfit = await unfitLinks(session, stretch);
+  return { findings: [...closure, ...parentless, ...unfit], rows };
 }
 
 /** What is known of the blocks after a stretch may itself be cut short: then it is asked for again. */
@@ -66,6 +69,7 @@ async function closeAt(
     if (around === undefined) continue;
     const broken = await missingAt(place, around);
     const missing = await placeLast(source, Math.max(place.stretch.to, around.storedUntil), broken);
+    if (missing?.length === 0) return unreachedBlocks(session, place.stretch, around);
     if (missing !== undefined) return toFindings(place, around, missing);
   }
   const within = await surroundingsWithin(session, source, place.stretch);
@@ -96,6 +100,7 @@ function toFindings(
       spans: common([hole], [{ from: covered.from, to: covered.to }]),
       example: `${blockKey(row)}, the parent of ${row.child} of ${formatTime(row.child_at)}`,
       outcome: row.known ? 'known' : 'hole',
+      rows: common([hole], [covered]).map((span) => ({ key: blockKey(row), span })),
     };
   });
   const highest = Math.max(...missing.map(({ child_at }) => child_at)) + 1;
@@ -112,7 +117,12 @@ function sumUp(findings: readonly Finding[]): Finding[] {
       finding.outcome,
       same === undefined
         ? finding
-        : { ...same, count: same.count + 1, spans: [...same.spans, ...finding.spans] },
+        : {
+            ...same,
+            count: same.count + 1,
+            spans: [...same.spans, ...finding.spans],
+            rows: [...same.rows, ...finding.rows],
+          },
     );
   }
   return [...byOutcome.values()];
@@ -126,6 +136,7 @@ function open(span: Range): Finding {
     kind: 'not_closed',
     count: 1,
     outcome: 'open',
+    rows: [],
     spans: span.from < span.to ? [span] : [],
     example: `no unbroken chain of blocks leads to ${formatTime(span.from)} .. ${formatTime(span.to)} from above`,
   };

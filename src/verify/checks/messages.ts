@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { messages as messagesTable } from '../../db/schema/messages.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import { atSpeed } from '../at-speed.ts';
@@ -37,6 +38,19 @@ const isExpired = sql`
   coalesce(in_msg_utime < (select to_timestamp((${settings.value}->'tables'->>'messages')::float8) from ${settings}
     where ${settings.name} = 'floors'), false)`;
 
+/** A message without a stored sender came from outside the chain, and was received at once. */
+const NEAR = 3600;
+
+/** A message that no stored transaction has sent or received: it is nobody's. */
+const strayMessages = (stretch: Range) => sql`
+  with senderless as materialized (
+    select m.utime, m.hash from ton.messages m where ${during('m', stretch)} and not exists (
+      select 1 from ton.transactions t where ${during('t', stretch)} and t.utime = m.utime and t.hash = m.out_msg_tx_hash))
+  select 'stray_message' as kind, 'surplus' as outcome, s.hash as id, ${secondOf('s')} as span
+  from senderless s where not exists (
+    select 1 from ton.transactions t where ${during('t', { from: stretch.from, to: stretch.to + NEAR })}
+      and t.in_msg_hash = s.hash and t.in_msg_utime = s.utime)`;
+
 /** Makes the check `books` in the same go. */
 export const messages: Check = {
   name: 'messages',
@@ -59,9 +73,15 @@ async function checkMessagesAndBooks(session: Session, stretch: Range): Promise<
       with x as materialized (select * from (${transactionsWithMessages(stretch)}) every where (${sieve}) and not ${isExpired})
       ${messageDoubts} union all ${bookDoubts}`,
   });
+  const strays = await findingsOf(session, {
+    check: 'messages',
+    dataset: 'transactions',
+    table: messagesTable,
+    query: strayMessages(stretch),
+  });
   const rows = await countOf(
     session,
     sql`select count(*) as count from ton.messages m where ${during('m', stretch)}`,
   );
-  return { findings, rows };
+  return { findings: [...findings, ...strays], rows };
 }

@@ -2,8 +2,9 @@ import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { LinkedBlock } from '../../crawl/watermark/block-links.ts';
 import type { Session } from '../../db/connection/database.ts';
-import { blockKey } from '../../ton/block-key.ts';
 import { during } from '../finding.ts';
+import { blocksBeyond, linksOf } from './links.ts';
+import { prefix } from './prefix.ts';
 import type { Place, Surroundings } from './surroundings.ts';
 import { quarantine } from '../../db/schema/quarantine.ts';
 
@@ -25,7 +26,7 @@ const Missing = z.object({
 /** A parent that a stored block names and that is not stored. */
 export type Missing = z.infer<typeof Missing>;
 
-interface Around extends Surroundings {
+export interface Around extends Surroundings {
   /** The last blocks before the stretch. */
   readonly before: readonly LinkedBlock[];
   /** Seqno of the masterchain block with which the source begins. */
@@ -38,14 +39,11 @@ export function missingParents(
   { stretch, covered }: Place,
   around: Around,
 ): Promise<Missing[]> {
-  const beyond = distinct([
-    ...around.after,
-    ...around.tops.filter((top) => top.gen_utime >= around.storedUntil),
-  ]);
+  const beyond = blocksBeyond(around);
   const near = [...around.before, ...beyond];
   return session.rows(
     sql`
-      with near as (${asTable(near)}), links as (${linksOf(stretch.from, around, beyond)}),
+      with near as (${asTable(near)}), links as (${linksOf(stretch.from, around)}),
       unseen as materialized (
         select l.* from links l
         where l.seqno > 0 and not exists (select 1 from near n where (n.workchain, n.shard, n.seqno) = (l.workchain, l.shard, l.seqno))
@@ -67,29 +65,6 @@ export function missingParents(
   );
 }
 
-/** Links from the stored blocks of a stretch, and what lies after it, to their parents; and to the tops themselves. */
-function linksOf(from: number, around: Surroundings, beyond: readonly LinkedBlock[]): SQL {
-  const links = beyond.flatMap((child) =>
-    (child.prev_blocks ?? []).map((parent) => linkOf(child, parent, child.gen_utime)),
-  );
-  const tops = around.tops
-    .filter((top) => top.gen_utime < around.storedUntil)
-    .map((top) => linkOf(top, top, top.gen_utime));
-  return sql`
-    select p.parent_workchain as workchain, p.parent_shard as shard, p.parent_seqno as seqno,
-      p.shard as child_shard, p.seqno as child_seqno, extract(epoch from p.utime)::int8 as child_at
-    from ton.block_parents p where ${during('p', { from, to: around.storedUntil })}
-    union all
-    select * from jsonb_to_recordset(${JSON.stringify([...links, ...tops])}::jsonb)
-      as l (workchain int, shard text, seqno int, child_shard text, child_seqno int, child_at int8)`;
-}
-
-type Id = Pick<LinkedBlock, 'workchain' | 'shard' | 'seqno'>;
-
-function linkOf(child: Id, { workchain, shard, seqno }: Id, at: number) {
-  return { workchain, shard, seqno, child_shard: child.shard, child_seqno: child.seqno, child_at: at };
-}
-
 function asTable(blocks: readonly LinkedBlock[]): SQL {
   const rows = blocks.map(({ workchain, shard, seqno, gen_utime }) => ({
     workchain,
@@ -100,13 +75,6 @@ function asTable(blocks: readonly LinkedBlock[]): SQL {
   return sql`select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
     as n (workchain int, shard text, seqno int, at int8)`;
 }
-
-function distinct(blocks: readonly LinkedBlock[]): LinkedBlock[] {
-  return [...new Map(blocks.map((block) => [blockKey(block), block])).values()];
-}
-
-/** The bits of a shard's prefix, as text: one shard lies in another where its prefix begins with the other's. */
-const prefix = (shard: SQL) => sql`left(rtrim(('x' || lpad(${shard}, 16, '0'))::bit(64)::text, '0'), -1)`;
 
 /** When the newest known block of the missing one's own chain was made: the missing one is not older. */
 function newestBelow(from: number, near: readonly LinkedBlock[]): SQL {

@@ -111,7 +111,8 @@ export class Opener {
     );
     const reserve = actor === world.accounts.giver ? GIVER_RESERVE : 0;
     if (states.balanceOf(actor) < cost + reserve) return undefined;
-    return this.executor.external(round, block, actor, this.trace(intent), intent.outs);
+    const turn = { round, block, account: actor, trace: this.trace(intent) };
+    return this.executor.external(turn, intent.outs);
   }
 
   private trace(intent: Omit<Intent, 'outs'>): number {
@@ -124,26 +125,16 @@ export class Opener {
     if (block === NONE || this.accounts.isExchange(wallet)) return undefined;
     const target = this.pickWallet() ?? this.accounts.giver;
     if (target === wallet || !this.executor.states.isActive(wallet)) return undefined;
-    return this.executor.sweep(
-      round,
-      block,
-      wallet,
-      this.trace({ purpose: 'sweep', actor: wallet, partner: target }),
-      target,
-    );
+    const trace = this.trace({ purpose: 'sweep', actor: wallet, partner: target });
+    return this.executor.sweep({ round, block, account: wallet, trace }, target);
   }
 
   private oddity(round: Round, wallet: number): Draft | undefined {
     const block = round.blockFor(this.accounts.prefix(wallet));
     if (block === NONE || !this.executor.states.isActive(wallet)) return undefined;
     const kind = this.random.chance(0.5) ? 'split_prepare' : 'storage';
-    return this.executor.spontaneous(
-      round,
-      block,
-      wallet,
-      this.trace({ purpose: 'oddity', actor: wallet }),
-      kind,
-    );
+    const trace = this.trace({ purpose: 'oddity', actor: wallet });
+    return this.executor.spontaneous({ round, block, account: wallet, trace }, kind);
   }
 
   /** Some wallets act far more often than others. */

@@ -1,0 +1,148 @@
+import { sql, type SQL } from 'drizzle-orm';
+import { z } from 'zod';
+import { parseRangeText, toRangeText, type Range } from '../../range.ts';
+import type { Session } from '../connection/database.ts';
+import { multirangeParam } from '../connection/sql.ts';
+import { findings } from '../schema/findings.ts';
+import type { Stream } from './coverage.ts';
+
+/** A row that is wrong, missing or surplus. */
+export interface FoundRow {
+  readonly table: string;
+  /** What names the row; empty where too many are wanting to name them all. */
+  readonly key: string;
+  /** Seconds in which the dataset that was checked holds the row. */
+  readonly span: Range;
+  /** Seconds in which the row itself lies, where these are others: a transaction within its trace. */
+  readonly own?: Range;
+  /** What is wrong with it. */
+  readonly differs: string;
+  /** Every dataset that holds the row, the one that was checked among them. */
+  readonly datasets: readonly string[];
+}
+
+/** What one check found in a stretch of a stream. */
+interface CheckedStretch {
+  readonly stream: Pick<Stream, 'dataset' | 'scope'>;
+  readonly check: string;
+  /** What was checked to its end: what was found there before is forgotten. */
+  readonly settled: readonly Range[];
+  readonly rows: readonly FoundRow[];
+}
+
+/**
+ * Remembers what a check found in a stretch, instead of what it found there before, and takes the verified state from
+ * every second of every dataset that holds such a row. A trace holds its transactions and messages where it ends.
+ */
+export async function keepFindings(session: Session, checked: CheckedStretch): Promise<void> {
+  const { stream, check, settled, rows } = checked;
+  const own = sql`scope = ${stream.scope} and check_name = ${check} and found_in = ${stream.dataset}`;
+  await session.run(sql`
+    delete from ${findings} where ${own} and (table_name, row_key) in (
+      select table_name, row_key from ${findings}
+      where ${own} and dataset = ${stream.dataset} and span && ${multirangeParam(settled)})`);
+  if (rows.length === 0) return;
+  const given = rows.map(({ table, key, span, own = span, differs, datasets }) => ({
+    span: toRangeText(span),
+    own: toRangeText(own),
+    table,
+    key,
+    differs,
+    datasets,
+  }));
+  await session.run(sql`
+    with given as (
+      select * from jsonb_to_recordset(${JSON.stringify(given)}::jsonb)
+        as g (span int8range, own int8range, "table" text, key text, differs text, datasets text[])),
+    held as (
+      select ${stream.dataset}::text as dataset, span, "table", key, differs from given
+      union
+      select dataset, own, g."table", g.key, g.differs from given g, unnest(g.datasets) as dataset
+      union
+      select 'traces', int8range(e.second, e.second + 1), g."table", g.key, g.differs
+      from given g, lateral (${tracesThatHold}) e where g.key <> '' and 'traces' = any(g.datasets))
+    insert into ${findings} (dataset, scope, span, table_name, row_key, differs, check_name, found_in)
+    select dataset, ${stream.scope}, span, "table", key, differs, ${check}, ${stream.dataset} from held
+    on conflict do nothing`);
+  await session.run(sql`
+    update etl.coverage c set verified = c.verified - f.spans, updated_at = default
+    from (select dataset, scope, range_agg(span) as spans from ${findings} group by 1, 2) f
+    where c.dataset = f.dataset and c.scope = f.scope and c.pass = 0 and c.verified && f.spans`);
+}
+
+/** The ends of the traces that hold a row `g`, a transaction or a message. */
+const tracesThatHold: SQL = sql`
+  select extract(epoch from e.utime)::int8 as second from ton.trace_edges e
+  where e.tx_hash in (
+    select split_part(g.key, ' ', 1) where g."table" = 'transactions'
+    union all
+    select m.out_msg_tx_hash from ton.messages m
+    where g."table" = 'messages' and m.hash = split_part(g.key, ' ', 1)
+      and m.utime >= to_timestamp(lower(g.own)::float8) and m.utime < to_timestamp(upper(g.own)::float8))`;
+
+/** The seconds of a stream with a finding, as a scalar within a statement. */
+export function spansWithFindings({ dataset, scope }: Pick<Stream, 'dataset' | 'scope'>): SQL {
+  return sql`coalesce((select range_agg(span) from ${findings}
+    where dataset = ${dataset} and scope = ${scope}), '{}')`;
+}
+
+const OpenFinding = z.object({
+  dataset: z.string(),
+  scope: z.string(),
+  table: z.string(),
+  key: z.string(),
+  differs: z.string(),
+  check: z.string(),
+  found_in: z.string(),
+  found_at: z.string(),
+  span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
+});
+
+export type OpenFinding = z.infer<typeof OpenFinding>;
+
+const COLUMNS = sql`dataset, scope, table_name as "table", row_key as key, differs, check_name as "check", found_in,
+  to_char(found_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as found_at, span::text`;
+
+/** What is known to be wrong with some of the seconds of a stream, rows with a name first, at most a thousand. */
+export function readFindings(
+  session: Session,
+  { dataset, scope }: Pick<Stream, 'dataset' | 'scope'>,
+  spans: readonly Range[],
+): Promise<OpenFinding[]> {
+  return session.rows(
+    sql`select ${COLUMNS} from ${findings}
+        where dataset = ${dataset} and scope = ${scope} and span && ${multirangeParam(spans)}
+        order by row_key = '', lower(span), table_name, row_key limit 1000`,
+    OpenFinding,
+  );
+}
+
+/** What is known to be wrong with rows that a hash names, whatever dataset holds them. */
+export function findingsOfHash(session: Session, hash: string): Promise<OpenFinding[]> {
+  return session.rows(
+    sql`select ${COLUMNS} from ${findings} where position(${hash}::text in row_key) > 0
+        order by dataset, lower(span) limit 100`,
+    OpenFinding,
+  );
+}
+
+/** Takes a deep finding back where another dataset's reading has brought the very row and found it right. */
+export async function settleRows(
+  session: Session,
+  check: string,
+  table: string,
+  keys: readonly string[],
+): Promise<void> {
+  await session.run(sql`
+    delete from ${findings} where check_name = ${check} and table_name = ${table}
+      and row_key in (select jsonb_array_elements_text(${JSON.stringify(keys)}::jsonb))`);
+}
+
+/** Keys of a table's rows with a finding of this check, whatever dataset holds them. */
+export async function keysWithFindings(session: Session, check: string, table: string): Promise<Set<string>> {
+  const rows = await session.rows(
+    sql`select distinct row_key as key from ${findings} where check_name = ${check} and table_name = ${table}`,
+    z.object({ key: z.string() }),
+  );
+  return new Set(rows.map(({ key }) => key));
+}

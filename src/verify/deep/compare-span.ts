@@ -1,0 +1,151 @@
+import { askPage } from '../../crawl/streams/ask-page.ts';
+import type { Dataset } from '../../dataset/dataset.ts';
+import type { Reading } from '../../dataset/job.ts';
+import { ownersOf } from '../../dataset/owners.ts';
+import { compareRows, keyOf, type Difference } from '../../db/read/compare.ts';
+import type { Stream } from '../../db/coverage/coverage.ts';
+import { keysWithFindings, settleRows } from '../../db/coverage/findings.ts';
+import { type Range, union } from '../../range.ts';
+import { DEEP } from './deep-check.ts';
+import type { Finding, NamedRow } from '../finding.ts';
+import type { VerifyContext } from '../check.ts';
+import type { FillContext } from '../../crawl/streams/fill-holes.ts';
+
+/** What a comparison needs: the API and what was learned of its pages, and the database. */
+export type CompareContext = VerifyContext & FillContext;
+
+type Accepted = Reading['accepted'][number];
+
+/** What became of a span that was read again. */
+export interface ComparedSpan {
+  /** Seconds that were read to their end. */
+  readonly completed: readonly Range[];
+  readonly findings: readonly Finding[];
+  readonly requests: number;
+  /** Stored rows of each table that were held against the source, by second. */
+  readonly matched: ReadonlyMap<string, ReadonlyMap<number, number>>;
+}
+
+/** Reads a span of a stream again, page by page, and holds every row that comes against the one that is stored. */
+export async function compareSpan(
+  context: CompareContext,
+  { dataset, stream }: { readonly dataset: Dataset; readonly stream: Stream },
+  span: Range,
+): Promise<ComparedSpan> {
+  const { crawl, stop } = context;
+  const { paginator } = dataset.job;
+  const { limits } = crawl.tuning(dataset);
+  const size = limits.limit(paginator.maxSize);
+  const trust = limits.openSpan();
+  const tally = new Tally();
+  let waiting: Accepted[] = [];
+  let cursor: unknown = paginator.start(span);
+  while (cursor !== undefined && !stop.finishing.aborted) {
+    const { value } = await askPage(crawl.api, {
+      dataset,
+      stream,
+      cursor,
+      size,
+      trust,
+      priority: 'repair',
+      signal: stop.leaving,
+    });
+    tally.requests += 1;
+    waiting.push(...value.reading.accepted);
+    const { completed } = value.step;
+    if (completed !== undefined) {
+      const records = waiting.filter(({ position: { utime } }) => isWithin(utime, completed));
+      await compareRecords(context, { dataset, stream }, { records, completed, tally });
+      waiting = waiting.filter(({ position: { utime } }) => utime >= completed.to);
+      tally.completed.push(completed);
+    }
+    cursor = value.step.cursor;
+  }
+  return tally;
+}
+
+class Tally implements ComparedSpan {
+  readonly completed: Range[] = [];
+  readonly findings: Finding[] = [];
+  readonly matched = new Map<string, Map<number, number>>();
+  requests = 0;
+
+  count(table: string, matched: ReadonlyMap<number, number>): void {
+    const sums = this.matched.get(table) ?? new Map<number, number>();
+    for (const [second, rows] of matched) sums.set(second, (sums.get(second) ?? 0) + rows);
+    this.matched.set(table, sums);
+  }
+}
+
+function isWithin(utime: number, { from, to }: Range): boolean {
+  return utime >= from && utime < to;
+}
+
+interface Batch {
+  readonly records: readonly Accepted[];
+  readonly completed: Range;
+  readonly tally: Tally;
+}
+
+async function compareRecords(
+  { database, jobs }: CompareContext,
+  { dataset, stream }: { readonly dataset: Dataset; readonly stream: Stream },
+  { records, completed, tally }: Batch,
+): Promise<void> {
+  const whole = wholeTables(dataset, jobs);
+  for (const [name, table] of Object.entries(dataset.job.tables)) {
+    const isWhole = stream.scope === '' && whole.has(name);
+    const carried = records.flatMap(({ rows, position }) =>
+      (rows[name] ?? []).map((row) => ({ row, second: position.utime })),
+    );
+    if (carried.length === 0 && !isWhole) continue;
+    const rows = carried.map(({ row }) => row);
+    const found = await compareRows(database, table, rows, isWhole ? completed : undefined);
+    tally.count(name, found.matched);
+    const seconds = new Map(carried.map(({ row, second }) => [keyOf(table, row), second]));
+    tally.findings.push(...toFindings(stream, name, found.differences, seconds));
+    const known = await keysWithFindings(database, DEEP, name);
+    const wrong = new Set(found.differences.map(({ key }) => key));
+    const right = [...seconds.keys()].filter((key) => known.has(key) && !wrong.has(key));
+    if (right.length > 0) await settleRows(database, DEEP, name, right);
+  }
+}
+
+/** Tables that hold, of a completed second, nothing but what the dataset's pages bring. */
+export function wholeTables(dataset: Dataset, jobs: readonly Dataset[]): Set<string> {
+  const { tables, replacesRows } = dataset.job;
+  const names = Object.keys(tables);
+  return new Set(
+    names.filter((name, index) => index === 0 || replacesRows || ownersOf(name, jobs).length === 1),
+  );
+}
+
+/** `seconds`: where the record lies that carried the row with this key. */
+function toFindings(
+  { dataset, scope }: Stream,
+  table: string,
+  differences: readonly Difference[],
+  seconds: ReadonlyMap<string, number>,
+): Finding[] {
+  const kinds = new Set(differences.map(({ kind }) => kind));
+  return [...kinds].map((kind): Finding => {
+    const same = differences.filter((difference) => difference.kind === kind);
+    const rows = same.map(({ key, second, columns }): NamedRow => {
+      const at = seconds.get(key);
+      const span = at === undefined ? second : { from: at, to: at + 1 };
+      const differs = `${kind}_in_${table}${columns.length === 0 ? '' : `: ${columns.join(', ')}`}`;
+      return { table, key, span, own: second, differs };
+    });
+    return {
+      check: DEEP,
+      dataset,
+      scope,
+      kind: `${kind}_in_${table}`,
+      count: same.length,
+      spans: union(rows.map(({ span }) => span)),
+      example: `${same[0]?.key ?? ''} ${same[0]?.columns.join(', ') ?? ''}`.trim(),
+      outcome: kind === 'missing' ? 'hole' : 'doubt',
+      rows,
+    };
+  });
+}

@@ -1,0 +1,39 @@
+import type { Dataset } from '../../dataset/dataset.ts';
+import type { Stream } from '../../db/coverage/coverage.ts';
+import { type Range, union } from '../../range.ts';
+import { DEEP } from './deep-check.ts';
+import type { Checked } from '../finding.ts';
+import { logChecks } from '../log-checks.ts';
+import { rememberFindings } from '../remember.ts';
+import { compareSpan, type CompareContext } from './compare-span.ts';
+
+/** Compares spans of one stream with the source, and remembers what differs. */
+export async function compareSpans(
+  context: CompareContext,
+  place: { readonly dataset: Dataset; readonly stream: Stream },
+  spans: readonly Range[],
+  onMatched: (table: string, second: number, rows: number) => void = () => undefined,
+): Promise<{ checks: Checked[]; completed: Range[] }> {
+  const { dataset, stream } = place;
+  const checks: Checked[] = [];
+  const completed: Range[] = [];
+  for (const span of spans) {
+    const start = context.clock.monotonic();
+    const result = await compareSpan(context, place, span);
+    completed.push(...result.completed);
+    let rows = 0;
+    for (const [table, seconds] of result.matched) {
+      for (const [second, count] of seconds) {
+        onMatched(table, second, count);
+        rows += count;
+      }
+    }
+    const { findings, requests } = result;
+    const ms = context.clock.monotonic() - start;
+    const facts = { check: DEEP, dataset: dataset.name, scope: stream.scope, findings, rows, requests, ms };
+    for (const part of union(result.completed)) checks.push({ ...facts, span: part });
+  }
+  await rememberFindings(context.database, { jobs: context.jobs, dataset, stream }, checks);
+  await logChecks(context.database, checks);
+  return { checks, completed: union(completed) };
+}

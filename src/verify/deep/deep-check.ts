@@ -1,0 +1,2 @@
+/** Name of the comparison with the source. */
+export const DEEP = 'deep';

@@ -1,0 +1,122 @@
+import { ownersOf } from '../../dataset/owners.ts';
+import { readVerified } from '../../db/coverage/verifications.ts';
+import { common, type Range, union, without } from '../../range.ts';
+import { worthKeeping } from '../derivable.ts';
+import type { Checked } from '../finding.ts';
+import type { CompareContext } from './compare-span.ts';
+import type { Verified } from '../verify.ts';
+import { compareSpans } from './compare-spans.ts';
+import { drawSlices, rowsBySecond } from './sample.ts';
+
+/** How much of a table was held against the source, row by row. */
+export interface ComparedTable {
+  readonly table: string;
+  readonly compared: number;
+  readonly stored: number;
+}
+
+export interface DeepResult {
+  readonly reports: readonly Verified[];
+  readonly tables: readonly ComparedTable[];
+}
+
+/**
+ * Reads a share of what is stored again and compares every row of it with the source, however it came. A dataset whose
+ * pages carry another one's rows is read first; of that other one only the seconds are asked for that it left out.
+ */
+export async function checkDeep(
+  context: CompareContext,
+  reports: readonly Verified[],
+  draw: { readonly share: number; readonly random: () => number },
+): Promise<DeepResult> {
+  const carried = new Map<string, Map<number, number>>();
+  const checkedBy = new Map<Verified, Checked[]>();
+  const tables: ComparedTable[] = [];
+  const width = ({ dataset }: Verified) => Object.keys(dataset.job.tables).length;
+  for (const report of reports.toSorted((a, b) => width(b) - width(a))) {
+    const [own = ''] = Object.keys(report.dataset.job.tables);
+    const known =
+      draw.share >= 1 ? (carried.get(own) ?? new Map<number, number>()) : new Map<number, number>();
+    const held = await heldAlready(context, report, known);
+    const wanted = without(await drawSlices(context.database, report.dataset, report.covered, draw), held);
+    const { checks, completed } = await compareSpans(context, report, wanted, (table, second, rows) => {
+      const sums = carried.get(table) ?? new Map<number, number>();
+      sums.set(second, (sums.get(second) ?? 0) + rows);
+      carried.set(table, sums);
+    });
+    checkedBy.set(report, checks);
+    tables.push(...(await countTables(context, report, union(held, completed))));
+  }
+  const checked: Verified[] = [];
+  for (const report of reports) checked.push(await withChecks(context, report, checkedBy.get(report) ?? []));
+  return { reports: checked, tables };
+}
+
+/** Seconds of which every stored row was compared already, because another dataset's pages carried it. */
+async function heldAlready(
+  { database }: CompareContext,
+  { dataset, covered }: Verified,
+  carried: ReadonlyMap<number, number>,
+): Promise<Range[]> {
+  const [table] = Object.values(dataset.job.tables);
+  if (table === undefined || carried.size === 0) return [];
+  const held: Range[] = [];
+  for (const range of covered) {
+    const stored = await rowsBySecond(database, table, range);
+    const left = [...stored].filter(([second, rows]) => (carried.get(second) ?? 0) < rows);
+    const compared = without(
+      [range],
+      left.map(([second]) => ({ from: second, to: second + 1 })),
+    );
+    const stretches = compared.map((span) => ({ span, rows: rowsWithin(stored, span) }));
+    held.push(...worthKeeping(range, stretches, dataset.job.paginator.maxSize));
+  }
+  return held;
+}
+
+function rowsWithin(seconds: ReadonlyMap<number, number>, { from, to }: Range): number {
+  let sum = 0;
+  for (const [second, rows] of seconds) if (second >= from && second < to) sum += rows;
+  return sum;
+}
+
+/** Rows of the tables that are this dataset's own, those compared and all that are stored. */
+async function countTables(
+  { database, jobs }: CompareContext,
+  { dataset, stream, covered }: Verified,
+  compared: readonly Range[],
+): Promise<ComparedTable[]> {
+  if (stream.scope !== '') return [];
+  const counted: ComparedTable[] = [];
+  for (const [name, table] of Object.entries(dataset.job.tables)) {
+    if (ownersOf(name, jobs)[0]?.name !== dataset.name) continue;
+    const count = async (spans: readonly Range[]) => {
+      let sum = 0;
+      for (const span of spans)
+        for (const rows of (await rowsBySecond(database, table, span)).values()) sum += rows;
+      return sum;
+    };
+    counted.push({
+      table: name,
+      compared: await count(common(compared, covered)),
+      stored: await count(covered),
+    });
+  }
+  return counted;
+}
+
+async function withChecks(
+  { database }: CompareContext,
+  report: Verified,
+  checks: readonly Checked[],
+): Promise<Verified> {
+  const findings = checks.flatMap((check) => check.findings);
+  // What another dataset's pages have shown to be wrong is wrong here too.
+  const standing = common(report.verified, await readVerified(database, report.stream));
+  return {
+    ...report,
+    checks: [...report.checks, ...checks],
+    findings: [...report.findings, ...findings],
+    verified: without(standing, union(...findings.map(({ spans }) => spans))),
+  };
+}

@@ -1,0 +1,61 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Dataset } from '../../dataset/dataset.ts';
+import type { Session } from '../../db/connection/database.ts';
+import { targetOf } from '../../db/write/target.ts';
+import type { Range } from '../../range.ts';
+import { during } from '../finding.ts';
+
+const Second = z.object({ second: z.coerce.number(), rows: z.coerce.number() });
+
+/** How many rows each second of a table holds, seconds with rows only, in order. */
+export async function rowsBySecond(
+  session: Session,
+  table: object,
+  span: Range,
+): Promise<Map<number, number>> {
+  const found = await session.rows(
+    sql`select extract(epoch from t.utime)::int8 as second, count(*) as rows from ${targetOf(table).into} t
+        where ${during('t', span)} group by 1 order by 1`,
+    Second,
+  );
+  return new Map(found.map(({ second, rows }) => [second, rows]));
+}
+
+/** Slices of a range of about a page of stored rows each, drawn at random until they hold the share of all rows. */
+export async function drawSlices(
+  session: Session,
+  dataset: Dataset,
+  covered: readonly Range[],
+  draw: { readonly share: number; readonly random: () => number },
+): Promise<Range[]> {
+  const { share, random } = draw;
+  if (share >= 1) return [...covered];
+  const [table] = Object.values(dataset.job.tables);
+  if (table === undefined) return [];
+  const slices: { span: Range; rows: number }[] = [];
+  for (const range of covered)
+    slices.push(...cut(range, await rowsBySecond(session, table, range), dataset.job.paginator.maxSize));
+  const wanted = share * slices.reduce((sum, { rows }) => sum + rows, 0);
+  const drawn: Range[] = [];
+  let rows = 0;
+  for (const slice of slices.map((one) => ({ ...one, lot: random() })).sort((a, b) => a.lot - b.lot)) {
+    if (drawn.length > 0 && rows >= wanted) break;
+    drawn.push(slice.span);
+    rows += slice.rows;
+  }
+  return drawn;
+}
+
+function cut(range: Range, seconds: ReadonlyMap<number, number>, most: number) {
+  const slices: { span: Range; rows: number }[] = [];
+  let [from, held] = [range.from, 0];
+  for (const [second, rows] of seconds) {
+    if (held > 0 && held + rows > most) {
+      slices.push({ span: { from, to: second }, rows: held });
+      [from, held] = [second, 0];
+    }
+    held += rows;
+  }
+  return [...slices, { span: { from, to: range.to }, rows: held }];
+}

@@ -1,0 +1,24 @@
+import type { Session } from '../db/connection/database.ts';
+import { logVerification } from '../db/coverage/verifications.ts';
+import { union } from '../range.ts';
+import { describeFinding, type Checked } from './finding.ts';
+
+/** One row of the log for each check. */
+export async function logChecks(session: Session, checks: readonly Checked[]): Promise<void> {
+  for (const check of checks) await logVerification(session, toEntry(check));
+}
+
+function toEntry({ check, dataset, scope, span, rows, requests, ms, findings }: Checked) {
+  return {
+    check,
+    dataset,
+    scope,
+    span,
+    rows,
+    requests,
+    ms,
+    found: findings.reduce((sum, { count }) => sum + count, 0),
+    holes: union(...findings.map(({ spans }) => spans)),
+    detail: findings.map(describeFinding).join('; '),
+  };
+}

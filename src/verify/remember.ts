@@ -1,0 +1,109 @@
+import type { Dataset } from '../dataset/dataset.ts';
+import { ownersOf } from '../dataset/owners.ts';
+import type { Stream } from '../db/coverage/coverage.ts';
+import { keepFindings, readFindings, type FoundRow, type OpenFinding } from '../db/coverage/findings.ts';
+import type { Session } from '../db/connection/database.ts';
+import { targetOf } from '../db/write/target.ts';
+import { common, type Range, union, without } from '../range.ts';
+import { DEEP } from './deep/deep-check.ts';
+import type { Checked, Finding } from './finding.ts';
+
+/** Rows of the findings of one check of a stream, by name where they have one, else by their seconds. */
+export interface Remembering {
+  readonly jobs: readonly Dataset[];
+  readonly dataset: Dataset;
+  readonly stream: Stream;
+}
+
+/**
+ * Remembers what checks found, row by row, instead of what the same checks found there before. Seconds of which a check
+ * could say nothing keep what is known of them.
+ */
+export async function rememberFindings(
+  session: Session,
+  place: Remembering,
+  checks: readonly Checked[],
+): Promise<void> {
+  for (const check of new Set(checks.map((checked) => checked.check))) {
+    const same = checks.filter((checked) => checked.check === check);
+    const findings = same.flatMap((checked) => checked.findings);
+    const silent = findings.filter(({ outcome }) => outcome === 'open').flatMap(({ spans }) => spans);
+    await keepFindings(session, {
+      stream: place.stream,
+      check,
+      settled: without(union(same.map(({ span }) => span)), silent),
+      rows: findings.flatMap((finding) => rowsOf(place, finding)),
+    });
+  }
+}
+
+function rowsOf({ jobs, dataset }: Remembering, finding: Finding): FoundRow[] {
+  if (finding.outcome === 'open' || finding.outcome === 'known') return [];
+  const [first = ''] = Object.keys(dataset.job.tables);
+  const own = finding.table === undefined ? first : targetOf(finding.table).name;
+  const named = finding.rows.map((row): FoundRow => {
+    const table = row.table ?? own;
+    const differs = row.differs ?? finding.kind;
+    return { ...row, table, differs, datasets: holdersOf(table, dataset, jobs) };
+  });
+  const rest = without(finding.spans, union(finding.rows.map(({ span }) => span)));
+  return [
+    ...named,
+    ...rest.map((span) => ({
+      table: own,
+      key: '',
+      span,
+      differs: finding.kind,
+      datasets: holdersOf(own, dataset, jobs),
+    })),
+  ];
+}
+
+/** Datasets whose certificate a wrong row of a table touches. Rows that are replaced as a whole are their owner's alone. */
+function holdersOf(table: string, dataset: Dataset, jobs: readonly Dataset[]): string[] {
+  const owners = ownersOf(table, jobs);
+  const holders = owners[0]?.job.replacesRows === true ? owners.slice(0, 1) : owners;
+  return [...new Set([dataset.name, ...holders.map(({ name }) => name)])];
+}
+
+/** What is remembered of a stream and was not found by the checks that have just run: what deep reading saw. */
+export async function rememberedFindings(
+  session: Session,
+  stream: Stream,
+  covered: readonly Range[],
+  checks: readonly Checked[],
+): Promise<Finding[]> {
+  const ran = new Set(checks.map(({ check }) => check));
+  const open = await readFindings(session, stream, covered);
+  const byKind = new Map<string, OpenFinding[]>();
+  for (const finding of open) {
+    if (finding.found_in === stream.dataset && ran.has(finding.check)) continue;
+    const kind = `${finding.check} ${kindOf(finding.differs)}`;
+    byKind.set(kind, [...(byKind.get(kind) ?? []), finding]);
+  }
+  return [...byKind.values()].flatMap((same) => toFinding(stream, covered, same));
+}
+
+function toFinding(stream: Stream, covered: readonly Range[], same: readonly OpenFinding[]): Finding[] {
+  const [first] = same;
+  if (first === undefined) return [];
+  return [
+    {
+      check: first.check,
+      dataset: stream.dataset,
+      scope: stream.scope,
+      kind: kindOf(first.differs),
+      spans: common(union(same.map(({ span }) => span)), covered),
+      count: same.length,
+      example: `${first.table} ${first.key}: ${first.differs}`,
+      // What a check of another dataset found is repaired there.
+      outcome: first.check === DEEP ? 'doubt' : 'open',
+      rows: same,
+    },
+  ];
+}
+
+/** `differing_in_transactions: gas_used` is of the kind `differing_in_transactions`. */
+function kindOf(differs: string): string {
+  return differs.split(':')[0] ?? differs;
+}
