@@ -147,7 +147,12 @@ export class Executor {
     if (messages.has(message, MESSAGE.sure)) return 'ok';
     if (this.canFreeze(draft.account, op) && this.random.chance(0.0004)) return 'frozen';
     if (op === 'call' && this.random.chance(0.02)) return 'action_failed';
-    return this.random.chance(FAILURES[op] ?? 0) ? 'failed' : 'ok';
+    return this.throws(op) ? 'failed' : 'ok';
+  }
+
+  /** True where chance has the receiver's code throw. */
+  private throws(op: Op): boolean {
+    return this.random.chance(FAILURES[op] ?? 0);
   }
 
   /** Wallets that are sent plain money may turn out to be frozen. */
