@@ -117,7 +117,6 @@ export function openApi(options: ApiOptions): ApiClient {
     random: Math.random,
     attempts: config.attempts,
     recorder,
-    v2Transport: config.v2Transport,
   });
   const close = async () => {
     await client.close();

@@ -1,5 +1,7 @@
 #!/usr/bin/env node
+import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
+import { V8_FLAGS } from './config.ts';
 import { runCommand } from './commands/command.ts';
 import { registerBackfill } from './commands/register/backfill.ts';
 import { registerPlan } from './commands/register/plan.ts';
@@ -20,9 +22,8 @@ import { registerExport } from './commands/register/export.ts';
 import { registerReader } from './commands/register/reader.ts';
 import { registerSimulate } from './commands/register/simulate.ts';
 import { EXIT } from './errors.ts';
-import { collectSooner } from './heap.ts';
 
-collectSooner();
+setFlagsFromString(V8_FLAGS);
 
 // A command is loaded when it is asked for: each brings packages that the others do without.
 const program = new Command('toncenter-etl')

@@ -15,6 +15,13 @@ export interface Choices {
   readonly bocs: boolean;
 }
 
+/**
+ * V8 lets a small heap grow fourfold before it collects, and what dies here are whole pages of several megabytes. Sooner
+ * keeps a crawl of dense history below 300 MB (294 instead of 307 to 390) for a tenth more CPU. The flag is V8's own and
+ * undocumented: it goes when pages are written without an object for each row.
+ */
+export const V8_FLAGS = '--heap-growing-percent=125';
+
 /** Hosts of the public networks, without the key's network's API paths. */
 const HOSTS = { mainnet: 'https://toncenter.com', testnet: 'https://testnet.toncenter.com' } as const;
 
@@ -51,7 +58,6 @@ const Environment = z.object({
     .min(1, { error: 'is below 1' })
     .max(100)
     .default(6),
-  TONCENTER_V2: z.enum(['rest', 'jsonrpc'], { error: 'is not rest or jsonrpc' }).default('rest'),
   ETL_ACCOUNTS: z.enum(['watched', 'seen'], { error: 'is not watched or seen' }).default('watched'),
   ETL_ACCOUNT_BOCS: z.enum(['no', 'yes'], { error: 'is not yes or no' }).default('no'),
   ETL_DATASETS: words.default(['core']),
@@ -101,8 +107,6 @@ export interface Config {
   readonly rps: number;
   /** Attempts at a request, or at the database, before it counts as away. */
   readonly attempts: number;
-  /** How v2 methods are called: over GET, or through POST /api/v2/jsonRPC. */
-  readonly v2Transport: 'rest' | 'jsonRpc';
   /** Whose states are looked up, and whether with code and data. */
   readonly choices: Choices;
   readonly datasets: readonly string[];
@@ -156,7 +160,6 @@ function toConfig(env: z.infer<typeof Environment>): Config {
     apiKey: env.TONCENTER_API_KEY,
     rps: env.TONCENTER_RPS ?? defaultRps(network, env.TONCENTER_API_KEY),
     attempts: env.ETL_ATTEMPTS,
-    v2Transport: env.TONCENTER_V2 === 'jsonrpc' ? 'jsonRpc' : 'rest',
     choices: { accounts: env.ETL_ACCOUNTS, bocs: env.ETL_ACCOUNT_BOCS === 'yes' },
     datasets: env.ETL_DATASETS,
     since: env.ETL_SINCE,

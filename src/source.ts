@@ -1,7 +1,7 @@
 import type { Store } from './app.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
-import { keepDemoGenesis, readDemoGenesis } from './db/migrate/demo-genesis.ts';
+import { decideSetting, readSetting } from './db/settings.ts';
 import { readNetwork } from './db/connection/network.ts';
 import { UsageError } from './errors.ts';
 import { formatTime } from './range.ts';
@@ -37,7 +37,7 @@ export async function openSource(config: Config, store: Store, demo: 'still' | '
 }
 
 async function demoOptions({ database, embedded }: Store, demo: 'still' | 'live'): Promise<SimulatorOptions> {
-  const stored = await readDemoGenesis(database);
+  const stored = (await readSetting(database, 'demo'))?.genesis;
   if (stored === undefined && demo === 'still') return demoNetwork;
   const another =
     embedded === undefined
@@ -49,7 +49,7 @@ async function demoOptions({ database, embedded }: Store, demo: 'still' | 'live'
     });
   }
   const now = Math.floor(systemClock.now() / 1000);
-  const genesis = stored ?? (await keepDemoGenesis(database, now - HISTORY));
+  const genesis = stored ?? (await decideSetting(database, 'demo', { genesis: now - HISTORY })).genesis;
   if (now - genesis > LONGEST_LIFE) {
     throw new UsageError(
       `the demo network of this database began at ${formatTime(genesis)} and is over: it lasts ${LONGEST_LIFE / HOUR} hours`,

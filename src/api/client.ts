@@ -36,11 +36,9 @@ export interface ApiClientOptions {
   /** Ends the pauses between attempts: nothing is in hand in them. An attempt under way goes on. */
   readonly finishing?: AbortSignal | undefined;
   readonly userAgent?: string;
-  /** How v2 methods are called. Default `rest`. */
-  readonly v2Transport?: 'rest' | 'jsonRpc';
   /** Keeps each answer, of any status, as it came. */
   readonly recorder?: Pick<Recorder, 'record'> | undefined;
-  /** Told of each attempt that was answered. Must not throw. */
+  /** Called for each attempt that was answered. Must not throw. */
   readonly onExchange?: (attempt: Attempt) => void;
 }
 
@@ -88,7 +86,7 @@ const LANES = 16;
  * The key is in no URL, log record, error or exchange.
  */
 export function createApiClient(options: ApiClientOptions): ApiClient {
-  const { clock, logger, budget, concurrency = LANES, v2Transport = 'rest' } = options;
+  const { clock, logger, budget, concurrency = LANES } = options;
   const base = readBaseUrl(options.baseUrl);
   const queue = createRequestQueue(concurrency);
   const { stats, add: count } = createStats();
@@ -115,9 +113,8 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   };
   const prepare = createPreparer({ ...options, prefix: base.prefix });
   return {
-    get: async (request) => run({ ...request, ...prepare.get(request), envelope: false }, request.signal),
-    call: async (request) =>
-      run({ ...request, ...prepare[v2Transport](request), envelope: true }, request.signal),
+    get: async (request) => run({ ...request, ...prepare(request), envelope: false }, request.signal),
+    call: async (request) => run({ ...request, ...prepare(request), envelope: true }, request.signal),
     stats,
     close: async () => {
       closing.abort(new DOMException('The API client was closed', 'AbortError'));

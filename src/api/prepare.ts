@@ -10,18 +10,17 @@ export interface Prepared {
   readonly outgoing: Outgoing;
 }
 
-interface Wish {
+interface Call {
+  /** A v3 path below the host. */
+  readonly path?: string;
+  /** A v2 method. */
+  readonly method?: string;
   readonly params?: Params;
   readonly timeoutMs?: number | undefined;
 }
 
-interface Preparer {
-  get(wish: Wish & { readonly path: string }): Prepared;
-  /** A v2 method over GET. */
-  rest(wish: Wish & { readonly method: string }): Prepared;
-  /** A v2 method over POST to `jsonRPC`; told by the path and query that the same call has over GET. */
-  jsonRpc(wish: Wish & { readonly method: string }): Prepared;
-}
+/** Makes a request of a call: a v2 method is its path. */
+export type Preparer = (call: Call & ({ readonly path: string } | { readonly method: string })) => Prepared;
 
 interface PreparerOptions {
   /** Path before `/api`, without a slash at its end. */
@@ -45,36 +44,12 @@ export function createPreparer({
     'user-agent': userAgent ?? 'toncenter-etl',
     ...(apiKey !== undefined && { 'x-api-key': checkedKey(apiKey) }),
   };
-  const get: Preparer['get'] = ({ path, params = {}, timeoutMs: own = timeoutMs }) => {
+  return ({ params = {}, timeoutMs: own = timeoutMs, ...call }) => {
+    const path = call.path ?? `/api/v2/${call.method ?? ''}`;
     const query = toQuery(params);
     const target = `${prefix}${path}${query === '' ? '' : `?${query}`}`;
-    const label = `GET ${path}`;
-    return {
-      path,
-      query,
-      outgoing: { method: 'GET', target, headers, body: undefined, label, timeoutMs: own },
-    };
+    return { path, query, outgoing: { target, headers, label: `GET ${path}`, timeoutMs: own } };
   };
-  return {
-    get,
-    rest: ({ method, ...wish }) => get({ ...wish, path: pathOf(method) }),
-    jsonRpc: ({ method, params = {}, timeoutMs: own = timeoutMs }) => ({
-      path: pathOf(method),
-      query: toQuery(params),
-      outgoing: {
-        method: 'POST',
-        target: `${prefix}${pathOf('jsonRPC')}`,
-        headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify({ jsonrpc: '2.0', id: '1', method, params }),
-        label: `POST ${pathOf('jsonRPC')} ${method}`,
-        timeoutMs: own,
-      },
-    }),
-  };
-}
-
-function pathOf(method: string): string {
-  return `/api/v2/${method}`;
 }
 
 function checkedKey(key: string): string {

@@ -9,11 +9,9 @@ import { retryAfterMs } from './retry-after.ts';
 
 /** A request, ready to go out: nothing is left to be computed between the slot and the send. */
 export interface Outgoing {
-  readonly method: 'GET' | 'POST';
   /** Path and query as they are sent. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
   /** For messages: `GET /api/v3/blocks`. */
   readonly label: string;
   readonly timeoutMs: number;
@@ -104,11 +102,11 @@ async function send(
 async function request(
   agent: Agent,
   origin: string,
-  { method, target, headers, body, label }: Outgoing,
+  { target, headers, label }: Outgoing,
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
   try {
-    return await agent.request({ origin, method, path: target, headers, body: body ?? null, signal });
+    return await agent.request({ origin, method: 'GET', path: target, headers, signal });
   } catch (error) {
     throw new ApiUnavailableError(`${label}: no answer from ${origin} (${wireReason(error)})`, {
       cause: error,

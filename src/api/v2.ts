@@ -22,9 +22,9 @@ export function openEnvelope(body: unknown): Opened {
   const refusal = failure.safeParse(body);
   if (refusal.success) {
     const { ok, code, error } = refusal.data;
-    const told = error ?? undefined;
-    const own = typeof told === 'object' ? told.code : undefined;
-    if (ok === false || told !== undefined) return { ok: false, status: statusOf(code ?? own) };
+    const reported = error ?? undefined;
+    const own = typeof reported === 'object' ? reported.code : undefined;
+    if (ok === false || reported !== undefined) return { ok: false, status: statusOf(code ?? own) };
   }
   return { ok: true, result: success.parse(body).result };
 }

@@ -18,7 +18,9 @@ export async function wantsOf(
     const [live, archived] = splitAtArchive(range, utime);
     const zone = priority === 'tail' ? live : archived;
     if (zone !== undefined)
-      wants.push(...(await firstReadings(context.database, [dataset], zone, utime, priority)));
+      wants.push(
+        ...(await firstReadings(context.database, [dataset], { range: zone, watermark: utime, priority })),
+      );
     if (priority === 'backfill')
       wants.push(...(await secondReadings(context.database, [dataset], range, utime)));
   }

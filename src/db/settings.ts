@@ -19,7 +19,7 @@ export interface Settings {
     readonly datasets: Readonly<Record<string, number>>;
     readonly tables: Readonly<Record<string, number>>;
   };
-  /** The last watermark that a process found, times in unix seconds; `utime` is 0 where it could not be told yet. */
+  /** The last watermark that a process found, times in unix seconds; `utime` is 0 where it was not known yet. */
   readonly watermark: {
     readonly utime: number;
     readonly headSeqno: number;

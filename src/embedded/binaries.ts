@@ -21,7 +21,7 @@ const links = z.array(z.object({ source: z.string(), target: z.string() }));
 
 /**
  * The binaries that npm installed for this platform, ready to run.
- * @throws DatabaseError where the package is missing or incomplete; the hint says which command mends it.
+ * @throws DatabaseError where the package is missing or incomplete; the hint says which command repairs it.
  */
 export async function findBinaries(native = installedNative()): Promise<Binaries> {
   await makeLinks(native);

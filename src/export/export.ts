@@ -41,7 +41,7 @@ export async function exportTables(options: ExportOptions): Promise<boolean> {
       const file = `${table.name}/${part.name}.${format.name}`;
       const known = entries.get(file);
       const facts = await factsOf(database, file, dataset, part);
-      const unchanged = known !== undefined && (await isUnchanged(database, directory, part, known, facts));
+      const unchanged = known !== undefined && (await isUnchanged(options, part, known, facts));
       const entry = unchanged
         ? { ...known, grade: facts.grade }
         : { ...facts, ...(await writePart(options, part, join(directory, file))) };
@@ -70,8 +70,7 @@ async function factsOf(database: Database, file: string, dataset: string, part: 
 
 /** The file is there, was made for the same seconds and columns, and the rows are as they were. */
 async function isUnchanged(
-  database: Database,
-  directory: string,
+  { database, directory }: ExportOptions,
   part: TablePart,
   known: ManifestEntry,
   facts: Facts,

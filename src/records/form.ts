@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ACCOUNT } from '../ton/address.ts';
 
 /*
  * Forms of TON's own names, as the servers print them. What does not fit is no such thing, however plausible it looks:
@@ -11,8 +12,7 @@ export const hash = z
   .regex(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/, 'is no hash: 44 characters of base64');
 export const optionalHash = hash.nullish();
 
-/** The address of an account: its workchain, which the masterchain must know, and 64 hex digits in upper case. */
-export const account = z.string().regex(/^(?:-1|0):[0-9A-F]{64}$/, 'is no account: workchain:HEX');
+export const account = z.string().regex(ACCOUNT, 'is no account: workchain:HEX');
 
 /**
  * An address that a message or a contract names. It need not be an account: any workchain, an external address

@@ -6,6 +6,12 @@ const NON_BOUNCEABLE = 0x51;
 const TEST_ONLY = 0x80;
 
 const RAW = /^(-?\d{1,10}):([0-9a-fA-F]{64})$/;
+/**
+ * The address of an account in its raw form: a workchain that the masterchain knows, and 64 hex digits in upper case.
+ * Postgres reads the expression alike.
+ */
+export const ACCOUNT = /^(?:-1|0):[0-9A-F]{64}$/;
+
 const BARE_HEX = /^[0-9a-fA-F]{64}$/;
 const FRIENDLY = /^[A-Za-z0-9+/_-]{48}$/;
 

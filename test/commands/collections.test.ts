@@ -23,7 +23,7 @@ afterAll(async () => {
 
 function run(...args: string[]): Promise<CliResult> {
   const settings = { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '500' };
-  return cli.run(args, { ...settings, TONCENTER_V2: 'jsonrpc' });
+  return cli.run(args, settings);
 }
 
 test('lists and look-ups need no range; status and datasets tell of them; others say what they need', async () => {
@@ -48,7 +48,7 @@ test('lists and look-ups need no range; status and datasets tell of them; others
 
   const sheet = await run('datasets', 'nft_sales');
   expect(sheet.stdout).toContain('GET /api/v3/nft/sales');
-  expect(sheet.stdout).toMatch(/^blind +it cannot know /m);
+  expect(sheet.stdout).toMatch(/^limits +it cannot know /m);
   expect(sheet.stdout).toMatch(/^cost +one request for up to 1000 of those that are new or have moved/m);
   expect(sheet.stdout).toContain('marketplace_address');
 

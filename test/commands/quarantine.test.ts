@@ -19,6 +19,8 @@ let simulator: Simulator;
 let store: TestStore;
 let misfits: TransactionJson[];
 let wrong = true;
+/** The source sends nothing in place of this transaction, not even its time. */
+let lost: TransactionJson | undefined;
 
 beforeAll(async () => {
   cli = await openCli();
@@ -45,11 +47,18 @@ afterEach(() => store.close());
 
 function spoil(body: string): string {
   const [first, second] = misfits;
-  return body
+  const whole = lost === undefined ? body : without(body, lost);
+  return whole
     .replace(`"hash":"${first?.hash}","lt":"`, `"hash":"${first?.hash}",${WRONG.lt}`)
     .replace(`"account":"${second?.account}","hash":"${second?.hash}"`, (text) =>
       text.replace('"account":"', WRONG.account),
     );
+}
+
+function without(body: string, { hash }: TransactionJson): string {
+  const answer = JSON.parse(body) as { transactions: ({ hash: string } | null)[] };
+  const transactions = answer.transactions.map((each) => (each?.hash === hash ? null : each));
+  return JSON.stringify({ ...answer, transactions });
 }
 
 function run(...args: string[]): Promise<CliResult> {
@@ -116,5 +125,17 @@ describe('records that do not fit', () => {
     expect(await stored()).toEqual({ rows: expected(), quarantined: 0 });
     const verified = await run('verify', ...RANGE);
     expect(verified.stdout).not.toContain('quarantine:');
+  });
+
+  test('of which not even the time can be read leave once the seconds where they may lie came whole', async () => {
+    lost = [...simulator.truth.transactions({ from: START + 400, to: START + 600 })][5];
+    const range = ['--from', String(START + 300), '--to', String(START + 600), '--only', 'transactions'];
+    expect((await run('backfill', ...range)).code).toBe(0);
+    expect((await stored()).quarantined).toBe(3);
+    wrong = false;
+    lost = undefined;
+    expect((await run('quarantine', 'retry', '--again')).code).toBe(0);
+    const all = [...simulator.truth.transactions({ from: START, to: START + 600 })].length;
+    expect(await stored()).toEqual({ rows: all, quarantined: 0 });
   });
 });

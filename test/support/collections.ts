@@ -1,7 +1,8 @@
 import pg from 'pg';
 import type { Choices } from '../../src/config.ts';
-import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
-import { piggybackedCollections, readCollections } from '../../src/crawl/collections/collections.ts';
+import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../src/crawl/streams/reach.ts';
+import { piggybackedCollections, readCollections } from '../../src/crawl/collections/read-collections.ts';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets, splitKinds } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
@@ -15,7 +16,6 @@ interface Reading {
   readonly range?: Range;
   readonly choices?: Partial<Choices>;
   readonly stop?: Stop;
-  readonly v2Transport?: 'rest' | 'jsonRpc';
 }
 
 /** Reads collections once, as a process of its own would; the names of those that were refused. */
@@ -23,13 +23,13 @@ export async function readOnce(
   store: TestStore,
   url: string,
   names: readonly string[],
-  { range, choices, stop = never, v2Transport = 'rest' }: Reading = {},
+  { range, choices, stop = never }: Reading = {},
 ): Promise<readonly string[]> {
   const all = await loadDatasets();
   const { collections } = splitKinds(chooseDatasets(names, all));
   // Told to finish before it is opened, a crawl would not open at all.
   const opening = { ...stop, finishing: never.finishing };
-  const crawl = await openTestCrawl(store, url, { stop: opening, config: { v2Transport }, maxAttempts: 3 });
+  const crawl = await openTestCrawl(store, url, { stop: opening, maxAttempts: 3 });
   try {
     const round = {
       context: crawl.context,
@@ -38,7 +38,7 @@ export async function readOnce(
       stop,
       priority: 'backfill' as const,
       choices: { accounts: 'watched' as const, bocs: false, ...choices },
-      carried: piggybackedCollections(splitKinds(all).collections),
+      piggybacked: piggybackedCollections(splitKinds(all).collections),
       firstSeqno: crawl.chain.first.seqno,
       pace: () => Promise.resolve(),
     };
@@ -56,7 +56,7 @@ export async function readStreamsOf(
   names: readonly string[],
 ): Promise<void> {
   const crawl = await openTestCrawl(store, url);
-  const reach = await reachOf(crawl.context, crawl.chain, range, 30, never.leaving);
+  const reach = await reachOf({ ...crawl, wanted: range, delaySeconds: 30, signal: never.leaving });
   await backfill({ ...crawl, datasets: await datasetsNamed(...names), reach, workers: 2, stop: never });
   await crawl.close();
 }

@@ -115,14 +115,15 @@ const TAMPERINGS: readonly (readonly [string, string, string, readonly string[]]
   ],
   [
     'a block was made up',
-    `insert into ton.blocks select (jsonb_populate_record(b, '{"workchain": 7}')).* from (
-       select * from ton.blocks where workchain = 0 order by utime, shard, seqno offset 200 limit 1) b`,
+    `insert into ton.blocks select r.* from (
+       select * from ton.blocks where workchain = 0 order by utime, shard, seqno offset 200 limit 1) b,
+       jsonb_populate_record(null::ton.blocks, to_jsonb(b) || '{"workchain": 7}') r`,
     'blocks',
-    ['blocks: unreached_block', 'receipts: unknown_rows_of_blocks', 'blocks: missing_link'].sort(),
+    ['blocks: missing_link', 'blocks: unreached_block', 'receipts: unknown_rows_of_blocks'],
   ],
   [
     'a link leads to another stored block',
-    'update ton.block_parents set parent_seqno = 3 where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.block_parents where workchain = 0 and shard = parent_shard and seqno > 5 order by utime, shard, seqno offset 200 limit 1)',
+    'update ton.block_parents set parent_seqno = parent_seqno - 1 where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.block_parents where workchain = 0 and shard = parent_shard and exists (select from ton.blocks b where b.shard = parent_shard and b.seqno = parent_seqno - 1) order by utime, shard, seqno offset 200 limit 1)',
     'blocks',
     ['blocks: unfit_link', 'blocks: unreached_block'],
   ],
@@ -142,7 +143,7 @@ const TAMPERINGS: readonly (readonly [string, string, string, readonly string[]]
     'a trace is gone',
     'delete from ton.traces where trace_id = (select trace_id from ton.traces order by utime, trace_id offset 100 limit 1)',
     'traces',
-    ['receipts: vanished_rows_of_traces', 'traces: missing_trace'],
+    ['receipts: vanished_rows_of_traces', 'traces: missing_trace', 'traces: stray_edge'],
   ],
   [
     'a node of a trace is gone',

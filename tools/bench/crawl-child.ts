@@ -1,9 +1,10 @@
+import { setFlagsFromString } from 'node:v8';
 import { openCrawl, openStore } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../src/dataset/dataset.ts';
-import { collectSooner } from '../../src/heap.ts';
+import { V8_FLAGS } from '../../src/config.ts';
 import { createLogger } from '../../src/logger.ts';
 import { SPAN } from './network.ts';
 import { unlimited } from './unlimited.ts';
@@ -24,7 +25,7 @@ export interface CrawlReport {
   readonly peakRss: number;
 }
 
-collectSooner();
+setFlagsFromString(V8_FLAGS);
 
 /** Crawls all transactions of a served network with the program's own crawler, and tells the parent what it took. */
 const order = JSON.parse(process.argv[2] ?? '') as CrawlOrder;

@@ -16,7 +16,7 @@ interface Index {
 
 /**
  * What each secondary index costs while rows come in, and what it would cost to build all of them when the rows are
- * there, as for a partition that is filled by a backfill. Keys stay: rows are told apart by them.
+ * there, as for a partition that is filled by a backfill. Keys stay: they identify rows.
  */
 export async function indexCosts(target: BenchStore, files: RowFiles): Promise<IndexCost[]> {
   const { client } = target;

@@ -29,7 +29,7 @@ export async function installAudit(client: pg.Client, commitMs: number): Promise
       for each row execute function chaos.bad_weather()`);
 }
 
-/** How a stored row is told, as the truth tells it. */
+/** What identifies a stored row, in the form of the truth. */
 const KEYS: Readonly<Record<string, string>> = {
   blocks: `workchain || ':' || shard || ':' || seqno`,
   transactions: 'hash',

@@ -8,7 +8,7 @@ import { migrate } from '../../src/db/migrate/migrate.ts';
 
 const TEMPLATE = 'migrated';
 /** A killed server is back within this time or something is wrong. */
-const PATIENCE_MS = 30_000;
+const RESTART_WITHIN_MS = 30_000;
 
 /** A Postgres of the harness' own that can be killed. */
 export interface Cluster {
@@ -36,21 +36,13 @@ export async function openCluster(dataDir: string): Promise<Cluster> {
   const open = () => openEmbedded({ dataDir, settings });
   const handles: EmbeddedServer[] = [await open()];
   const server = () => handles.at(-1)!;
-  const asAdmin = async <T>(work: (client: pg.Client) => Promise<T>): Promise<T> => {
-    const client = new pg.Client({ connectionString: server().url });
-    // It may be killed while it is idle.
-    client.on('error', () => undefined);
-    await client.connect();
-    return work(client).finally(() => client.end());
-  };
+  const asAdmin = <T>(work: (client: pg.Client) => Promise<T>) => withClient(server().url, work);
   const version = await asAdmin(async (admin) => {
     await admin.query(`create database ${TEMPLATE}`);
     const { rows } = await admin.query<{ server_version: string }>('show server_version');
     return rows[0]?.server_version ?? '';
   });
-  const template = await openDatabase({ url: urlOf(server().url, TEMPLATE), applicationName: 'chaos' });
-  await migrate(template);
-  await template.close();
+  await migrateTemplate(server().url);
   return {
     version,
     get url() {
@@ -71,16 +63,7 @@ export async function openCluster(dataDir: string): Promise<Cluster> {
         (await readFile(join(server().dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0],
       );
       process.kill(pid, 'SIGKILL');
-      const deadline = performance.now() + PATIENCE_MS;
-      for (;;) {
-        try {
-          handles.push(await open());
-          return;
-        } catch (error) {
-          if (performance.now() > deadline) throw error;
-          await delay(100);
-        }
-      }
+      handles.push(await openSoon(open));
     },
     async stop() {
       for (const handle of handles) await handle.close().catch(() => undefined);
@@ -88,6 +71,33 @@ export async function openCluster(dataDir: string): Promise<Cluster> {
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
+  // The server may be killed while the client is idle.
+  client.on('error', () => undefined);
+  await client.connect();
+  return work(client).finally(() => client.end());
+}
+
+async function migrateTemplate(server: string): Promise<void> {
+  const template = await openDatabase({ url: urlOf(server, TEMPLATE), applicationName: 'chaos' });
+  await migrate(template);
+  await template.close();
+}
+
+/** Tries until the processes of the killed server have gone. */
+async function openSoon(open: () => Promise<EmbeddedServer>): Promise<EmbeddedServer> {
+  const deadline = performance.now() + RESTART_WITHIN_MS;
+  for (;;) {
+    try {
+      return await open();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await delay(100);
+    }
+  }
 }
 
 export function urlOf(server: string, name: string, port?: number): string {

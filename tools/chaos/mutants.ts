@@ -141,7 +141,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'quarantine as covered',
-    what: 'records that do not fit are left out, their seconds are covered all the same, and nobody is told',
+    what: 'records that do not fit are left out, their seconds are covered all the same, and nothing is reported',
     edits: [
       {
         module: 'db/write/commit',

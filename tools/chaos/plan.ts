@@ -104,9 +104,8 @@ function harmsOf(random: Random, totalMs: number, processes: number): Harmful[] 
   const harms: Harmful[] = [];
   let database = -Infinity;
   for (let at = 1200; at < totalMs; at += 800 + random.below(2400)) {
-    const wished = wish(random.fraction());
-    const harm =
-      wished === 'kill database' && at - database < DATABASE_PAUSE_MS ? 'drop connections' : wished;
+    const drawn = draw(random.fraction());
+    const harm = drawn === 'kill database' && at - database < DATABASE_PAUSE_MS ? 'drop connections' : drawn;
     if (harm === 'kill database') database = at;
     // The first of several workers is never killed: its memory can be watched.
     const worker =
@@ -116,7 +115,7 @@ function harmsOf(random: Random, totalMs: number, processes: number): Harmful[] 
   return harms;
 }
 
-function wish(point: number): Harm {
+function draw(point: number): Harm {
   if (point < 0.3) return 'kill worker';
   if (point < 0.58) return 'freeze worker';
   if (point < 0.72) return 'drop connections';

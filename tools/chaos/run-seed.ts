@@ -9,7 +9,7 @@ import { DATASETS, settingsOf, withClient, type Run } from './run.ts';
 import { createSpoiler } from './spoil.ts';
 import { storm } from './storm.ts';
 import { within } from './within.ts';
-import { startCrew, type Memory } from './workers.ts';
+import { startWorkers, type Memory } from './workers.ts';
 
 /** What became of a seed. */
 export interface Outcome extends Findings {
@@ -52,28 +52,28 @@ export async function runSeed(plan: Plan, cluster: Cluster, directory: string): 
 async function harmAndCompare(run: Run): Promise<Outcome> {
   const { plan, simulator, spoiler, directory } = run;
   const { processes, seed } = plan;
-  const crew = startCrew({
+  const workers = startWorkers({
     args: ['sync', '--only', DATASETS.join()],
     settings: settingsOf(run, run.url),
     processes,
     directory,
   });
   try {
-    await storm(run, crew);
+    await storm(run, workers);
   } finally {
-    await crew.end();
+    await workers.end();
   }
   const faults = Object.fromEntries([...simulator.stats.byFault, ...spoiler.counts]);
   const { problems, ...found } = await calm(run);
   return {
     seed,
-    problems: [...crew.complaints, ...problems],
+    problems: [...workers.complaints, ...problems],
     ...found,
     directory,
     faults,
     harms: Object.fromEntries(run.harms),
-    starts: crew.starts(),
-    memory: crew.memory,
+    starts: workers.starts(),
+    memory: workers.memory,
     requests: simulator.stats.total,
   };
 }

@@ -31,7 +31,7 @@ export function directUrl({ cluster, name }: Pick<Run, 'cluster' | 'name'>): str
   return urlOf(cluster.url, name);
 }
 
-/** What the program is told by its environment. */
+/** Settings in the program's environment. */
 export function settingsOf({ simulator }: Run, url: string): Record<string, string> {
   return {
     DATABASE_URL: url,

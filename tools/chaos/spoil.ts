@@ -14,9 +14,9 @@ const NEW_MEMBER = `"chaos_big":${BIG},"chaos_half":"\\ud83d",`;
 
 interface Endpoint {
   readonly member: string;
-  /** How a record is told. */
+  /** What identifies a record. */
   readonly key: RegExp;
-  /** Members whose value is replaced by one of another type: none by which a record is placed or told. */
+  /** Members whose value is replaced by one of another type: none by which a record is placed or identified. */
   readonly wrong: readonly (readonly [RegExp, string])[];
 }
 
@@ -77,22 +77,28 @@ export function createSpoiler(seed: number): Spoiler {
     spoil: ({ path }, answer) => {
       const endpoint = ENDPOINTS[path];
       if (!spoiler.active || endpoint === undefined || answer.status !== 200) return answer;
-      const body = answer.body.toString();
-      const parts: string[] = [];
-      let told = 0;
-      for (const text of elementTexts(body, endpoint.member) ?? []) {
+      const spoilOne = (text: string) => {
         const key = endpoint.key.exec(text)?.[1] ?? '';
         const ways = WAYS.filter((way) => chosen(way, key));
-        if (ways.length === 0) continue;
         for (const way of ways) counts.set(way, (counts.get(way) ?? 0) + 1);
-        const at = body.indexOf(text, told);
-        parts.push(body.slice(told, at), spoilRecord(endpoint, ways, key, text));
-        told = at + text.length;
-      }
-      return { ...answer, body: parts.join('') + body.slice(told) };
+        return ways.length === 0 ? text : spoilRecord(endpoint, ways, key, text);
+      };
+      return { ...answer, body: replaceElements(answer.body.toString(), endpoint.member, spoilOne) };
     },
   };
   return spoiler;
+}
+
+/** The body with each element of an array replaced; all around them stays as it was, to the last space. */
+function replaceElements(body: string, member: string, replace: (text: string) => string): string {
+  const parts: string[] = [];
+  let done = 0;
+  for (const text of elementTexts(body, member) ?? []) {
+    const at = body.indexOf(text, done);
+    parts.push(body.slice(done, at), replace(text));
+    done = at + text.length;
+  }
+  return parts.join('') + body.slice(done);
 }
 
 function spoilRecord(endpoint: Endpoint, ways: readonly Way[], key: string, text: string): string {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Harm, Harmful } from './plan.ts';
 import { withClient, type Run } from './run.ts';
 import { within } from './within.ts';
-import type { Crew } from './workers.ts';
+import type { Workers } from './workers.ts';
 
 const TICK_MS = 50;
 
@@ -16,9 +16,9 @@ const PATIENCE_S = 60;
  * Lets the network go on and does all that is planned to the workers and the database, until both are at their end.
  * @throws Error where something that was done does not come back
  */
-export async function storm(run: Run, crew: Crew): Promise<void> {
+export async function storm(run: Run, workers: Workers): Promise<void> {
   const under: Harmful[] = [];
-  const done = Promise.all([moveHead(run), harmAll(run, crew, under)]);
+  const done = Promise.all([moveHead(run), harmAll(run, workers, under)]);
   await within(run.plan.seconds + PATIENCE_S, done, () =>
     under.map(({ harm, at }) => `${harm} of ${at} ms`).join(', '),
   );
@@ -36,14 +36,14 @@ async function moveHead({ plan, simulator }: Run): Promise<void> {
 }
 
 /** `under` holds what has begun and not ended. */
-async function harmAll(run: Run, crew: Crew, under: Harmful[]): Promise<void> {
+async function harmAll(run: Run, workers: Workers, under: Harmful[]): Promise<void> {
   const began = performance.now();
   const lasting: Promise<unknown>[] = [];
   for (const harmful of run.plan.harms) {
     await delay(Math.max(0, harmful.at - (performance.now() - began)));
     run.harms.set(harmful.harm, (run.harms.get(harmful.harm) ?? 0) + 1);
     under.push(harmful);
-    const done = HARM[harmful.harm](run, crew, harmful).finally(() =>
+    const done = HARM[harmful.harm](run, workers, harmful).finally(() =>
       under.splice(under.indexOf(harmful), 1),
     );
     // The database has to be back before anything else is done to it; all other harms may overlap.
@@ -53,11 +53,11 @@ async function harmAll(run: Run, crew: Crew, under: Harmful[]): Promise<void> {
   await Promise.all(lasting);
 }
 
-const HARM: Readonly<Record<Harm, (run: Run, crew: Crew, harmful: Harmful) => Promise<void>>> = {
-  'kill worker': (_, crew, { worker }) => crew.kill(worker),
-  'freeze worker': async (run, crew, { worker, ms }) => {
-    await aim(run, () => crew.pidOf(worker));
-    await crew.freeze(worker, ms, (pid) => expireLeases(run, pid));
+const HARM: Readonly<Record<Harm, (run: Run, workers: Workers, harmful: Harmful) => Promise<void>>> = {
+  'kill worker': (_, workers, { worker }) => workers.kill(worker),
+  'freeze worker': async (run, workers, { worker, ms }) => {
+    await aim(run, () => workers.pidOf(worker));
+    await workers.freeze(worker, ms, (pid) => expireLeases(run, pid));
   },
   'drop connections': async ({ proxy }) => {
     proxy.drop();

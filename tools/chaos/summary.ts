@@ -57,9 +57,9 @@ function memoryLines(memory: readonly Memory[]): string[] {
   if (memory.length < 9) return [];
   const third = Math.floor(memory.length / 3);
   const parts = [memory.slice(0, third), memory.slice(third, 2 * third), memory.slice(2 * third)];
-  const told = parts.map((part) => `${Math.round(median(part))} MB`);
+  const medians = parts.map((part) => `${Math.round(median(part))} MB`);
   const peak = Math.round(Math.max(...memory.map(({ megabytes }) => megabytes)));
-  return [`memory    ${told.join(', ')} (median of each third), at most ${peak} MB`];
+  return [`memory    ${medians.join(', ')} (median of each third), at most ${peak} MB`];
 }
 
 function median(part: readonly Memory[]): number {

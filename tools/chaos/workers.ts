@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { entryOf } from './bundle.ts';
 
-interface CrewOptions {
+interface WorkersOptions {
   /** Where the workers' words go. */
   readonly directory: string;
   readonly settings: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export interface Memory {
 }
 
 /** The workers of one run: each is started again when it has ended. */
-export interface Crew {
+export interface Workers {
   /** SIGKILL, and a new one in its place. */
   kill(worker: number): Promise<void>;
   /** SIGSTOP for a while; `meanwhile` runs with its process' number while it stands. */
@@ -30,7 +30,7 @@ export interface Crew {
   pidOf(worker: number): number | undefined;
   /** SIGKILL to all of them, for good. */
   end(): Promise<void>;
-  /** Sentences about workers that ended by themselves though nothing had told them to. */
+  /** Sentences about workers that ended by themselves though nothing had stopped them. */
   readonly complaints: string[];
   readonly starts: () => number;
   /** Of the first worker, which is killed only where it is alone. */
@@ -43,10 +43,8 @@ const PROGRAM = entryOf(join(import.meta.dirname, '../..'));
 const TRY_AGAIN = 75;
 const SAMPLE_MS = 2000;
 
-export function startCrew(options: CrewOptions): Crew {
+export function startWorkers(options: WorkersOptions): Workers {
   const complaints: string[] = [];
-  const memory: Memory[] = [];
-  const began = performance.now();
   let over = false;
   let starts = 0;
   const workers: ChildProcess[] = [];
@@ -63,17 +61,10 @@ export function startCrew(options: CrewOptions): Crew {
     });
   };
   for (let worker = 0; worker < options.processes; worker += 1) start(worker);
-  const sampler = setInterval(() => {
-    const pid = workers[0]?.pid;
-    if (pid === undefined) return;
-    residentOf(pid).then(
-      (megabytes) => memory.push({ at: performance.now() - began, megabytes }),
-      () => undefined,
-    );
-  }, SAMPLE_MS);
+  const sampler = sampleMemory(() => workers[0]?.pid);
   return {
     complaints,
-    memory,
+    memory: sampler.samples,
     starts: () => starts,
     async kill(worker) {
       await killed(workers[worker]);
@@ -90,10 +81,24 @@ export function startCrew(options: CrewOptions): Crew {
     },
     async end() {
       over = true;
-      clearInterval(sampler);
+      sampler.end();
       await Promise.all(workers.map(killed));
     },
   };
+}
+
+function sampleMemory(pidOf: () => number | undefined) {
+  const samples: Memory[] = [];
+  const began = performance.now();
+  const timer = setInterval(() => {
+    const pid = pidOf();
+    if (pid === undefined) return;
+    residentOf(pid).then(
+      (megabytes) => samples.push({ at: performance.now() - began, megabytes }),
+      () => undefined,
+    );
+  }, SAMPLE_MS);
+  return { samples, end: () => clearInterval(timer) };
 }
 
 const living = new Set<ChildProcess>();
@@ -106,7 +111,7 @@ export function killAll(): void {
 }
 
 /** A process of the program; its words go to a file. */
-function launch({ directory, settings, args }: CrewOptions, log: string): ChildProcess {
+function launch({ directory, settings, args }: WorkersOptions, log: string): ChildProcess {
   const output = openSync(log, 'a');
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: directory,

@@ -76,7 +76,7 @@ export const answers: Readonly<Record<string, Answer>> = {
       fees_ton: ton(sum(all.map(({ total_fees }) => total_fees))),
     })),
 
-  'Which accounts did most?': ({ transactions }) =>
+  'Which accounts had the most transactions?': ({ transactions }) =>
     [...groupBy(transactions, ({ account }) => account)]
       .sort(([x, a], [y, b]) => b.length - a.length || compare(x, y))
       .slice(0, 5)
@@ -111,7 +111,7 @@ export const answers: Readonly<Record<string, Answer>> = {
     Object.fromEntries(Object.entries(feesByPart(transactions)).map(([part, fees]) => [part, ton(fees)])),
   ],
 
-  'Which contracts used most gas?': ({ transactions }) =>
+  'Which contracts used the most gas?': ({ transactions }) =>
     [
       ...groupBy(
         transactions.filter((each) => phases(each).compute_ph?.gas_used !== undefined),
@@ -212,7 +212,7 @@ export const answers: Readonly<Record<string, Answer>> = {
       }));
   },
 
-  'How long are messages under way?': ({ transactions }) =>
+  'How long do messages take?': ({ transactions }) =>
     [...groupBy(deliveries(transactions), ({ from, to }) => bool(shardOf(from) === shardOf(to)))].map(
       ([same_shard, all]) => ({
         same_shard,
@@ -221,7 +221,7 @@ export const answers: Readonly<Record<string, Answer>> = {
       }),
     ),
 
-  'Who staked most for an election?': ({ truth, spanOf }) => {
+  'Who staked the most for an election?': ({ truth, spanOf }) => {
     const stakes = [...truth.validatorEvents(spanOf('validator_events'))].filter(
       ({ election_id }) => election_id === 1767229200,
     );

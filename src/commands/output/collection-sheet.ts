@@ -38,7 +38,7 @@ export function collectionFacts(sheet: CollectionSheet): [string, string][] {
       ['how', `${WORDS[how] ?? how}: ${from}`],
       ['cost', cost],
     ]),
-    ['blind', `it cannot know ${sheet.cannotKnow}`],
+    ['limits', `it cannot know ${sheet.cannotKnow}`],
     ['tables', sheet.tables.map(({ name }) => name).join(', ')],
   ];
 }

@@ -4,7 +4,9 @@ import { gatherSubjects, readDueSubjects, type Outcomes } from '../../db/cursors
 import { ApiTimeoutError, NotFoundError } from '../../errors.ts';
 import type { Params } from '../../dataset/paginator.ts';
 import type { BatchSize } from '../../dataset/paginators/lookup.ts';
-import { ask, readRecords, write, type Answer } from './ask.ts';
+import { ask, type Answer } from './ask.ts';
+import { readAnswerRecords } from './read-answer-records.ts';
+import { writeAnswer } from './write-answer.ts';
 import { isOver, type WalkContext } from './walk-context.ts';
 import { noteWatchedMoves } from './watched-moves.ts';
 
@@ -22,14 +24,7 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
   const stored = Cursor.safeParse(walkContext.stored).data;
   const seen = subjects.onlyIfSeen !== true || choices.accounts === 'seen';
   const name = { dataset: dataset.name, walk: walk.name };
-  const since = stored?.seen === seen ? stored.gathered : undefined;
-  const gathered = await gatherSubjects(context.database, {
-    ...name,
-    subjects,
-    seen,
-    range: walkContext.range,
-    since,
-  });
+  const gathered = await gather(walkContext, seen, stored);
   if (subjects.probed === true) await noteWatchedMoves(walkContext);
   let batch = paginator.start(stored?.batch);
   const keep = () => walkContext.keep({ gathered, seen, batch });
@@ -48,12 +43,28 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
       continue;
     }
     batch = paginator.passed(batch, due.length);
-    await writeAnswer(walkContext, answer, due, { gathered, seen, batch });
+    await writeOutcomes(walkContext, answer, due, { gathered, seen, batch });
   }
   await keep();
 }
 
-/** A single thing that is not there is told by a 404: an answer without records. */
+/** Gathers the subjects to be asked for; returns the moment up to which rows were looked at. */
+function gather(
+  { context, dataset, walk, range }: WalkContext<LookupWalk>,
+  seen: boolean,
+  stored: z.infer<typeof Cursor> | undefined,
+): Promise<number> {
+  return gatherSubjects(context.database, {
+    dataset: dataset.name,
+    walk: walk.name,
+    subjects: walk.subjects,
+    seen,
+    range,
+    since: stored?.seen === seen ? stored.gathered : undefined,
+  });
+}
+
+/** A 404 says that a single thing is not there: an answer without records. */
 async function askFor(
   walkContext: WalkContext<LookupWalk>,
   due: readonly Subject[],
@@ -76,7 +87,7 @@ function paramsOf({ paginator }: LookupWalk, due: readonly Subject[]): Params {
   return { [paginator.param]: due.map(({ key }) => key), ...limit };
 }
 
-async function writeAnswer(
+async function writeOutcomes(
   walkContext: WalkContext<LookupWalk>,
   answer: Answer | 'none',
   due: readonly Subject[],
@@ -100,6 +111,6 @@ async function writeAnswer(
     // Of a single subject every record is an answer, whatever it names itself.
     return single === '' ? (answered ?? []) : [{ key: single, lt: answered?.lt }];
   });
-  const reading = readRecords(walkContext, answer, single);
-  await write(walkContext, { answer, reading, cursor, outcomes: { ...outcomes, found } });
+  const reading = readAnswerRecords(walkContext, answer, single);
+  await writeAnswer(walkContext, { answer, reading, cursor, outcomes: { ...outcomes, found } });
 }

@@ -135,7 +135,7 @@ function report(
   if (page.ms > SLOW_PAGE_MS)
     logger.warn(
       { dataset: dataset.name, records, ms: Math.round(page.ms) },
-      'slow page: look at ms and request in etl.pages, at the line, and at the status of the source',
+      'slow page: see ms and request in etl.pages, the network, and the status of the source',
     );
   if (completed !== undefined) tuning(dataset).density.learn(records, completed);
   const seconds = completed === undefined ? 0 : completed.to - completed.from;

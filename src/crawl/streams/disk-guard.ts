@@ -24,17 +24,17 @@ export function createDiskGuard(directory: string, minFree: number, clock: Clock
   return {
     async wait(signal) {
       if (clock.monotonic() - checked < EVERY) return;
-      let told = false;
+      let isLogged = false;
       for (let left = await free(); left < minFree; left = await free()) {
-        if (!told)
+        if (!isLogged)
           logger.warn(
             { directory, free: left, minFree },
             'paused: the disk is nearly full; free some space or lower ETL_MIN_FREE',
           );
-        told = true;
+        isLogged = true;
         await clock.sleep(EVERY, signal);
       }
-      if (told) logger.info({ directory }, 'the disk has room again');
+      if (isLogged) logger.info({ directory }, 'the disk has room again');
       checked = clock.monotonic();
     },
   };

@@ -37,8 +37,8 @@ export function createPlanner({ database, owner, leaseSeconds }: PlannerOptions)
   let turn = 0;
   return {
     async take(wants) {
-      const wishes = wants.map(({ stream, zones }) => ({ stream, wanted: zones.flat() }));
-      const free = new Set(await findFree(database, wishes));
+      const requested = wants.map(({ stream, zones }) => ({ stream, wanted: zones.flat() }));
+      const free = new Set(await findFree(database, requested));
       for (let step = 0; step < wants.length; step += 1) {
         turn = (turn + 1) % wants.length;
         const want = wants[turn];

@@ -48,9 +48,11 @@ export async function readableNow(
 export async function firstReadings(
   database: Database,
   datasets: readonly Dataset[],
-  range: Range,
-  watermark: number,
-  priority: Priority,
+  {
+    range,
+    watermark,
+    priority,
+  }: { readonly range: Range; readonly watermark: number; readonly priority: Priority },
 ): Promise<Want[]> {
   const wants: Want[] = [];
   for (const [dataset, part] of await readableNow(database, datasets, range, watermark)) {

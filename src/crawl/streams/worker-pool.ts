@@ -76,5 +76,5 @@ export async function readOrRefuse(
   );
   if (failure === undefined) return;
   logger.error({ dataset: dataset.name, code: failure.code, reason: failure.message }, 'range set aside');
-  await refuse(database, lease.stream, lease.span, 'failing', failure.message);
+  await refuse(database, lease.stream, lease.span, { reason: 'failing', detail: failure.message });
 }

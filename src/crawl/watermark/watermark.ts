@@ -19,7 +19,7 @@ const Blocks = z.object({ blocks: z.array(LinkedBlock) });
 
 /** How far it is safe to read. */
 export interface Watermark {
-  /** No row with an earlier block time can still appear. Unix seconds; 0 where that cannot be told yet. */
+  /** No row with an earlier block time can still appear. Unix seconds; 0 where that is not known yet. */
   readonly utime: number;
   /** The masterchain block up to which every earlier one is visible, and its time. */
   readonly head: { readonly seqno: number; readonly utime: number };

@@ -93,7 +93,7 @@ function requireSorted(cursor: ForwardCursor, positions: readonly Position[]): v
 
 function nextPage(cursor: ForwardCursor, page: Page, order: ForwardOptions['order']): Step<ForwardCursor> {
   const { positions, size } = page;
-  if (cursor.skip > 0 && positions[0]?.id !== cursor.anchor) return restart(cursor);
+  if (hasLostAnchor(cursor, positions)) return restart(cursor);
   const last = positions.at(-1);
   if (last === undefined || positions.length < size) return shortPage(cursor, page.joinedUntil ?? cursor.to);
   if (last.utime >= cursor.to) return complete(cursor, cursor.to);
@@ -103,6 +103,11 @@ function nextPage(cursor: ForwardCursor, page: Page, order: ForwardOptions['orde
     completed: undefined,
     cursor: { ...begin(cursor.at, cursor.to, cursor.ahead), second: openSecond(positions) },
   };
+}
+
+/** True where the row that the last page ended with does not begin this one. */
+function hasLostAnchor({ skip, anchor }: ForwardCursor, positions: readonly Position[]): boolean {
+  return skip > 0 && positions[0]?.id !== anchor;
 }
 
 /** Completes `[at, until)` of the span and goes on there. */

@@ -12,6 +12,8 @@ interface Gathering {
   readonly seen: readonly string[];
 }
 
+const FIRST_ROUND: Gathering = { round: 0, offset: 0, counted: 0, seen: [] };
+
 /** The rows of a second whose logical time lies in `[lo, hi]`; undefined is unbounded. */
 interface Part {
   readonly lo: bigint | undefined;
@@ -38,30 +40,33 @@ export function partRequest(
   maxSize: number,
 ): Params & { readonly limit: number } {
   const [part] = second.parts;
-  const gathering = part?.gathering;
-  const single = part !== undefined && part.lo !== undefined && part.lo === part.hi;
+  if (part === undefined) return { start_utime: at, end_utime: at, sort: 'asc', limit: size, offset: 0 };
+  const { round, offset } = part.gathering ?? FIRST_ROUND;
   return {
     start_utime: at,
     end_utime: at,
-    ...(part?.lo !== undefined && { start_lt: String(part.lo) }),
-    ...(part?.hi !== undefined && { end_lt: String(part.hi) }),
-    sort: (gathering?.round ?? 0) % 2 === 0 ? 'asc' : 'desc',
+    ...(part.lo !== undefined && { start_lt: String(part.lo) }),
+    ...(part.hi !== undefined && { end_lt: String(part.hi) }),
+    sort: round % 2 === 0 ? 'asc' : 'desc',
     // A logical time cannot be split further, so it is asked for with all that one page may hold.
-    limit: single ? maxSize : size,
-    offset: gathering?.offset ?? 0,
+    limit: isSingle(part) ? maxSize : size,
+    offset,
   };
+}
+
+/** True for a part that is one logical time. */
+function isSingle({ lo, hi }: Part): boolean {
+  return lo !== undefined && lo === hi;
 }
 
 /** What is left of the second after a page; no parts are left when it is read. */
 export function readPart(second: Second, page: Page): Second {
   const [part, ...rest] = second.parts;
   if (part === undefined) return second;
-  const full = page.positions.length >= page.size;
-  if (part.gathering !== undefined) return gather(part, part.gathering, rest, page, second.saturated);
-  if (!full) return { ...second, parts: rest };
-  if (part.lo !== undefined && part.lo === part.hi) {
-    return gather(part, { round: 0, offset: 0, counted: 0, seen: [] }, rest, page, second.saturated);
-  }
+  const after = { ...second, parts: rest };
+  if (part.gathering !== undefined) return gather(part, part.gathering, page, after);
+  if (page.positions.length < page.size) return after;
+  if (isSingle(part)) return gather(part, FIRST_ROUND, page, after);
   return { ...second, parts: [...split(part, page.positions), ...rest] };
 }
 
@@ -85,23 +90,17 @@ function split(part: Part, positions: readonly Position[]): Part[] {
 
 /**
  * A round of offsets counts the rows, though it may see some twice and others not at all; it is complete when as many
- * different rows were seen as a round counts. This is a proof where "nothing new came" would be a guess.
+ * different rows were seen as a round counts. This is a proof where "nothing new came" would be a guess. `after`: what is
+ * left of the second when the part is read.
  */
-function gather(
-  part: Part,
-  before: Gathering,
-  rest: readonly Part[],
-  page: Page,
-  saturated: boolean,
-): Second {
+function gather(part: Part, before: Gathering, page: Page, after: Second): Second {
+  const goOn = (gathering: Gathering) => ({ ...after, parts: [{ ...part, gathering }, ...after.parts] });
   const seen = [...new Set([...before.seen, ...page.positions.map(({ id }) => id)])];
   const counted = before.counted + page.positions.length;
   if (page.positions.length >= page.size) {
-    const gathering = { ...before, offset: before.offset + page.size, counted, seen };
-    return { parts: [{ ...part, gathering }, ...rest], saturated };
+    return goOn({ ...before, offset: before.offset + page.size, counted, seen });
   }
-  if (seen.length >= counted) return { parts: rest, saturated };
-  if (before.round + 1 >= MOST_ROUNDS) return { parts: rest, saturated: true };
-  const gathering = { round: before.round + 1, offset: 0, counted: 0, seen };
-  return { parts: [{ ...part, gathering }, ...rest], saturated };
+  if (seen.length >= counted) return after;
+  if (before.round + 1 >= MOST_ROUNDS) return { ...after, saturated: true };
+  return goOn({ round: before.round + 1, offset: 0, counted: 0, seen });
 }

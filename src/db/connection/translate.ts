@@ -20,12 +20,21 @@ export function translate(error: unknown): unknown {
   const cause = rootOf(error);
   const code = codeOf(cause);
   const message = cause instanceof Error ? cause.message || code : String(cause);
+  return ofTransaction(code, message, cause) ?? ofServer(code, message, cause);
+}
+
+/** What happened to one transaction; undefined for anything else. */
+function ofTransaction(code: string, message: string, cause: unknown): EtlError | undefined {
   if (code === FROZEN)
     return new LeaseLostError('the database ended a transaction that stood idle too long', { cause });
   // Retention dropped it between the look at the floors and the insert: the page is cut anew.
   const isDropped = code === '23514' && /no partition of relation/.test(message);
-  if (CONFLICTS.has(code) || isDropped)
-    return new DatabaseConflictError(`two transactions met: ${message}`, { cause });
+  return CONFLICTS.has(code) || isDropped
+    ? new DatabaseConflictError(`two transactions met: ${message}`, { cause })
+    : undefined;
+}
+
+function ofServer(code: string, message: string, cause: unknown): EtlError {
   if (AWAY.test(code) || AWAY_TEXT.test(message)) {
     return new DatabaseUnavailableError(`the database is away: ${message}`, {
       cause,

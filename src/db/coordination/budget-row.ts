@@ -11,7 +11,7 @@ export interface Ask {
   readonly rank: number;
   /** How many wait with this rank. */
   readonly wanted: number;
-  /** True for whoever was told to come now because there was no slot before. */
+  /** True for whoever comes at the time that an earlier answer without a slot has named. */
   readonly called: boolean;
   /** Requests that the server let through since the last ask. */
   readonly succeeded: number;

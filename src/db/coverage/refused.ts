@@ -14,8 +14,7 @@ export async function refuse(
   session: Session,
   stream: Stream,
   span: Range,
-  reason: Refusal,
-  detail: string,
+  { reason, detail }: { readonly reason: Refusal; readonly detail: string },
 ): Promise<void> {
   const before = sql`coalesce(max(${refused.attempts}), 0)`;
   await session.run(

@@ -51,6 +51,9 @@ export async function gatherSubjects(session: Session, gathering: Gathering): Pr
   return clock?.now ?? 0;
 }
 
+/** Addresses that name no account: none, external ones, and those of variable length. */
+const NO_SUBJECT = String.raw`^(addr_none|(ext|var)\$.*)?$`;
+
 const KEY = bare(lookups.dataset, lookups.walk, lookups.subject);
 
 async function note(session: Session, { dataset, walk }: LookupName, source: SQL): Promise<void> {
@@ -58,7 +61,7 @@ async function note(session: Session, { dataset, walk }: LookupName, source: SQL
   await session.run(sql`
     insert into ${lookups} (${KEY}, ${bare(fields, seen_lt, again_at)})
     select ${dataset}, ${walk}, s.subject, (array_agg(s.fields))[1], max(s.lt), clock_timestamp()
-    from (${source}) s where s.subject is not null group by s.subject order by s.subject
+    from (${source}) s where s.subject !~ ${NO_SUBJECT} group by s.subject order by s.subject
     on conflict (${KEY}) do update set ${setExcluded(seen_lt)}
       where ${excluded(seen_lt)} > coalesce(${seen_lt}, -1)`);
 }

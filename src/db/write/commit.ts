@@ -89,7 +89,7 @@ function lastSecond({ to }: Range): Range {
 async function finish(session: Session, stream: Stream, { span, outcome, mature }: Done): Promise<void> {
   if (outcome === 'saturated') {
     const detail = 'more rows of one logical time than the source lets anybody read';
-    await refuse(session, stream, span, 'saturated', detail);
+    await refuse(session, stream, span, { reason: 'saturated', detail });
     return;
   }
   await forgetRefusals(session, stream, span);

@@ -75,6 +75,12 @@ export interface ApiOptions {
   readonly archive?: ArchiveOptions;
 }
 
+interface ApiParts {
+  readonly faults: Faults;
+  readonly random: Random;
+  readonly stats: Stats;
+}
+
 /** The server itself: decodes, routes, and turns errors into its own kind of answer. */
 export class Api implements Answering {
   private readonly ledger: Ledger;
@@ -84,13 +90,13 @@ export class Api implements Answering {
   private readonly stats: Stats;
   private readonly archive: ArchiveOptions | undefined;
 
-  constructor(ledger: Ledger, options: ApiOptions, faults: Faults, random: Random, stats: Stats) {
+  constructor(ledger: Ledger, options: ApiOptions, parts: ApiParts) {
     this.ledger = ledger;
     this.build = options.build ?? '1.3';
     this.archive = options.archive;
-    this.faults = faults;
-    this.random = random;
-    this.stats = stats;
+    this.faults = parts.faults;
+    this.random = parts.random;
+    this.stats = parts.stats;
   }
 
   /** Answers a request from what a replica shows. */
@@ -161,12 +167,16 @@ export class Api implements Answering {
     const tooLarge = !WITHOUT_LIMIT.has(path) && limit > timeoutAboveLimit && limit <= 1000;
     if (!tooLarge && !this.random.chance(timeout)) return undefined;
     this.stats.injected(tooLarge ? 'timeoutAboveLimit' : 'timeout');
-    const text =
-      path === '/api/v3/blocks'
-        ? 'internal server error: query timeout 3s'
-        : 'timeout: context deadline exceeded';
-    return errorAnswer(FAILING_AS_422.has(path) ? 422 : 500, text);
+    return timeoutAnswer(path);
   }
+}
+
+function timeoutAnswer(path: string): Answer {
+  const text =
+    path === '/api/v3/blocks'
+      ? 'internal server error: query timeout 3s'
+      : 'timeout: context deadline exceeded';
+  return errorAnswer(FAILING_AS_422.has(path) ? 422 : 500, text);
 }
 
 function switchedOff(request: ApiRequest, query: Query, name: string): boolean {

@@ -43,6 +43,10 @@ export class Gateway {
     const waitMs = limiter?.admit(nowMs) ?? 0;
     if (waitMs > 0) return this.tooMany(waitMs);
     if (this.inStorm()) return this.tooMany(1000);
+    return this.keyRefusal(key);
+  }
+
+  private keyRefusal(key: string | undefined): Answer | undefined {
     const { keys, network = 'simulated' } = this.options;
     if (keys === undefined || key === undefined) return undefined;
     if (!Object.hasOwn(keys, key)) return gatewayError(401, 'API key does not exist');

@@ -54,7 +54,7 @@ export function partsOf(options: SiteOptions): Parts {
 
 /** The site that imitates the server over a ledger. */
 export function siteOf(head: Head, ledger: Ledger, options: SiteOptions, parts: Parts): Site {
-  const answering = new Api(ledger, options, parts.faults, new Random(options.seed ?? 1, 5), parts.stats);
+  const answering = new Api(ledger, options, { ...parts, random: new Random(options.seed ?? 1, 5) });
   return { ...parts, head, answering, contents: [] };
 }
 

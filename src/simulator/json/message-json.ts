@@ -116,6 +116,34 @@ function party(world: World, account: number): string | null {
   return account < 0 ? null : world.accounts.address(account);
 }
 
+const NO_MONEY = {
+  value: null,
+  value_extra_currencies: null,
+  fwd_fee: null,
+  ihr_fee: null,
+  extra_flags: null,
+} as const;
+
+function money({ messages }: World, message: number) {
+  return {
+    value: String(messages.value.get(message)),
+    value_extra_currencies: extraCurrencies(messages.extra.get(message)),
+    fwd_fee: String(messages.fwdFee.get(message)),
+    ihr_fee: '0',
+    extra_flags: '0',
+  };
+}
+
+const NO_DELIVERY = { ihr_disabled: null, bounce: null, bounced: null } as const;
+
+function delivery({ messages }: World, message: number) {
+  return {
+    ihr_disabled: true,
+    bounce: messages.has(message, MESSAGE.bounce),
+    bounced: messages.opOf(message) === 'bounced',
+  };
+}
+
 /** A message of the network as it stands inside its transactions: the same object on both sides. */
 export function messageJson(world: World, bocs: BocMaker, message: number): MessageJson {
   const { messages } = world;
@@ -126,18 +154,12 @@ export function messageJson(world: World, bocs: BocMaker, message: number): Mess
     hash,
     source: party(world, messages.source.get(message)),
     destination: party(world, messages.destination.get(message)),
-    value: internal ? String(messages.value.get(message)) : null,
-    value_extra_currencies: internal ? extraCurrencies(messages.extra.get(message)) : null,
-    fwd_fee: internal ? String(messages.fwdFee.get(message)) : null,
-    ihr_fee: internal ? '0' : null,
-    extra_flags: internal ? '0' : null,
+    ...(internal ? money(world, message) : NO_MONEY),
     created_lt: externalIn ? null : String(messages.createdLt.get(message)),
     created_at: externalIn ? null : String(messages.createdAt.get(message)),
     opcode: opcodeText(opcodeOf(world, message)),
     decoded_opcode: decodedOpcode(world, message),
-    ihr_disabled: internal ? true : null,
-    bounce: internal ? messages.has(message, MESSAGE.bounce) : null,
-    bounced: internal ? messages.opOf(message) === 'bounced' : null,
+    ...(internal ? delivery(world, message) : NO_DELIVERY),
     import_fee: externalIn ? '0' : null,
     message_content: content(world, bocs, message),
     init_state: initState(world, bocs, message),

@@ -36,7 +36,10 @@ export const bookDoubts = sql`
   from (select * from (${books}) b where ${differs}) b
   cross join lateral (values (${secondOf('b')}), (${secondAt(sql`coalesce(in_msg_utime, utime)`)})) s (span)`;
 
-/** How many books there are of each kind of transaction, and how many of them do not balance. */
+/**
+ * Counts the books of each kind of transaction, and those of them that do not balance.
+ * @internal `npm run books` prints it.
+ */
 export function tallyBooks(session: Session, stretch: Range): Promise<Tally[]> {
   return session.rows(
     sql`

@@ -59,7 +59,7 @@ describe('claiming', () => {
   test('hands out the newest part of what is neither covered, leased nor refused', async () => {
     const stream = newStream();
     await addCoverage(store.database, stream, { from: 90, to: 100 });
-    await refuse(store.database, stream, { from: 50, to: 60 }, 'saturated', 'test');
+    await refuse(store.database, stream, { from: 50, to: 60 }, { reason: 'saturated', detail: 'test' });
     const spans = [];
     for (let lease = await claim(stream); lease !== undefined; lease = await claim(stream))
       spans.push(lease.span);
@@ -98,7 +98,7 @@ test('what is free is found at once for many streams: neither covered, leased no
   const [, covered, leased, refused, expired, partly] = streams;
   await addCoverage(store.database, covered!, { from: 0, to: 100 });
   await claim(leased!, { length: 100 });
-  await refuse(store.database, refused!, { from: 0, to: 100 }, 'failing', 'test');
+  await refuse(store.database, refused!, { from: 0, to: 100 }, { reason: 'failing', detail: 'test' });
   await expire((await claim(expired!, { length: 100 }))!.id);
   await addCoverage(store.database, partly!, { from: 0, to: 99 });
   const wishes = streams.map((stream) => ({ stream, wanted: [{ from: 0, to: 100 }] }));
@@ -197,7 +197,7 @@ describe('coverage', () => {
     const stream = newStream();
     const pauses = [];
     for (let attempt = 0; attempt < 3; attempt += 1) {
-      await refuse(store.database, stream, { from: 1, to: 2 }, 'saturated', 'test');
+      await refuse(store.database, stream, { from: 1, to: 2 }, { reason: 'saturated', detail: 'test' });
       const [row] = await store.database.rows(
         sql`select round(extract(epoch from retry_at - clock_timestamp()))::int as pause from etl.refused where dataset = ${stream.dataset}`,
         z.object({ pause: z.number() }),

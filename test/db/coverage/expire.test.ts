@@ -33,11 +33,11 @@ beforeAll(async () => {
   store = await openTestStore();
   simulator = await startSimulator({
     start: START - 3600,
-      duration: 6 * DAY,
-      load: 0.004,
-      masterchainInterval: 1200,
-      tickTockEvery: 0,
-      maxShards: 1,
+    duration: 6 * DAY,
+    load: 0.004,
+    masterchainInterval: 1200,
+    tickTockEvery: 0,
+    maxShards: 1,
   });
   crawl = await openTestCrawl(store, simulator.url, { config: { partition: 'day' } });
   jobs = await loadJobs();
@@ -82,7 +82,11 @@ describe('retention', () => {
   });
 
   test('drops what is old, and nothing asks for it again', async () => {
-    const { dropped, left } = await prune(store.database, kept(), { attempts: 5, clock: systemClock, random: Math.random });
+    const { dropped, left } = await prune(store.database, kept(), {
+      attempts: 5,
+      clock: systemClock,
+      random: Math.random,
+    });
     expect(dropped.length).toBeGreaterThan(3);
     expect(left).toEqual([]);
     const floor = START + 2 * DAY;

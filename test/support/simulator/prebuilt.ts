@@ -91,14 +91,23 @@ class Prebuilt {
 }
 
 /** The ledger with the texts of all transactions that there are now served from a file. */
-export function prebuild(ledger: ChainLedger): { readonly ledger: Ledger; dispose(): void } {
+export function prebuild(ledger: ChainLedger): { readonly ledger: Ledger; readonly dispose: () => void } {
   const { world, transactions } = ledger;
   const { byTime, count } = world.transactions;
   const rows = Array.from({ length: count }, (_, index) => byTime.get(index));
   const registered = rows.filter((row) => world.tickOf(row) !== NONE);
   const prebuilt = new Prebuilt(transactions, registered, count);
   const served: Ledger = {
-    ...ledger,
+    blocks: ledger.blocks,
+    messages: ledger.messages,
+    traces: ledger.traces,
+    actions: ledger.actions,
+    jettonTransfers: ledger.jettonTransfers,
+    jettonBurns: ledger.jettonBurns,
+    nftTransfers: ledger.nftTransfers,
+    staking: ledger.staking,
+    entities: ledger.entities,
+    node: ledger.node,
     transactions: { ...transactions, texts: (wanted) => prebuilt.texts(wanted) },
     firstSeqno: ledger.firstSeqno,
     masterchainBlock: (seqno) => ledger.masterchainBlock(seqno),

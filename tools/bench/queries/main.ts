@@ -95,15 +95,7 @@ async function ask(
   const text = question.sql.replaceAll(/:([a-z]+)\b/g, (_, value: string) =>
     pg.escapeLiteral(values.get(value) ?? ''),
   );
-  const times: number[] = [];
-  let answers = 0;
-  for (let round = 0; round < ROUNDS + 2; round += 1) {
-    const start = performance.now();
-    answers = (await client.query(text)).rowCount ?? 0;
-    times.push(performance.now() - start);
-  }
-  const warm = times.slice(2).sort((a, b) => a - b);
-  const median = warm[Math.floor(ROUNDS / 2)] ?? NaN;
+  const { answers, first, median } = await measure(client, text);
   const { rows } = await client.query<Record<string, unknown>>(
     `explain (analyze, verbose, format json) ${text}`,
   );
@@ -115,7 +107,7 @@ async function ask(
     JSON.stringify({
       question: name,
       ms: Number(median.toFixed(1)),
-      first: Number((times[0] ?? NaN).toFixed(1)),
+      first: Number(first.toFixed(1)),
       aim,
       rows: answers,
       planning: plan.planning,
@@ -126,6 +118,26 @@ async function ask(
     }),
   );
   return good;
+}
+
+interface Measured {
+  /** Rows of the last answer. */
+  readonly answers: number;
+  /** Milliseconds of the first answer, and the median of those after the second. */
+  readonly first: number;
+  readonly median: number;
+}
+
+async function measure(client: pg.Client, text: string): Promise<Measured> {
+  const times: number[] = [];
+  let answers = 0;
+  for (let round = 0; round < ROUNDS + 2; round += 1) {
+    const start = performance.now();
+    answers = (await client.query(text)).rowCount ?? 0;
+    times.push(performance.now() - start);
+  }
+  const warm = times.slice(2).sort((a, b) => a - b);
+  return { answers, first: times[0] ?? NaN, median: warm[Math.floor(ROUNDS / 2)] ?? NaN };
 }
 
 /** How partitions were read, each way once. */

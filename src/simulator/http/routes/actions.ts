@@ -122,12 +122,14 @@ function otherFilters(request: RouteRequest, included: ReadonlySet<string>): Pas
   const transactions = wantedTransactions(request);
   const mcSeqno = query.int32('mc_seqno');
   const completed = mcSeqno === undefined ? undefined : setOf(ledger.traces.ofMasterchainBlock(mcSeqno));
-  return (trace, facts) =>
+  const isTraceWanted = (trace: number): boolean =>
     within(lts, ledger.traces.endLt(trace)) &&
     within(utimes, ledger.traces.endUtime(trace)) &&
+    (completed === undefined || completed.has(trace));
+  return (trace, facts) =>
+    isTraceWanted(trace) &&
     (included.size === 0 || included.has(facts.type)) &&
     !excluded.has(facts.type) &&
-    (completed === undefined || completed.has(trace)) &&
     (transactions === undefined || facts.transactions.some((row) => transactions.has(row))) &&
     (account === undefined || facts.accounts.includes(account));
 }

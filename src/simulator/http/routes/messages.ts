@@ -78,15 +78,17 @@ function messageFilter({ query, ledger }: RouteRequest): (row: number, facts: Me
   const [bodyHash, opcode] = [query.hash('body_hash'), query.opcode('opcode')];
   const [source, destination] = [nullableAddress(query, 'source'), nullableAddress(query, 'destination')];
   const [noExternals, onlyExternals] = [query.bool('exclude_externals'), query.bool('only_externals')];
-  return (row, facts) =>
-    withinOrAbsent(lts, facts.createdLt) &&
-    withinOrAbsent(utimes, facts.createdAt) &&
+  const isInWindow = (facts: MessageFacts): boolean =>
+    withinOrAbsent(lts, facts.createdLt) && withinOrAbsent(utimes, facts.createdAt);
+  const hasContent = (row: number): boolean =>
     (bodyHash === undefined || ledger.messages.bodyHash(row) === bodyHash) &&
-    (opcode === undefined || ledger.messages.opcode(row) === opcode) &&
+    (opcode === undefined || ledger.messages.opcode(row) === opcode);
+  const hasEnds = (facts: MessageFacts): boolean =>
     (source === undefined || facts.source === source) &&
     (destination === undefined || facts.destination === destination) &&
     (noExternals !== true || facts.createdLt !== null) &&
     (onlyExternals !== true || facts.createdLt === null);
+  return (row, facts) => isInWindow(facts) && hasContent(row) && hasEnds(facts);
 }
 
 /** SQL's way: null lies in no range. */

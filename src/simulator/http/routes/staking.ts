@@ -26,13 +26,17 @@ function validatorEvents(request: RouteRequest): string {
     throw new ServedError(422, 'only one of stake_holder_address, adnl_address should be specified');
   const type = query.text('type');
   const paging = parsePaging(query, request.build, DEFAULT_LIMIT);
-  const page = take(request, ledger.staking.validatorEvents, paging.sort !== 'asc', paging, (event) =>
-    matches([
-      [holder, event.stake_holder_address],
-      [adnl, event.adnl_addr],
-      [pubkey, event.validator_pubkey],
-      [type, event.type],
-    ]),
+  const page = take(
+    request,
+    ledger.staking.validatorEvents,
+    { ...paging, descending: paging.sort !== 'asc' },
+    (event) =>
+      matches([
+        [holder, event.stake_holder_address],
+        [adnl, event.adnl_addr],
+        [pubkey, event.validator_pubkey],
+        [type, event.type],
+      ]),
   );
   const addresses = (): string[] => page.map((event) => event.stake_holder_address);
   return `{${window(query)}"events":${JSON.stringify(page)},${addressBookMember(request, addresses)}}`;
@@ -46,7 +50,7 @@ function poolEvents(request: RouteRequest): string {
     throw new ServedError(422, 'validator or pool parameter is required');
   const type = query.text('type');
   const { limit } = parsePaging(query, request.build);
-  const page = take(request, ledger.staking.poolEvents, true, { limit, offset: 0 }, (event) =>
+  const page = take(request, ledger.staking.poolEvents, { limit, offset: 0, descending: true }, (event) =>
     matches([
       [pool_, event.pool_address],
       [validator, event.validator_address],
@@ -65,8 +69,11 @@ function pool(request: RouteRequest): string {
   if (address === undefined) throw new ServedError(422, 'pool parameter is required');
   const validator = ledger.staking.validatorOf(address);
   if (validator === undefined) throw new ServedError(404, 'Pool not found');
-  const [last] = take(request, ledger.staking.poolEvents, true, { limit: 1, offset: 0 }, (event) =>
-    matches([[address, event.pool_address]]),
+  const [last] = take(
+    request,
+    ledger.staking.poolEvents,
+    { limit: 1, offset: 0, descending: true },
+    (event) => matches([[address, event.pool_address]]),
   );
   const body = {
     stake_amount_sent: '0',
@@ -115,14 +122,13 @@ function complaints(request: RouteRequest): string {
 function take<T>(
   { query, view }: RouteRequest,
   source: EventSource<T>,
-  descending: boolean,
-  paging: { readonly limit: number; readonly offset: number },
+  paging: { readonly limit: number; readonly offset: number; readonly descending: boolean },
   passes: (event: T) => boolean,
 ): T[] {
   checkWindow(query);
   const rows = walk(
     source.byTime(utimeRange(query) ?? EVERYTHING),
-    descending,
+    paging.descending,
     (row) => source.visible(view, row) && passes(source.json(row)),
   );
   return cutPage(rows, paging).map((row) => source.json(row));

@@ -159,9 +159,18 @@ function matchMessages(request: RouteRequest, opcodeIsReceived: boolean): Rows |
     if (asked !== undefined) throw new ServedError(422, 'direction is allowed only with message filters');
     return undefined;
   }
-  const { messages, transactions: source } = request.ledger;
   const direction = opcodeIsReceived && filter.opcode !== undefined ? 'in' : asked;
+  return sidesOf(request.ledger, filter, direction);
+}
+
+/** Transactions that sent or received the messages of a filter, ascending by (lt, account). */
+function sidesOf(
+  { messages, transactions: source }: Ledger,
+  filter: MessageFilter,
+  direction: 'in' | 'out' | undefined,
+): Rows {
   const rows: number[] = [];
+  const { hashes } = filter;
   const found = hashes.length > 0 ? messages.ofHashes(hashes) : messages.nearLt(EVERYTHING);
   for (const message of walk(found, false, (row) => matches(messages, row, filter))) {
     const { sender, receiver } = messages.facts(message);

@@ -194,7 +194,7 @@ function addressInformation(call: Call): object {
     .filter((row) => node.sees(view, row) && world.seqnoOfTick(world.tickOf(row)) <= at);
   const row = seen.at(-1) ?? NONE;
   const exists = row !== NONE && accountStateJson(world, row).account_status !== null;
-  return fullAccountState(world, node.bocs, address, exists ? row : NONE, block);
+  return fullAccountState(world, node.bocs, { address, row: exists ? row : NONE, block });
 }
 
 function proof(call: Call): object {
@@ -211,7 +211,7 @@ function proof(call: Call): object {
     });
     if (block === undefined) continue;
     const from = masterOf(call, query.int32('from_seqno') ?? head);
-    return shardBlockProof(world, node.bocs, block, masterOf(call, master), from);
+    return shardBlockProof(world, node.bocs, { block, master: masterOf(call, master), from });
   }
   throw new ServedError(500, 'LITE_SERVER_NOTREADY: block is not in db');
 }

@@ -149,9 +149,7 @@ function transactionId(world: World, row: number) {
 export function fullAccountState(
   world: World,
   bocs: BocMaker,
-  address: string,
-  row: number,
-  block: number,
+  { address, row, block }: { readonly address: string; readonly row: number; readonly block: number },
 ): object {
   const state = row === NONE ? undefined : accountStateJson(world, row);
   return {
@@ -197,9 +195,7 @@ function sentBy(world: World, last: number): number {
 export function shardBlockProof(
   world: World,
   bocs: BocMaker,
-  block: number,
-  master: number,
-  from: number,
+  { block, master, from }: { readonly block: number; readonly master: number; readonly from: number },
 ): object {
   const own = blockIdExt(world, block);
   const mc = blockIdExt(world, master);

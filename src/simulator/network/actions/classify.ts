@@ -49,23 +49,30 @@ function basic(world: World): (action: Action) => Action {
 }
 
 function allActions(world: World, bocs: BocMaker, root: number): Action[] {
-  const { transactions, messages } = world;
-  const kind = transactions.kindOf(root);
-  const received = transactions.inMessage.get(root);
-  if (received === NONE)
-    return kind === 'tick' || kind === 'tock' ? [only(root, 'tick_tock', () => ({}))] : [];
-  const actions: Action[] = [];
+  const { transactions } = world;
+  const actions = actionsOfRoot(world, root);
+  if (transactions.inMessage.get(root) === NONE) return actions;
   const first = transactions.firstOut.get(root);
   const sent = transactions.outCount.get(root);
-  if (messages.isExternalIn(received) && transactions.has(root, TRANSACTION.activated))
-    actions.push(only(root, 'contract_deploy', () => deployment(world, received)));
-  else if (sent === 0 || messages.source.get(received) === SYSTEM)
-    actions.push(only(root, 'call_contract', () => call(world, received)));
   for (let message = first; message < first + sent && actions.length < MOST_ACTIONS; message++) {
     const leg = legOf(world, bocs, root, message);
     if (leg !== undefined) actions.push(...actionsOfLeg(leg));
   }
   return actions;
+}
+
+/** What the first transaction of a trace does by itself, whatever it sends. */
+function actionsOfRoot(world: World, root: number): Action[] {
+  const { transactions, messages } = world;
+  const kind = transactions.kindOf(root);
+  const received = transactions.inMessage.get(root);
+  if (received === NONE)
+    return kind === 'tick' || kind === 'tock' ? [only(root, 'tick_tock', () => ({}))] : [];
+  if (messages.isExternalIn(received) && transactions.has(root, TRANSACTION.activated))
+    return [only(root, 'contract_deploy', () => deployment(world, received))];
+  if (transactions.outCount.get(root) === 0 || messages.source.get(received) === SYSTEM)
+    return [only(root, 'call_contract', () => call(world, received))];
+  return [];
 }
 
 function only(row: number, type: string, details: () => object): Action {

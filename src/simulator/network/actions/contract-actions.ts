@@ -2,7 +2,8 @@ import { mix32 } from '../../random.ts';
 import { succeeded, type Action, type Leg } from './action.ts';
 import { call } from './call-details.ts';
 import { fill, type Shape } from './members.ts';
-import { BASIC_SHAPES, COMPOSITE_SHAPES, DEPOSIT, WITHDRAWAL } from './shapes.ts';
+import { BASIC_SHAPES, DEPOSIT, WITHDRAWAL } from './basic-shapes.ts';
+import { COMPOSITE_SHAPES } from './composite-shapes.ts';
 
 /** What the call of a contract was for: which one is decided by the message alone. */
 export function contractActions(leg: Leg): Action[] {

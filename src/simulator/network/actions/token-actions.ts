@@ -189,16 +189,41 @@ function nftDetails({ world, bocs, trace, receiver, message }: Leg, bought: bool
     forward_amount: body === null ? null : FORWARDED,
     comment: decoded === null ? null : comment(message),
     is_encrypted_comment: decoded === null ? null : false,
-    marketplace: bought ? 'getgems' : null,
-    real_old_owner: bought ? owner : null,
-    marketplace_address: bought ? accounts.address(accounts.giver) : null,
-    payout_amount: bought ? String(Math.floor(price * 0.9)) : null,
-    payout_address: bought ? owner : null,
+    ...(bought ? saleOf(world, { price, owner, group }) : NO_SALE),
+  };
+}
+
+const NO_SALE = {
+  marketplace: null,
+  real_old_owner: null,
+  marketplace_address: null,
+  payout_amount: null,
+  payout_address: null,
+  payout_comment: null,
+  payout_comment_encrypted: null,
+  payout_comment_encoded: null,
+  royalty_amount: null,
+  royalty_address: null,
+} as const;
+
+interface Sale {
+  readonly price: number;
+  readonly owner: string;
+  readonly group: number;
+}
+
+function saleOf({ accounts }: World, { price, owner, group }: Sale): object {
+  return {
+    marketplace: 'getgems',
+    real_old_owner: owner,
+    marketplace_address: accounts.address(accounts.giver),
+    payout_amount: String(Math.floor(price * 0.9)),
+    payout_address: owner,
     payout_comment: null,
-    payout_comment_encrypted: bought ? false : null,
-    payout_comment_encoded: bought ? false : null,
-    royalty_amount: bought ? String(Math.floor(price * 0.05)) : null,
-    royalty_address: bought ? accounts.address(group) : null,
+    payout_comment_encrypted: false,
+    payout_comment_encoded: false,
+    royalty_amount: String(Math.floor(price * 0.05)),
+    royalty_address: accounts.address(group),
   };
 }
 

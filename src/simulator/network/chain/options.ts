@@ -18,8 +18,8 @@ export interface Tie {
   readonly of?: Family | 'traces';
 }
 
-/** What wallets may wish to do. */
-export const WISHES = [
+/** What wallets may do. */
+export const DEEDS = [
   'transfer',
   'jetton_transfer',
   'swap',
@@ -30,10 +30,10 @@ export const WISHES = [
   'deploy',
 ] as const;
 
-export type Wish = (typeof WISHES)[number];
+export type Deed = (typeof DEEDS)[number];
 
-/** How often wallets wish what, relative to each other. */
-const MIX: Readonly<Record<Wish, number>> = {
+/** How often wallets do what, relative to each other. */
+const MIX: Readonly<Record<Deed, number>> = {
   transfer: 0.26,
   jetton_transfer: 0.34,
   swap: 0.08,
@@ -86,10 +86,10 @@ export interface ChainOptions {
   readonly tickTockEvery?: number;
   readonly ties?: readonly Tie[];
   /**
-   * How often wallets wish what, relative to each other; what is left out keeps its share: transfer 0.26, jetton_transfer
-   * 0.34, swap 0.08, burn 0.04, nft 0.08, call 0.15, batch 0.03, deploy 0.02. `{ burn: 2 }` makes most wishes burns.
+   * How often wallets do what, relative to each other; what is left out keeps its share: transfer 0.26, jetton_transfer
+   * 0.34, swap 0.08, burn 0.04, nft 0.08, call 0.15, batch 0.03, deploy 0.02. `{ burn: 2 }` makes most deeds burns.
    */
-  readonly mix?: Readonly<Partial<Record<Wish, number>>>;
+  readonly mix?: Readonly<Partial<Record<Deed, number>>>;
   /** Seconds of a validators' cycle, for each of which there is an election; default 1800. */
   readonly electionSeconds?: number;
   /** Complaints about the validators of each cycle; default 6. */
@@ -115,7 +115,7 @@ export interface ResolvedChainOptions {
   readonly reshardEvery: number;
   readonly tickTockEvery: number;
   readonly ties: readonly Tie[];
-  readonly mix: Readonly<Record<Wish, number>>;
+  readonly mix: Readonly<Record<Deed, number>>;
   readonly electionSeconds: number;
   readonly complaints: number;
   readonly pools: number;

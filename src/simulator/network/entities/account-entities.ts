@@ -45,12 +45,22 @@ export function accountState(
     ...(state.frozen_hash === null ? {} : { frozen_hash: state.frozen_hash }),
     last_transaction_hash: world.hashes('transaction').text(row),
     last_transaction_lt: String(world.transactions.lt.get(row)),
-    ...(state.data_hash === null ? {} : { data_hash: state.data_hash }),
-    ...(state.code_hash === null ? {} : { code_hash: state.code_hash }),
+    ...hashesOf(state),
     ...(deployed && includeBoc ? { data_boc: bocs.make(row, 90), code_boc: bocs.make(account, 300) } : {}),
     contract_methods: deployed ? [85_143, 78_748 + (account % 3)] : null,
     interfaces: interfacesOf(known),
     ...(mix32(account) % 50 === 0 ? { suspended: true } : {}),
+  };
+}
+
+/** The hashes that a state has; what it lacks is left out. */
+function hashesOf(state: {
+  readonly data_hash: string | null;
+  readonly code_hash: string | null;
+}): Pick<AccountStateFullJson, 'data_hash' | 'code_hash'> {
+  return {
+    ...(state.data_hash === null ? {} : { data_hash: state.data_hash }),
+    ...(state.code_hash === null ? {} : { code_hash: state.code_hash }),
   };
 }
 

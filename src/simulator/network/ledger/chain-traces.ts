@@ -2,6 +2,7 @@ import type { BocMaker } from '../chain/boc.ts';
 import type { World } from '../chain/world.ts';
 import { lastSeqno, traceJson } from '../../json/trace-json.ts';
 import type { MessageSource, TraceSource, TransactionSource } from '../../ledger.ts';
+import type { Bounds } from '../../bounds.ts';
 import { listed, slice, type Rows } from '../../rows.ts';
 
 /** Traces of a generated network: those that are complete. */
@@ -21,20 +22,8 @@ export function chainTraces(
   const text = (trace: number, actions: readonly string[] | undefined): string =>
     withActions(JSON.stringify(traceJson(world, bocs, trace)), actions);
   return {
-    byLt: ({ first, last }) =>
-      slice(
-        (index) => traces.byLt.get(index),
-        traces.byLt.lowerBound(first, endLt),
-        traces.byLt.lowerBound(last + 1, endLt),
-      ),
-    byTime: ({ first, last }) => {
-      const { byTime } = traces;
-      return slice(
-        (index) => byTime.get(index),
-        byTime.lowerBound(first, endUtime),
-        byTime.lowerBound(last + 1, endUtime),
-      );
-    },
+    byLt: (bounds) => rowsWithin(traces.byLt, bounds, endLt),
+    byTime: (bounds) => rowsWithin(traces.byTime, bounds, endUtime),
     ofMasterchainBlock: (seqno) => {
       const touched = ofRows(sources.transactions.ofMasterchainBlock(seqno));
       return complete(touched.filter((trace) => lastSeqno(world, trace) === seqno));
@@ -63,6 +52,15 @@ export function chainTraces(
     addresses: (trace) =>
       world.transactionsOfTrace(trace).flatMap((row) => sources.transactions.addresses(row)),
   };
+}
+
+/** The part of a sorted list whose keys lie within bounds. */
+function rowsWithin(
+  sorted: World['traces']['byLt'],
+  { first, last }: Bounds,
+  key: (trace: number) => number,
+): Rows {
+  return slice((index) => sorted.get(index), sorted.lowerBound(first, key), sorted.lowerBound(last + 1, key));
 }
 
 /** A trace's text with the texts of its actions; undefined leaves the member out. */

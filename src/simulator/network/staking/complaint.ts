@@ -55,7 +55,7 @@ export function complaints(
     for (let place = 0; place < perCycle && at >= elections.namedAt(cycle - 1); place++) {
       const createdAt = createdIn(elections, cycle, place);
       if (createdAt >= bounds.first && createdAt <= bounds.last && createdAt <= at)
-        found.push(complaint(elections, bocs, cycle, place, at));
+        found.push(complaint(elections, bocs, { cycle, place }, at));
     }
   return found.sort((a, b) => a.created_at - b.created_at || (a.complaint_hash < b.complaint_hash ? -1 : 1));
 }
@@ -70,8 +70,7 @@ function createdIn(elections: Elections, cycle: number, place: number): number {
 function complaint(
   elections: Elections,
   bocs: BocMaker,
-  cycle: number,
-  place: number,
+  { cycle, place }: { readonly cycle: number; readonly place: number },
   at: number,
 ): ComplaintJson {
   const { world } = elections;

@@ -13,11 +13,13 @@ import type {
 } from '../../ledger.ts';
 import { NO_ENTITIES } from '../../network/entities/entities.ts';
 import { listed } from '../../rows.ts';
-import { withActions } from '../../network/ledger/chain-traces.ts';
 import { corpusActions } from './corpus-actions.ts';
+import { collectMessages, corpusMessages } from './corpus-messages.ts';
 import { corpusTokens } from './corpus-tokens.ts';
-import { at, indexes, sortedWithin } from './recorded-rows.ts';
-import type { Recorded, RecordedMessage, RecordedTrace, RecordedTransaction } from './recorded.ts';
+import { corpusTraces } from './corpus-traces.ts';
+import { corpusTransactions } from './corpus-transactions.ts';
+import { at } from './recorded-rows.ts';
+import type { Recorded } from './recorded.ts';
 
 /** Masterchain blocks after the last recorded transaction: nothing has happened since. */
 const AFTERWARDS = 7200;
@@ -170,138 +172,4 @@ const UNEVENTFUL = {
 
 function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-interface MessageEntry {
-  message: RecordedMessage;
-  sender: number | undefined;
-  receiver: number | undefined;
-}
-
-/** Each message once, with the rows of the transactions on its sides. The sender's copy counts. */
-function collectMessages(rows: readonly RecordedTransaction[]): MessageEntry[] {
-  const byHash = new Map<string, MessageEntry>();
-  const entry = (message: RecordedMessage): MessageEntry => {
-    const known = byHash.get(message.hash);
-    if (known !== undefined) return known;
-    const made: MessageEntry = { message, sender: undefined, receiver: undefined };
-    byHash.set(message.hash, made);
-    return made;
-  };
-  rows.forEach((row, index) => {
-    if (row.in_msg !== null && row.in_msg !== undefined) entry(row.in_msg).receiver ??= index;
-    for (const message of row.out_msgs) Object.assign(entry(message), { message, sender: index });
-  });
-  return [...byHash.values()];
-}
-
-function corpusTransactions(
-  rows: readonly RecordedTransaction[],
-  messages: readonly MessageEntry[],
-): TransactionSource {
-  const byReceiver = new Map(messages.map((entry, index) => [entry.receiver, index]));
-  const byHash = new Map(messages.map((entry, index) => [entry.message.hash, index]));
-  const outMessages = (row: number): number[] =>
-    at(rows, row)
-      .out_msgs.map((message) => byHash.get(message.hash))
-      .filter((index) => index !== undefined);
-  return {
-    byLt: (range) => sortedWithin(rows, (row) => Number(row.lt), range),
-    byTime: (range) => sortedWithin(rows, (row) => row.now, range),
-    ofAccounts: (addresses) => indexes(rows, (row) => addresses.includes(row.account)),
-    ofHashes: (hashes) => indexes(rows, (row) => hashes.includes(row.hash)),
-    ofMasterchainBlock: (seqno) => indexes(rows, (row) => row.mc_block_seqno === seqno),
-    visible: () => true,
-    lt: (row) => Number(at(rows, row).lt),
-    utime: (row) => at(rows, row).now,
-    mcSeqno: (row) => at(rows, row).mc_block_seqno,
-    account: (row) => at(rows, row).account,
-    hash: (row) => at(rows, row).hash,
-    block: (row) => at(rows, row).block_ref,
-    inMessage: (row) => byReceiver.get(row),
-    outMessages,
-    texts: (page) => page.map((row) => JSON.stringify(at(rows, row))).join(','),
-    addresses: (row) => {
-      const { account, in_msg: received, out_msgs: sent } = at(rows, row);
-      const ends = [received?.source, ...sent.map((message) => message.destination)];
-      return [account, ...ends.filter((end) => end !== null && end !== undefined)];
-    },
-  };
-}
-
-function corpusMessages(
-  rows: readonly RecordedTransaction[],
-  entries: readonly MessageEntry[],
-): MessageSource {
-  const number = (text: string | null | undefined): number | null =>
-    text === null || text === undefined ? null : Number(text);
-  const all = listed(entries.map((_, index) => index));
-  const hashOf = (row: number | undefined): string | undefined =>
-    row === undefined ? undefined : rows[row]?.hash;
-  return {
-    nearLt: () => all,
-    nearTime: () => all,
-    ofHashes: (hashes) =>
-      indexes(
-        entries,
-        ({ message }) => hashes.includes(message.hash) || hashes.includes(message.hash_norm ?? ''),
-      ),
-    facts: (row) => {
-      const { message, sender, receiver } = at(entries, row);
-      const transactionLt = Number(rows[sender ?? receiver ?? 0]?.lt ?? 0);
-      const [createdLt, createdAt] = [number(message.created_lt), number(message.created_at)];
-      const [source, destination] = [message.source ?? null, message.destination ?? null];
-      return { source, destination, createdLt, createdAt, transactionLt, sender, receiver };
-    },
-    hash: (row) => at(entries, row).message.hash,
-    opcode: (row) => {
-      const { opcode } = at(entries, row).message;
-      return typeof opcode === 'number'
-        ? `0x${(opcode >>> 0).toString(16).padStart(8, '0')}`
-        : (opcode ?? null);
-    },
-    bodyHash: (row) => at(entries, row).message.message_content?.hash ?? null,
-    text: (row, sides) => {
-      const { message, sender, receiver } = at(entries, row);
-      const [inHash, outHash] = [
-        sides.in ? hashOf(receiver) : undefined,
-        sides.out ? hashOf(sender) : undefined,
-      ];
-      return JSON.stringify({ ...message, in_msg_tx_hash: inHash, out_msg_tx_hash: outHash });
-    },
-    addresses: (row) => {
-      const { source, destination } = at(entries, row).message;
-      return [source, destination].filter((end) => end !== null && end !== undefined);
-    },
-  };
-}
-
-function corpusTraces(rows: readonly RecordedTrace[]): TraceSource {
-  const transactionsOf = (row: RecordedTrace): RecordedTransaction[] => Object.values(row.transactions);
-  return {
-    byLt: (range) => sortedWithin(rows, (row) => Number(row.end_lt), range),
-    byTime: (range) => sortedWithin(rows, (row) => row.end_utime, range),
-    ofMasterchainBlock: (seqno) => indexes(rows, (row) => Number(row.mc_seqno_end) === seqno),
-    ofTraces: (ids) => indexes(rows, (row) => ids.includes(row.trace_id)),
-    ofTransactions: (hashes) =>
-      indexes(rows, (row) => hashes.some((hash) => Object.hasOwn(row.transactions, hash))),
-    ofMessages: (hashes) =>
-      indexes(rows, (row) =>
-        transactionsOf(row).some(({ in_msg: received, out_msgs: sent }) =>
-          [received?.hash, received?.hash_norm, ...sent.map((message) => message.hash)].some(
-            (hash) => hash !== undefined && hash !== null && hashes.includes(hash),
-          ),
-        ),
-      ),
-    ofAccount: (address) =>
-      indexes(rows, (row) => transactionsOf(row).some((transaction) => transaction.account === address)),
-    visible: () => true,
-    endLt: (row) => Number(at(rows, row).end_lt),
-    endUtime: (row) => at(rows, row).end_utime,
-    texts: (page, actions) =>
-      page
-        .map((row) => withActions(JSON.stringify({ ...at(rows, row), actions: undefined }), actions?.(row)))
-        .join(','),
-    addresses: (row) => transactionsOf(at(rows, row)).map((transaction) => transaction.account),
-  };
 }

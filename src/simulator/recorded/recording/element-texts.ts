@@ -5,20 +5,29 @@
 export function elementTexts(json: string, member: string): string[] | undefined {
   let depth = 0;
   for (let at = 0; at < json.length; at += 1) {
-    const char = json[at];
-    if (char === '"') {
-      const end = endOfString(json, at);
-      const isMember = depth === 1 && json.slice(at + 1, end) === member;
-      at = end;
-      const colon = skipSpace(json, end + 1);
-      if (isMember && json[colon] === ':') {
-        const open = skipSpace(json, colon + 1);
-        return json[open] === '[' ? elementsFrom(json, open) : undefined;
-      }
-    } else if (char === '{' || char === '[') depth += 1;
-    else if (char === '}' || char === ']') depth -= 1;
+    if (json[at] !== '"') {
+      depth += nesting(json[at]);
+      continue;
+    }
+    const end = endOfString(json, at);
+    const isMember = depth === 1 && json.slice(at + 1, end) === member;
+    const open = isMember ? valueAfter(json, end) : undefined;
+    if (open !== undefined) return json[open] === '[' ? elementsFrom(json, open) : undefined;
+    at = end;
   }
   return undefined;
+}
+
+/** How much deeper a character leads. */
+function nesting(char: string | undefined): number {
+  if (char === '{' || char === '[') return 1;
+  return char === '}' || char === ']' ? -1 : 0;
+}
+
+/** Where the value of a name begins that ends at `end`; undefined where the string is no name. */
+function valueAfter(json: string, end: number): number | undefined {
+  const colon = skipSpace(json, end + 1);
+  return json[colon] === ':' ? skipSpace(json, colon + 1) : undefined;
 }
 
 function elementsFrom(json: string, open: number): string[] {
@@ -33,14 +42,12 @@ function elementsFrom(json: string, open: number): string[] {
   for (let at = open; at < json.length; at += 1) {
     const char = json[at];
     if (char === '"') at = endOfString(json, at);
-    else if (char === '{' || char === '[') depth += 1;
-    else if (char === '}' || char === ']') {
-      depth -= 1;
-      if (depth === 0) {
-        take(at);
-        return elements;
-      }
-    } else if (char === ',' && depth === 1) take(at);
+    else if (char === ',' && depth === 1) take(at);
+    depth += nesting(char);
+    if (depth === 0) {
+      take(at);
+      return elements;
+    }
   }
   return elements;
 }

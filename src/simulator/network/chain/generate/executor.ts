@@ -13,6 +13,14 @@ const FORWARD_ACTION_FEE = 133_331;
 const LEAST_FOR_GAS = 1_000_000;
 const CONTRACT_RESERVE = 10_000_000;
 
+/** Where a new transaction stands: an account's turn in a block of a round, and the trace that it belongs to. */
+export interface Turn {
+  readonly round: Round;
+  readonly block: number;
+  readonly account: number;
+  readonly trace: number;
+}
+
 /** Executes transactions: moves money, changes states, writes messages. The books always balance. */
 export class Executor {
   readonly world: World;
@@ -26,15 +34,16 @@ export class Executor {
   }
 
   /** A wallet accepts an external message and sends what it says; with `sweep` it sends everything and is gone. */
-  external(round: Round, block: number, wallet: number, trace: number, outs: readonly Outgoing[]): Draft {
-    const deploys = this.states.statusOf(wallet) !== 'active';
-    const message = this.write(round, trace, {
+  external(turn: Turn, outs: readonly Outgoing[]): Draft {
+    const { round, account } = turn;
+    const deploys = this.states.statusOf(account) !== 'active';
+    const message = this.write(round, turn.trace, {
       op: 'wallet_signed',
       source: OUTSIDE,
-      destination: wallet,
+      destination: account,
       flags: deploys ? MESSAGE.initState : 0,
     });
-    const draft = this.draft(block, wallet, trace, message);
+    const draft = this.draft(turn, message);
     draft.importFee = 400_000 + this.random.below(900_000);
     draft.gasFee = 1_300_000 + this.random.below(3_000_000);
     draft.statusAfter = 'active';
@@ -44,14 +53,15 @@ export class Executor {
   }
 
   /** A wallet sends all it has and ceases to exist. */
-  sweep(round: Round, block: number, wallet: number, trace: number, target: number): Draft {
-    const message = this.write(round, trace, {
+  sweep(turn: Turn, target: number): Draft {
+    const { round } = turn;
+    const message = this.write(round, turn.trace, {
       op: 'wallet_signed',
       source: OUTSIDE,
-      destination: wallet,
+      destination: turn.account,
       flags: 0,
     });
-    const draft = this.draft(block, wallet, trace, message);
+    const draft = this.draft(turn, message);
     draft.importFee = 500_000;
     draft.gasFee = 1_700_000;
     const spent = draft.storageFee + draft.importFee + draft.gasFee + FORWARD_FEE + FORWARD_ACTION_FEE;
@@ -63,15 +73,15 @@ export class Executor {
   }
 
   /** A transaction that nobody's message caused: tick, tock and the rarities of the protocol. */
-  spontaneous(round: Round, block: number, account: number, trace: number, kind: Kind): Draft {
-    const draft = this.draft(block, account, trace, NONE);
+  spontaneous(turn: Turn, kind: Kind): Draft {
+    const draft = this.draft(turn, NONE);
     draft.kind = kind;
-    if (this.world.accounts.isMasterchain(account)) draft.storageFee = 0;
-    return this.close(round, draft);
+    if (this.world.accounts.isMasterchain(turn.account)) draft.storageFee = 0;
+    return this.close(turn.round, draft);
   }
 
   /** The protocol's own message to a special contract of the masterchain. */
-  emission(round: Round, block: number, account: number, trace: number, value: number, extra: number): Draft {
+  emission({ round, block, account, trace }: Turn, value: number, extra: number): Draft {
     const flags = this.states.isActive(account) ? 0 : MESSAGE.initState;
     const message = this.write(round, trace, {
       op: 'system',
@@ -88,7 +98,8 @@ export class Executor {
   receive(round: Round, block: number, message: number, floor = 0): Draft {
     const { messages } = this.world;
     const receiver = messages.destination.get(message);
-    const draft = this.draft(block, receiver, messages.trace.get(message), message, floor);
+    const turn = { round, block, account: receiver, trace: messages.trace.get(message) };
+    const draft = this.draft(turn, message, floor);
     const value = messages.value.get(message);
     draft.kind = this.outcome(draft, message, value);
     draft.balance += value;
@@ -129,18 +140,29 @@ export class Executor {
   }
 
   private outcome(draft: Draft, message: number, value: number): Kind {
-    const { messages, accounts } = this.world;
+    const { messages } = this.world;
     const op = messages.opOf(message);
     if (draft.statusBefore !== 'active') return messages.has(message, MESSAGE.initState) ? 'ok' : 'no_state';
     if (value < LEAST_FOR_GAS) return 'no_state';
     if (messages.has(message, MESSAGE.sure)) return 'ok';
-    const wallet = accounts.role(draft.account) === 'wallet' && !accounts.isExchange(draft.account);
-    if (wallet && (op === 'empty' || op === 'text_comment') && this.random.chance(0.0004)) return 'frozen';
+    if (this.canFreeze(draft.account, op) && this.random.chance(0.0004)) return 'frozen';
     if (op === 'call' && this.random.chance(0.02)) return 'action_failed';
-    return this.random.chance(FAILURES[op] ?? 0) ? 'failed' : 'ok';
+    return this.throws(op) ? 'failed' : 'ok';
   }
 
-  private draft(block: number, account: number, trace: number, inMessage: number, floor = 0): Draft {
+  /** True where chance has the receiver's code throw. */
+  private throws(op: Op): boolean {
+    return this.random.chance(FAILURES[op] ?? 0);
+  }
+
+  /** Wallets that are sent plain money may turn out to be frozen. */
+  private canFreeze(account: number, op: Op): boolean {
+    const { accounts } = this.world;
+    if (op !== 'empty' && op !== 'text_comment') return false;
+    return accounts.role(account) === 'wallet' && !accounts.isExchange(account);
+  }
+
+  private draft({ block, account, trace }: Turn, inMessage: number, floor = 0): Draft {
     const { world, states } = this;
     const created = inMessage === NONE ? 0 : world.messages.createdLt.get(inMessage);
     const status = states.statusOf(account);
@@ -171,29 +193,36 @@ export class Executor {
   /** Writes the messages that there is money for. `available`: what a `rest` can be taken from. */
   private send(round: Round, draft: Draft, outs: readonly Outgoing[], available = 0): void {
     draft.firstOut = this.world.messages.count;
-    const fixed = outs.reduce(
-      (sum, out) => sum + (out.value === 'rest' ? 0 : out.value + this.costOf(out)),
-      0,
-    );
+    const fixed = this.fixedCost(outs);
     if (draft.inMessage !== NONE && available > 0 && fixed > available - draft.gasFee) return;
     for (const out of outs) {
       const value = out.value === 'rest' ? available - draft.gasFee - fixed - this.costOf(out) : out.value;
       if (out.value === 'rest' && value < 1000) continue;
-      this.write(round, draft.trace, {
-        op: out.op,
-        source: draft.account,
-        destination: out.to,
-        flags: this.flagsOf(out),
-        value,
-        extra: out.extra ?? 0,
-        createdLt: draft.lt + 1 + draft.outCount,
-        createdAt: draft.utime,
-      });
-      draft.outCount++;
-      draft.actionFee += FORWARD_ACTION_FEE;
-      draft.balance -= value + (out.to === OUTSIDE ? 0 : FORWARD_FEE);
-      draft.extra -= out.extra ?? 0;
+      this.sendOne(round, draft, out, value);
     }
+  }
+
+  private sendOne(round: Round, draft: Draft, out: Outgoing, value: number): void {
+    const { extra = 0 } = out;
+    this.write(round, draft.trace, {
+      op: out.op,
+      source: draft.account,
+      destination: out.to,
+      flags: this.flagsOf(out),
+      value,
+      extra,
+      createdLt: draft.lt + 1 + draft.outCount,
+      createdAt: draft.utime,
+    });
+    draft.outCount++;
+    draft.actionFee += FORWARD_ACTION_FEE;
+    draft.balance -= value + (out.to === OUTSIDE ? 0 : FORWARD_FEE);
+    draft.extra -= extra;
+  }
+
+  /** What the messages cost whose value does not depend on what is left. */
+  private fixedCost(outs: readonly Outgoing[]): number {
+    return outs.reduce((sum, out) => sum + (out.value === 'rest' ? 0 : out.value + this.costOf(out)), 0);
   }
 
   private flagsOf(out: Outgoing): number {

@@ -1,7 +1,6 @@
 import { UsageError } from '../../../../errors.ts';
 import { Random } from '../../../random.ts';
 import { AccountStates } from './account-states.ts';
-import { CONFIG, ELECTOR } from '../tables/accounts.ts';
 import { BLOCK, NONE } from '../tables/block-table.ts';
 import { Executor } from './executor.ts';
 import { Mailbox } from './mailbox.ts';
@@ -11,13 +10,14 @@ import { finish } from './finish.ts';
 import { HeldTies } from './held-ties.ts';
 import { Round } from './round.ts';
 import { Shards, type Shard } from './shards.ts';
+import { SpecialTransactions } from './special-transactions.ts';
+import { Timetable, type PlannedRound } from './timetable.ts';
 import type { Draft } from '../tables/transaction-table.ts';
 import type { World } from '../world.ts';
 
 const LT_STEP = 1_000_000;
 /** The last ticks of a finite network begin nothing: every message finds its receiver. */
 const QUIET_TICKS = 14;
-const EMISSION = 4_000_000_000_000_000;
 
 /** Grows a world tick by tick; what a tick holds depends on the options and on the ticks before it alone. */
 export class Generator {
@@ -28,13 +28,10 @@ export class Generator {
   private readonly opener: Opener;
   private readonly shards: Shards;
   private readonly tieSeconds: ReadonlySet<number>;
-  /** Ties of the masterchain's own transactions, and those of the shards. */
-  private readonly electorTies: readonly Tie[];
-  private readonly shardTies: readonly Tie[];
+  private readonly timetable: Timetable;
   private readonly held: HeldTies;
   /** Drafts of the open round that its quota does not count. */
   private uncounted = 0;
-  private nextTie = 0;
   private nextLt: number;
   private lastRound: number;
   private precise: number;
@@ -43,6 +40,7 @@ export class Generator {
   private credit = 0;
   private mcTop = NONE;
   private readonly mailbox: Mailbox;
+  private readonly special: SpecialTransactions;
 
   constructor(world: World) {
     this.world = world;
@@ -53,36 +51,20 @@ export class Generator {
     this.opener = new Opener(this.executor, this.random);
     this.shards = new Shards(world.blocks, this.random, options.maxShards, options.firstSeqno);
     this.tieSeconds = new Set(options.ties.map((tie) => tie.second));
-    this.electorTies = options.ties.filter((tie) => tie.of === 'validator_events');
-    this.shardTies = options.ties.filter((tie) => tie.of !== 'validator_events');
-    const families = this.shardTies.filter((tie) => tie.of !== undefined && tie.of !== 'traces');
+    this.timetable = new Timetable(world);
+    const families = this.timetable.shardTies.filter((tie) => tie.of !== undefined && tie.of !== 'traces');
     this.held = new HeldTies(this.executor, this.opener, families);
     this.mailbox = new Mailbox(this.executor, this.random, this.held);
+    this.special = new SpecialTransactions(this.executor, this.opener, this.mailbox);
     this.nextLt = options.firstSeqno === 1 ? LT_STEP : (40_000_000 + options.firstSeqno) * LT_STEP;
     this.lastRound = options.start;
     this.precise = options.start;
     this.lastLoad = options.start;
   }
 
-  /** The precise time of a tick's masterchain block, unix seconds with a fraction. */
-  private timeOf(tick: number): number {
-    const time = this.plainTimeOf(tick);
-    if (this.electorTies.length === 0 || tick === 0) return time;
-    // A block of the masterchain must stand in the very second of such a tie.
-    const before = this.plainTimeOf(tick - 1);
-    return this.electorTies.find(({ second }) => before < second && second <= time)?.second ?? time;
-  }
-
-  private plainTimeOf(tick: number): number {
-    const { start, masterchainInterval } = this.world.options;
-    const jitter =
-      tick === 0 ? 0 : (this.world.hashes('jitter').prefix(tick) / 2 ** 32) * masterchainInterval * 0.6;
-    return start + tick * masterchainInterval + jitter;
-  }
-
   /** The second of the next tick's masterchain block. */
   get nextUtime(): number {
-    return Math.floor(this.timeOf(this.world.tickCount));
+    return Math.floor(this.timetable.timeOf(this.world.tickCount));
   }
 
   get isOver(): boolean {
@@ -93,30 +75,15 @@ export class Generator {
   step(): void {
     const tick = this.world.tickCount;
     const { options } = this.world;
-    const end = this.timeOf(tick);
+    const end = this.timetable.timeOf(tick);
     this.shards.reshape();
     if (options.maxShards > 1 && tick % options.reshardEvery === 0) this.shards.decide();
     this.holdLagging(Math.floor(end));
-    const rounds = this.plannedRounds(end);
+    const rounds = this.timetable.roundsUntil(end, this.precise);
     const last = rounds.length - 1;
     rounds.forEach((planned, index) => this.shardRound(planned, index === last));
     this.precise = end;
     this.masterchainRound(tick, Math.floor(end));
-  }
-
-  private plannedRounds(end: number): PlannedRound[] {
-    const { roundsPerTick } = this.world.options;
-    const rounds: PlannedRound[] = [];
-    for (let i = 1; i <= roundsPerTick; i++)
-      rounds.push({ time: this.precise + ((end - this.precise) * i) / roundsPerTick, tie: undefined });
-    for (;;) {
-      const tie = this.shardTies[this.nextTie];
-      if (tie === undefined || tie.second > Math.floor(end)) break;
-      this.nextTie++;
-      const at = rounds.findIndex((round) => Math.floor(round.time) >= tie.second && round.tie === undefined);
-      rounds.splice(at === -1 ? rounds.length : at, 0, { time: tie.second, tie });
-    }
-    return rounds;
   }
 
   private shardRound(planned: PlannedRound, isLast: boolean): void {
@@ -161,7 +128,7 @@ export class Generator {
 
   /** Room for the giver where a tie needs more wallets than the load would have made by then. */
   private prefund(utime: number): number {
-    const tie = this.shardTies.find(
+    const tie = this.timetable.shardTies.find(
       ({ second, sameLt, of }) =>
         second > utime && (sameLt === true || (of !== undefined && of !== 'traces')),
     );
@@ -188,7 +155,7 @@ export class Generator {
     if (!forced && this.random.chance(0.07)) return;
     const utime = isTie ? round.utime : this.shardTime(round, shard);
     const flags = isLast ? this.shards.announcement(shard) : 0;
-    const block = this.shards.makeBlock(shard, utime, round.baseLt, round.index, flags);
+    const block = this.shards.makeBlock(shard, { utime, startLt: round.baseLt, round: round.index, flags });
     this.mailbox.open(block);
     round.open(block, shard.code);
   }
@@ -267,33 +234,12 @@ export class Generator {
     const block = world.blocks.push({ ...row, round: round.index, parents: [this.mcTop, NONE] });
     this.mcTop = block;
     this.mailbox.open(block);
-    const tie = this.electorTies.find(({ second }) => second === utime);
-    for (let row = 0; row < (tie?.count ?? 0); row++) this.tickElector(round, block, row % 2 === 0);
-    if (!this.tieSeconds.has(utime)) this.specialTransactions(round, block, tick);
+    const tie = this.timetable.electorTies.find(({ second }) => second === utime);
+    for (let row = 0; row < (tie?.count ?? 0); row++) this.special.tickElector(round, block, row % 2 === 0);
+    if (!this.tieSeconds.has(utime)) this.special.run(round, block, tick, { emits: !this.isQuiet });
     this.credit -= round.drafts.length - (tie?.count ?? 0);
     this.finishRound(round);
     this.register(tick, block, utime);
-  }
-
-  private specialTransactions(round: Round, block: number, tick: number): void {
-    const { traces, options } = this.world;
-    const begin = (account: number, purpose: 'emission' | 'tick_tock'): number =>
-      traces.push({ purpose, actor: account, partner: account, slot: 0, amount: 0 });
-    if (this.opener.giverIsPoor && tick % 8 === 0 && !this.isQuiet) {
-      const trace = begin(ELECTOR, 'emission');
-      this.mailbox.park(this.executor.emission(round, block, ELECTOR, trace, EMISSION, 1_000_000_000));
-      if (!this.states.isActive(CONFIG))
-        this.executor.emission(round, block, CONFIG, begin(CONFIG, 'emission'), 10_000_000_000, 0);
-    }
-    if (options.tickTockEvery === 0 || tick % options.tickTockEvery !== 0) return;
-    this.tickElector(round, block, true);
-    this.tickElector(round, block, false);
-    this.executor.spontaneous(round, block, CONFIG, begin(CONFIG, 'tick_tock'), 'tock');
-  }
-
-  private tickElector(round: Round, block: number, first: boolean): void {
-    const about = { purpose: 'tick_tock', actor: ELECTOR, partner: ELECTOR, slot: 0, amount: 0 } as const;
-    this.executor.spontaneous(round, block, ELECTOR, this.world.traces.push(about), first ? 'tick' : 'tock');
   }
 
   /** The masterchain block names every new block of every shard that is not held back. */
@@ -331,11 +277,6 @@ function tooFew(round: Round): UsageError {
     `Only ${round.drafts.length} of ${round.quota} transactions could be made in second ${round.utime}.`,
     { hint: 'Give the network more accounts, or put the tie later.' },
   );
-}
-
-interface PlannedRound {
-  readonly time: number;
-  readonly tie: Tie | undefined;
 }
 
 function maxEndLt(world: World, round: Round): number {

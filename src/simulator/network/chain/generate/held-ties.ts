@@ -71,9 +71,7 @@ export class HeldTies {
 
   private gather(round: Round, gathering: Gathering): Draft[] {
     const { tie } = gathering;
-    const interval = this.executor.world.options.masterchainInterval;
-    const begins = tie.second - AHEAD - 8 * interval;
-    if (round.utime < begins || round.utime >= tie.second - 2 * interval - 1) return [];
+    if (!this.isGathering(round, tie)) return [];
     const drafts: Draft[] = [];
     const rest = Math.max(0, gathering.missing - Math.max(150, Math.ceil(tie.count / 8)));
     const turns = this.executor.world.accounts.wallets;
@@ -88,6 +86,12 @@ export class HeldTies {
       for (let at = 0; at < draft.outCount; at++) this.held.set(draft.firstOut + at, tie);
     }
     return drafts;
+  }
+
+  /** True in the seconds in which the messages of a tie are sent. */
+  private isGathering({ utime }: Round, { second }: Tie): boolean {
+    const interval = this.executor.world.options.masterchainInterval;
+    return utime >= second - AHEAD - 8 * interval && utime < second - 2 * interval - 1;
   }
 
   /** What the next wallet sends; undefined where it cannot. */

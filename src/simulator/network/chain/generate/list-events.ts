@@ -24,13 +24,16 @@ export function listEvents(world: World, drafts: readonly Draft[]): void {
  */
 function familyOf(world: World, draft: Draft): Family | undefined {
   const { account, inMessage, kind } = draft;
-  if (inMessage === NONE)
-    return account === ELECTOR && (kind === 'tick' || kind === 'tock') ? 'validator_events' : undefined;
+  if (inMessage === NONE) return isElectorTick(draft) ? 'validator_events' : undefined;
   const family = FAMILY_OF[world.messages.opOf(inMessage)];
   const threw = kind === 'failed' || kind === 'action_failed';
   if (family === 'pool_events' && !world.isPool(account)) return undefined;
   const listed = kind === 'ok' || (threw && (family === 'jetton_burns' || family === 'nft_transfers'));
   return listed ? family : undefined;
+}
+
+function isElectorTick({ account, kind }: Draft): boolean {
+  return account === ELECTOR && (kind === 'tick' || kind === 'tock');
 }
 
 const FAMILY_OF: Readonly<Partial<Record<Op, Family>>> = {

@@ -2,7 +2,7 @@ import type { Random } from '../../../random.ts';
 import type { Executor } from './executor.ts';
 import { NONE } from '../tables/block-table.ts';
 import type { Op } from '../tables/message-table.ts';
-import { WISHES, type Wish } from '../options.ts';
+import { DEEDS, type Deed } from '../options.ts';
 import type { Outgoing } from './reactions.ts';
 import type { Round } from './round.ts';
 import type { Draft } from '../tables/transaction-table.ts';
@@ -54,7 +54,7 @@ export class Opener {
     if (states.balanceOf(wallet) < LEAST_TO_ACT) return this.refund(round, wallet);
     if (this.random.chance(0.002)) return this.sweep(round, wallet);
     if (this.random.chance(0.0015)) return this.oddity(round, wallet);
-    return this.run(round, this.wish(wallet));
+    return this.run(round, this.deed(wallet));
   }
 
   /** The giver accepts a message and sends nothing: possible whenever it exists. */
@@ -111,7 +111,8 @@ export class Opener {
     );
     const reserve = actor === world.accounts.giver ? GIVER_RESERVE : 0;
     if (states.balanceOf(actor) < cost + reserve) return undefined;
-    return this.executor.external(round, block, actor, this.trace(intent), intent.outs);
+    const turn = { round, block, account: actor, trace: this.trace(intent) };
+    return this.executor.external(turn, intent.outs);
   }
 
   private trace(intent: Omit<Intent, 'outs'>): number {
@@ -124,26 +125,16 @@ export class Opener {
     if (block === NONE || this.accounts.isExchange(wallet)) return undefined;
     const target = this.pickWallet() ?? this.accounts.giver;
     if (target === wallet || !this.executor.states.isActive(wallet)) return undefined;
-    return this.executor.sweep(
-      round,
-      block,
-      wallet,
-      this.trace({ purpose: 'sweep', actor: wallet, partner: target }),
-      target,
-    );
+    const trace = this.trace({ purpose: 'sweep', actor: wallet, partner: target });
+    return this.executor.sweep({ round, block, account: wallet, trace }, target);
   }
 
   private oddity(round: Round, wallet: number): Draft | undefined {
     const block = round.blockFor(this.accounts.prefix(wallet));
     if (block === NONE || !this.executor.states.isActive(wallet)) return undefined;
     const kind = this.random.chance(0.5) ? 'split_prepare' : 'storage';
-    return this.executor.spontaneous(
-      round,
-      block,
-      wallet,
-      this.trace({ purpose: 'oddity', actor: wallet }),
-      kind,
-    );
+    const trace = this.trace({ purpose: 'oddity', actor: wallet });
+    return this.executor.spontaneous({ round, block, account: wallet, trace }, kind);
   }
 
   /** Some wallets act far more often than others. */
@@ -154,15 +145,15 @@ export class Opener {
     return this.accounts.account('wallet', index);
   }
 
-  private wish(actor: number): Intent {
+  private deed(actor: number): Intent {
     const { mix } = this.executor.world.options;
-    const all = WISHES.reduce((sum, wish) => sum + mix[wish], 0);
+    const all = DEEDS.reduce((sum, deed) => sum + mix[deed], 0);
     let dice = this.random.fraction() * all;
-    const wish = WISHES.find((candidate) => (dice -= mix[candidate]) < 0) ?? 'deploy';
-    return this.intents[wish](actor);
+    const deed = DEEDS.find((candidate) => (dice -= mix[candidate]) < 0) ?? 'deploy';
+    return this.intents[deed](actor);
   }
 
-  private readonly intents: Readonly<Record<Wish, (actor: number) => Intent>> = {
+  private readonly intents: Readonly<Record<Deed, (actor: number) => Intent>> = {
     transfer: (actor) => this.plainTransfer(actor),
     jetton_transfer: (actor) => this.jettonTransfer(actor),
     swap: (actor) => this.swap(actor),

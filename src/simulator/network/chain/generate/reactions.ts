@@ -34,48 +34,42 @@ const SWAP_FORWARD = 250_000_000;
 
 /** What a contract answers; the way of every trace after its first transaction. */
 export function reactionsTo(stage: Stage, received: Received): Outgoing[] {
-  const { world, states } = stage;
+  const { world } = stage;
   const trace = world.messages.trace.get(received.message);
   const actor = world.traces.actor.get(trace);
   const excess: Outgoing = { op: 'excess', to: actor, value: 'rest', bounce: false };
-  switch (world.messages.opOf(received.message)) {
-    case 'system':
-      return received.account === ELECTOR ? [emission(world, received.message)] : [];
-    case 'jetton_transfer':
-      return jettonLeaves(stage, received, trace);
-    case 'jetton_internal_transfer':
-      return jettonArrives(stage, received, trace, excess);
-    case 'jetton_notify':
-      return exchangeAnswers(stage, received, trace);
-    case 'jetton_burn':
-      states.addTokens(received.account, -world.traces.amount.get(trace));
-      return [
-        {
-          op: 'jetton_burn_notification',
-          to: masterOf(world, received.account),
-          value: 'rest',
-          bounce: true,
-        },
-      ];
-    case 'jetton_burn_notification':
-      return [excess];
-    case 'jetton_mint':
-      return [{ op: 'jetton_internal_transfer', to: mintTarget(world, trace), value: 'rest', bounce: true }];
-    case 'nft_mint':
-      return nftMint(stage, received, trace);
-    case 'nft_transfer':
-      return nftTransfer(stage, received, trace, excess);
-    case 'call':
-      return called(stage, received, excess);
-    default:
-      return [];
-  }
+  return REACTIONS[world.messages.opOf(received.message)]?.(stage, received, trace, excess) ?? [];
 }
 
+type Reaction = (stage: Stage, received: Received, trace: number, excess: Outgoing) => Outgoing[];
+
+const REACTIONS: Readonly<Partial<Record<Op, Reaction>>> = {
+  system: emitted,
+  jetton_transfer: jettonLeaves,
+  jetton_internal_transfer: jettonArrives,
+  jetton_notify: exchangeAnswers,
+  jetton_burn: jettonBurns,
+  jetton_burn_notification: (_stage, _received, _trace, excess) => [excess],
+  jetton_mint: jettonMint,
+  nft_mint: nftMint,
+  nft_transfer: nftTransfer,
+  call: called,
+};
+
 /** The elector passes what the protocol emitted on to the giver. */
-function emission(world: World, message: number): Outgoing {
+function emitted({ world }: Stage, { account, message }: Received): Outgoing[] {
+  if (account !== ELECTOR) return [];
   const extra = world.messages.extra.get(message);
-  return { op: 'empty', to: world.accounts.giver, value: 'rest', bounce: false, extra };
+  return [{ op: 'empty', to: world.accounts.giver, value: 'rest', bounce: false, extra }];
+}
+
+function jettonBurns({ world, states }: Stage, { account }: Received, trace: number): Outgoing[] {
+  states.addTokens(account, -world.traces.amount.get(trace));
+  return [{ op: 'jetton_burn_notification', to: masterOf(world, account), value: 'rest', bounce: true }];
+}
+
+function jettonMint({ world }: Stage, _received: Received, trace: number): Outgoing[] {
+  return [{ op: 'jetton_internal_transfer', to: mintTarget(world, trace), value: 'rest', bounce: true }];
 }
 
 function masterOf(world: World, jettonWallet: number): number {
@@ -146,7 +140,7 @@ export function nftReceiver(world: World, trace: number): number {
   return world.traces.amount.get(trace);
 }
 
-function called({ random }: Stage, _received: Received, excess: Outgoing): Outgoing[] {
+function called({ random }: Stage, _received: Received, _trace: number, excess: Outgoing): Outgoing[] {
   const log: Outgoing = { op: 'log', to: OUTSIDE, value: 0, bounce: false };
   return random.chance(0.6) ? [log, excess] : [excess];
 }

@@ -20,6 +20,15 @@ export interface Shard {
   heldUntil: number;
 }
 
+/** What a round says of a block that one of its shards makes. */
+interface NewBlock {
+  readonly utime: number;
+  readonly startLt: number;
+  readonly round: number;
+  /** Beside those that the shard itself knows of. */
+  readonly flags: number;
+}
+
 type Plan =
   | { readonly kind: 'split'; readonly shard: Shard }
   | { readonly kind: 'merge'; readonly shards: [Shard, Shard] };
@@ -37,7 +46,7 @@ export class Shards {
     this.random = random;
     this.most = most;
     const seqno = firstSeqno === 1 ? 0 : firstSeqno + 4_864_773;
-    this.current = [newShard(1, seqno, 0, [NONE, NONE], 0)];
+    this.current = [newShard({ code: 1, seqno, utime: 0, parents: [NONE, NONE], nextFlags: 0 })];
   }
 
   /** True where a shard must make a block in this round, whatever chance says. */
@@ -75,15 +84,25 @@ export class Shards {
     if (plan?.kind === 'split') {
       const { shard } = plan;
       const halves = [0, 1].map((half) =>
-        newShard(shard.code * 2 + half, shard.seqno, shard.utime, [shard.last, NONE], BLOCK.afterSplit),
+        newShard({
+          code: shard.code * 2 + half,
+          seqno: shard.seqno,
+          utime: shard.utime,
+          parents: [shard.last, NONE],
+          nextFlags: BLOCK.afterSplit,
+        }),
       );
       this.current = this.current.flatMap((other) => (other === shard ? halves : [other]));
     }
     if (plan?.kind === 'merge') {
       const [left, right] = plan.shards;
-      const seqno = Math.max(left.seqno, right.seqno);
-      const utime = Math.max(left.utime, right.utime);
-      const whole = newShard(left.code >> 1, seqno, utime, [left.last, right.last], BLOCK.afterMerge);
+      const whole = newShard({
+        code: left.code >> 1,
+        seqno: Math.max(left.seqno, right.seqno),
+        utime: Math.max(left.utime, right.utime),
+        parents: [left.last, right.last],
+        nextFlags: BLOCK.afterMerge,
+      });
       this.current = this.current.flatMap((other) =>
         other === left ? [whole] : other === right ? [] : [other],
       );
@@ -91,17 +110,17 @@ export class Shards {
   }
 
   /** Makes a shard's next block and returns its row. */
-  makeBlock(shard: Shard, utime: number, startLt: number, round: number, extraFlags: number): number {
+  makeBlock(shard: Shard, { utime, startLt, round, flags }: NewBlock): number {
     shard.seqno++;
-    const row = {
+    const block = this.blocks.push({
       shard: shard.code,
       seqno: shard.seqno,
       utime,
       startLt,
-      flags: shard.nextFlags | extraFlags,
+      flags: shard.nextFlags | flags,
       round,
-    };
-    const block = this.blocks.push({ ...row, parents: shard.parents });
+      parents: shard.parents,
+    });
     shard.last = block;
     shard.utime = utime;
     shard.parents = [block, NONE];
@@ -111,14 +130,8 @@ export class Shards {
   }
 }
 
-function newShard(
-  code: number,
-  seqno: number,
-  utime: number,
-  parents: readonly [number, number],
-  nextFlags: number,
-): Shard {
-  return { code, seqno, utime, parents, nextFlags, last: parents[0], top: NONE, waiting: [], heldUntil: 0 };
+function newShard(facts: Pick<Shard, 'code' | 'seqno' | 'utime' | 'parents' | 'nextFlags'>): Shard {
+  return { ...facts, last: facts.parents[0], top: NONE, waiting: [], heldUntil: 0 };
 }
 
 function mergeable(shards: readonly Shard[]): [Shard, Shard][] {

@@ -1,110 +1,6 @@
 import * as m from './members.ts';
 import type { Shape } from './members.ts';
 
-/** Details of the actions that calls of contracts are, for the types that every version of the API knows. */
-const BASIC = {
-  auction_bid: {
-    amount: m.value,
-    bidder: m.actor,
-    auction: m.contract,
-    nft_item: m.item,
-    nft_collection: m.maybe(m.collection),
-    nft_item_index: m.index,
-  },
-  change_dns: {
-    key: m.hash,
-    value: m.nested({
-      sum_type: m.oneOf('DNSSmcAddress'),
-      dns_smc_address: m.wallet,
-      dns_adnl_address: m.nothing,
-      dns_text: m.nothing,
-      dns_next_resolver_address: m.nothing,
-      dns_storage_address: m.nothing,
-      flags: m.oneOf(0, 1, null),
-    }),
-    source: m.actor,
-    asset: m.contract,
-    nft_collection: m.collection,
-  },
-  delete_dns: { hash: m.hash, source: m.actor, asset: m.contract, nft_collection: m.collection },
-  renew_dns: { source: m.actor, asset: m.contract, nft_collection: m.collection },
-  dex_deposit_liquidity: {
-    dex: m.oneOf('dedust', 'stonfi', 'stonfi_v2', 'tonco'),
-    amount_1: m.value,
-    amount_2: m.amount,
-    asset_1: m.nothing,
-    asset_2: m.asset(1),
-    user_jetton_wallet_1: m.nothing,
-    user_jetton_wallet_2: m.jettonWallet(1),
-    source: m.actor,
-    pool: m.contract,
-    destination_liquidity: m.contract,
-    lp_tokens_minted: m.maybe(m.amount),
-    target_asset_1: m.nothing,
-    target_asset_2: m.maybe(m.asset(1)),
-    target_amount_1: m.maybe(m.amount),
-    target_amount_2: m.maybe(m.amount),
-    vault_excesses: m.some(m.nested({ asset: m.asset(0), amount: m.amount })),
-    tick_lower: m.maybe(m.tick),
-    tick_upper: m.maybe(m.tick),
-    nft_index: m.maybe(m.index),
-    nft_address: m.maybe(m.item),
-  },
-  dex_withdraw_liquidity: {
-    dex: m.oneOf('dedust', 'stonfi', 'tonco'),
-    amount_1: m.amount,
-    amount_2: m.amount,
-    asset_1: m.asset(0),
-    asset_2: m.asset(1),
-    user_jetton_wallet_1: m.jettonWallet(0),
-    user_jetton_wallet_2: m.jettonWallet(1),
-    lp_tokens_burnt: m.amount,
-    is_refund: m.yesNo,
-    source: m.actor,
-    pool: m.contract,
-    destination_liquidity: m.contract,
-    burnt_nft_index: m.maybe(m.index),
-    burnt_nft_address: m.maybe(m.item),
-    tick_lower: m.maybe(m.tick),
-    tick_upper: m.maybe(m.tick),
-  },
-  election_deposit: { stake_holder: m.actor, amount: m.value },
-  election_recover: { stake_holder: m.actor, amount: m.maybe(m.amount) },
-  stake_deposit: {
-    provider: m.oneOf('nominator_pool', 'liquid_staking', 'bemo'),
-    stake_holder: m.actor,
-    pool: m.contract,
-    amount: m.value,
-    tokens_minted: m.maybe(m.amount),
-    asset: m.maybe(m.asset(0)),
-  },
-  stake_withdrawal: {
-    provider: m.oneOf('nominator_pool', 'liquid_staking'),
-    stake_holder: m.actor,
-    pool: m.contract,
-    amount: m.value,
-    payout_nft: m.maybe(m.item),
-    tokens_burnt: m.maybe(m.amount),
-    asset: m.maybe(m.asset(0)),
-  },
-  stake_withdrawal_request: {
-    provider: m.oneOf('liquid_staking', 'ethena'),
-    stake_holder: m.actor,
-    pool: m.contract,
-    payout_nft: m.maybe(m.item),
-    asset: m.maybe(m.asset(0)),
-    tokens_burnt: m.maybe(m.amount),
-    tokens_minted: m.maybe(m.amount),
-  },
-  subscribe: { subscriber: m.actor, beneficiary: m.wallet, subscription: m.contract, amount: m.value },
-  unsubscribe: {
-    subscriber: m.actor,
-    beneficiary: m.maybe(m.wallet),
-    subscription: m.contract,
-    amount: m.maybe(m.value),
-  },
-} as const satisfies Readonly<Record<string, Shape>>;
-
 const PACKET: Shape = {
   src_oapp: m.hex,
   dst_oapp: m.hex,
@@ -291,8 +187,4 @@ const COMPOSITE = {
   },
 } as const satisfies Readonly<Record<string, Shape>>;
 
-export const BASIC_SHAPES: readonly (readonly [string, Shape])[] = Object.entries(BASIC);
 export const COMPOSITE_SHAPES: readonly (readonly [string, Shape])[] = Object.entries(COMPOSITE);
-
-/** What nominators do with their pools. */
-export const { stake_deposit: DEPOSIT, stake_withdrawal: WITHDRAWAL } = BASIC;

@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '..');
+const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+const entries = textOf('docs/glossary.md')
+  .split('\n')
+  .filter((line) => line.startsWith('- '));
+
+describe('the glossary', () => {
+  test('has one sentence of at most 30 words for each word', () => {
+    expect(entries.length).toBeGreaterThan(50);
+    const wrong = entries.filter((entry) => {
+      const [, sentence = ''] = /^- \*\*[a-z -]+\*\*: ([A-Z][^.!?]*\.)$/.exec(entry) ?? [];
+      return sentence === '' || sentence.split(' ').length > 30;
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('is in alphabetical order, each word once', () => {
+    const words = entries.map((entry) => entry.split('**')[1] ?? '');
+    expect(words).toEqual([...new Set(words)].sort());
+  });
+});
+
+/** What stands for each of these words is in the glossary. */
+const REPLACED = new Set([
+  'crew',
+  'lookout',
+  'nap',
+  'patiently',
+  'sentry',
+  'temper',
+  'untold',
+  'wish',
+  'wished',
+  'wishes',
+]);
+
+/** Texts that name what older versions stored or serve it as it was, and pages made from them. */
+const EXEMPT = /^(src\/db\/schema\/|docs\/members\.md|docs\/analyst\/(dictionary|diagram)\.md)/;
+
+/** The name under which every version keeps who reads the watermark. */
+const STORED_NAME = "'lookout'";
+
+test('words that the glossary has replaced occur nowhere', () => {
+  const files = ['src', 'jobs', 'tools', 'docs', 'web']
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
+        join(folder, name),
+      ),
+    )
+    .concat('README.md')
+    .filter((path) => /\.(ts|md|html)$/.test(path) && !EXEMPT.test(path));
+  const found = files.flatMap((path) =>
+    textOf(path)
+      .split('\n')
+      .flatMap((line, index) =>
+        wordsOf(line.replaceAll(STORED_NAME, ''))
+          .filter((word) => REPLACED.has(word))
+          .map((word) => `${path}:${index + 1}: ${word}`),
+      ),
+  );
+  expect(found).toEqual([]);
+});
+
+/** Words of prose and of identifiers: `startCrew` has two. */
+function wordsOf(line: string): string[] {
+  return line
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/);
+}
