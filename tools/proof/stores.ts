@@ -24,12 +24,7 @@ export async function startStores(): Promise<Stores> {
   const admin = new pg.Client({ connectionString: server.url });
   await admin.connect();
   await admin.query('create database template_of_all');
-  const template = await openDatabase({
-    url: urlOf(server.url, 'template_of_all'),
-    applicationName: 'proof',
-  });
-  await migrate(template);
-  await template.close();
+  await migrateTemplate(urlOf(server.url, 'template_of_all'));
   let made = 0;
   return {
     async template(name, prepare) {
@@ -66,6 +61,12 @@ export async function startStores(): Promise<Stores> {
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+async function migrateTemplate(url: string): Promise<void> {
+  const template = await openDatabase({ url, applicationName: 'proof' });
+  await migrate(template);
+  await template.close();
 }
 
 function urlOf(server: string, name: string): string {

@@ -32,13 +32,16 @@ export function chooseAlteration(
     const row = inside[random.below(inside.length)];
     if (row === undefined) return undefined;
     if (way === 'deleted') return { cell, before: row, after: undefined };
-    const after = altered(cell, row, all, random, range);
-    if (after === undefined) continue;
+    const after = altered(cell, { row, all, random, range });
+    if (after === undefined || !isFree(keys, keyOf(table, row), keyOf(table, after))) continue;
     const isAdded = way === 'doubled' || way === 'invented';
-    const isFree = keyOf(table, after) === keyOf(table, row) || !keys.has(keyOf(table, after));
-    if (isFree) return { cell, before: isAdded ? undefined : row, after };
+    return { cell, before: isAdded ? undefined : row, after };
   }
   return undefined;
+}
+
+function isFree(taken: ReadonlySet<string>, own: string, key: string): boolean {
+  return key === own || !taken.has(key);
 }
 
 function isInside({ utime }: Row, { from, to }: Range): boolean {
@@ -50,27 +53,33 @@ function fits(column: Column | undefined, way: Cell['way'], row: Row): boolean {
   return way === 'filled' ? row[column.name] === null : row[column.name] !== null;
 }
 
-function altered(
-  { table, column, way }: Cell,
-  row: Row,
-  all: readonly Row[],
-  random: Random,
-  range: Range,
-): Row | undefined {
-  if (way === 'moved') return { ...row, utime: elsewhere(row, random, range) };
+interface Draw {
+  readonly row: Row;
+  /** All rows of the table, whose values can be borrowed. */
+  readonly all: readonly Row[];
+  readonly random: Random;
+  readonly range: Range;
+}
+
+function altered({ table, column, way }: Cell, draw: Draw): Row | undefined {
+  const { row, random, range } = draw;
+  const isMoved = way === 'moved' || (way === 'doubled' && column?.name === 'utime');
+  if (isMoved) return { ...row, utime: elsewhere(row, random, range) };
   if (way === 'invented') return inventedRow(table, row, random, range);
   if (column === undefined) return undefined;
+  const value = instead(column, way, draw);
+  return value === undefined ? undefined : { ...row, [column.name]: value };
+}
+
+/** Another value for a column; undefined where no other is to be had. */
+function instead(column: Column, way: Cell['way'], { row, all, random }: Draw): string | null | undefined {
   const { name } = column;
-  if (way === 'null') return { ...row, [name]: null };
-  if (way === 'doubled' && name === 'utime') return { ...row, utime: elsewhere(row, random, range) };
-  if (way === 'filled') return { ...row, [name]: pick(valuesOf(all, name), random) ?? invented(column) };
   const value = row[name] ?? '';
-  if (way !== 'other') return { ...row, [name]: changed(column, value) };
-  const other = pick(
-    valuesOf(all, name).filter((one) => one !== value),
-    random,
-  );
-  return other === undefined ? undefined : { ...row, [name]: other };
+  if (way === 'null') return null;
+  if (way === 'filled') return pick(valuesOf(all, name), random) ?? invented(column);
+  if (way !== 'other') return changed(column, value);
+  const others = valuesOf(all, name).filter((one) => one !== value);
+  return pick(others, random);
 }
 
 function elsewhere({ utime }: Row, random: Random, range: Range): string {

@@ -49,7 +49,7 @@ function alter({ way, list }: Kind, answer: Answer, random: Random): Altered | u
   const records = listOf(body.toString(), list);
   if (records.length === 0) return undefined;
   if ('breakage' in way) return { answer: way.breakage.alter(answer, body), where: `${body.length} bytes` };
-  if ('form' in way) return alterValue(answer, list, records, way.form, random);
+  if ('form' in way) return alterValue(answer, { list, records }, way.form, random);
   const instead = way.listing.alter(records, random);
   return {
     answer: withList(answer, list, instead),
@@ -59,8 +59,7 @@ function alter({ way, list }: Kind, answer: Answer, random: Random): Altered | u
 
 function alterValue(
   answer: Answer,
-  list: string,
-  records: readonly Record<string, unknown>[],
+  { list, records }: { readonly list: string; readonly records: readonly Record<string, unknown>[] },
   form: Form,
   random: Random,
 ): Altered | undefined {
