@@ -15,8 +15,11 @@ const ROOMS = {
   export: ['db'],
   doctor: ['crawl', 'db'],
   quarantine: ['crawl', 'dataset', 'db'],
+  backfill: ['crawl', 'dataset', 'db', 'verify'],
+  why: ['api', 'dataset', 'db'],
   daemon: ['api', 'budget', 'crawl', 'dataset', 'db', 'status', 'verify'],
   commands: [
+    'backfill',
     'budget',
     'crawl',
     'daemon',
@@ -30,6 +33,7 @@ const ROOMS = {
     'status',
     'ton',
     'verify',
+    'why',
   ],
   simulator: [],
 };

@@ -2,6 +2,7 @@ import { systemClock } from '../clock.ts';
 import { readConfig, type Config } from '../config.ts';
 import { EtlError, EXIT, IncompleteError, isAbort, type ExitCode } from '../errors.ts';
 import { createLogger, type Logger } from '../logger.ts';
+import { reportError } from './output/report-error.ts';
 
 /** What every command is given. */
 export interface Invocation {
@@ -12,7 +13,7 @@ export interface Invocation {
 }
 
 /**
- * Runs a command and sets the process' exit code: its own, or its error's. The error is told here and nowhere else:
+ * Runs a command and sets the process' exit code: its own, or its error's. The error is reported here and nowhere else:
  * one sentence, and what to do next.
  */
 export async function runCommand(command: (invocation: Invocation) => Promise<ExitCode>): Promise<void> {
@@ -22,7 +23,7 @@ export async function runCommand(command: (invocation: Invocation) => Promise<Ex
     process.exitCode = await command({ config, logger, now: Math.floor(systemClock.now() / 1000) });
   } catch (thrown) {
     const error = isAbort(thrown) ? toldToStop() : thrown;
-    tell(error);
+    reportError(error);
     process.exitCode = error instanceof EtlError ? error.exitCode : EXIT.failed;
   }
 }
@@ -32,14 +33,4 @@ function toldToStop(): IncompleteError {
   return new IncompleteError('told to stop before it was done', {
     hint: 'What was committed is kept. Run it again, with a later --deadline where there was one.',
   });
-}
-
-/** An error that nobody foresaw keeps its stack: it is a bug, and whoever reports it needs it. */
-export function tell(error: unknown): void {
-  if (!(error instanceof EtlError)) {
-    console.error(error);
-    return;
-  }
-  console.error(`error: ${error.message}`);
-  if (error.hint !== undefined) console.error(`hint: ${error.hint}`);
 }

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { openCrawl, type Store } from '../app.ts';
 import type { Config } from '../config.ts';
-import { backfill, missingOf, reachOf } from '../crawl/streams/backfill.ts';
+import { backfill } from '../crawl/streams/backfill.ts';
+import { missingOf } from '../crawl/streams/missing.ts';
+import { reachOf } from '../crawl/streams/reach.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
 import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
 import { type Stop, stopOnSignals } from '../stop.ts';
@@ -71,7 +73,7 @@ async function crawlAll(
   try {
     const { context, chain } = crawl;
     const wanted = { from: chain.first.utime, to: chain.last.utime };
-    const reach = await reachOf({ context, chain }, wanted, 0, stop.finishing);
+    const reach = await reachOf({ context, chain, wanted, delaySeconds: 0, signal: stop.finishing });
     const range = reach.range ?? wanted;
     await printSummary({
       database: store.database,
@@ -86,7 +88,7 @@ async function crawlAll(
     const progress = await openProgress({
       crawl,
       datasets,
-      reach,
+      watermark: reach.watermark,
       range,
       style,
       rps: RPS,

@@ -3,8 +3,9 @@ import type { Database } from '../db/connection/database.ts';
 import { runSql } from '../db/read/free-sql.ts';
 import { EtlError, EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { saysSomething, splitSql } from './output/sql-text.ts';
-import { tell, type Invocation } from './command.ts';
+import type { Invocation } from './command.ts';
 import { formatResult, summarize, type SqlFormat } from './output/sql-output.ts';
+import { reportError } from './output/report-error.ts';
 import { prompt } from './output/sql-prompt.ts';
 import { withStore } from './with-store.ts';
 
@@ -92,7 +93,7 @@ async function converse(label: string, show: (statement: string) => Promise<void
         await show(statement);
       } catch (error) {
         if (!(error instanceof EtlError)) throw error;
-        tell(error);
+        reportError(error);
       }
     },
   });

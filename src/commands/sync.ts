@@ -1,5 +1,5 @@
 import { openCrawl, type Crawl } from '../app.ts';
-import { piggybackedCollections } from '../crawl/collections/collections.ts';
+import { piggybackedCollections } from '../crawl/collections/read-collections.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { runDaemon } from '../daemon/daemon.ts';
 import { createMetrics } from '../daemon/metrics.ts';

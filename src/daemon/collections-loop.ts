@@ -1,4 +1,4 @@
-import { readCollections } from '../crawl/collections/collections.ts';
+import { readCollections } from '../crawl/collections/read-collections.ts';
 import { createShare } from '../budget/share.ts';
 import { needsRange, type Collection } from '../dataset/dataset.ts';
 import type { Priority } from '../budget/priority.ts';
@@ -34,7 +34,7 @@ function roundOf(daemon: DaemonContext, { watermark, since }: Position, collecti
     context,
     owner,
     choices: config.choices,
-    carried: piggybacked,
+    piggybacked,
     range: needsRange(collection) && from < to ? { from, to } : undefined,
     firstSeqno: chain.first.seqno,
     priority: REFRESH,

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
-import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../src/crawl/streams/reach.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { createMetrics, type Metrics } from '../../src/daemon/metrics.ts';
@@ -31,7 +32,7 @@ beforeAll(async () => {
   const counted: CrawlContext = { ...context, onPage: (event) => metrics.onPage(event) };
   const datasets = await datasetsNamed('blocks', 'transactions');
   const wanted = { from: now - 800, to: now - 400 };
-  const reach = await reachOf({ context: counted, chain }, wanted, 0, never.leaving);
+  const reach = await reachOf({ context: counted, chain, wanted, delaySeconds: 0, signal: never.leaving });
   await backfill({ ...crawl, context: counted, datasets, reach, workers: 2, stop: never });
   for (const { name } of datasets) await keepWanted(store.database, name, now - 900, 'test');
   const head = { headSeqno: chain.last.seqno, headUtime: chain.last.utime };

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
-import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../src/crawl/streams/reach.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { startSimulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
@@ -43,7 +44,7 @@ async function costOf(name: string, page: number, network: SimulatorOptions): Pr
   try {
     const datasets = (await datasetsNamed(name)).map((dataset) => withPages(dataset, page));
     const wanted = { from: 0, to: crawl.chain.last.utime };
-    const reach = await reachOf(crawl, wanted, 0, never.leaving);
+    const reach = await reachOf({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving });
     let rows = 0;
     const context: Crawl['context'] = {
       ...crawl.context,

@@ -2,7 +2,8 @@ import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { actionTypes } from '../../src/records/action-types.ts';
-import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../src/crawl/streams/reach.ts';
 import type { Range } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
@@ -96,7 +97,12 @@ test.each(CASES)(
     const crawl = await openTestCrawl(store, simulator.url);
     try {
       const datasets = await datasetsNamed(family.name);
-      const reach = await reachOf(crawl, { from: 0, to: crawl.chain.last.utime }, 0, never.leaving);
+      const reach = await reachOf({
+        ...crawl,
+        wanted: { from: 0, to: crawl.chain.last.utime },
+        delaySeconds: 0,
+        signal: never.leaving,
+      });
       expect(await backfill({ ...crawl, datasets, reach, workers: 2, stop: never })).toEqual(new Map());
       const { from, to } = reach.range!;
       const rows = await store.database.rows(

@@ -1,7 +1,8 @@
 import pg from 'pg';
 import type { Choices } from '../../src/config.ts';
-import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
-import { piggybackedCollections, readCollections } from '../../src/crawl/collections/collections.ts';
+import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../src/crawl/streams/reach.ts';
+import { piggybackedCollections, readCollections } from '../../src/crawl/collections/read-collections.ts';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets, splitKinds } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
@@ -37,7 +38,7 @@ export async function readOnce(
       stop,
       priority: 'backfill' as const,
       choices: { accounts: 'watched' as const, bocs: false, ...choices },
-      carried: piggybackedCollections(splitKinds(all).collections),
+      piggybacked: piggybackedCollections(splitKinds(all).collections),
       firstSeqno: crawl.chain.first.seqno,
       pace: () => Promise.resolve(),
     };
@@ -55,7 +56,7 @@ export async function readStreamsOf(
   names: readonly string[],
 ): Promise<void> {
   const crawl = await openTestCrawl(store, url);
-  const reach = await reachOf(crawl, range, 30, never.leaving);
+  const reach = await reachOf({ ...crawl, wanted: range, delaySeconds: 30, signal: never.leaving });
   await backfill({ ...crawl, datasets: await datasetsNamed(...names), reach, workers: 2, stop: never });
   await crawl.close();
 }

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import pg from 'pg';
-import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../src/crawl/streams/reach.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../src/dataset/dataset.ts';
 import { openDatabase } from '../../src/db/connection/database.ts';
@@ -88,7 +89,7 @@ async function crawlAll(url: string, options: CrawledNetwork['options']): Promis
       await database.run(sql`insert into etl.watch (address) values (${pool})`);
     const crawl = await openTestCrawl(store, simulator.url);
     const { from, to } = { from: crawl.chain.first.utime, to: crawl.chain.last.utime };
-    const reach = await reachOf(crawl, { from, to }, 0, never.leaving);
+    const reach = await reachOf({ ...crawl, wanted: { from, to }, delaySeconds: 0, signal: never.leaving });
     const datasets = chooseDatasets(['all'], await loadJobs());
     const left = await backfill({ ...crawl, datasets, reach, workers: 3, stop: never });
     await crawl.close();

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import type { Crawl } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
-import { backfill, reachOf, type Reach } from '../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { reachOf, type Reach } from '../../src/crawl/streams/reach.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
@@ -42,7 +43,8 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
   };
   return {
     context,
-    reach: (wanted = { from: 0, to: crawl.chain.last.utime }) => reachOf(crawl, wanted, 0, never.leaving),
+    reach: (wanted = { from: 0, to: crawl.chain.last.utime }) =>
+      reachOf({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving }),
     async cover(datasets, reach) {
       await backfill({ ...crawl, datasets, reach, workers: 2, stop: never });
       return reach.range!;

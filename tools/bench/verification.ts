@@ -1,4 +1,5 @@
-import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../src/crawl/streams/reach.ts';
 import { chooseDatasets } from '../../src/dataset/dataset.ts';
 import { lengthOf, type Range } from '../../src/range.ts';
 import { verifyRange } from '../../src/verify/verify.ts';
@@ -28,7 +29,7 @@ export async function verifyAll(
   const { crawl, context, stop, close } = await openBenchCrawl(api, url);
   const datasets = chooseDatasets(['blocks', 'transactions'], context.jobs);
   // The newest blocks are joined to nothing yet.
-  const reach = await reachOf(crawl, span, 0, stop.leaving);
+  const reach = await reachOf({ ...crawl, wanted: span, delaySeconds: 0, signal: stop.leaving });
   const range = reach.range ?? span;
   await backfill({ ...crawl, datasets, reach, workers: 4, stop });
   const toRead = crawl.context.api.stats.requests;

@@ -1,6 +1,7 @@
 import { openCrawl } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
-import { backfill, reachOf } from '../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../src/crawl/streams/reach.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { formatTable } from '../../src/commands/output/table.ts';
 import { createLogger } from '../../src/logger.ts';
@@ -100,7 +101,12 @@ async function ours(
   });
   const datasets = (await loadJobs()).filter((job) => job.name === dataset.name);
   const start = performance.now();
-  const reach = await reachOf(crawl, { from: START, to: crawl.chain.last.utime }, 0, never);
+  const reach = await reachOf({
+    ...crawl,
+    wanted: { from: START, to: crawl.chain.last.utime },
+    delaySeconds: 0,
+    signal: never,
+  });
   await backfill({ ...crawl, datasets, reach, workers: 2, stop });
   const seconds = (performance.now() - start) / 1000;
   const span = reach.range ?? { from: START, to: START };

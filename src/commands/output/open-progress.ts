@@ -1,6 +1,6 @@
 import type { Crawl } from '../../app.ts';
 import { systemClock } from '../../clock.ts';
-import type { Reach } from '../../crawl/streams/backfill.ts';
+import { neededShareOf } from '../../crawl/plan/brought.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import { readDensity } from '../../db/read/activity.ts';
 import { readProfiles } from '../../db/read/estimates.ts';
@@ -12,8 +12,8 @@ import { createProgressDisplay, type ProgressDisplay, type ProgressOptions } fro
 interface Shown {
   readonly crawl: Crawl;
   readonly datasets: readonly Dataset[];
-  readonly reach: Reach;
   readonly range: Range;
+  readonly watermark: number;
   readonly style: ProgressOptions['style'];
   readonly rps: number;
   readonly workers: number;
@@ -21,16 +21,11 @@ interface Shown {
   readonly allowed?: number | undefined;
 }
 
-/** Transactions that traces bring and blocks prove are hardly asked for. */
-const BROUGHT = 0.1;
-
 /** Shows the progress of a run that covers what is missing of a range; it knows what earlier runs read and what `plan` saw. */
 export async function openProgress(shown: Shown): Promise<ProgressDisplay> {
-  const { crawl, datasets, reach, range, ...options } = shown;
+  const { crawl, datasets, range, watermark, ...options } = shown;
   const { database, api } = crawl.context;
   const profiles = await readProfiles(database, range);
-  const names = new Set(datasets.map(({ name }) => name));
-  const isBrought = (name: string) => name === 'transactions' && names.has('traces') && names.has('blocks');
   const tasks: Task[] = [];
   for (const { name, job } of datasets)
     tasks.push({
@@ -38,12 +33,12 @@ export async function openProgress(shown: Shown): Promise<ProgressDisplay> {
       profile: profiles.get(name),
       before: await readDensity(database, name, range),
       pageSize: job.paginator.maxSize,
-      share: isBrought(name) ? BROUGHT : 1,
+      share: neededShareOf(name, datasets).likely,
     });
   const display = createProgressDisplay({
     ...options,
     tasks,
-    work: await readWork(database, datasets, range, reach.watermark),
+    work: await readWork(database, datasets, range, watermark),
     allowed: options.allowed,
     requests: () => api.stats.requests,
     now: () => systemClock.monotonic(),

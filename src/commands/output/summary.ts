@@ -14,7 +14,7 @@ interface SummaryFacts {
   readonly datasets: readonly Dataset[];
   readonly wanted: Range;
   /** What to say of the range where it is not the one that was asked for. */
-  readonly note?: string;
+  readonly note?: string | undefined;
 }
 
 /** Prints what a run is about to do, before it does it: database, network, datasets, wanted, covered, missing. */

@@ -3,7 +3,9 @@ import type { BackwardWalk } from '../../dataset/walk.ts';
 import { claimCursor, releaseClaim } from '../../db/cursors/cursors.ts';
 import { gatherSubjects, readDueSubjects } from '../../db/cursors/subjects.ts';
 import type { BackwardCursor } from '../../dataset/paginators/backward.ts';
-import { ask, readRecords, write } from './ask.ts';
+import { ask } from './ask.ts';
+import { readAnswerRecords } from './read-answer-records.ts';
+import { writeAnswer } from './write-answer.ts';
 import { isOver, type WalkContext } from './walk-context.ts';
 import { noteWatchedMoves } from './watched-moves.ts';
 
@@ -67,10 +69,10 @@ async function readHistory(
     const step = paginator.next(cursor, phase, places, request.limit);
     if (phase === 'head' && step.done) heads -= 1;
     cursor = step.cursor;
-    const reading = readRecords(walkContext, answer, account);
+    const reading = readAnswerRecords(walkContext, answer, account);
     const isLast = paginator.phase(cursor, heads === 0) === undefined;
     const found = [{ key: account, lt: cursor.newest?.lt }];
-    await write(walkContext, {
+    await writeAnswer(walkContext, {
       answer,
       reading,
       cursor,

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import type { ListWalk } from '../../dataset/walk.ts';
 import { ApiTimeoutError } from '../../errors.ts';
 import { createPageSize } from '../streams/page-size.ts';
-import { ask, readRecords, write, type Answer } from './ask.ts';
+import { ask, type Answer } from './ask.ts';
+import { readAnswerRecords } from './read-answer-records.ts';
+import { writeAnswer } from './write-answer.ts';
 import { isOver, nowOf, type WalkContext } from './walk-context.ts';
 
 const Cursor = z.object({
@@ -38,9 +40,9 @@ export async function walkList(walkContext: WalkContext<ListWalk>): Promise<void
     }
     size.arrived();
     const step = paginator.next(cursor, request.limit, answer.value.records.length, nowOf(walkContext));
-    await write(walkContext, {
+    await writeAnswer(walkContext, {
       answer,
-      reading: readRecords(walkContext, answer, '', request.offset),
+      reading: readAnswerRecords(walkContext, answer, '', request.offset),
       cursor: step.cursor,
     });
     cursor = step.done ? undefined : step.cursor;

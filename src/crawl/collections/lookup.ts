@@ -4,7 +4,9 @@ import { gatherSubjects, readDueSubjects, type Outcomes } from '../../db/cursors
 import { ApiTimeoutError, NotFoundError } from '../../errors.ts';
 import type { Params } from '../../dataset/paginator.ts';
 import type { BatchSize } from '../../dataset/paginators/lookup.ts';
-import { ask, readRecords, write, type Answer } from './ask.ts';
+import { ask, type Answer } from './ask.ts';
+import { readAnswerRecords } from './read-answer-records.ts';
+import { writeAnswer } from './write-answer.ts';
 import { isOver, type WalkContext } from './walk-context.ts';
 import { noteWatchedMoves } from './watched-moves.ts';
 
@@ -41,7 +43,7 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
       continue;
     }
     batch = paginator.passed(batch, due.length);
-    await writeAnswer(walkContext, answer, due, { gathered, seen, batch });
+    await writeOutcomes(walkContext, answer, due, { gathered, seen, batch });
   }
   await keep();
 }
@@ -85,7 +87,7 @@ function paramsOf({ paginator }: LookupWalk, due: readonly Subject[]): Params {
   return { [paginator.param]: due.map(({ key }) => key), ...limit };
 }
 
-async function writeAnswer(
+async function writeOutcomes(
   walkContext: WalkContext<LookupWalk>,
   answer: Answer | 'none',
   due: readonly Subject[],
@@ -109,6 +111,6 @@ async function writeAnswer(
     // Of a single subject every record is an answer, whatever it names itself.
     return single === '' ? (answered ?? []) : [{ key: single, lt: answered?.lt }];
   });
-  const reading = readRecords(walkContext, answer, single);
-  await write(walkContext, { answer, reading, cursor, outcomes: { ...outcomes, found } });
+  const reading = readAnswerRecords(walkContext, answer, single);
+  await writeAnswer(walkContext, { answer, reading, cursor, outcomes: { ...outcomes, found } });
 }

@@ -3,7 +3,9 @@ import type { PerBlockWalk } from '../../dataset/walk.ts';
 import { readStoredBorder } from '../../db/cursors/second-borders.ts';
 import { NotFoundError } from '../../errors.ts';
 import type { SeqnoCursor } from '../../dataset/paginators/per-block.ts';
-import { ask, readRecords, write } from './ask.ts';
+import { ask } from './ask.ts';
+import { readAnswerRecords } from './read-answer-records.ts';
+import { writeAnswer } from './write-answer.ts';
 import { isOver, type WalkContext } from './walk-context.ts';
 
 const Cursor = z.object({
@@ -46,8 +48,8 @@ async function readBlock(
   try {
     const answer = await ask(walkContext, walk.paginator.request(seqno), walk.isWhole);
     const next = walk.paginator.next(cursor, seqno);
-    const reading = readRecords(walkContext, answer, String(seqno));
-    await write(walkContext, { answer, reading, cursor: next });
+    const reading = readAnswerRecords(walkContext, answer, String(seqno));
+    await writeAnswer(walkContext, { answer, reading, cursor: next });
     return next;
   } catch (error) {
     // Below the watermark a 404 means later.

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { SampleWalk } from '../../dataset/walk.ts';
-import { ask, readRecords, write } from './ask.ts';
+import { ask } from './ask.ts';
+import { readAnswerRecords } from './read-answer-records.ts';
+import { writeAnswer } from './write-answer.ts';
 import { nowOf, type WalkContext } from './walk-context.ts';
 
 const Cursor = z.object({ taken: z.number() });
@@ -11,5 +13,9 @@ export async function walkSample(walkContext: WalkContext<SampleWalk>): Promise<
   const stored = Cursor.safeParse(walkContext.stored).data;
   if (stored !== undefined && now - stored.taken < walkContext.walk.everySeconds) return;
   const answer = await ask(walkContext, {});
-  await write(walkContext, { answer, reading: readRecords(walkContext, answer, ''), cursor: { taken: now } });
+  await writeAnswer(walkContext, {
+    answer,
+    reading: readAnswerRecords(walkContext, answer, ''),
+    cursor: { taken: now },
+  });
 }

@@ -15,7 +15,7 @@ export interface RunContext {
   readonly owner: string;
   readonly choices: Choices;
   /** Collections whose records come with the answers of others. */
-  readonly carried: readonly Collection[];
+  readonly piggybacked: readonly Collection[];
   /** What masterchain blocks and subjects of a range are read for; undefined where none was asked for. */
   readonly range: Range | undefined;
   /** The first masterchain block of the index. */

@@ -78,7 +78,15 @@ async function sample(
   const trust = limits.openSpan();
   let cursor: unknown = paginator.start(span);
   for (let page = 0; page < MOST_PAGES && cursor !== undefined; page += 1) {
-    const { value } = await askPage(api, { dataset, stream, cursor, size, trust, priority: 'backfill', signal });
+    const { value } = await askPage(api, {
+      dataset,
+      stream,
+      cursor,
+      size,
+      trust,
+      priority: 'backfill',
+      signal,
+    });
     const { completed } = value.step;
     if (completed !== undefined)
       return { seconds: completed.to - completed.from, ...measure(value, completed) };

@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { backfill, reachOf } from '../../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../../src/crawl/streams/reach.ts';
 import { readCoverage } from '../../../src/db/coverage/coverage.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import type { Range } from '../../../src/range.ts';
@@ -35,7 +36,7 @@ async function crawl(names: string[], workers = 2): Promise<Range> {
   const opened = await openTestCrawl(store, simulator.url);
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
-    const reach = await reachOf(opened, wanted, 0, never.leaving);
+    const reach = await reachOf({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
     const missing = await backfill({ ...opened, datasets, reach, workers, stop: never });
     expect(missing).toEqual(new Map());
     const range = reach.range!;

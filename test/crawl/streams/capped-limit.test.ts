@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { backfill, reachOf } from '../../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../../src/crawl/streams/reach.ts';
 import type { CrawlContext } from '../../../src/crawl/crawl-context.ts';
 import { withBelievingLimits } from '../../support/believing-limits.ts';
 import { actionTypes } from '../../../src/records/action-types.ts';
@@ -36,7 +37,7 @@ async function crawl(capLimit: number | undefined, contextOf = (context: CrawlCo
   const opened = await openTestCrawl(store, simulator.url);
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
-    const reach = await reachOf(opened, wanted, 0, never.leaving);
+    const reach = await reachOf({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
     const datasets = await datasetsNamed(...DATASETS);
     expect(
       await backfill({

@@ -1,7 +1,8 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { backfill, reachOf } from '../../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../../src/crawl/streams/reach.ts';
 import { actionTypes } from '../../../src/records/action-types.ts';
 import type { Crawl } from '../../../src/app.ts';
 import { runWorkerPool } from '../../../src/crawl/streams/worker-pool.ts';
@@ -38,7 +39,12 @@ async function crawl(names: string[], options: SimulatorOptions): Promise<Range>
   const datasets = await datasetsNamed(...names);
   const opened = await openTestCrawl(store, simulator.url);
   try {
-    const reach = await reachOf(opened, { from: 0, to: opened.chain.last.utime }, 0, never.leaving);
+    const reach = await reachOf({
+      ...opened,
+      wanted: { from: 0, to: opened.chain.last.utime },
+      delaySeconds: 0,
+      signal: never.leaving,
+    });
     expect(await backfill({ ...opened, datasets, reach, workers: 2, stop: never })).toEqual(new Map());
     return reach.range!;
   } finally {

@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import { backfill, reachOf } from '../../../src/crawl/streams/backfill.ts';
+import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../../src/crawl/streams/reach.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { startSimulator } from '../../../test/support/simulator/simulator.ts';
@@ -31,7 +32,7 @@ export async function crawlOneDay(url: string, client: pg.Client, transactions: 
   const { crawl, stop } = bench;
   const datasets = chooseDatasets(DATASETS, await loadJobs());
   const wanted = { from: DAY.start, to: crawl.chain.last.utime };
-  const reach = await reachOf(crawl, wanted, 0, stop.leaving);
+  const reach = await reachOf({ ...crawl, wanted, delaySeconds: 0, signal: stop.leaving });
   await backfill({ ...crawl, datasets, reach, workers: 2, stop });
   await bench.close();
   await simulator.close();

@@ -1,0 +1,60 @@
+import { backfill, type BackfillOptions } from '../crawl/streams/backfill.ts';
+import { missingOf } from '../crawl/streams/missing.ts';
+import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+import { settleEstimates, type Settled } from '../db/read/estimates.ts';
+import { IncompleteError } from '../errors.ts';
+import type { Range } from '../range.ts';
+import { createBlockSource } from '../verify/closure/block-source.ts';
+import { deriveTransactions } from '../verify/derive.ts';
+
+interface CoverOptions extends Omit<BackfillOptions, 'derived' | 'reach'> {
+  readonly chain: ChainInfo;
+  /** Name of this process in leases. */
+  readonly owner: string;
+  /** Every stream that is known, chosen or not. */
+  readonly jobs: readonly Dataset[];
+  readonly range: Range;
+  readonly watermark: number;
+  /** Called with what is left of a dataset, where more than pages has covered it. */
+  readonly onDerived: (dataset: string, missing: readonly Range[]) => void;
+}
+
+export interface Covered {
+  /** Ranges that are still to be read, by dataset. */
+  readonly missing: ReadonlyMap<string, readonly Range[]>;
+  /** Why it ended before it was done, such as a cap on requests. */
+  readonly stoppedBy: IncompleteError | undefined;
+  /** What `plan` expected of this range, and what came. */
+  readonly settled: readonly Settled[];
+}
+
+/** Covers a range once. What trace pages have brought of transactions is derived, not asked for again. */
+export async function coverStreams(options: CoverOptions): Promise<Covered> {
+  const { context, datasets, range, watermark } = options;
+  let missing: Covered['missing'];
+  let stoppedBy: IncompleteError | undefined;
+  try {
+    missing = await backfill({ ...options, reach: { range, watermark }, derived: derivationOf(options) });
+  } catch (error) {
+    if (!(error instanceof IncompleteError)) throw error;
+    stoppedBy = error;
+    missing = await missingOf(context, datasets, range, watermark);
+  }
+  return { missing, stoppedBy, settled: await settleEstimates(context.database, range) };
+}
+
+function derivationOf(options: CoverOptions): NonNullable<BackfillOptions['derived']> {
+  const { context, chain, owner, jobs, datasets, watermark, stop, onDerived } = options;
+  const { api, clock, database } = context;
+  const source = createBlockSource(api, chain, stop.leaving);
+  const chosen = datasets.filter(({ name }) => name === 'transactions');
+  return {
+    dataset: 'transactions',
+    derive: async (range: Range) => {
+      await deriveTransactions({ database, jobs, clock, owner, stop, source }, range);
+      const missing = await missingOf(context, chosen, range, watermark);
+      onDerived('transactions', missing.get('transactions') ?? []);
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import type { RunContext } from '../crawl/collections/walk-context.ts';
+import type { CrawlContext } from '../crawl/crawl-context.ts';
+import type { Planner } from '../crawl/streams/planner.ts';
+import { reachOf, type Reach } from '../crawl/streams/reach.ts';
+import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
+import type { Collection, Dataset } from '../dataset/dataset.ts';
+import type { Range } from '../range.ts';
+import type { Stop } from '../stop.ts';
+import { coverStreams, type Covered } from './cover-streams.ts';
+import { readCollectionsOnce, type CollectionsRead } from './read-collections-once.ts';
+
+interface BackfillRun {
+  readonly context: CrawlContext;
+  readonly planner: Planner;
+  readonly chain: ChainInfo;
+  /** Name of this process in leases. */
+  readonly owner: string;
+  readonly stop: Stop;
+  /** Every stream that is known, chosen or not. */
+  readonly jobs: readonly Dataset[];
+  readonly datasets: readonly Dataset[];
+  readonly collections: readonly Collection[];
+  /** Collections whose records come with the answers of others. */
+  readonly piggybacked: readonly Collection[];
+  /** Undefined where only collections are read that are of no time. */
+  readonly wanted: Range | undefined;
+  /** How far a replica may lag behind the others. */
+  readonly delaySeconds: number;
+  readonly choices: RunContext['choices'];
+  readonly workers: number;
+  readonly attempts: number;
+  /** True: what has matured since its first reading is read a second time. */
+  readonly again: boolean;
+  /** True: only says what would be read. */
+  readonly dryRun: boolean;
+}
+
+/** Is told how far a backfill is. */
+export interface BackfillReport {
+  /** Before anything is read. */
+  onReach(reach: Reach): Promise<void>;
+  /** Before streams are read; what it returns is told how they go on. */
+  onStreams(range: Range, watermark: number): Promise<StreamsReport>;
+  onCovered(covered: Covered, range: Range): void;
+  onCollections(read: CollectionsRead): void;
+}
+
+interface StreamsReport {
+  /** Replaces what is left of a dataset, where more than pages has covered it. */
+  replaceLeft(dataset: string, missing: readonly Range[]): void;
+  end(): void;
+}
+
+/** Covers a range of streams, then reads collections. True where all that was asked for is read. */
+export async function runBackfill(run: BackfillRun, report: BackfillReport): Promise<boolean> {
+  const { wanted, stop, dryRun } = run;
+  if (wanted === undefined) return dryRun || (await readBehind(run, report, undefined));
+  const reach = await reachOf({ ...run, wanted, signal: stop.finishing });
+  await report.onReach(reach);
+  if (dryRun) return true;
+  const { range, watermark } = reach;
+  if (range === undefined) return false;
+  const isCovered = run.datasets.length === 0 || (await cover(run, report, range, watermark));
+  const isRead = await readBehind(run, report, range);
+  return isCovered && isRead;
+}
+
+async function cover(
+  run: BackfillRun,
+  report: BackfillReport,
+  range: Range,
+  watermark: number,
+): Promise<boolean> {
+  const progress = await report.onStreams(range, watermark);
+  try {
+    const onDerived: typeof progress.replaceLeft = (dataset, missing) =>
+      progress.replaceLeft(dataset, missing);
+    const covered = await coverStreams({ ...run, range, watermark, onDerived });
+    progress.end();
+    report.onCovered(covered, range);
+    return covered.missing.size === 0;
+  } catch (error) {
+    progress.end();
+    throw error;
+  }
+}
+
+/** Reads the collections behind the streams; where told to stop before, how these ended says enough. */
+async function readBehind(
+  run: BackfillRun,
+  report: BackfillReport,
+  range: Range | undefined,
+): Promise<boolean> {
+  const { collections, stop, chain } = run;
+  if (collections.length === 0 || stop.finishing.aborted) return true;
+  const read = await readCollectionsOnce({ ...run, range, firstSeqno: chain.first.seqno }, collections);
+  report.onCollections(read);
+  return read.isWhole;
+}

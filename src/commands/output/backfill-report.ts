@@ -1,0 +1,90 @@
+import type { Crawl } from '../../app.ts';
+import type { BackfillReport } from '../../backfill/run-backfill.ts';
+import type { CollectionsRead } from '../../backfill/read-collections-once.ts';
+import type { Covered } from '../../backfill/cover-streams.ts';
+import type { Reach } from '../../crawl/streams/reach.ts';
+import type { ChainInfo } from '../../crawl/watermark/chain-info.ts';
+import type { Collection, Dataset } from '../../dataset/dataset.ts';
+import type { Settled } from '../../db/read/estimates.ts';
+import { formatRange, formatTime, type Range } from '../../range.ts';
+import { formatNumber } from './format-number.ts';
+import { reportError } from './report-error.ts';
+import { openProgress } from './open-progress.ts';
+import type { ProgressOptions } from './progress.ts';
+import { missingLine, printSummary } from './summary.ts';
+
+interface BackfillReportOptions {
+  readonly crawl: Crawl;
+  readonly baseUrl: string;
+  readonly datasets: readonly Dataset[];
+  readonly collections: readonly Collection[];
+  readonly wanted: Range | undefined;
+  readonly style: ProgressOptions['style'];
+  readonly rps: number;
+  readonly workers: number;
+  /** The cap on requests, where there is one. */
+  readonly allowed: number | undefined;
+}
+
+/** Prints what a backfill is about to do, how far it is, and what became of it. */
+export function createBackfillReport(options: BackfillReportOptions): BackfillReport {
+  const { crawl, baseUrl, datasets, collections, wanted } = options;
+  const { context, chain } = crawl;
+  return {
+    async onReach(reach) {
+      const range = reach.range ?? wanted;
+      if (range === undefined) return;
+      await printSummary({
+        database: context.database,
+        globalId: chain.globalId,
+        baseUrl,
+        datasets,
+        wanted: range,
+        note: noteOnReach(reach, wanted ?? range, chain),
+      });
+    },
+    onStreams: (range, watermark) => openProgress({ ...options, range, watermark }),
+    onCovered: (covered, range) => printCovered(covered, range, context.api.stats.requests),
+    onCollections: (read) => printCollectionsRead(read, collections, context.api.stats.requests),
+  };
+}
+
+/** What to say where less of a range than was asked for can be read. */
+function noteOnReach({ range }: Reach, wanted: Range, chain: ChainInfo): string | undefined {
+  if (range === undefined) {
+    return `nothing of it can be read now: the source begins at ${formatTime(chain.first.utime)} and ends at ${formatTime(chain.last.utime)}`;
+  }
+  const parts = [];
+  if (range.from > wanted.from) parts.push(`the source begins at ${formatTime(range.from)}`);
+  if (range.to < wanted.to) parts.push(`newer than ${formatTime(range.to)} is not yet safe to read`);
+  return parts.length === 0 ? undefined : `cut: ${parts.join('; ')}`;
+}
+
+function printCovered({ missing, stoppedBy, settled }: Covered, range: Range, requests: number): void {
+  if (stoppedBy !== undefined) reportError(stoppedBy);
+  for (const [dataset, ranges] of missing) console.log(missingLine(dataset, ranges));
+  console.log(
+    `${missing.size === 0 ? 'complete' : 'incomplete'}: ${formatRange(range)}, ${requests} requests`,
+  );
+  for (const each of settled) console.log(settledLine(each));
+}
+
+/** What `plan` expected, beside what came. */
+function settledLine({ dataset, rows, low, high, realRows, requests, realRequests }: Settled): string {
+  const times = realRows === 0 ? '' : `, ${(rows / realRows).toFixed(2)} times what came`;
+  return (
+    `estimate  ${dataset}: ${formatNumber(rows)} rows (${formatNumber(low)} to ${formatNumber(high)}) expected` +
+    `${times}: ${formatNumber(realRows)}; ${formatNumber(requests)} requests expected, ${formatNumber(realRequests)} made`
+  );
+}
+
+function printCollectionsRead(
+  { refused, stoppedBy, isWhole }: CollectionsRead,
+  collections: readonly Collection[],
+  requests: number,
+): void {
+  if (stoppedBy !== undefined) reportError(stoppedBy);
+  for (const name of refused) console.log(`missing   ${name}: the API refused it; status says why`);
+  const names = collections.map(({ name }) => name).join(', ');
+  console.log(`${isWhole ? 'read' : 'incomplete'}: ${names}, ${requests} requests in all`);
+}

@@ -1,0 +1,122 @@
+import type { OpenFinding } from '../../db/coverage/findings.ts';
+import type { FoundRow, LoggedPage, QuarantinedRecord, SecondCoverage } from '../../db/read/find-hash.ts';
+import { uncoverStatements } from '../../db/read/uncover-statements.ts';
+import { formatTime } from '../../range.ts';
+import { questionsOn, type KnownThing } from '../../why/ask-by-hash.ts';
+import type { Clue } from '../../why/find-clues.ts';
+
+/** Members of a row that are shown; the rest is a `select` away. */
+const SHOWN = 6;
+const LONGEST = 80;
+
+/** What a clue says, line by line. */
+export function clueLines(clue: Clue): string[] {
+  switch (clue.kind) {
+    case 'wrong':
+      return findingLines(clue.finding);
+    case 'stored':
+      return [storedLine(clue.row), ...clue.pages.map(pageLine), selectLine(clue.row, clue.hash)];
+    case 'quarantined':
+      return quarantineLines(clue.record);
+    case 'absent': {
+      const columns = clue.places.map(({ table, column }) => `${table}.${column}`);
+      return [clueLine('absent', `no row has it in ${columns.join(', ')}`)];
+    }
+    case 'asked':
+      return [askedLine(clue.hash)];
+    case 'unanswered':
+      return [
+        clueLine('unknown', `the API could not answer: ${clue.error.message}`),
+        clueLine('', 'say when it happened (--at TIME) to learn whether that second was read'),
+      ];
+    case 'unknown':
+      return [
+        clueLine('unknown', 'the API does not know it either: another network, or a hash of something else'),
+      ];
+    case 'known':
+      return knownLines(clue.thing, clue.asked);
+    case 'second':
+      return coverageLines(clue.coverage, clue.time);
+  }
+}
+
+export function clueLine(title: string, text: string): string {
+  return `${title.padEnd(12)}${text}`;
+}
+
+function findingLines({ dataset, table, key, differs, check, span, found_at }: OpenFinding): string[] {
+  const { from, to } = span;
+  return [
+    clueLine('wrong', `${table} ${key}: ${differs} (${check} of ${dataset}, found ${found_at})`),
+    clueLine(
+      'repair',
+      `toncenter-etl verify --from ${from} --to ${to} --only ${dataset} --deep 100% --repair`,
+    ),
+  ];
+}
+
+function storedLine({ table, column, utime, values }: FoundRow): string {
+  const members = Object.entries(values)
+    .filter(([name, value]) => !['utime', 'loaded_at', column].includes(name) && isShort(value))
+    .slice(0, SHOWN)
+    .map(([name, value]) => `${name} ${String(value)}`);
+  return clueLine('stored', `${table}.${column} at ${formatTime(utime)}: ${members.join(', ')}`);
+}
+
+function isShort(value: unknown): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && value !== '' && value.length <= LONGEST);
+}
+
+function pageLine({ id, dataset, request, worker, committedAt, wrote }: LoggedPage): string {
+  const what = `page ${id} of ${dataset}, committed ${formatTime(committedAt)} by ${worker}: GET ${request}`;
+  return clueLine(wrote ? 'written by' : 'also read', what);
+}
+
+function selectLine({ table, column }: FoundRow, hash: string): string {
+  return clueLine(
+    'whole row',
+    `toncenter-etl sql "select * from ${table} where ${column} = '${hash}'" --json`,
+  );
+}
+
+function quarantineLines(record: QuarantinedRecord): string[] {
+  const { id, dataset, utime, path, reason, attempts, firstAt } = record;
+  const where = path === '' ? 'the record as a whole' : path;
+  return [
+    clueLine('quarantine', `record ${id} of ${dataset} at ${formatTime(utime)}: ${where}: ${reason}`),
+    clueLine('since', `${formatTime(firstAt)}, received ${attempts} ${attempts === 1 ? 'time' : 'times'}`),
+    clueLine('see it', `toncenter-etl quarantine show ${id}`),
+  ];
+}
+
+function askedLine(hash: string): string {
+  const questions = questionsOn(hash).map(
+    ({ path, params }) => `GET ${path}?${new URLSearchParams(params).toString()}`,
+  );
+  return clueLine('asked', questions.join(', then '));
+}
+
+function knownLines({ kind, utime, hash }: KnownThing, asked: string): string[] {
+  const known = clueLine('the API', `knows it as a ${kind} of ${formatTime(utime)}`);
+  return hash === asked ? [known] : [known, clueLine('', `it is the normalized hash of the message ${hash}`)];
+}
+
+function coverageLines({ dataset, covered, refused }: SecondCoverage, time: number): string[] {
+  const backfill = `toncenter-etl backfill --from ${time} --to ${time + 1} --only ${dataset}`;
+  if (!covered) {
+    const reason = refused === null ? '' : ` (${refused})`;
+    return [
+      clueLine('not read', `${dataset} has never covered ${formatTime(time)}${reason}`),
+      clueLine('read it', backfill),
+    ];
+  }
+  return [
+    clueLine(
+      'a hole',
+      `${dataset} covers ${formatTime(time)}: if it is of that second, its row should be there`,
+    ),
+    clueLine('repair', `take that second out of what counts as covered, then read it again:`),
+    clueLine('', `toncenter-etl sql --write "${uncoverStatements(dataset, time)}"`),
+    clueLine('', backfill),
+  ];
+}

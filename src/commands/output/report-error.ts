@@ -1,0 +1,11 @@
+import { EtlError } from '../../errors.ts';
+
+/** Prints an error and what to do about it. One that nobody foresaw keeps its stack: it is a bug, and who reports it needs it. */
+export function reportError(error: unknown): void {
+  if (!(error instanceof EtlError)) {
+    console.error(error);
+    return;
+  }
+  console.error(`error: ${error.message}`);
+  if (error.hint !== undefined) console.error(`hint: ${error.hint}`);
+}

@@ -1,0 +1,69 @@
+import {
+  chooseDatasets,
+  needsRange,
+  splitKinds,
+  type Collection,
+  type Dataset,
+} from '../../dataset/dataset.ts';
+import { loadDatasets } from '../../dataset/load-jobs.ts';
+import { UsageError } from '../../errors.ts';
+import { parseDuration, parseRange, type Range } from '../../range.ts';
+import { piggybackedCollections } from '../../crawl/collections/read-collections.ts';
+import type { Invocation } from '../command.ts';
+
+export interface BackfillFlags {
+  readonly from?: string;
+  readonly to?: string;
+  readonly only?: readonly string[];
+  readonly maxRequests?: number;
+  readonly deadline?: string;
+  readonly again?: boolean;
+  readonly dryRun?: boolean;
+  readonly record?: string;
+  readonly quiet?: boolean;
+}
+
+/** What a backfill is asked for. */
+interface BackfillWanted {
+  /** Every stream that is known, chosen or not. */
+  readonly jobs: readonly Dataset[];
+  readonly datasets: readonly Dataset[];
+  readonly collections: readonly Collection[];
+  /** Collections whose records come with the answers of others. */
+  readonly piggybacked: readonly Collection[];
+  /** Undefined where only collections are read that are of no time. */
+  readonly wanted: Range | undefined;
+  readonly deadlineMs: number | undefined;
+}
+
+/** @throws UsageError where a range is needed and none, or half of one, was given */
+export async function parseBackfill(
+  { config, now }: Invocation,
+  flags: BackfillFlags,
+): Promise<BackfillWanted> {
+  const deadlineMs = flags.deadline === undefined ? undefined : parseDuration(flags.deadline) * 1000;
+  const all = await loadDatasets();
+  const known = splitKinds(all);
+  const { streams, collections } = splitKinds(chooseDatasets(flags.only ?? config.datasets, all));
+  return {
+    jobs: known.streams,
+    datasets: streams,
+    collections,
+    piggybacked: piggybackedCollections(known.collections),
+    wanted: rangeOf(flags, [...streams, ...collections.filter(needsRange)], now),
+    deadlineMs,
+  };
+}
+
+function rangeOf(
+  { from, to }: BackfillFlags,
+  needing: readonly { readonly name: string }[],
+  now: number,
+): Range | undefined {
+  if (from !== undefined && to !== undefined) return parseRange(from, to, now);
+  if (from === undefined && to === undefined && needing.length === 0) return undefined;
+  const names = needing.map(({ name }) => name).join(', ');
+  throw new UsageError(`--from and --to are needed together${names === '' ? '' : `: for ${names}`}`, {
+    hint: 'Write times like 2026-11-01, -6h or now. Lists and look-ups alone need none.',
+  });
+}

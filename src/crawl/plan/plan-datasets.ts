@@ -1,0 +1,88 @@
+import type { Dataset } from '../../dataset/dataset.ts';
+import { keepEstimate } from '../../db/read/estimates.ts';
+import { lengthOf, type Range, union } from '../../range.ts';
+import type { CrawlContext } from '../crawl-context.ts';
+import { missingOf } from '../streams/missing.ts';
+import type { Reach } from '../streams/reach.ts';
+import { streamsOf } from '../streams/streams.ts';
+import { neededShareOf } from './brought.ts';
+import { estimate, type Estimate } from './estimate.ts';
+import { probe, type Sample } from './probe.ts';
+
+/** Samples of a range for each dataset. */
+const SAMPLES = 16;
+/** Samples for each pool or account, and how many of them are sampled, where a dataset is read one by one. */
+const SAMPLES_OF_ONE = 4;
+const MOST_SCOPES = 3;
+/**
+ * Bytes in Postgres for each character of JSON, indexes included: bounds that were chosen, around what crawls of the
+ * simulated network take.
+ */
+const DISK = { low: 0.4, likely: 0.75, high: 1.3 };
+/** Traces carry transactions and messages, which are stored once. */
+const DISK_STORED_TWICE = { low: 0.01, likely: 0.04, high: 0.1 };
+
+export interface Planned {
+  readonly dataset: string;
+  readonly missing: readonly Range[];
+  readonly estimate: Estimate;
+}
+
+interface PlanOptions {
+  readonly datasets: readonly Dataset[];
+  readonly range: Range;
+  readonly watermark: Reach['watermark'];
+  readonly signal: AbortSignal;
+}
+
+/** Estimates what is missing of each dataset in a range, and keeps it for the backfill of this range. */
+export async function planDatasets(context: CrawlContext, options: PlanOptions): Promise<Planned[]> {
+  const { datasets, range, watermark } = options;
+  const missing = await missingOf(context, datasets, range, watermark);
+  const planned: Planned[] = [];
+  for (const dataset of datasets) {
+    const gaps = union(missing.get(dataset.name) ?? []);
+    const one = await planDataset(context, dataset, gaps, options);
+    planned.push({ dataset: dataset.name, missing: gaps, estimate: one });
+    await keepEstimate(context.database, {
+      dataset: dataset.name,
+      span: range,
+      missing: lengthOf(gaps),
+      ...one,
+      profile: [...one.profile],
+    });
+  }
+  return planned;
+}
+
+async function planDataset(
+  context: CrawlContext,
+  dataset: Dataset,
+  missing: readonly Range[],
+  { datasets, range, signal }: PlanOptions,
+): Promise<Estimate> {
+  const isScoped = dataset.job.scopes !== undefined;
+  const count = isScoped ? SAMPLES_OF_ONE : SAMPLES;
+  const streams = await streamsOf(context.database, dataset);
+  const sampled = missing.length === 0 ? [] : streams.slice(0, isScoped ? MOST_SCOPES : 1);
+  const samples: Sample[][] = [];
+  for (const stream of sampled) samples.push(await probe(context, { dataset, stream, range, count, signal }));
+  const isStoredTwice = dataset.name === 'traces' && datasets.some(({ name }) => name === 'transactions');
+  return estimate(merge(samples), {
+    missing,
+    pageSize: dataset.job.paginator.maxSize,
+    scopes: isScoped ? streams.length : 1,
+    share: neededShareOf(dataset.name, datasets),
+    diskFactor: isStoredTwice ? DISK_STORED_TWICE : DISK,
+  });
+}
+
+/** Of several pools each part is sampled once for each: what they have in common is their mean. */
+function merge(samples: readonly (readonly Sample[])[]): Sample[] {
+  return (samples[0] ?? []).map(({ stratum, from }, index) => {
+    const ofPart = samples.flatMap((list) => list[index] ?? []);
+    const sum = (member: 'seconds' | 'rows' | 'bytes') =>
+      ofPart.reduce((total, sample) => total + sample[member], 0);
+    return { stratum, from, seconds: sum('seconds'), rows: sum('rows'), bytes: sum('bytes') };
+  });
+}

@@ -1,0 +1,45 @@
+import type { Range } from '../../range.ts';
+import { OUTAGE, retry } from '../../retry.ts';
+import type { CrawlContext } from '../crawl-context.ts';
+import type { ChainInfo } from '../watermark/chain-info.ts';
+import { openWatermarkReader } from '../watermark/open-watermark-reader.ts';
+import { watermarkNotKnown } from '../watermark/watermark.ts';
+
+/** Beyond this age of its end, the index has held a range for so long that no block of it can still appear. */
+const SETTLED_AGE_SECONDS = 6 * 3600;
+
+/** How far a range can be read now. */
+export interface Reach {
+  /** What of the range lies between the first block of the index and the watermark; undefined where nothing does. */
+  readonly range: Range | undefined;
+  readonly watermark: number;
+}
+
+interface ReachOptions {
+  readonly context: CrawlContext;
+  readonly chain: ChainInfo;
+  readonly wanted: Range;
+  /** How far a replica may lag behind the others. */
+  readonly delaySeconds: number;
+  readonly signal: AbortSignal;
+}
+
+/** Cuts a range to what the index holds and to what is safe to read; a range that ended long ago does not wait. */
+export async function reachOf(options: ReachOptions): Promise<Reach> {
+  const { chain, wanted, delaySeconds } = options;
+  const from = Math.max(wanted.from, chain.first.utime);
+  const settled = wanted.to <= chain.last.utime - SETTLED_AGE_SECONDS;
+  const watermark = settled ? chain.last.utime : await readWatermark(options);
+  const to = settled ? wanted.to : Math.min(wanted.to, watermark - delaySeconds);
+  return { range: from < to ? { from, to } : undefined, watermark };
+}
+
+/** Tried again for a while: just then a block may be on its way, or the server asked may lag behind the others. */
+async function readWatermark({ context, chain, delaySeconds, signal }: ReachOptions): Promise<number> {
+  const reader = await openWatermarkReader(context, chain, delaySeconds);
+  return retry({ ...context, ...OUTAGE, signal }, async () => {
+    const watermark = await reader.read(signal);
+    if (watermark.utime === 0) throw watermarkNotKnown(watermark);
+    return watermark.utime;
+  });
+}

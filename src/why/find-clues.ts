@@ -1,0 +1,104 @@
+import type { Dataset } from '../dataset/dataset.ts';
+import type { Database } from '../db/connection/database.ts';
+import { findingsOfHash, type OpenFinding } from '../db/coverage/findings.ts';
+import {
+  findPages,
+  findQuarantined,
+  findRows,
+  readSecond,
+  type FoundRow,
+  type HashColumn,
+  type LoggedPage,
+  type QuarantinedRecord,
+  type SecondCoverage,
+} from '../db/read/find-hash.ts';
+import { EtlError } from '../errors.ts';
+import type { KnownThing } from './ask-by-hash.ts';
+
+/** Something that is known of a hash, in the order in which it is found. */
+export type Clue =
+  | { readonly kind: 'wrong'; readonly finding: OpenFinding }
+  | {
+      readonly kind: 'stored';
+      readonly row: FoundRow;
+      readonly pages: readonly LoggedPage[];
+      readonly hash: string;
+    }
+  | { readonly kind: 'quarantined'; readonly record: QuarantinedRecord }
+  | { readonly kind: 'absent'; readonly places: readonly HashColumn[] }
+  | { readonly kind: 'asked'; readonly hash: string }
+  | { readonly kind: 'unanswered'; readonly error: EtlError }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'known'; readonly thing: KnownThing; readonly asked: string }
+  | { readonly kind: 'second'; readonly coverage: SecondCoverage; readonly time: number };
+
+interface Search {
+  readonly database: Database;
+  readonly datasets: readonly Dataset[];
+  /** Columns that hold hashes. */
+  readonly places: readonly HashColumn[];
+  readonly hash: string;
+  /** Unix seconds when it happened; undefined where the API is to be asked for that. */
+  readonly at: number | undefined;
+  /** What the API knows of the hash; undefined where it knows nothing. */
+  readonly ask: (hash: string) => Promise<KnownThing | undefined>;
+}
+
+/** Finds what became of a hash: what checks found wrong with it, its rows, else its records in quarantine, else whether its second was read. */
+export async function* findClues(search: Search): AsyncGenerator<Clue> {
+  const { database, places, hash, at } = search;
+  for (const finding of await findingsOfHash(database, hash)) yield { kind: 'wrong', finding };
+  const stored = await findStored(search, hash);
+  yield* stored;
+  if (stored.length > 0) return;
+  const quarantined = await findQuarantined(database, hash);
+  yield* quarantined.map((record): Clue => ({ kind: 'quarantined', record }));
+  if (quarantined.length > 0) return;
+  yield { kind: 'absent', places };
+  if (at === undefined) yield* askApi(search);
+  else yield* findCoverage(search, at, (table) => places.some((place) => place.table === table));
+}
+
+async function findStored({ database, datasets, places }: Search, hash: string): Promise<Clue[]> {
+  const clues: Clue[] = [];
+  for (const row of await findRows(database, places, hash)) {
+    const writers = datasets
+      .filter(({ job }) => Object.hasOwn(job.tables, row.table))
+      .map(({ name }) => name);
+    clues.push({ kind: 'stored', row, pages: await findPages(database, writers, row), hash });
+  }
+  return clues;
+}
+
+/** Without a time nobody knows whether its range was read: the API is asked for it. */
+async function* askApi(search: Search): AsyncGenerator<Clue> {
+  const { hash, ask } = search;
+  yield { kind: 'asked', hash };
+  let thing: KnownThing | undefined;
+  try {
+    thing = await ask(hash);
+  } catch (error) {
+    if (!(error instanceof EtlError)) throw error;
+    yield { kind: 'unanswered', error };
+    return;
+  }
+  if (thing === undefined) {
+    yield { kind: 'unknown' };
+    return;
+  }
+  yield { kind: 'known', thing, asked: hash };
+  const stored = thing.hash === hash ? [] : await findStored(search, thing.hash);
+  yield* stored;
+  if (stored.length === 0) yield* findCoverage(search, thing.utime, (table) => table === 'transactions');
+}
+
+/** Of a dataset that covers a second, every row of its own table of that second should be there. */
+async function* findCoverage(
+  { database, datasets }: Search,
+  time: number,
+  isOwn: (table: string) => boolean,
+): AsyncGenerator<Clue> {
+  const owners = datasets.filter(({ job }) => isOwn(Object.keys(job.tables)[0] ?? ''));
+  const names = owners.map(({ name }) => name);
+  for (const coverage of await readSecond(database, names, time)) yield { kind: 'second', coverage, time };
+}
