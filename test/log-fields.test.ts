@@ -34,7 +34,7 @@ const FIELDS = new Set([
     'repairs',
   ],
   ...['code', 'reason', 'hint', 'what', 'status', 'path', 'request', 'size', 'smaller'],
-  ...['walk', 'offset', 'seqno'],
+  ...['walk', 'offset', 'limit', 'seqno'],
   ...['head', 'watermark', 'waitingFor', 'network', 'database', 'worker', 'rps', 'rate', 'signal'],
   ...['directory', 'intended', 'dataDir', 'free', 'minFree', 'port', 'pid', 'version', 'listen', 'url'],
 ]);

@@ -59,6 +59,6 @@ test('a page that took long is a warning that says where to look; others are non
   expect(records).toEqual([]);
   await read(16_000, START + 200);
   expect(records).toMatchObject([{ level: 40, dataset: 'transactions', ms: 16_000 }]);
-  expect(records[0]?.['msg']).toContain('slow page: look at');
+  expect(records[0]?.['msg']).toContain('slow page: see');
   await crawl.close();
 });
