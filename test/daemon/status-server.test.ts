@@ -12,6 +12,7 @@ import { keepWanted } from '../../src/db/coverage/wanted.ts';
 import { saveWatermark } from '../../src/db/coverage/watermark.ts';
 import { UsageError } from '../../src/errors.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import { withBelievingLimits } from '../support/believing-limits.ts';
 import { datasetsNamed, never, openTestCrawl, silent, testConfig } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
 
@@ -29,7 +30,7 @@ beforeAll(async () => {
   crawl = await openTestCrawl(store, simulator.url);
   const { context, chain } = crawl;
   metrics = createMetrics(context.api.stats);
-  const counted: CrawlContext = { ...context, onPage: (event) => metrics.onPage(event) };
+  const counted: CrawlContext = { ...withBelievingLimits(context), onPage: (event) => metrics.onPage(event) };
   const datasets = await datasetsNamed('blocks', 'transactions');
   const wanted = { from: now - 800, to: now - 400 };
   const reach = await reachOf({ context: counted, chain, wanted, delaySeconds: 0, signal: never.leaving });

@@ -4,7 +4,7 @@ import type { LimitTrust } from '../../src/crawl/streams/limit-trust.ts';
 const believing: LimitTrust = {
   limit: (wanted) => wanted,
   openSpan: () => ({
-    judge: (size) => ({ size, accept: () => undefined }),
+    judge: ({ asked }) => ({ size: asked, accept: () => undefined }),
     ended: () => undefined,
   }),
 };

@@ -75,7 +75,7 @@ async function sample(
   const { paginator } = dataset.job;
   const { limits } = tuning(dataset);
   const size = limits.limit(Math.min(ROWS, paginator.maxSize));
-  const trust = limits.openSpan();
+  const trust = limits.openSpan(span);
   let cursor: unknown = paginator.start(span);
   for (let page = 0; page < MOST_PAGES && cursor !== undefined; page += 1) {
     const { value } = await askPage(api, {

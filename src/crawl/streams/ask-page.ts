@@ -50,7 +50,11 @@ export async function askPage(
     parse: (body): Page => {
       const records = recordsIn(body);
       const reading = readRecords(job, records);
-      const verdict = trust.judge(paging.limit, reading.positions.map(({ id }) => id));
+      const verdict = trust.judge({
+        asked: paging.limit,
+        until: Number(paging['end_utime']) + 1,
+        positions: reading.positions,
+      });
       const step = job.paginator.next(cursor, { ...reading, size: verdict.size, echo: echoOf(body) });
       accept = verdict.accept;
       return { records, reading, step };

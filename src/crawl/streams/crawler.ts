@@ -47,7 +47,7 @@ export async function crawlLease(context: CrawlContext, assignment: Assignment, 
     held: lease,
     cursor: dataset.job.paginator.start(lease.span),
     waiting: [],
-    trust: context.tuning(dataset).limits.openSpan(),
+    trust: context.tuning(dataset).limits.openSpan(lease.span),
   };
   try {
     while (progress.cursor !== undefined && !stop.finishing.aborted) {
@@ -96,7 +96,12 @@ async function shorten(context: CrawlContext, dataset: Dataset, progress: Progre
   if (to - from <= 2 * seconds) return progress;
   const held = await cutLease(context.database, progress.held, from + seconds);
   // What lies behind the cut is asked for in another span, so that it cannot clear a page of this one.
-  return { ...progress, held, cursor: dataset.job.paginator.start(held.span), trust: limits.openSpan() };
+  return {
+    ...progress,
+    held,
+    cursor: dataset.job.paginator.start(held.span),
+    trust: limits.openSpan(held.span),
+  };
 }
 
 /** Asks for the next page; undefined where the server ran out of time and a smaller page will be asked for. */

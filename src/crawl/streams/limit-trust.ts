@@ -1,11 +1,15 @@
+import type { Position } from '../../dataset/paginator.ts';
+import type { Range } from '../../range.ts';
+
 /** Short pages of fewer rows are believed at once: no server caps so low, and quiet windows often hold as many. */
 const FEWEST = 10;
 
 /**
  * Whether a short page may be the end of its window. A server that caps `limit` without a word cuts every page at the
  * same length. So a page is doubted where it is longer than every page before it, or of a length that people choose for
- * a limit. A doubted page counts as full: the paginator asks once more from its end. New rows there prove the cap, and
- * from then on no more is asked for. No new rows prove that pages of this length come whole.
+ * a limit. A doubted page counts as full: the paginator asks once more from its end. New rows of the same window say that
+ * it was cut; the second time at the same length they prove the cap, and from then on no more is asked for. Once may be
+ * a server that lagged behind. No new rows prove that pages of this length come whole.
  *
  * Each length is doubted at most once a run. On dense history nearly every page is full, so that the rule costs a few
  * requests a run.
@@ -14,15 +18,23 @@ export interface LimitTrust {
   /** What to ask for where `wanted` rows are wanted: no more than the server is known to give. */
   limit(wanted: number): number;
   /** Begins to judge the pages of one span, in the order in which they come. */
-  openSpan(): SpanTrust;
+  openSpan(span: Range): SpanTrust;
 }
 
 /** Judges the pages of one span. */
 export interface SpanTrust {
-  /** `asked`: the limit that was sent; `ids`: of the rows that came. Nothing is remembered until it is accepted. */
-  judge(asked: number, ids: readonly string[]): Verdict;
+  /** Nothing is remembered until the verdict is accepted. */
+  judge(page: JudgedPage): Verdict;
   /** The span was read to its end. */
   ended(): void;
+}
+
+interface JudgedPage {
+  /** The limit that was sent. */
+  readonly asked: number;
+  /** End of the window that was asked for, exclusive, unix seconds. */
+  readonly until: number;
+  readonly positions: readonly Position[];
 }
 
 interface Verdict {
@@ -37,48 +49,69 @@ interface Known {
   whole: number;
   /** Shorter lengths that came whole although they looked like a limit. */
   readonly innocent: Set<number>;
-  /** The length at which the server cuts pages; Infinity where none was seen. */
+  /** Lengths at which a page was cut once. */
+  readonly suspected: Set<number>;
+  /** The length at which the server cuts pages; Infinity where none was proved. */
   cap: number;
 }
 
+/** A short page that may have been cut. */
+interface Doubt {
+  readonly ids: ReadonlySet<string>;
+  /** New rows from here on were not asked for with it. */
+  readonly until: number;
+}
+
 export function createLimitTrust(onCap: (cap: number) => void): LimitTrust {
-  const known: Known = { whole: 0, innocent: new Set(), cap: Infinity };
+  const known: Known = { whole: 0, innocent: new Set(), suspected: new Set(), cap: Infinity };
   return {
     limit: (wanted) => Math.min(wanted, known.cap),
-    openSpan: () => openSpan(known, onCap),
+    openSpan: (span) => openSpan(known, span, onCap),
   };
 }
 
-function openSpan(known: Known, onCap: (cap: number) => void): SpanTrust {
-  let doubted: ReadonlySet<string> = new Set();
+function openSpan(known: Known, span: Range, onCap: (cap: number) => void): SpanTrust {
+  let doubt: Doubt | undefined;
   return {
-    judge(asked, ids) {
-      const rows = ids.length;
-      const wasCut = doubted.size > 0 && ids.some((id) => !doubted.has(id));
-      const cap = wasCut ? Math.min(known.cap, doubted.size) : known.cap;
-      const isDoubted = rows < asked && isDoubtful({ ...known, cap }, rows);
+    judge({ asked, until, positions }) {
+      const rows = positions.length;
+      const wasCut = doubt !== undefined && positions.some((position) => isNew(position, doubt));
+      const isDoubted = rows < asked && isDoubtful(known, rows);
       return {
         size: isDoubted ? rows : asked,
         accept: () => {
-          if (cap < known.cap) onCap(cap);
-          known.cap = cap;
+          if (wasCut && doubt !== undefined) learnCut(known, doubt.ids.size, onCap);
           if (rows >= asked) known.whole = Math.max(known.whole, rows);
-          if (wasCut) doubted = new Set();
-          if (isDoubted && rows !== cap) doubted = new Set(ids);
+          if (wasCut) doubt = undefined;
+          if (isDoubted && rows !== known.cap)
+            doubt = { ids: new Set(positions.map(({ id }) => id)), until: Math.min(until, span.to) };
         },
       };
     },
     ended() {
-      if (doubted.size > 0) known.innocent.add(doubted.size);
-      known.whole = Math.max(known.whole, doubted.size);
-      doubted = new Set();
+      if (doubt === undefined) return;
+      known.innocent.add(doubt.ids.size);
+      known.whole = Math.max(known.whole, doubt.ids.size);
+      doubt = undefined;
     },
   };
 }
 
-function isDoubtful({ whole, innocent, cap }: Known, rows: number): boolean {
+function isNew({ utime, id }: Position, doubt: Doubt | undefined): boolean {
+  return doubt !== undefined && utime < doubt.until && !doubt.ids.has(id);
+}
+
+function learnCut(known: Known, rows: number, onCap: (cap: number) => void): void {
+  if (!known.suspected.has(rows)) known.suspected.add(rows);
+  else if (rows < known.cap) {
+    known.cap = rows;
+    onCap(rows);
+  }
+}
+
+function isDoubtful({ whole, innocent, suspected, cap }: Known, rows: number): boolean {
   if (rows < FEWEST) return false;
-  return rows === cap || rows > whole || (looksLikeLimit(rows) && !innocent.has(rows));
+  return rows === cap || suspected.has(rows) || rows > whole || (looksLikeLimit(rows) && !innocent.has(rows));
 }
 
 /** 10, 20, 50, 100, 256, 500, 1000 and their like. */

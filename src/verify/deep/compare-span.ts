@@ -36,7 +36,7 @@ export async function compareSpan(
   const { paginator } = dataset.job;
   const { limits } = crawl.tuning(dataset);
   const size = limits.limit(paginator.maxSize);
-  const trust = limits.openSpan();
+  const trust = limits.openSpan(span);
   const tally = new Tally();
   let waiting: Accepted[] = [];
   let cursor: unknown = paginator.start(span);
