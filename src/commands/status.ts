@@ -1,18 +1,14 @@
 import { loadDatasets } from '../dataset/load-jobs.ts';
-import { readReport, type DatasetReport, type Report } from '../status/report.ts';
-import { followedDatasets, readinessOf } from '../status/readiness.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { readStatus } from '../db/read/status.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
-import { formatDuration, formatRange, formatTime, lengthOf, parseDuration } from '../range.ts';
+import { parseDuration } from '../range.ts';
+import { followedDatasets, readinessOf } from '../status/readiness.ts';
+import { readReport } from '../status/report.ts';
 import type { Invocation } from './command.ts';
-import { collectionLines, reportCollections, type CollectionReport } from './output/collection-report.ts';
-import { spendingLines } from './output/spending.ts';
-import { formatTable } from './output/table.ts';
+import { reportCollections } from './output/status/collection-report.ts';
+import { printStatus } from './output/status/status-report.ts';
 import { withStore } from './with-store.ts';
-
-/** How many ranges of one kind are printed for a dataset before the rest is only counted. */
-const SHOWN = 5;
 
 /** `status`: where every dataset stands, from the database alone. */
 export async function status(
@@ -31,7 +27,7 @@ export async function status(
       collections: await reportCollections(store.database, collections, await readStatus(store.database)),
     };
     if (flags.json === true) console.log(JSON.stringify(report, null, 2));
-    else printReport(report, now);
+    else printStatus(report, now);
     if (flags.check !== true) return EXIT.done;
     const chosen = splitKinds(chooseDatasets(config.datasets, all)).streams;
     const followed = followedDatasets(chosen, config.schedules);
@@ -39,80 +35,4 @@ export async function status(
     for (const reason of reasons) console.error(`check     ${reason}`);
     return ready ? EXIT.done : EXIT.incomplete;
   });
-}
-
-interface StatusReport extends Report {
-  readonly collections: readonly CollectionReport[];
-}
-
-function printReport(report: StatusReport, now: number): void {
-  console.log(`database  ${report.database}`);
-  console.log(`network   ${report.network ?? 'none yet: nothing was crawled'}`);
-  if (report.head !== null) console.log(headLine(report.head));
-  for (const line of collectionLines(report.collections, now)) console.log(line);
-  if (report.datasets.length === 0) return;
-  console.log();
-  const header = ['dataset', 'rows', 'covered from', 'to (UTC)', 'covered', 'holes', 'lag', 'quarantined'];
-  console.log(formatTable(header, report.datasets.map(tableRow)));
-  for (const dataset of report.datasets) for (const line of detailLines(dataset, now)) console.log(line);
-  for (const { dataset, owner, span, priority } of report.leases) {
-    console.log(`reading   ${dataset}: ${span.map(formatRange).join()} (${priority}, ${owner})`);
-  }
-  for (const line of spendingLines(report.spending)) console.log(line);
-}
-
-function headLine({ seqno, age, watermark, waitingFor }: NonNullable<Report['head']>): string {
-  const waiting = waitingFor === null ? '' : `, waiting for ${waitingFor}`;
-  return `head      masterchain block ${seqno}, ${formatDuration(age)} ago; safe to read until ${formatTime(watermark)}${waiting}`;
-}
-
-function tableRow(report: DatasetReport): string[] {
-  const [first, last] = [report.covered[0], report.covered.at(-1)];
-  const [own] = report.rows;
-  return [
-    report.dataset,
-    own === undefined ? '0' : `${own.exact ? '' : '~'}${own.rows}`,
-    first === undefined ? '-' : formatTime(first.from),
-    last === undefined ? '-' : formatTime(last.to),
-    formatDuration(lengthOf(report.covered)),
-    String(report.holes.length),
-    report.lag === null ? '-' : formatDuration(report.lag),
-    String(report.quarantined),
-  ];
-}
-
-function detailLines(report: DatasetReport, now: number): string[] {
-  const { dataset, holes, rows, refused, drift, quarantined, lastError } = report;
-  const more = holes.length > SHOWN ? [`hole      ${dataset}: and ${holes.length - SHOWN} more`] : [];
-  return [
-    ...rows
-      .slice(1)
-      .filter(({ rows: count }) => count > 0)
-      .map(
-        ({ table, rows: count, exact }) =>
-          `table     ${dataset}: ${table} has ${exact ? '' : 'about '}${count} rows`,
-      ),
-    ...holes.slice(0, SHOWN).map((hole) => `hole      ${dataset}: ${formatRange(hole)}`),
-    ...more,
-    ...refused.map(
-      ({ span, reason, detail, retryAt }) =>
-        `refused   ${dataset}: ${span.map(formatRange).join()}: ${reason}, ${detail}; again ${retryAt > now ? `in ${formatDuration(retryAt - now)}` : 'now'}`,
-    ),
-    ...(quarantined > 0
-      ? [
-          `unfit     ${dataset}: ${quarantined} in quarantine: toncenter-etl quarantine list --only ${dataset}`,
-        ]
-      : []),
-    ...drift.slice(0, SHOWN).map(driftLine),
-    ...(drift.length > SHOWN ? [`drift     ${dataset}: and ${drift.length - SHOWN} more members`] : []),
-    ...(lastError === null
-      ? []
-      : [
-          `error     ${dataset}: ${lastError.message} (${lastError.code}, ${formatDuration(now - lastError.at)} ago)`,
-        ]),
-  ];
-}
-
-function driftLine({ dataset, path, type, times }: DatasetReport['drift'][number]): string {
-  return `drift     ${dataset}: ${path} (${type}) is new: ${times} records have it, kept in their column extra`;
 }

@@ -14,29 +14,37 @@ export async function differences(
   range: Range,
   names: readonly string[],
 ): Promise<Differences> {
-  const found = await readStored(url, async (stored) => {
-    const blocks = (await stored.blocks()) as Block[];
-    const transactions = (await stored.transactions()) as Transaction[];
-    return new Map([
-      [
-        'blocks',
-        differing('blocks', blocks, [...truth.blocks(range)], range, blockKey, ({ gen_utime }) =>
-          Number(gen_utime),
-        ),
-      ],
-      [
-        'transactions',
-        differing(
-          'transactions',
-          transactions,
-          [...truth.transactions(range)],
-          range,
-          ({ hash }) => hash,
-          ({ now }) => now,
-        ),
-      ],
-    ]);
-  });
+  const found = new Map([...(await inStreams(url, truth, range)), ...(await inOthers(url, truth, range))]);
+  return new Map([...found].filter(([name]) => names.includes(name)));
+}
+
+function inStreams(url: string, truth: Simulator['truth'], range: Range): Promise<[string, Set<number>][]> {
+  return readStored(url, async (stored) => [
+    [
+      'blocks',
+      differing((await stored.blocks()) as Block[], [...truth.blocks(range)], range, {
+        endpoint: 'blocks',
+        key: ({ workchain, shard, seqno }) => `${workchain}:${shard}:${seqno}`,
+        second: ({ gen_utime }) => Number(gen_utime),
+      }),
+    ],
+    [
+      'transactions',
+      differing((await stored.transactions()) as Transaction[], [...truth.transactions(range)], range, {
+        endpoint: 'transactions',
+        key: ({ hash }) => hash,
+        second: ({ now }) => now,
+      }),
+    ],
+  ]);
+}
+
+async function inOthers(
+  url: string,
+  truth: Simulator['truth'],
+  range: Range,
+): Promise<[string, Set<number>][]> {
+  const others = await readOthers(url);
   const traces = [...truth.traces(range)].map(({ trace_id, end_utime, trace_info }) => ({
     trace_id,
     end_utime,
@@ -47,30 +55,24 @@ export async function differences(
     transaction_hash,
     transaction_now,
   }));
-  const others = await readOthers(url);
-  found.set(
-    'traces',
-    differing(
-      '',
-      others.traces,
-      traces,
-      range,
-      (trace) => trace.trace_id,
-      (trace) => trace.end_utime,
-    ),
-  );
-  found.set(
-    'jetton_transfers',
-    differing(
-      '',
-      others.transfers,
-      transfers,
-      range,
-      (one) => one.transaction_hash,
-      (one) => one.transaction_now,
-    ),
-  );
-  return new Map([...found].filter(([name]) => names.includes(name)));
+  return [
+    [
+      'traces',
+      differing(others.traces, traces, range, {
+        endpoint: '',
+        key: (trace) => trace.trace_id,
+        second: (trace) => trace.end_utime,
+      }),
+    ],
+    [
+      'jetton_transfers',
+      differing(others.transfers, transfers, range, {
+        endpoint: '',
+        key: (one) => one.transaction_hash,
+        second: (one) => one.transaction_now,
+      }),
+    ],
+  ];
 }
 
 interface Block {
@@ -94,15 +96,18 @@ interface Transfer {
   readonly transaction_now: number;
 }
 
-const blockKey = ({ workchain, shard, seqno }: Block) => `${workchain}:${shard}:${seqno}`;
+/** How records of one kind are told apart and placed. */
+interface Form<T> {
+  readonly endpoint: string;
+  readonly key: (record: T) => string;
+  readonly second: (record: T) => number;
+}
 
 function differing<T>(
-  endpoint: string,
   stored: readonly T[],
   truth: readonly T[],
   { from, to }: Range,
-  key: (record: T) => string,
-  second: (record: T) => number,
+  { endpoint, key, second }: Form<T>,
 ): Set<number> {
   const left = new Map(
     stored

@@ -1,72 +1,57 @@
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { formatTable } from '../../src/commands/output/table.ts';
-import { KINDS } from './kinds.ts';
-import { proveSeed, type Outcome } from './prove-seed.ts';
-import { startStores } from './stores.ts';
+import { proveMatrix } from './matrix/prove-matrix.ts';
+import { catchMutants } from './mutants.ts';
+import { proveSeeds } from './seeds.ts';
+import { proveWire } from './wire/prove-wire.ts';
 
 /*
- * Crawls simulated networks whose answers go wrong, one way a network, and prints for each way how often it was
- * injected, found and healed, and what that cost. Fails where anything was not found, not healed, or verified though it
- * differs from the truth. `--seeds 300` networks; `--from` the first seed.
+ * Shows what verification is worth. Each fails where something wrong was not found, not healed, or verified.
+ *
+ *   npm run proof -- --seeds 300 --from 1                   networks whose answers go wrong, one way a network
+ *   npm run proof -- --matrix [--tables traces,messages]    every column of every table, altered where it is proved
+ *   npm run proof -- --matrix --cell "transactions.lt null" one cell of it
+ *   npm run proof -- --wire --seeds 300                     answers altered on their way in, some kinds of it a seed
+ *   npm run proof -- --wire --kind "/api/v3/blocks: null"   one kind of it
+ *   npm run proof -- --mutants [--only "short page believed"]   bugs are put into copies: each must be caught
+ *
+ * Of the matrix: `--share 0.1` a part that the seed chooses; `--seed N`; `--at-once 2` processes; `--quick` without
+ * asking what a plain repair and a second reading would have done; `--save` writes its results to the repository.
  */
 const { values } = parseArgs({
-  options: { seeds: { type: 'string', default: '60' }, from: { type: 'string', default: '1' } },
+  options: {
+    seeds: { type: 'string', default: '60' },
+    from: { type: 'string', default: '1' },
+    mutants: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    wire: { type: 'boolean', default: false },
+    kind: { type: 'string' },
+    matrix: { type: 'boolean', default: false },
+    tables: { type: 'string' },
+    cell: { type: 'string', multiple: true },
+    share: { type: 'string', default: '1' },
+    seed: { type: 'string', default: '1' },
+    'at-once': { type: 'string', default: '1' },
+    quick: { type: 'boolean', default: false },
+    save: { type: 'boolean', default: false },
+  },
 });
-const first = Number(values.from);
-const kinds = Object.keys(KINDS);
-const outcomes: Outcome[] = [];
-const stores = await startStores();
-try {
-  for (let seed = first; seed < first + Number(values.seeds); seed += 1) {
-    const kind = kinds[seed % kinds.length] ?? '';
-    const store = await stores.create();
-    const outcome = await proveSeed(store, seed, kind).finally(() => store.close());
-    outcomes.push(outcome);
-    if (!outcome.found || !outcome.healed || outcome.falselyVerified > 0)
-      console.log(JSON.stringify(outcome));
-  }
-} finally {
-  await stores.stop();
-}
-console.log(summary(outcomes));
-const failed = outcomes.filter(
-  ({ found, healed, falselyVerified }) => !found || !healed || falselyVerified > 0,
-);
-console.log(`${outcomes.length} networks, ${failed.length} failures`);
-process.exitCode = failed.length === 0 ? 0 : 1;
 
-function summary(all: readonly Outcome[]): string {
-  const header = [
-    'kind',
-    'networks',
-    'injected',
-    'no harm',
-    'found',
-    'healed',
-    'falsely verified',
-    'requests: crawl',
-    'verify',
-    'repair',
-  ];
-  return formatTable(
-    header,
-    kinds.map((kind) => {
-      const own = all.filter((outcome) => outcome.kind === kind);
-      const harmed = own.filter(({ injected }) => injected === 'yes');
-      const sum = (list: readonly Outcome[], count: (outcome: Outcome) => number) =>
-        String(list.reduce((total, outcome) => total + count(outcome), 0));
-      return [
-        kind,
-        String(own.length),
-        String(harmed.length),
-        String(own.length - harmed.length),
-        String(harmed.filter(({ found }) => found).length),
-        String(harmed.filter(({ healed }) => healed).length),
-        sum(own, ({ falselyVerified }) => falselyVerified),
-        sum(own, ({ requests }) => requests[0]),
-        sum(own, ({ requests }) => requests[1]),
-        sum(own, ({ requests }) => requests[2]),
-      ];
-    }),
-  );
+const [first, seeds] = [Number(values.from), Number(values.seeds)];
+process.exitCode = (await prove()) ? 0 : 1;
+
+function prove(): Promise<boolean> {
+  if (values.mutants) return catchMutants(join(import.meta.dirname, '../..'), values.only);
+  if (values.wire) return proveWire({ first, seeds, kind: values.kind, atOnce: Number(values['at-once']) });
+  if (!values.matrix) return proveSeeds(first, seeds);
+  return proveMatrix({
+    seed: Number(values.seed),
+    tables: values.tables?.split(','),
+    cells: values.cell,
+    share: Number(values.share),
+    whole: !values.quick,
+    sure: !values.quick || values.save,
+    atOnce: Number(values['at-once']),
+    save: values.save,
+  });
 }

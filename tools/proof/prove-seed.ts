@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { Crawl } from '../../src/app.ts';
+import type { Dataset } from '../../src/dataset/dataset.ts';
 import { targetOf } from '../../src/db/write/target.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { block_parents, blocks } from '../../src/db/schema/blocks.ts';
@@ -76,56 +77,76 @@ interface Run {
 
 async function prove(run: Run): Promise<Outcome> {
   const { simulator, proof, kind, seed, random, wrong, store } = run;
-  // Traces carry transactions too: with them some holes of the other stream never come to be.
-  const traces = random.chance(0.5) && !kind.includes('trace') ? [] : ['traces'];
-  const datasets = await datasetsNamed('blocks', 'transactions', 'jetton_transfers', ...traces);
+  const datasets = await datasetsOf(kind, random);
   // Not from the very start of the network: there are blocks before the range, as there are on a real one.
   const wanted = { from: START + 40 + random.below(40), to: simulator.headTime - random.below(30) };
   const reach = await proof.reach(wanted);
-  wrong.injection = KINDS[kind]?.(simulator, reach.range ?? wanted, random);
-  const target = wrong.injection?.target ?? '';
-  if (wrong.injection === undefined) return nothing(kind, seed);
-  const { lost } = wrong.injection;
+  const injection = KINDS[kind]?.(simulator, reach.range ?? wanted, random);
+  if (injection === undefined) return nothing(kind, seed);
   // Half of the seeds lose blocks behind the crawl's back.
-  if (lost !== undefined && seed % 2 === 1) wrong.injection = undefined;
-  const marks = [simulator.stats.total];
-  const mark = () => marks.push(simulator.stats.total);
+  const losesLater = injection.lost !== undefined && seed % 2 === 1;
+  wrong.injection = losesLater ? undefined : injection;
+  const requests = countedBy(simulator);
   const range = await proof.cover(datasets, reach);
-  mark();
+  requests.mark();
   wrong.injection = undefined;
-  if (lost !== undefined && seed % 2 === 1) await loseBlocks(run, range, lost);
+  if (losesLater) await loseBlocks(run, range, injection.lost);
   const names = datasets.map(({ name }) => name);
-  const crawled = await differences(store.url, simulator, range, names);
+  const compare = () => differences(store.url, simulator, range, names);
+  const crawled = await compare();
   await proof.readAgain(datasets, range);
-  const before = await differences(store.url, simulator, range, names);
+  const before = await compare();
   const first = await proof.verify(datasets, range);
-  mark();
-  const falsely = falselyVerified(first, before);
+  requests.mark();
   const { reports } = await proof.repair(datasets, range, first);
-  mark();
+  requests.mark();
   await proof.readAgain(datasets, range);
   const last = await proof.verify(datasets, range);
-  const after = await differences(store.url, simulator, range, names);
-  const requests = [0, 1, 2].map((step) => (marks[step + 1] ?? 0) - (marks[step] ?? 0));
-  const wrongSeconds = (found: Differences) => [...found.values()].reduce((sum, { size }) => sum + size, 0);
-  const harmed = wrongSeconds(crawled) > 0;
-  // Of a dataset without a checksum the second reading is what finds and heals.
-  const readTwice = wrongSeconds(before) < wrongSeconds(crawled);
-  const incomplete = first.some(({ missing }) => missing.length > 0);
+  const after = await compare();
   return {
     kind,
     seed,
-    target,
-    injected: harmed || incomplete ? 'yes' : 'refused',
-    found: first.some(({ findings }) => findings.length > 0) || readTwice || !harmed,
-    healed:
-      last.every((report) => isProved(report, range)) && [...after.values()].every(({ size }) => size === 0),
-    falselyVerified: falsely + falselyVerified(reports, after) + falselyVerified(last, after),
+    target: injection.target,
+    ...judge(first, crawled, before),
+    healed: last.every((report) => isProved(report, range)) && wrongSeconds(after) === 0,
+    falselyVerified:
+      falselyVerified(first, before) + falselyVerified(reports, after) + falselyVerified(last, after),
     left: last.flatMap(({ findings, missing }) => [
       ...findings.map(describeFinding),
       ...missing.map(formatRange),
     ]),
-    requests: [requests[0] ?? 0, requests[1] ?? 0, requests[2] ?? 0],
+    requests: requests.steps(),
+  };
+}
+
+/** Traces carry transactions too: with them some holes of the other stream never come to be. */
+function datasetsOf(kind: string, random: Random): Promise<Dataset[]> {
+  const traces = random.chance(0.5) && !kind.includes('trace') ? [] : ['traces'];
+  return datasetsNamed('blocks', 'transactions', 'jetton_transfers', ...traces);
+}
+
+/** Requests between two marks. */
+function countedBy({ stats }: Simulator) {
+  const marks = [stats.total];
+  return {
+    mark: () => void marks.push(stats.total),
+    steps: (): [number, number, number] => {
+      const [start = 0, crawled = 0, verified = 0, repaired = 0] = marks;
+      return [crawled - start, verified - crawled, repaired - verified];
+    },
+  };
+}
+
+const wrongSeconds = (found: Differences) => [...found.values()].reduce((sum, { size }) => sum + size, 0);
+
+/** Whether the injection did harm, and whether that was found. Of a dataset without a checksum the second reading finds. */
+function judge(first: readonly Verified[], crawled: Differences, before: Differences) {
+  const harmed = wrongSeconds(crawled) > 0;
+  const readTwice = wrongSeconds(before) < wrongSeconds(crawled);
+  const incomplete = first.some(({ missing }) => missing.length > 0);
+  return {
+    injected: harmed || incomplete ? ('yes' as const) : ('refused' as const),
+    found: first.some(({ findings }) => findings.length > 0) || readTwice || !harmed,
   };
 }
 

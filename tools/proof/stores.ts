@@ -6,9 +6,10 @@ import { openDatabase } from '../../src/db/connection/database.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { migrate } from '../../src/db/migrate/migrate.ts';
 import type { TestStore } from '../../test/support/database.ts';
+import type { Databases } from './matrix/proved-network.ts';
 
 /** Makes migrated databases, one after the other. */
-export interface Stores {
+export interface Stores extends Databases {
   create(): Promise<TestStore>;
   stop(): Promise<void>;
 }
@@ -23,14 +24,22 @@ export async function startStores(): Promise<Stores> {
   const admin = new pg.Client({ connectionString: server.url });
   await admin.connect();
   await admin.query('create database template_of_all');
-  const template = await openDatabase({
-    url: urlOf(server.url, 'template_of_all'),
-    applicationName: 'proof',
-  });
-  await migrate(template);
-  await template.close();
+  await migrateTemplate(urlOf(server.url, 'template_of_all'));
   let made = 0;
   return {
+    async template(name, prepare) {
+      await admin.query(`create database ${name}`);
+      await prepare(urlOf(server.url, name));
+      return name;
+    },
+    async clone(source) {
+      const name = `proof_${(made += 1)}`;
+      await admin.query(`create database ${name} template ${source}`);
+      const drop = async () => {
+        await admin.query(`drop database ${name} with (force)`);
+      };
+      return { url: urlOf(server.url, name), drop };
+    },
     async create() {
       const name = `proof_${(made += 1)}`;
       await admin.query(`create database ${name} template template_of_all`);
@@ -52,6 +61,12 @@ export async function startStores(): Promise<Stores> {
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+async function migrateTemplate(url: string): Promise<void> {
+  const template = await openDatabase({ url, applicationName: 'proof' });
+  await migrate(template);
+  await template.close();
 }
 
 function urlOf(server: string, name: string): string {

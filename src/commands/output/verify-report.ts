@@ -53,15 +53,17 @@ function wrongRow(reports: readonly Verified[]): string {
       const [row] = rows;
       if (row === undefined || outcome === 'open' || outcome === 'known') continue;
       const table = row.table ?? Object.keys(dataset.job.tables)[0] ?? dataset.name;
-      const hash = HASH.exec(row.key)?.[0];
-      const command =
-        hash === undefined
-          ? `toncenter-etl sql "select * from etl.findings where row_key = '${row.key}'"`
-          : `toncenter-etl why ${hash}`;
-      return `; ${table} ${row.key} is wrong (${row.differs ?? kind}), see: ${command}`;
+      return `; ${table} ${row.key} is wrong (${row.differs ?? kind}), see: ${commandFor(row.key)}`;
     }
   }
   return '';
+}
+
+function commandFor(key: string): string {
+  const hash = HASH.exec(key)?.[0];
+  return hash === undefined
+    ? `toncenter-etl sql "select * from etl.findings where row_key = '${key}'"`
+    : `toncenter-etl why ${hash}`;
 }
 
 type Entry = readonly [string, string, number, readonly Finding[], number, number];

@@ -2,6 +2,7 @@ import type { Random } from '../../../random.ts';
 import type { AccountStates } from './account-states.ts';
 import { NONE } from '../tables/block-table.ts';
 import { MESSAGE, OUTSIDE, SYSTEM, type Op } from '../tables/message-table.ts';
+import { outcomeOf } from './outcome.ts';
 import { reactionsTo, type Outgoing } from './reactions.ts';
 import type { Round } from './round.ts';
 import { TRANSACTION, type Draft, type Kind } from '../tables/transaction-table.ts';
@@ -9,8 +10,6 @@ import type { World } from '../world.ts';
 
 const FORWARD_FEE = 266_669;
 const FORWARD_ACTION_FEE = 133_331;
-/** Below this value a contract has no gas to run on. */
-const LEAST_FOR_GAS = 1_000_000;
 const CONTRACT_RESERVE = 10_000_000;
 
 /** Where a new transaction stands: an account's turn in a block of a round, and the trace that it belongs to. */
@@ -101,7 +100,7 @@ export class Executor {
     const turn = { round, block, account: receiver, trace: messages.trace.get(message) };
     const draft = this.draft(turn, message, floor);
     const value = messages.value.get(message);
-    draft.kind = this.outcome(draft, message, value);
+    draft.kind = outcomeOf(this.world, this.random, draft, message);
     draft.balance += value;
     draft.extra += messages.extra.get(message);
     if (draft.kind === 'ok') this.runCode(round, draft, message, value);
@@ -137,29 +136,6 @@ export class Executor {
         { op: 'bounced', to: messages.source.get(message), value: back, bounce: false, extra },
       ]);
     } else if (draft.statusBefore === 'nonexist') draft.statusAfter = 'uninit';
-  }
-
-  private outcome(draft: Draft, message: number, value: number): Kind {
-    const { messages } = this.world;
-    const op = messages.opOf(message);
-    if (draft.statusBefore !== 'active') return messages.has(message, MESSAGE.initState) ? 'ok' : 'no_state';
-    if (value < LEAST_FOR_GAS) return 'no_state';
-    if (messages.has(message, MESSAGE.sure)) return 'ok';
-    if (this.canFreeze(draft.account, op) && this.random.chance(0.0004)) return 'frozen';
-    if (op === 'call' && this.random.chance(0.02)) return 'action_failed';
-    return this.throws(op) ? 'failed' : 'ok';
-  }
-
-  /** True where chance has the receiver's code throw. */
-  private throws(op: Op): boolean {
-    return this.random.chance(FAILURES[op] ?? 0);
-  }
-
-  /** Wallets that are sent plain money may turn out to be frozen. */
-  private canFreeze(account: number, op: Op): boolean {
-    const { accounts } = this.world;
-    if (op !== 'empty' && op !== 'text_comment') return false;
-    return accounts.role(account) === 'wallet' && !accounts.isExchange(account);
   }
 
   private draft({ block, account, trace }: Turn, inMessage: number, floor = 0): Draft {
@@ -283,11 +259,3 @@ interface NewMessage {
   readonly createdLt?: number;
   readonly createdAt?: number;
 }
-
-/** How often the receiver's code throws. */
-const FAILURES: Readonly<Partial<Record<Op, number>>> = {
-  call: 0.12,
-  jetton_transfer: 0.02,
-  nft_transfer: 0.02,
-  jetton_burn: 0.01,
-};

@@ -1,5 +1,5 @@
-import type { Spending } from '../../db/coordination/workers.ts';
-import { formatDuration } from '../../range.ts';
+import type { Spending } from '../../../db/coordination/workers.ts';
+import { formatDuration } from '../../../range.ts';
 
 /** A process that is silent for longer than this, in seconds, is probably gone. */
 const SILENT = 20;

@@ -1,7 +1,7 @@
-import type { LookupWalk, Walk } from '../../dataset/walk.ts';
-import type { Collection } from '../../dataset/dataset.ts';
-import { describeTable, type TableDescription } from '../../db/read/table-description.ts';
-import { formatDuration } from '../../range.ts';
+import type { LookupWalk, Walk } from '../../../dataset/walk.ts';
+import type { Collection } from '../../../dataset/dataset.ts';
+import { describeTable, type TableDescription } from '../../../db/read/table-description.ts';
+import { formatDuration } from '../../../range.ts';
 
 /** What a dataset that is no stream of time is, for people and (`--json`) for programs. */
 export interface CollectionSheet {

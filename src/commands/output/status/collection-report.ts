@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { Collection } from '../../dataset/dataset.ts';
-import { countRows, type RowCount } from '../../db/read/count-rows.ts';
-import type { Database } from '../../db/connection/database.ts';
-import { countLookups, type LookupCounts } from '../../db/cursors/subjects.ts';
-import type { Status } from '../../db/read/status.ts';
-import { readStandings, type Standing } from '../../db/cursors/cursor-standings.ts';
-import { formatDuration } from '../../range.ts';
-import { formatTable } from './table.ts';
+import type { Collection } from '../../../dataset/dataset.ts';
+import { countRows, type RowCount } from '../../../db/read/count-rows.ts';
+import type { Database } from '../../../db/connection/database.ts';
+import { countLookups, type LookupCounts } from '../../../db/cursors/subjects.ts';
+import type { Status } from '../../../db/read/status.ts';
+import { readStandings, type Standing } from '../../../db/cursors/cursor-standings.ts';
+import { formatDuration } from '../../../range.ts';
+import { formatTable } from '../table.ts';
 
 /** Where a dataset that is no stream of time stands. */
 export interface CollectionReport {

@@ -1,0 +1,45 @@
+import type { AnyJob, Dataset } from '../../../dataset/dataset.ts';
+import type { TableDescription } from '../../../db/read/table-description.ts';
+import type { Range } from '../../../range.ts';
+import { formatTable } from '../table.ts';
+import { collectionFacts, collectionSheet, type CollectionSheet } from './collection-sheet.ts';
+import { streamFacts, streamSheet, type StreamSheet } from './stream-sheet.ts';
+
+export type Sheet = StreamSheet | CollectionSheet;
+
+/** `hour` is the range of the request that is shown. */
+export function sheetOf({ name, job }: Dataset<AnyJob>, hour: Range): Sheet {
+  return job.kind === 'stream' ? streamSheet({ name, job }, hour) : collectionSheet({ name, job });
+}
+
+/** All of them, a line each. */
+export function formatOverview(sheets: readonly Sheet[]): string {
+  const rows = sheets.map(({ name, core, tables, endpoint, title }) => [
+    name,
+    core ? 'yes' : '',
+    tables.map((table) => table.name).join(', '),
+    endpoint,
+    title,
+  ]);
+  return `${formatTable(['dataset', 'core', 'tables', 'endpoint', 'what it is'], rows)}
+
+More on one of them: toncenter-etl datasets ${sheets[0]?.name ?? 'NAME'}`;
+}
+
+/** One of them, column by column. */
+export function formatSheet(sheet: Sheet): string {
+  const facts = 'walks' in sheet ? collectionFacts(sheet) : streamFacts(sheet);
+  return [facts.map(([title = '', text = '']) => `${title.padEnd(10)}${text}`).join('\n')]
+    .concat(sheet.tables.map(formatTableSheet))
+    .join('\n\n');
+}
+
+function formatTableSheet({ name, comment, key, partitioned, columns }: TableDescription): string {
+  const rows = columns.map((column) => [
+    column.name,
+    `${column.type}${column.nullable ? '' : ' not null'}`,
+    column.comment,
+  ]);
+  const parts = partitioned ? ', partitioned by utime' : '';
+  return `${name}: ${comment}\nkey: ${key.join(', ')}${parts}\n\n${formatTable(['column', 'type', 'what it is'], rows)}`;
+}

@@ -1,0 +1,88 @@
+import type { Dataset } from '../../../dataset/dataset.ts';
+import type { Params } from '../../../dataset/paginator.ts';
+import { describeTable, type TableDescription } from '../../../db/read/table-description.ts';
+import { formatDuration, type Range } from '../../../range.ts';
+
+/** What a stream of time is, for people and (`--json`) for programs. */
+export interface StreamSheet {
+  readonly name: string;
+  readonly title: string;
+  readonly core: boolean;
+  readonly endpoint: string;
+  /** Of the request for one hour, as an example of every parameter. */
+  readonly params: Params;
+  readonly pageSize: number;
+  /** Seconds to keep away from the head beyond ETL_WATERMARK_DELAY's; null where that decides. */
+  readonly delay: number | null;
+  /** Seconds after which each second is read once more; null where one reading is enough. */
+  readonly readAgainAfter: number | null;
+  readonly readPer: string | null;
+  /** The highest grade that a range of it can have: covered, cross-checked or proved. */
+  readonly grade: string;
+  /** The checks that verify it, by name; none where nothing can. */
+  readonly checks: readonly string[];
+  readonly tables: readonly TableDescription[];
+}
+
+/** `hour` is the range of the request that is shown. */
+export function streamSheet({ name, job }: Dataset, hour: Range): StreamSheet {
+  const { paginator } = job;
+  return {
+    name,
+    title: job.title,
+    core: job.core,
+    endpoint: `GET ${job.path}`,
+    params: { ...job.params, ...paginator.request(paginator.start(hour), paginator.maxSize) },
+    pageSize: paginator.maxSize,
+    delay: job.delaySeconds ?? null,
+    readAgainAfter: job.maturitySeconds ?? null,
+    readPer: job.scopes?.param ?? null,
+    grade: job.grade.grade,
+    checks: Object.keys(job.checks),
+    tables: Object.values(job.tables).map(describeTable),
+  };
+}
+
+/** The facts of a sheet, title and text. */
+export function streamFacts(sheet: StreamSheet): string[][] {
+  return [
+    ['dataset', `${sheet.name}${sheet.core ? ' (core)' : ''}`],
+    ['what', sheet.title],
+    ['endpoint', sheet.endpoint],
+    ['params', paramsText(sheet.params)],
+    ['page', `at most ${sheet.pageSize} records`],
+    ['order', orderOf(sheet.params)],
+    ['cost', costOf(sheet)],
+    ...(sheet.delay === null
+      ? []
+      : [['delay', `${formatDuration(sheet.delay)} behind the head, because its source lags`]]),
+    ['checks', sheet.checks.length === 0 ? 'none: it is never verified' : sheet.checks.join(', ')],
+    ['grade', `${sheet.grade}, where it is verified`],
+    ['tables', sheet.tables.map(({ name }) => name).join(', ')],
+  ];
+}
+
+/** The window's times depend on the moment; everything else is what each request says. */
+function paramsText(params: Params): string {
+  return Object.entries(params)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${name.endsWith('_utime') ? '…' : String(value)}`)
+    .join(' ');
+}
+
+function orderOf({ sort }: Params): string {
+  return sort === 'asc'
+    ? 'by time, ascending'
+    : 'the server’s own; windows of time are read one after the other';
+}
+
+function costOf({ pageSize, readAgainAfter, readPer }: StreamSheet): string {
+  const parts = [
+    `one request for each ${pageSize} records, one for a range that has fewer`,
+    ...(readPer === null ? [] : [`for each ${readPer}`]),
+    ...(readAgainAfter === null
+      ? []
+      : [`and the same once more ${formatDuration(readAgainAfter)} later, because rows still change`]),
+  ];
+  return parts.join(', ');
+}

@@ -1,0 +1,100 @@
+import { is } from 'drizzle-orm';
+import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
+import { loadJobs } from '../../../src/dataset/load-jobs.ts';
+import { factsOf } from '../../../src/db/schema/describe.ts';
+
+/**
+ * How a stored value or row is altered. `changed`: another value of the same form. `other`: another row's value. `null`:
+ * taken away. `filled`: given where there was none. Rows: `deleted`; `moved` to another second; `doubled` under another
+ * key; `invented` in a second of its own.
+ */
+export type Way = 'changed' | 'other' | 'null' | 'filled' | 'deleted' | 'moved' | 'doubled' | 'invented';
+
+export interface Column {
+  readonly name: string;
+  /** As SQL calls it. */
+  readonly type: string;
+  readonly nullable: boolean;
+  readonly isKey: boolean;
+}
+
+export interface Table {
+  readonly name: string;
+  readonly columns: readonly Column[];
+  /** Without `utime`. */
+  readonly key: readonly string[];
+  /** Datasets that read it, of which each vouches for its rows. */
+  readonly datasets: readonly string[];
+}
+
+/** One thing that is altered in a range that is proved. */
+export interface Cell {
+  /** `transactions.total_fees changed`, `blocks row deleted` */
+  readonly id: string;
+  readonly table: Table;
+  /** Undefined for whole rows. */
+  readonly column: Column | undefined;
+  readonly way: Way;
+}
+
+/** When a row was written is no fact about it. */
+const NO_FACT = 'loaded_at';
+/** Pages of traces could bring actions and are asked not to. */
+const NOT_BROUGHT = new Map([['traces', /^action/]]);
+
+/** Every table that streams, with its columns, from the schema itself. */
+export async function streamTables(): Promise<Table[]> {
+  const tables = new Map<string, { table: PgTable; datasets: string[] }>();
+  for (const { name, job } of await loadJobs()) {
+    for (const table of Object.values(job.tables)) {
+      if (!is(table, PgTable)) continue;
+      const known = getTableConfig(table).name;
+      if (NOT_BROUGHT.get(name)?.test(known) === true) continue;
+      const entry = tables.get(known) ?? { table, datasets: [] };
+      entry.datasets.push(name);
+      tables.set(known, entry);
+    }
+  }
+  return [...tables.values()].map(({ table, datasets }) => describeTable(table, datasets));
+}
+
+function describeTable(table: PgTable, datasets: readonly string[]): Table {
+  const { name, columns } = getTableConfig(table);
+  const { key } = factsOf(table);
+  return {
+    name,
+    datasets,
+    key: key.filter((column) => column !== 'utime'),
+    columns: columns
+      .filter((column) => column.name !== NO_FACT)
+      .map((column) => ({
+        name: column.name,
+        type: column.getSQLType(),
+        nullable: !column.notNull,
+        isKey: key.includes(column.name),
+      })),
+  };
+}
+
+/** All cells of a table; some a network may have no row for. */
+export function cellsOf(table: Table): Cell[] {
+  const rows = (['deleted', 'moved', 'invented'] as const).map((way) => cell(table, undefined, way));
+  const doubled = table.columns.filter(({ isKey }) => isKey).map((column) => cell(table, column, 'doubled'));
+  const values = table.columns
+    .filter(({ name }) => name !== 'utime')
+    .flatMap((column) => waysOf(column).map((way) => cell(table, column, way)));
+  return [...rows, ...doubled, ...values];
+}
+
+function waysOf({ nullable }: Column): Way[] {
+  return nullable ? ['changed', 'other', 'null', 'filled'] : ['changed', 'other'];
+}
+
+function cell(table: Table, column: Column | undefined, way: Way): Cell {
+  return {
+    id: `${table.name}${column === undefined ? ' row' : `.${column.name}`} ${way}`,
+    table,
+    column,
+    way,
+  };
+}

@@ -1,0 +1,260 @@
+import type pg from 'pg';
+import { verify } from '../../../src/commands/verify.ts';
+import { without } from '../../../src/range.ts';
+import { runHere, type Place as Where } from '../run-here.ts';
+import { apply, secondsOf, type Alteration } from './alteration.ts';
+import { RANGE, readAgain } from './network.ts';
+import { placesOf } from './places.ts';
+import { withClient, type ProvedNetwork } from './proved-network.ts';
+import { compareRows, keyOf, readRows, type Differing } from './rows.ts';
+import { isRefused, isVouchedFor, readVouched, type Vouched } from './vouching.ts';
+
+/** What sees an alteration, and what heals it. */
+export interface Verdict {
+  readonly cell: string;
+  /** By what it was seen first, apart from each other. Undefined: not asked. */
+  readonly seen: { readonly verify: boolean; readonly again?: boolean; readonly deep: boolean };
+  readonly healed: { readonly repair?: boolean; readonly again?: boolean; readonly deepRepair: boolean };
+  /** Where the promise is broken, in sentences. */
+  readonly problems: readonly string[];
+}
+
+/** Without what costs time and is no part of the promise: what a plain repair and a second reading would have done. */
+export interface Depth {
+  readonly whole: boolean;
+  /** True: what plain `verify` sees is seen where nothing else is wrong. */
+  readonly sure: boolean;
+}
+
+/** Alters a copy of the network in several places at once, and asks each command what it makes of it. */
+export async function checkBatch(
+  network: ProvedNetwork,
+  alterations: readonly Alteration[],
+  { whole }: Pick<Depth, 'whole'>,
+): Promise<Verdict[]> {
+  const deep = await onClone(network, alterations, (run) => askDeep(run));
+  const repair = whole ? await onClone(network, alterations, (run) => askRepair(run)) : undefined;
+  const again = whole ? await onClone(network, alterations, (run) => askAgain(run)) : undefined;
+  return alterations.map((alteration, at) => {
+    const { verify: plainly, deep: deeply, healed, problems } = deep[at]!;
+    return {
+      cell: alteration.cell.id,
+      seen: {
+        verify: plainly,
+        ...(again && { again: again[at]!.seen }),
+        deep: deeply,
+      },
+      healed: {
+        ...(repair && { repair: repair[at]!.healed }),
+        ...(again && { again: again[at]!.healed }),
+        deepRepair: healed,
+      },
+      problems: [...problems, ...(repair?.[at]?.problems ?? [])],
+    };
+  });
+}
+
+/** Whether `verify` sees it where nothing else is wrong. */
+export async function isSeenAlone(network: ProvedNetwork, alteration: Alteration): Promise<boolean> {
+  return onClone(network, [alteration], async (run) => {
+    const [answer] = await seenBy(run, await runVerify(run, {}), 'verify');
+    return answer?.seen ?? false;
+  });
+}
+
+interface Run {
+  readonly network: ProvedNetwork;
+  readonly alterations: readonly Alteration[];
+  readonly client: pg.Client;
+  readonly where: Where;
+  /** Datasets that are asked: what rests on none of them takes its time and says nothing. */
+  readonly only: readonly string[];
+}
+
+async function onClone<T>(
+  network: ProvedNetwork,
+  alterations: readonly Alteration[],
+  work: (run: Run) => Promise<T>,
+): Promise<T> {
+  const copy = await network.clone();
+  const { url } = copy;
+  try {
+    return await withClient(url, async (client) => {
+      for (const alteration of alterations) await apply(client, alteration);
+      const where = { url, source: network.simulator.url };
+      return work({ network, alterations, client, where, only: datasetsOf(alterations) });
+    });
+  } finally {
+    await copy.drop();
+  }
+}
+
+const GROUND = ['blocks', 'transactions', 'traces'];
+
+function datasetsOf(alterations: readonly Alteration[]): string[] {
+  return [...new Set([...GROUND, ...alterations.flatMap(({ cell }) => cell.table.datasets)])];
+}
+
+/** How a command left what was altered. */
+interface Left {
+  readonly code: number | undefined;
+  readonly said: string;
+  readonly vouched: Vouched;
+}
+
+async function runVerify(run: Run, flags: { deep?: string; repair?: boolean }): Promise<Left> {
+  const began = performance.now();
+  const common = { from: String(RANGE.from), to: String(RANGE.to), only: run.only };
+  const { code, lines } = await runHere(run.where, (invocation) =>
+    verify(invocation, { ...common, ...flags }),
+  );
+  if (process.env['PROOF_TIMES'] !== undefined)
+    console.log(JSON.stringify(flags), code, Math.round(performance.now() - began), 'ms');
+  const complaints =
+    code === undefined ? lines : lines.filter((line) => /^(error|not|[a-z-]+ +\w+: \d)/.test(line));
+  return { code, said: complaints.join('; ').slice(0, 300), vouched: await readVouched(run.client) };
+}
+
+function isDoubted({ network }: Run, { vouched }: Left, alteration: Alteration): boolean {
+  return placesOf(alteration, network.truth).every((place) => !isVouchedFor(vouched, place));
+}
+
+interface Asked {
+  verify: boolean;
+  deep: boolean;
+  healed: boolean;
+  problems: string[];
+}
+
+/** `verify`, `verify --deep 100%`, `verify` again, and `verify --deep 100% --repair`. */
+async function askDeep(run: Run): Promise<Asked[]> {
+  const plain = await runVerify(run, {});
+  const plainly = await seenBy(run, plain, 'verify');
+  const deeper = await runVerify(run, { deep: '100%' });
+  const deeply = await seenBy(run, deeper, 'verify --deep 100%');
+  const later = await runVerify(run, {});
+  const last = await runVerify(run, { deep: '100%', repair: true });
+  const blamed = blame(run, await compareToTruth(run));
+  const { code, said, vouched } = last.code === 0 ? last : await askLater(run);
+  const open = unverified(vouched, run.only);
+  return run.alterations.map((alteration, at) => {
+    const problems = [...plainly[at]!.problems, ...deeply[at]!.problems, ...(blamed.get(alteration) ?? [])];
+    if (!deeply[at]!.seen && !plainly[at]!.seen) problems.push('nothing sees it');
+    const healed = !blamed.has(alteration);
+    if (!healed && placesOf(alteration, run.network.truth).some((place) => isVouchedFor(last.vouched, place)))
+      problems.push('verified though it is not healed');
+    if (deeply[at]!.seen && !isDoubted(run, later, alteration))
+      problems.push('verify forgets what --deep 100% has seen');
+    const isOpen = open.filter(
+      ({ stream, second }) =>
+        alteration.cell.table.datasets.includes(stream.split('/')[0] ?? '') &&
+        secondsOf(alteration).includes(second),
+    );
+    if (isOpen.length > 0)
+      problems.push(`not verified in the end: ${isOpen.map(({ stream }) => stream).join()}`);
+    if (run.alterations.length === 1) problems.push(...endOf({ code, said }, open.length));
+    return { verify: plainly[at]!.seen, deep: deeply[at]!.seen, healed, problems };
+  });
+}
+
+/** What was read anew of datasets without a checksum is cross-checked when it was read a second time, an hour later. */
+async function askLater(run: Run): Promise<Left> {
+  await readAgain(run.where, run.only);
+  return runVerify(run, {});
+}
+
+function endOf({ code, said }: Pick<Left, 'code' | 'said'>, open: number): string[] {
+  return [
+    ...(code === 0
+      ? []
+      : [`--deep 100% --repair, and verify after a second reading, end with ${String(code)}: ${said}`]),
+    ...(open === 0 ? [] : [`${open} seconds are not verified in the end`]),
+  ];
+}
+
+/** `verify --repair`: what it sees it heals, or does not vouch for. */
+async function askRepair(run: Run): Promise<{ healed: boolean; problems: string[] }[]> {
+  const plain = await runVerify(run, {});
+  const { vouched } = await runVerify(run, { repair: true });
+  const blamed = blame(run, await compareToTruth(run));
+  return run.alterations.map((alteration) => {
+    const places = placesOf(alteration, run.network.truth);
+    const seen = places.some((place) => !isVouchedFor(plain.vouched, place));
+    const forgotten = seen && blamed.has(alteration) && places.some((place) => isVouchedFor(vouched, place));
+    return {
+      healed: !blamed.has(alteration),
+      problems: forgotten ? ['seen by verify, and verified after --repair though it is not healed'] : [],
+    };
+  });
+}
+
+/** A second reading, as if days had passed, and `verify`. */
+async function askAgain(run: Run): Promise<{ seen: boolean; healed: boolean }[]> {
+  await run.client.query(`update etl.coverage set covered = '{}' where pass = 1`);
+  await readAgain(run.where, run.only);
+  const { vouched } = await runVerify(run, {});
+  const blamed = blame(run, await compareToTruth(run));
+  return run.alterations.map((alteration) => {
+    const healed = !blamed.has(alteration);
+    const places = placesOf(alteration, run.network.truth);
+    return { healed, seen: healed || places.some((place) => !isVouchedFor(vouched, place)) };
+  });
+}
+
+/** Whether each alteration was noticed, and by everything that vouches for the row. */
+async function seenBy(
+  { client, alterations, network }: Run,
+  { code, vouched, said }: Left,
+  command: string,
+): Promise<{ seen: boolean; problems: string[] }[]> {
+  const answers = [];
+  for (const alteration of alterations) {
+    const places = placesOf(alteration, network.truth);
+    const vouching = places.filter((place) => isVouchedFor(vouched, place));
+    const seen = vouching.length < places.length;
+    const problems: string[] = [];
+    if (seen && vouching.length > 0)
+      problems.push(`${command}: ${vouching.map(({ dataset }) => dataset).join()} still vouches for it`);
+    if (code === undefined) problems.push(`${command}: fails: ${said}`);
+    for (const place of seen ? places : [])
+      if (!vouching.includes(place) && !(await isRefused(client, place)))
+        problems.push(`${command}: assert_complete('${place.dataset}') does not refuse it`);
+    answers.push({ seen, problems });
+  }
+  return answers;
+}
+
+async function compareToTruth({ client, network: { tables, truth } }: Run): Promise<Differing[]> {
+  return compareRows(tables, truth, await readRows(client, tables));
+}
+
+/** Which alteration each difference comes from: by its row, or else by its second. */
+function blame({ alterations }: Run, left: readonly Differing[]): Map<Alteration, string[]> {
+  const blamed = new Map<Alteration, string[]>();
+  for (const one of left) {
+    const guilty =
+      alterations.find((alteration) => isRowOf(alteration, one)) ??
+      alterations.find((alteration) => secondsOf(alteration).includes(one.second)) ??
+      (alterations.length === 1 ? alterations[0] : undefined);
+    if (guilty === undefined) continue;
+    blamed.set(guilty, [...(blamed.get(guilty) ?? []), `${one.table} ${one.key} ${one.what}`].slice(0, 3));
+  }
+  return blamed;
+}
+
+function isRowOf({ cell: { table }, before, after }: Alteration, one: Differing): boolean {
+  return (
+    one.table === table.name &&
+    [before, after].some((row) => row !== undefined && keyOf(table, row) === one.key)
+  );
+}
+
+/** Seconds of the range that a dataset does not vouch for. */
+function unverified(vouched: Vouched, only: readonly string[]): { stream: string; second: number }[] {
+  const asked = [...vouched].filter(([stream]) => only.includes(stream.split('/')[0] ?? ''));
+  return asked.flatMap(([stream, ranges]) =>
+    without([RANGE], ranges).flatMap(({ from, to }) =>
+      Array.from({ length: to - from }, (_, at) => ({ stream, second: from + at })),
+    ),
+  );
+}

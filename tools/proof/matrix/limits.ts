@@ -1,0 +1,63 @@
+import type { Table } from './cells.ts';
+import type { LastRun } from './last-run.ts';
+
+/** What became of a table's cells, by column and way; whole rows are `row`. */
+type ByColumn = ReadonlyMap<string, ReadonlyMap<string, LastRun[string]>>;
+
+const SEERS = ['verify', 'second reading', 'deep', 'nothing'] as const;
+
+const HEAD = `<!-- Written by \`npm run proof -- --matrix --save\`: do not edit. -->`;
+
+/** The page that shows the whole matrix: for each column, what sees which alteration of it first. */
+export function matrixPage(run: LastRun, tables: readonly Table[]): string {
+  const cells = Object.keys(run).length;
+  const parts = tables.map((table) => {
+    const columns = columnsOf(run, table);
+    const rows = [...columns].map(
+      ([column, ways]) => `| \`${column}\` | ${SEERS.map((seer) => waysOf(ways, seer)).join(' | ')} |`,
+    );
+    return `## ${table.name}\n\n| column | ${SEERS.join(' | ')} |\n|---|---|---|---|---|\n${rows.join('\n')}\n${unhealed(columns)}`;
+  });
+  return `${HEAD}
+
+# What sees an altered value
+
+One stored value of a simulated network was altered in a range that was proved, ${cells} times, and each command was asked what it makes of it. The table says what sees it first: \`verify\` alone, the second reading an hour later, or \`verify --deep 100%\`. How it was altered: *changed* to another value of its form, given *other* another row's value, made *null*, or *filled* where it was null; a row was *deleted*, *moved* to another second, *doubled* under another key (named at the column that differs) or *invented*.
+
+${parts.join('\n')}`;
+}
+
+/** What plain verification cannot see, a line a table. */
+export function limitsSection(run: LastRun, tables: readonly Table[]): string {
+  const rows = tables.flatMap((table) => {
+    const unseen = [...columnsOf(run, table)].flatMap(([column, ways]) =>
+      column !== 'row' && [...ways.values()].some(([first]) => first !== 'verify') ? [`\`${column}\``] : [],
+    );
+    return unseen.length === 0 ? [] : [`| \`${table.name}\` | ${unseen.join(', ')} |`];
+  });
+  return `| table | values of these columns |\n|---|---|\n${rows.join('\n')}\n`;
+}
+
+function columnsOf(run: LastRun, { name, columns }: Table): ByColumn {
+  const all = ['row', ...columns.map((column) => column.name)];
+  return new Map(
+    all.flatMap((column) => {
+      const start = column === 'row' ? `${name} row ` : `${name}.${column} `;
+      const ways = Object.entries(run)
+        .filter(([cell]) => cell.startsWith(start))
+        .map(([cell, entry]) => [cell.slice(start.length), entry] as const);
+      return ways.length === 0 ? [] : [[column, new Map(ways)] as const];
+    }),
+  );
+}
+
+function waysOf(ways: ReadonlyMap<string, LastRun[string]>, seer: (typeof SEERS)[number]): string {
+  return [...ways].flatMap(([way, [first]]) => (first === seer ? [way] : [])).join(', ');
+}
+
+function unhealed(columns: ByColumn): string {
+  const left = [...columns].flatMap(([column, ways]) =>
+    [...ways].flatMap(([way, [, , healed]]) => (healed ? [] : [`\`${column}\` ${way}`])),
+  );
+  return left.length === 0 ? '' : `\nNot healed by \`verify --deep 100% --repair\`: ${left.join(', ')}.\n`;
+}

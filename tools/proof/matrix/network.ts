@@ -1,0 +1,86 @@
+import { sql } from 'drizzle-orm';
+import { backfill } from '../../../src/commands/backfill.ts';
+import { verify } from '../../../src/commands/verify.ts';
+import { backfill as crawlRange } from '../../../src/crawl/streams/backfill.ts';
+import { chooseDatasets } from '../../../src/dataset/dataset.ts';
+import { loadJobs } from '../../../src/dataset/load-jobs.ts';
+import { openDatabase } from '../../../src/db/connection/database.ts';
+import { migrate } from '../../../src/db/migrate/migrate.ts';
+import type { Range } from '../../../src/range.ts';
+import {
+  startSimulator,
+  type Simulator,
+  type SimulatorOptions,
+} from '../../../test/support/simulator/simulator.ts';
+import { never, openTestCrawl } from '../../../test/support/crawl.ts';
+import { runHere, type Place } from '../run-here.ts';
+
+const START = Date.UTC(2026, 5, 1) / 1000;
+/** Seconds of the network in which something happens. */
+const BUSY_SECONDS = 400;
+/** Some datasets are served so long after their time. */
+const DELAY_SECONDS = 960;
+
+/** Seconds that are crawled: not from the network's very start, for there are blocks before a real range. */
+export const RANGE: Range = { from: START + 61, to: START + BUSY_SECONDS - 47 };
+
+/** A small network that has something of every dataset. */
+export function startNetwork(seed: number, changes: Partial<SimulatorOptions> = {}): Promise<Simulator> {
+  return startSimulator({
+    start: START,
+    duration: BUSY_SECONDS + DELAY_SECONDS,
+    seed,
+    load: { base: 2.5, dead: [{ from: START + BUSY_SECONDS, to: START + BUSY_SECONDS + DELAY_SECONDS }] },
+    accounts: 60,
+    masterchainInterval: 4,
+    reshardEvery: 8,
+    electionSeconds: 120,
+    build: '1.3',
+    mix: { burn: 0.2, nft: 0.2, swap: 0.2 },
+    ...changes,
+  });
+}
+
+/** Names of all datasets of which verification speaks. */
+export async function streamNames(): Promise<string[]> {
+  return (await loadJobs()).map(({ name }) => name);
+}
+
+/** Crawls the range of a network as a user does, twice where that is due, and verifies it. */
+export async function crawlNetwork(place: Place, { truth }: Pick<Simulator, 'truth'>): Promise<void> {
+  const names = await streamNames();
+  const database = await openDatabase({ url: place.url, applicationName: 'proof' });
+  try {
+    await migrate(database);
+    for (const pool of truth.pools) await database.run(sql`insert into etl.watch (address) values (${pool})`);
+    const flags = { from: String(RANGE.from), to: String(RANGE.to), only: names, quiet: true };
+    await mustEndWith(0, place, (invocation) => backfill(invocation, flags));
+    await readAgain(place);
+    await mustEndWith(0, place, (invocation) => verify(invocation, flags));
+    await database.run(sql`vacuum analyze`).catch(() => undefined);
+  } finally {
+    await database.close();
+  }
+}
+
+type Command = Parameters<typeof runHere>[1];
+
+async function mustEndWith(code: number, place: Place, command: Command): Promise<void> {
+  const said = await runHere(place, command);
+  if (said.code !== code) throw new Error(`exit ${String(said.code)}:\n${said.lines.join('\n')}`);
+}
+
+/** Reads what takes a second reading again, as if days had passed. */
+export async function readAgain({ url, source }: Place, only: readonly string[] = ['all']): Promise<void> {
+  const database = await openDatabase({ url, applicationName: 'proof' });
+  const crawl = await openTestCrawl({ url, database, close: () => Promise.resolve() }, source);
+  try {
+    await database.run(sql`update etl.pages set committed_at = committed_at - interval '3 days'`);
+    const datasets = chooseDatasets(only, await loadJobs());
+    const reach = { range: RANGE, watermark: RANGE.to + 200_000 };
+    await crawlRange({ ...crawl, datasets, reach, workers: 2, stop: never, again: true });
+  } finally {
+    await crawl.close();
+    await database.close();
+  }
+}

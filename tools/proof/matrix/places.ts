@@ -1,0 +1,43 @@
+import type { Alteration } from './alteration.ts';
+import type { Table } from './cells.ts';
+import type { Row, Rows } from './rows.ts';
+
+/** Seconds of a dataset that speak of a row: where one of them is not verified, the row is not vouched for. */
+export interface Place {
+  readonly dataset: string;
+  readonly scope: string;
+  readonly seconds: readonly number[];
+}
+
+/** Where each dataset that holds an altered row vouches for it: as it was, and as it is. */
+export function placesOf({ cell, before, after }: Alteration, truth: Rows): Place[] {
+  return placesOfRow(
+    cell.table,
+    [before, after].filter((row) => row !== undefined),
+    truth,
+  );
+}
+
+/** Where the datasets of a table vouch for rows of it: a transaction stands at its trace's end as well. */
+export function placesOfRow({ name, columns, datasets }: Table, rows: readonly Row[], truth: Rows): Place[] {
+  const isPooled = columns.some((column) => column.name === 'pool_address');
+  const scopes = isPooled ? [...new Set(rows.flatMap((row) => row['pool_address'] ?? []))] : [''];
+  const carried = name === 'transactions' || name === 'messages';
+  return datasets.flatMap((dataset) => {
+    const carriers = carried ? rows.flatMap((row) => secondsOfCarriers(name, dataset, row, truth)) : [];
+    const seconds = [...new Set([...rows.map((row) => Number(row['utime'])), ...carriers])];
+    return scopes.map((scope) => ({ dataset, scope, seconds }));
+  });
+}
+
+/** A message stands in its sender's second and its receiver's, and with them in that of their trace. */
+function secondsOfCarriers(table: string, dataset: string, row: Row, truth: Rows): number[] {
+  const hash = row['hash'];
+  const [carrying, name] = dataset === 'traces' ? ['trace_edges', 'tx_hash'] : ['transactions', 'hash'];
+  const carriers = (truth.get(carrying) ?? []).filter((carrier) =>
+    table === 'transactions'
+      ? carrier[name] === hash
+      : carrier['in_msg_hash'] === hash || carrier[name] === row['out_msg_tx_hash'],
+  );
+  return carriers.map((carrier) => Number(carrier['utime']));
+}

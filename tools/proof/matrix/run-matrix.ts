@@ -1,0 +1,93 @@
+import { Random, salt } from '../../../src/simulator/random.ts';
+import { chooseAlteration, type Alteration } from './alteration.ts';
+import { batchesOf } from './batches.ts';
+import { cellsOf } from './cells.ts';
+import { checkBatch, isSeenAlone, type Depth, type Verdict } from './check-batch.ts';
+import { RANGE } from './network.ts';
+import { openProvedNetwork, type Databases, type ProvedNetwork } from './proved-network.ts';
+
+export interface MatrixOptions extends Depth {
+  readonly seed: number;
+  /** Only these tables; default all. */
+  readonly tables?: readonly string[] | undefined;
+  /** Only these cells. */
+  readonly cells?: readonly string[] | undefined;
+  /** Of all cells, 0 to 1; which ones the seed decides. */
+  readonly share: number;
+  /** Of so many processes the how manieth this one is, from 0. */
+  readonly part?: { readonly index: number; readonly of: number };
+  /** Cells that plain `verify` is known to see: where it does no longer, that is a failure. */
+  readonly known?: readonly string[];
+  /** Called with each cell that is done. */
+  readonly onVerdict?: (verdict: Verdict, done: number, all: number) => void;
+}
+
+/** More than this of a batch fail for one reason: their own rows say who is to blame. */
+const MOST_ASKED_ALONE = 3;
+
+/** Alters one value after the other in a proved range, and tells what sees it and what heals it. */
+export async function runMatrix(databases: Databases, options: MatrixOptions): Promise<Verdict[]> {
+  const network = await openProvedNetwork(options.seed, databases);
+  try {
+    const alterations = chooseAll(network, options);
+    const verdicts: Verdict[] = [];
+    for (const batch of batchesOf(network.truth, alterations)) {
+      for (const judged of await checkSoundly(network, batch, options)) {
+        const verdict = holdAgainst(judged, options.known ?? []);
+        verdicts.push(verdict);
+        options.onVerdict?.(verdict, verdicts.length, alterations.length);
+      }
+    }
+    return verdicts;
+  } finally {
+    await network.close();
+  }
+}
+
+function holdAgainst(verdict: Verdict, known: readonly string[]): Verdict {
+  return verdict.seen.verify || !known.includes(verdict.cell)
+    ? verdict
+    : { ...verdict, problems: [...verdict.problems, 'verify alone sees it no longer'] };
+}
+
+function chooseAll(network: ProvedNetwork, options: MatrixOptions): Alteration[] {
+  const { seed, tables, cells: only, share, part = { index: 0, of: 1 } } = options;
+  return network.tables
+    .filter(({ name }) => tables?.includes(name) ?? true)
+    .flatMap(cellsOf)
+    .filter(({ id }) => (only === undefined ? lot(seed, id) < share : only.includes(id)))
+    .flatMap((cell) => chooseAlteration(cell, network.truth, RANGE, new Random(seed, salt(cell.id))) ?? [])
+    .toSorted((a, b) => lot(seed + 1, a.cell.id) - lot(seed + 1, b.cell.id))
+    .filter((_, at) => at % part.of === part.index);
+}
+
+/** A number in [0, 1) that belongs to a cell. */
+function lot(seed: number, id: string): number {
+  return new Random(seed, salt(`lot ${id}`)).fraction();
+}
+
+/** What fails, or might be seen for a neighbour's sake, is asked again alone. */
+async function checkSoundly(
+  network: ProvedNetwork,
+  batch: readonly Alteration[],
+  depth: Depth,
+): Promise<Verdict[]> {
+  const verdicts = await checkBatch(network, batch, depth);
+  if (batch.length === 1) return verdicts;
+  const failing = verdicts.filter(({ problems }) => problems.length > 0).length;
+  const sound: Verdict[] = [];
+  for (const [at, verdict] of verdicts.entries()) {
+    const alteration = batch[at]!;
+    if (verdict.problems.length > 0 && failing <= MOST_ASKED_ALONE) {
+      const [own] = await checkBatch(network, [alteration], depth);
+      const problems = verdict.problems.map((problem) => `beside ${batch.length - 1} others: ${problem}`);
+      sound.push(own === undefined || own.problems.length > 0 ? (own ?? verdict) : { ...own, problems });
+    } else if (depth.sure && verdict.seen.verify)
+      sound.push({
+        ...verdict,
+        seen: { ...verdict.seen, verify: await isSeenAlone(network, alteration) },
+      });
+    else sound.push(verdict);
+  }
+  return sound;
+}

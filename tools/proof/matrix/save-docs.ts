@@ -1,0 +1,25 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { streamTables } from './cells.ts';
+import { readLastRun } from './last-run.ts';
+import { limitsSection, matrixPage } from './limits.ts';
+
+const PAGE = 'docs/verification-matrix.md';
+const DOCS = 'docs/verification.md';
+const SECTION = /(<!-- limits[^>]*-->\n\n)[\s\S]*?(\n<!-- end of limits -->)/;
+
+/** Texts of the docs that speak of the last run of the matrix, by path. */
+export async function docsOfLastRun(): Promise<Readonly<Record<string, string>>> {
+  const run = await readLastRun();
+  const tables = (await streamTables()).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const docs = await readFile(DOCS, 'utf8');
+  if (!SECTION.test(docs)) throw new Error(`${DOCS} has no place for what verification cannot see`);
+  const section = limitsSection(run, tables);
+  return {
+    [PAGE]: matrixPage(run, tables),
+    [DOCS]: docs.replace(SECTION, (_, begin: string, end: string) => `${begin}${section}${end}`),
+  };
+}
+
+export async function saveDocs(): Promise<void> {
+  for (const [path, text] of Object.entries(await docsOfLastRun())) await writeFile(path, text);
+}

@@ -1,0 +1,35 @@
+import pg from 'pg';
+import { parseRangeText, type Range } from '../../../src/range.ts';
+import type { Place } from './places.ts';
+
+/** Which seconds each dataset vouches for. */
+export type Vouched = ReadonlyMap<string, readonly Range[]>;
+
+export async function readVouched(client: pg.Client): Promise<Vouched> {
+  const { rows } = await client.query<{ stream: string; verified: string }>(
+    `select dataset || '/' || scope as stream, verified::text as verified from etl.coverage where pass = 0`,
+  );
+  return new Map(rows.map(({ stream, verified }) => [stream, parseRangeText(verified)]));
+}
+
+export function isVouchedFor(vouched: Vouched, { dataset, scope, seconds }: Place): boolean {
+  const ranges = vouched.get(`${dataset}/${scope}`) ?? [];
+  return seconds.every((second) => ranges.some(({ from, to }) => second >= from && second < to));
+}
+
+/** True where an analyst who asks for one of the seconds is refused, whatever grade is asked for. */
+export async function isRefused(client: pg.Client, { dataset, seconds }: Place): Promise<boolean> {
+  for (const second of seconds) {
+    try {
+      await client.query('select etl.assert_complete($1, to_timestamp($2), to_timestamp($3))', [
+        dataset,
+        second,
+        second + 1,
+      ]);
+    } catch (error) {
+      if (error instanceof pg.DatabaseError) return true;
+      throw error;
+    }
+  }
+  return false;
+}

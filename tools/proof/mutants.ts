@@ -1,0 +1,173 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { mutate, type Mutant } from '../chaos/mutants.ts';
+
+/** A bug that lets something wrong be certified, and the proofs that must notice it. */
+export interface ProofMutant extends Mutant {
+  /** What `npm run proof` is told. */
+  readonly caughtBy: readonly string[];
+}
+
+const cells = (...ids: string[]) => ['--matrix', '--quick', ...ids.flatMap((id) => ['--cell', id])];
+const kind = (name: string) => ['--wire', '--seeds', '1', '--kind', name];
+
+/** Bugs of verification, one for each of its rules, as changes to a compiled copy of the program. */
+export const PROOF_MUTANTS: readonly ProofMutant[] = [
+  {
+    name: 'short page believed',
+    what: 'a page that is shorter than what was asked is the end of its window, whatever length it has',
+    edits: [
+      {
+        module: 'crawl/streams/limit-trust',
+        find: 'const isDoubted = rows < asked && isDoubtful({ ...known, cap }, rows);',
+        instead: 'const isDoubted = false;',
+      },
+    ],
+    caughtBy: kind('/api/v3/actions: at most 100 whatever was asked'),
+  },
+  {
+    name: 'finding forgotten',
+    what: 'what a deep reading has found lasts until the next verification',
+    edits: [
+      {
+        module: 'verify/verify',
+        find: 'const findings = [...checks.flatMap((check) => check.findings), ...remembered];',
+        instead: 'const findings = checks.flatMap((check) => check.findings);',
+      },
+      {
+        module: 'db/coverage/verifications',
+        find: '- ${spansWithFindings(stream)},',
+        instead: ',',
+      },
+    ],
+    caughtBy: cells('transactions.compute_vm_steps other'),
+  },
+  {
+    name: 'finding not kept',
+    what: 'what was found stands in no table, so that nobody who asks is refused',
+    edits: [
+      {
+        module: 'db/coverage/findings',
+        find: 'if (rows.length === 0)\n        return;',
+        instead: 'return;',
+      },
+    ],
+    caughtBy: cells('transactions.compute_vm_steps other'),
+  },
+  {
+    name: 'wrong row left standing',
+    what: 'repair reads the right seconds and keeps the wrong row that it finds there',
+    edits: [
+      {
+        module: 'verify/repair',
+        find: 'wrong: Object.entries(dataset.job.tables).map(([name, table]) => ({ name, table })),',
+        instead: 'wrong: [],',
+      },
+    ],
+    caughtBy: cells('transactions.compute_vm_steps other'),
+  },
+  {
+    name: 'rows that others carried passed over',
+    what: 'a deep reading takes for compared what it never asked for',
+    edits: [
+      {
+        module: 'verify/deep/deep',
+        find: 'if (table === undefined || carried.size === 0)\n        return [];',
+        instead: 'if (table !== undefined) return [...covered];',
+      },
+    ],
+    caughtBy: cells('blocks.rand_seed other'),
+  },
+  {
+    name: 'unreached blocks kept',
+    what: 'the closure of blocks has one side: a block that nothing names as its parent is proved',
+    edits: [
+      {
+        module: 'verify/closure/surplus-blocks',
+        find: 'select 1 from links l where l.workchain = b.workchain and l.shard = b.shard and l.seqno = b.seqno)',
+        instead: 'select 1)',
+      },
+    ],
+    caughtBy: cells('blocks row invented'),
+  },
+  {
+    name: 'parents believed',
+    what: 'a link to any stored block is a link to a parent',
+    edits: [
+      {
+        module: 'verify/closure/surplus-blocks',
+        find: "'stray_link', 'surplus'",
+        instead: "'stray_link', 'open'",
+      },
+      {
+        module: 'verify/closure/surplus-blocks',
+        find: "select 'unfit_link' as kind, 'doubt' as outcome,",
+        instead: "select 'unfit_link' as kind, 'open' as outcome,",
+      },
+    ],
+    caughtBy: cells('block_parents.parent_seqno changed'),
+  },
+  {
+    name: 'surplus stays',
+    what: 'repair does not remove what the source does not know',
+    edits: [
+      {
+        module: 'verify/repair',
+        find: 'const whole = [...wholeTables(dataset, jobs)]',
+        instead: 'if (jobs.length > 0) return [];\n    const whole = [...wholeTables(dataset, jobs)]',
+      },
+    ],
+    caughtBy: cells('blocks row invented'),
+  },
+];
+
+/** Runs the proofs that must catch each bug, on the program as it is and with the bug; true where all are caught. */
+export async function catchMutants(program: string, only: string | undefined): Promise<boolean> {
+  const chosen = PROOF_MUTANTS.filter(({ name }) => only === undefined || name === only);
+  let escaped = 0;
+  for (const mutant of chosen) {
+    const directory = join(program, '..', 'proof-mutants', mutant.name.replaceAll(/\W+/g, '-'));
+    await compile(program, directory, mutant);
+    const well = await prove(program, mutant.caughtBy);
+    const ill = await prove(directory, mutant.caughtBy);
+    const isCaught = well.code === 0 && ill.code === 1;
+    if (!isCaught) escaped += 1;
+    const verdict = isCaught ? 'caught' : well.code === 0 ? 'ESCAPED' : 'UNFIT';
+    console.log(`${verdict.padEnd(9)} ${mutant.name}: ${isCaught ? ill.said : mutant.what}`);
+    await rm(directory, { recursive: true, force: true });
+  }
+  console.log(`${chosen.length} mutants, ${chosen.length - escaped} caught`);
+  return escaped === 0;
+}
+
+/** The whole program and its proofs, with the bug in it. */
+async function compile(program: string, directory: string, mutant: ProofMutant): Promise<void> {
+  await rm(directory, { recursive: true, force: true });
+  await cp(program, directory, { recursive: true });
+  for (const module of new Set(mutant.edits.map((edit) => edit.module))) {
+    const path = join(directory, 'src', `${module}.js`);
+    await writeFile(path, mutate(module, await readFile(path, 'utf8'), mutant));
+  }
+}
+
+async function prove(
+  program: string,
+  args: readonly string[],
+): Promise<{ readonly code: number | null; readonly said: string }> {
+  const child = spawn(process.execPath, [join(program, 'tools/proof/main.js'), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let said = '';
+  child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return {
+    code,
+    said: said
+      .split('\n')
+      .slice(0, 2)
+      .map((line) => line.trim())
+      .join(': '),
+  };
+}

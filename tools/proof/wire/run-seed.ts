@@ -1,0 +1,137 @@
+import type pg from 'pg';
+import { backfill } from '../../../src/commands/backfill.ts';
+import { quarantineRetry } from '../../../src/commands/quarantine.ts';
+import { verify } from '../../../src/commands/verify.ts';
+import { runHere, type Place, type Said } from '../run-here.ts';
+import { RANGE, readAgain } from '../matrix/network.ts';
+import { placesOfRow } from '../matrix/places.ts';
+import { withClient, type ProvedNetwork } from '../matrix/proved-network.ts';
+import { compareRows, readRows, type Differing } from '../matrix/rows.ts';
+import { isVouchedFor, readVouched } from '../matrix/vouching.ts';
+import type { Kind } from './kinds.ts';
+import type { Wire } from './wire.ts';
+
+/** What became of a crawl some of whose answers were altered. */
+export interface Outcome {
+  readonly kinds: readonly string[];
+  /** Where each of them came to pass; one that did not, did no harm. */
+  readonly done: readonly (readonly [kind: string, where: string])[];
+  /** How the crawl ended. */
+  readonly crawl: number | undefined;
+  /** Rows that were wrong after it. */
+  readonly harmed: number;
+  /** Where the promise is broken, in sentences. */
+  readonly problems: readonly string[];
+}
+
+/** What a run is given. */
+export interface WireRun {
+  readonly network: ProvedNetwork;
+  readonly kinds: readonly Kind[];
+  readonly wire: Wire;
+  /** Puts the wire into the way, and takes it away. */
+  readonly use: (wire: Wire | undefined) => void;
+  /** A migrated database. */
+  readonly url: string;
+  /** Whether plain `verify` is known not to see such a difference. */
+  readonly isKnown: (differing: Differing) => boolean;
+}
+
+const GROUND = ['blocks', 'transactions', 'traces'];
+/** What hangs longer is ended. */
+const LONGEST = '40s';
+
+/** Crawls over a wire that alters answers, and holds what is verified, and what a deep repair leaves, against the truth. */
+export function runWire(run: WireRun): Promise<Outcome> {
+  return withClient(run.url, (client) => crawlAndHeal(run, client));
+}
+
+async function crawlAndHeal(run: WireRun, client: pg.Client): Promise<Outcome> {
+  const { network, kinds, wire, url } = run;
+  const place: Place = { url, source: network.simulator.url };
+  const only = [...new Set([...GROUND, ...kinds.map(({ dataset }) => dataset)])];
+  const flags = { from: String(RANGE.from), to: String(RANGE.to), only };
+  const problems: string[] = [];
+  run.use(wire);
+  const first = await crawl(place, flags);
+  run.use(undefined);
+  if (first.code === undefined) problems.push(`the crawl fails: ${last(first)}`);
+  for (let attempt = 0; attempt < 3 && first.code !== 0; attempt += 1) {
+    await client.query('delete from etl.refused; delete from etl.budget');
+    const { code } = await crawl(place, flags);
+    if (code === 0) break;
+  }
+  await runHere(place, (invocation) => verify(invocation, flags));
+  const wrong = await differing(network, client, only);
+  problems.push(...(await vouchedFor(run, client, wrong)));
+  problems.push(...(await heal(client, place, flags)));
+  const left = await differing(network, client, only);
+  problems.push(...left.slice(0, 3).map(({ table, key, what }) => `in the end: ${table} ${key} ${what}`));
+  return {
+    kinds: kinds.map(({ name }) => name),
+    done: [...wire.done],
+    crawl: first.code,
+    harmed: wrong.length,
+    problems,
+  };
+}
+
+interface Flags {
+  readonly from: string;
+  readonly to: string;
+  readonly only: readonly string[];
+}
+
+function crawl(place: Place, flags: Flags): Promise<Said> {
+  return runHere(place, (invocation) => backfill(invocation, { ...flags, quiet: true, deadline: LONGEST }));
+}
+
+/** What is wrong and lies where a dataset vouches for it. */
+async function vouchedFor(
+  { network, isKnown }: WireRun,
+  client: pg.Client,
+  wrong: readonly Differing[],
+): Promise<string[]> {
+  const vouched = await readVouched(client);
+  const falsely = wrong.filter((one) => {
+    const table = network.tables.find(({ name }) => name === one.table);
+    if (table === undefined || isKnown(one)) return false;
+    return placesOfRow(table, [one.row], network.truth).some((where) => isVouchedFor(vouched, where));
+  });
+  return falsely.slice(0, 3).map(({ table, key, what }) => `verified: ${table} ${key} ${what}`);
+}
+
+/** What a user does about it once the source is well: quarantine first, then a deep repair, then a second reading. */
+async function heal(client: pg.Client, place: Place, flags: Flags): Promise<string[]> {
+  if ((await countQuarantined(client)) > 0)
+    await runHere(place, (invocation) => quarantineRetry(invocation, [], { again: true }));
+  const repair = await runHere(place, (invocation) =>
+    verify(invocation, { ...flags, deep: '100%', repair: true }),
+  );
+  if (repair.code !== 0) await readAgain(place, flags.only);
+  const end = await runHere(place, (invocation) => verify(invocation, flags));
+  const quarantined = await countQuarantined(client);
+  return [
+    ...(repair.code === undefined ? [`repair fails: ${last(repair)}`] : []),
+    ...(end.code === 0 ? [] : [`in the end verify says ${String(end.code)}: ${last(end)}`]),
+    ...(quarantined === 0 ? [] : [`in the end ${quarantined} records are in quarantine`]),
+  ];
+}
+
+async function differing({ tables, truth }: ProvedNetwork, client: pg.Client, only: readonly string[]) {
+  const asked = tables.filter(({ datasets }) => datasets.some((name) => only.includes(name)));
+  const inside = ({ second }: Differing) => second >= RANGE.from && second < RANGE.to;
+  return compareRows(asked, truth, await readRows(client, asked)).filter(inside);
+}
+
+async function countQuarantined(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ records: number }>(
+    'select count(*)::int as records from etl.quarantine',
+  );
+  return rows[0]?.records ?? 0;
+}
+
+function last({ lines }: Said): string {
+  const words = lines.filter((line) => /^(error|not |[a-z-]+ +\w+: \d|missing|refused)/.test(line));
+  return (words.length === 0 ? lines : words).slice(0, 3).join('; ').slice(0, 400);
+}
