@@ -66,7 +66,7 @@ export async function repairRange(
     let begun = false;
     for (const report of reports) begun = (await readAgain(context, report, tries)) || begun;
     if (!begun) break;
-    for (const report of reports) await compareAgain(context, report);
+    await compareEach(context, reports);
     reports = await verifyRange(context, datasets, range);
   }
   let asked = false;
@@ -74,6 +74,10 @@ export async function repairRange(
   if (asked) reports = await verifyRange(context, datasets, range);
   for (const report of reports) await settle(context, report);
   return { reports, rounds: round };
+}
+
+async function compareEach(context: RepairContext, reports: readonly Verified[]): Promise<void> {
+  for (const report of reports) await compareAgain(context, report);
 }
 
 /**
