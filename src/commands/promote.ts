@@ -1,4 +1,3 @@
-import { stopOnSignals } from '../stop.ts';
 import { openDatabase } from '../db/connection/database.ts';
 import { migrate } from '../db/migrate/migrate.ts';
 import { createPartitions } from '../db/write/partitions.ts';
@@ -6,6 +5,7 @@ import { promoteTables } from '../db/migrate/promote.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { formatTable } from './output/table.ts';
+import { withStop } from './with-stop.ts';
 import { withStore } from './with-store.ts';
 
 /** What Postgres shows of who is connected. */
@@ -15,9 +15,8 @@ const NAME = 'toncenter-etl promote';
 export async function promote(invocation: Invocation, url: string): Promise<ExitCode> {
   if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url))
     throw new UsageError('that is no URL like postgres://user:password@host:5432/database');
-  const stop = stopOnSignals(invocation.logger);
-  try {
-    return await withStore(invocation, NAME, async (store) => {
+  return withStop(invocation.logger, (stop) =>
+    withStore(invocation, NAME, async (store) => {
       const to = await openDatabase({ url, applicationName: NAME });
       try {
         if (to.label === store.database.label) throw new UsageError('that is the database itself');
@@ -41,8 +40,6 @@ export async function promote(invocation: Invocation, url: string): Promise<Exit
       } finally {
         await to.close();
       }
-    });
-  } finally {
-    stop.dispose();
-  }
+    }),
+  );
 }

@@ -28,7 +28,9 @@ async function listen(options: SimulatorOptions): Promise<Simulator> {
     if (!(error instanceof Error) || !('code' in error)) throw error;
     if (error.code !== 'EADDRINUSE' && error.code !== 'EACCES') throw error;
     const why = error.code === 'EACCES' ? 'needs more rights than this user has' : 'is taken';
-    throw new UsageError(`port ${options.port ?? 0} ${why}`, { hint: 'Give another --port, or none for any free one.' });
+    throw new UsageError(`port ${options.port ?? 0} ${why}`, {
+      hint: 'Give another --port, or none for any free one.',
+    });
   }
 }
 

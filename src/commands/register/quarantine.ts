@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { quarantineList, quarantineRetry } from '../quarantine.ts';
 import { runCommand } from '../command.ts';
+import type { QuarantineFlags } from '../parse/quarantine-flags.ts';
 import { examples, list, wholeNumber, wholeNumbers } from './words.ts';
 
 export function registerQuarantine(program: Command): void {
@@ -22,8 +22,10 @@ export function registerQuarantine(program: Command): void {
     .description('why, and which')
     .option('--only <datasets>', 'of these datasets, with commas between', list)
     .option('--json', 'for programs')
-    .action((flags: Parameters<typeof quarantineList>[1]) =>
-      runCommand(async (invocation) => (await import('../quarantine.ts')).quarantineList(invocation, flags)),
+    .action((flags: QuarantineFlags) =>
+      runCommand(async (invocation) =>
+        (await import('../quarantine/list.ts')).quarantineList(invocation, flags),
+      ),
     );
 
   quarantine
@@ -31,28 +33,34 @@ export function registerQuarantine(program: Command): void {
     .description('one record, whole, with the request that brought it')
     .argument('<id>', 'its number in the list', wholeNumber)
     .action((id: number) =>
-      runCommand(async (invocation) => (await import('../quarantine.ts')).quarantineShow(invocation, id)),
+      runCommand(async (invocation) =>
+        (await import('../quarantine/show.ts')).quarantineShow(invocation, id),
+      ),
     );
 
+  registerRetry(quarantine);
+
+  quarantine
+    .command('export')
+    .description('a JSON line a record, to stdout')
+    .option('--only <datasets>', 'of these datasets, with commas between', list)
+    .action((flags: QuarantineFlags) =>
+      runCommand(async (invocation) =>
+        (await import('../quarantine/export.ts')).quarantineExport(invocation, flags),
+      ),
+    );
+}
+
+function registerRetry(quarantine: Command): void {
   quarantine
     .command('retry')
     .description('read them again with this version (exit 3 where some still do not fit)')
     .argument('[ids...]', 'their numbers in the list; default all', wholeNumbers)
     .option('--only <datasets>', 'of these datasets, with commas between', list)
     .option('--again', 'ask the API anew for the seconds of those that still do not fit')
-    .action((ids: readonly number[], flags: Parameters<typeof quarantineRetry>[2]) =>
+    .action((ids: readonly number[], flags: QuarantineFlags) =>
       runCommand(async (invocation) =>
-        (await import('../quarantine.ts')).quarantineRetry(invocation, ids, flags),
-      ),
-    );
-
-  quarantine
-    .command('export')
-    .description('a JSON line a record, to stdout')
-    .option('--only <datasets>', 'of these datasets, with commas between', list)
-    .action((flags: Parameters<typeof quarantineList>[1]) =>
-      runCommand(async (invocation) =>
-        (await import('../quarantine.ts')).quarantineExport(invocation, flags),
+        (await import('../quarantine/retry.ts')).quarantineRetry(invocation, ids, flags),
       ),
     );
 }

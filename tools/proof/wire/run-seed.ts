@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { backfill } from '../../../src/commands/backfill.ts';
-import { quarantineRetry } from '../../../src/commands/quarantine.ts';
+import { quarantineRetry } from '../../../src/commands/quarantine/retry.ts';
 import { verify } from '../../../src/commands/verify.ts';
 import { runHere, type Place, type Said } from '../run-here.ts';
 import { RANGE, readAgain } from '../matrix/network.ts';

@@ -1,0 +1,10 @@
+import type { Finding } from '../../doctor/finding.ts';
+
+/** Prints what is wrong, and what to do about it. */
+export function printFindings(findings: readonly Finding[]): void {
+  for (const { check, what, remedy } of findings) {
+    console.log(`${check.padEnd(10)}${what}`);
+    console.log(`${'remedy'.padStart(12)}  ${remedy}`);
+  }
+  console.log(findings.length === 0 ? 'nothing is wrong' : `${findings.length} findings`);
+}

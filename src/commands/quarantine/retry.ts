@@ -1,0 +1,45 @@
+import { openCrawl } from '../../app.ts';
+import { loadJobs } from '../../dataset/load-jobs.ts';
+import { countQuarantined } from '../../db/read/quarantined.ts';
+import { createPartitions } from '../../db/write/partitions.ts';
+import { EXIT, type ExitCode } from '../../errors.ts';
+import { rereadSeconds } from '../../quarantine/reread-seconds.ts';
+import { retryStored } from '../../quarantine/retry-stored.ts';
+import type { Invocation } from '../command.ts';
+import { printLeft, printRetried } from '../output/quarantine-report.ts';
+import { parseChosen, type QuarantineFlags } from '../parse/quarantine-flags.ts';
+import { withHost } from '../with-source.ts';
+import { withStore } from '../with-store.ts';
+
+/**
+ * `quarantine retry [ID…]`: reads the stored records with this version's schemas; with `--again` asks the API anew for
+ * the seconds of those that still do not fit. Exit 0 where nothing of what was chosen is left.
+ */
+export function quarantineRetry(
+  invocation: Invocation,
+  ids: readonly number[],
+  flags: QuarantineFlags,
+): Promise<ExitCode> {
+  return withStore(invocation, 'toncenter-etl quarantine', async (store) => {
+    const { database } = store;
+    const chosen = await parseChosen(ids, flags);
+    const jobs = await loadJobs();
+    const partitions = createPartitions(database, invocation.config.partition);
+    const { released, unfit } = await retryStored(database, partitions, jobs, chosen);
+    printRetried(released, unfit);
+    if (unfit.length === 0) return EXIT.done;
+    const { again = false } = flags;
+    if (again)
+      await withHost(invocation, store, async (opened) => {
+        const crawl = await openCrawl({ ...invocation, ...opened });
+        try {
+          await rereadSeconds({ ...crawl, crawl: crawl.context, stop: opened.stop }, jobs, unfit);
+        } finally {
+          await crawl.close();
+        }
+      });
+    const left = await countQuarantined(database, { ids: unfit.map(({ id }) => id) });
+    printLeft(left, unfit.length, again);
+    return left === 0 ? EXIT.done : EXIT.incomplete;
+  });
+}

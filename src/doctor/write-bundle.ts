@@ -1,0 +1,50 @@
+import { writeFile } from 'node:fs/promises';
+import { arch, cpus, platform, release, totalmem } from 'node:os';
+import type { Config } from '../config.ts';
+import type { Database } from '../db/connection/database.ts';
+import { readBundle } from '../db/read/support-bundle.ts';
+import { UsageError } from '../errors.ts';
+import { version } from '../package.ts';
+import type { Finding } from './finding.ts';
+import { passwordsIn, redact } from './redact.ts';
+
+interface BundleOptions {
+  readonly config: Config;
+  readonly database: Database;
+  /** Of the embedded server, whose password is as secret as any; undefined where `DATABASE_URL` is set. */
+  readonly embeddedUrl: string | undefined;
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Writes everything that a bug report needs to one file, redacted as a whole: whatever a table or a setting holds, no key and no password is in it.
+ * @throws UsageError where the file cannot be written
+ */
+export async function writeBundle(
+  path: string,
+  { config, database, embeddedUrl, findings }: BundleOptions,
+): Promise<void> {
+  const { databaseUrl, apiKey, baseUrl, ...settings } = config;
+  const bundle = {
+    program: { version, node: process.version, platform: platform(), release: release(), arch: arch() },
+    machine: { cpus: cpus().length, memory: totalmem() },
+    settings: {
+      ...settings,
+      baseUrl: baseUrl ?? null,
+      apiKey: apiKey === undefined ? 'not set' : 'set',
+      databaseUrl: databaseUrl === undefined ? 'not set: embedded' : database.label,
+    },
+    database: { label: database.label, version: database.version },
+    findings,
+    tables: await readBundle(database),
+  };
+  const secrets = [apiKey, ...passwordsIn(databaseUrl, baseUrl, embeddedUrl)];
+  const text = redact(`${JSON.stringify(bundle, null, 2)}\n`, secrets);
+  try {
+    await writeFile(path, text, { mode: 0o600 });
+  } catch (error) {
+    throw new UsageError(`the bundle cannot be written to ${path}: ${String(error)}`, {
+      hint: 'Give --bundle a file in a directory that can be written to.',
+    });
+  }
+}
