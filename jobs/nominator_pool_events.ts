@@ -48,7 +48,7 @@ export default defineJob({
       },
     ],
   }),
-  scopes: { param: 'pool', from: 'pools' },
+  scopes: { param: 'pool', column: 'pool_address', from: 'pools' },
   // Served from a copy of the database that lags by minutes.
   delaySeconds: 900,
   // No checksum: an hour later a reading of another replica has to agree.

@@ -72,6 +72,8 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
 export interface Scopes {
   /** The request parameter that takes the address. */
   readonly param: string;
+  /** The column that holds the address in the rows of every table of the job. */
+  readonly column: string;
   /** Which addresses: nominator pools, of the watch list and of what is indexed. */
   readonly from: 'pools';
 }

@@ -5,6 +5,8 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { readCoverage, subtractCoverage, type Stream } from '../db/coverage/coverage.ts';
 import { keepHole, readHoles, type HoleReason } from '../db/coverage/holes.ts';
 import type { Reopening } from '../db/coverage/reopen.ts';
+import { resetReceipts, wholeMinutes } from '../db/write/receipt-ledger.ts';
+import { targetOf } from '../db/write/target.ts';
 import { registeringBlocks } from '../db/read/registering-blocks.ts';
 import { byBlock } from '../dataset/paginators/by-block.ts';
 import { common, DAY, type Range, union, without } from '../range.ts';
@@ -64,7 +66,7 @@ export async function repairRange(
     let begun = false;
     for (const report of reports) begun = (await readAgain(context, report, tries)) || begun;
     if (!begun) break;
-    for (const report of reports) await compareAgain(context, report);
+    await compareEach(context, reports);
     reports = await verifyRange(context, datasets, range);
   }
   let asked = false;
@@ -74,12 +76,35 @@ export async function repairRange(
   return { reports, rounds: round };
 }
 
-/** Holds what was read again against the source once more, where a comparison with the source had found it. */
-async function compareAgain(context: RepairContext, { dataset, stream, findings }: Verified): Promise<void> {
+async function compareEach(context: RepairContext, reports: readonly Verified[]): Promise<void> {
+  for (const report of reports) await compareAgain(context, report);
+}
+
+/**
+ * Holds what was read again against the source once more, where a comparison with the source had found it, or where
+ * rows are stored that no receipt counts.
+ */
+async function compareAgain(context: RepairContext, report: Verified): Promise<void> {
+  const { dataset, stream, findings } = report;
   const coverage = await readCoverage(context.database, stream);
-  const spans = union(...findings.filter(({ check }) => check === DEEP).map((finding) => finding.spans));
-  const covered = common(spans, coverage);
-  if (covered.length > 0) await compareSpans(context, { dataset, stream }, covered);
+  const chosen = findings.filter((finding) => finding.check === DEEP || isUncounted(finding));
+  const covered = common(union(...chosen.map(({ spans }) => spans)), coverage);
+  if (covered.length === 0) return;
+  const { checks, completed } = await compareSpans(context, { dataset, stream }, covered);
+  const wrong = checks.flatMap((check) => check.findings);
+  const whole = wholeTables(dataset, context.jobs);
+  for (const { table, spans } of findings.filter(isUncounted)) {
+    if (table === undefined || !whole.has(targetOf(table).name)) continue;
+    const doubtful = union(...wrong.map((finding) => finding.spans), without(coverage, completed));
+    const agreed = spans.map(wholeMinutes).filter((minutes) => common([minutes], doubtful).length === 0);
+    // Every row of these minutes is the source's: what was removed need not have been counted when it came.
+    for (const minutes of agreed) await resetReceipts(context.database, table, minutes);
+  }
+}
+
+/** True where rows are stored that no receipt counts, or were, when they were removed. */
+function isUncounted({ check, outcome }: Finding): boolean {
+  return check === 'receipts' && outcome === 'doubt';
 }
 
 /** Reads a stream's holes again; false where there are none left to try. */
@@ -191,7 +216,10 @@ function reopeningOf(
   };
 }
 
-/** The seconds of a surplus row are emptied, of all that hangs on it too: the reading brings back what the source knows. */
+/**
+ * The seconds of a surplus row are emptied, of all that hangs on it too: the reading brings back what the source knows.
+ * So are those of a doubt that names the table which may hold one.
+ */
 function surplusOf(
   jobs: readonly Dataset[],
   dataset: Dataset,
@@ -200,7 +228,10 @@ function surplusOf(
 ) {
   const whole = [...wholeTables(dataset, jobs)].flatMap((name) => dataset.job.tables[name] ?? []);
   return findings
-    .filter(({ outcome }) => outcome === 'surplus')
+    .filter(
+      ({ check, outcome, table }) =>
+        outcome === 'surplus' || (outcome === 'doubt' && table !== undefined && check !== 'receipts'),
+    )
     .flatMap(({ table, spans }) =>
       (table === undefined ? whole : [table]).flatMap((of) =>
         common(spans, holes).map((span) => ({ table: of, span })),

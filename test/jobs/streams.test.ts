@@ -111,7 +111,7 @@ describe('jobs of streams without a checksum', () => {
   });
 
   it('are read for one pool at a time where the endpoint wants it', () => {
-    expect(nominatorPoolEvents.scopes).toEqual({ param: 'pool', from: 'pools' });
+    expect(nominatorPoolEvents.scopes).toEqual({ param: 'pool', column: 'pool_address', from: 'pools' });
   });
 });
 

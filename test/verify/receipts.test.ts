@@ -5,8 +5,10 @@ import type { Crawl } from '../../src/app.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { targetOf } from '../../src/db/write/target.ts';
+import { addWatch } from '../../src/db/cursors/watch-list.ts';
 import type { Range } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import { proveRange } from '../../src/verify/prove.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import { openTestCrawl } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
@@ -37,6 +39,7 @@ beforeAll(async () => {
   store = await openTestStore();
   // Long enough for several pages with ties at their borders; actions are classified anew in between.
   simulator = await startSimulator({ start: START, duration: 900, seed: 21, load: 8, electionSeconds: 120 });
+  for (const pool of simulator.truth.pools) await addWatch(store.database, pool, 'a pool');
   crawl = await openTestCrawl(store, simulator.url);
   proof = await openProof(store, crawl);
   datasets = (await loadJobs()).filter(({ name }) => STREAMS.includes(name));
@@ -118,6 +121,67 @@ describe('a row that was deleted by hand', () => {
     expect(await count(table)).toBe(before);
     expect(receiptsIn(await proof.verify(owners, range))).toEqual([]);
   });
+});
+
+describe('a row that the source does not have', () => {
+  test.each([
+    ['blocks', 'seqno', 'seqno + 900000'],
+    ['action_accounts', 'position', 'position + 900'],
+    ['action_transactions', 'utime', `utime + interval '1 second'`],
+    ['jetton_burns', 'utime', `utime + interval '70 seconds'`],
+    ['validator_events', 'utime', `utime + interval '1 second'`],
+    ['nominator_pool_events', 'utime', `utime + interval '1 second'`],
+    ['nominator_pool_events', 'tx_hash', 'lower(tx_hash)'],
+  ])('is removed from %s (%s), and the receipts are what is stored', async (table, column, value) => {
+    const before = await count(table);
+    const owner = datasets.find(({ job }) => table in job.tables)!;
+    const names = targetOf(owner.job.tables[table]!).columns;
+    const values = names.map((name) => (name === column ? value : `"${name}"`));
+    await store.database.run(sql`
+      insert into ${sql.raw(`ton.${table}`)} (${sql.raw(names.map((name) => `"${name}"`).join(', '))})
+      select ${sql.raw(values.join(', '))} from ${sql.raw(`ton.${table}`)}
+        where utime >= to_timestamp(${range.from + 60}) and utime < to_timestamp(${range.to - 80}) limit 1`);
+    expect(await count(table)).toBe(before + 1);
+    const options = { datasets: [owner], range, share: 1, repair: true, random: Math.random };
+    await proveRange(proof.context, options);
+    expect(await count(table)).toBe(before);
+    await proof.readAgain(datasets, range);
+    for (const { dataset, findings, verified } of await proof.verify(datasets, range))
+      expect([dataset.name, findings, verified]).toEqual([dataset.name, [], [range]]);
+  });
+});
+
+test.each([
+  ['with a deep comparison', 1],
+  ['without one', 0],
+])("a message under another message's hash does not outlive a repair (%s)", async (_, share) => {
+  const before = await count('messages');
+  const read = async (place: number) => {
+    const [row] = await store.database.rows(
+      sql`select hash, extract(epoch from utime)::int8 as second from ton.messages
+          where out_msg_tx_hash is not null and utime >= to_timestamp(${range.from + 300})
+          order by utime, hash offset ${place} limit 1`,
+      z.object({ hash: z.string(), second: z.coerce.number() }),
+    );
+    return row!;
+  };
+  const [one, other] = [await read(10), await read(60)];
+  await store.database.run(sql`update ton.messages set hash = ${other.hash} where hash = ${one.hash}`);
+  const chosen = datasets.filter(({ name }) => ['blocks', 'transactions', 'traces'].includes(name));
+  await proveRange(proof.context, { datasets: chosen, range, share, repair: true, random: Math.random });
+  const held = await store.database.rows(
+    sql`select hash, extract(epoch from utime)::int8 as second from ton.messages
+        where hash in (${one.hash}, ${other.hash}) order by utime`,
+    z.object({ hash: z.string(), second: z.coerce.number() }),
+  );
+  const reports = await proof.verify(chosen, range);
+  const wrong = reports.flatMap(({ findings }) => findings.map(({ kind, example }) => [kind, example]));
+  expect({ held, wrong, count: await count('messages') }).toEqual({
+    held: [one, other],
+    wrong: [],
+    count: before,
+  });
+  expect(reports.map(({ verified }) => verified)).toEqual([[range], [range], [range]]);
 });
 
 test('a row that somebody else wrote is found too', async () => {

@@ -34,15 +34,21 @@ const Row = z.object({
 
 const Matched = z.object({ second: z.coerce.number(), rows: z.coerce.number() });
 
+/** What rows are all of: a range, or that of it which has this value in a column. */
+export interface Whole {
+  readonly span: Range;
+  readonly scope?: { readonly column: string; readonly value: string } | undefined;
+}
+
 /**
- * Holds rows just read against those stored, by key, in every column. `whole`: the range that the rows are all of, so
- * that what is stored there beyond them is not in the source.
+ * Holds rows just read against those stored, by key, in every column. `whole`: what the rows are all of, so that what is
+ * stored there beyond them is not in the source.
  */
 export async function compareRows(
   session: Session,
   table: object,
   rows: readonly object[],
-  whole: Range | undefined,
+  whole: Whole | undefined,
 ): Promise<Comparison> {
   const target = targetOf(table);
   const differences = await session.rows(
@@ -72,10 +78,11 @@ const secondOf = (alias: string) => {
   return sql`int8range(${epoch}, ${epoch} + 1)::text`;
 };
 
-function beyond(target: Target, { from, to }: Range): SQL {
+function beyond(target: Target, { span: { from, to }, scope }: Whole): SQL {
   return sql`
     select 'not_in_source', ${keyText(target, 't')}, '{}'::text[], ${secondOf('t')} from ${target.into} t
     where t.utime >= to_timestamp(${from}::float8) and t.utime < to_timestamp(${to}::float8)
+      ${scope === undefined ? sql`` : sql`and t.${sql.identifier(scope.column)} = ${scope.value}`}
       and not exists (select 1 from n where ${sameKey(target)})`;
 }
 

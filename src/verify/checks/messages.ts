@@ -6,7 +6,7 @@ import { atSpeed } from '../at-speed.ts';
 import { bookDoubts, bookSieve } from '../books/books.ts';
 import { transactionsWithMessages } from '../books/with-messages.ts';
 import type { Check, Result } from '../check.ts';
-import { countOf, during, findingsOf, secondOf } from '../finding.ts';
+import { countOf, during, type Finding, findingsOf, secondOf } from '../finding.ts';
 import { settings } from '../../db/schema/pages.ts';
 
 /**
@@ -18,12 +18,14 @@ const CREATED = sql`
   case when action_success then action_msgs_created when action_success is not null then 0 end
     + case when bounce_type = 'ok' then 1 else 0 end`;
 
+const SURPLUS = 'surplus_out_messages';
+
 /** Each transaction's in message is stored, as many out messages as it lists, and it lists as many as it created. */
 const messageDoubts = sql`
   select 'messages' as "check", 'missing_in_message' as kind, 'hole' as outcome, hash as id, ${secondOf('x')} as span
   from x where in_msg_hash is not null and not received
   union all
-  select 'messages', case when sent < out_msg_count then 'missing_out_messages' else 'surplus_out_messages' end,
+  select 'messages', case when sent < out_msg_count then 'missing_out_messages' else ${SURPLUS}::text end,
     case when sent < out_msg_count then 'hole' else 'doubt' end, hash, ${secondOf('x')}
   from x where sent <> out_msg_count
   union all
@@ -83,5 +85,12 @@ async function checkMessagesAndBooks(session: Session, stretch: Range): Promise<
     session,
     sql`select count(*) as count from ton.messages m where ${during('m', stretch)}`,
   );
-  return { findings: [...findings, ...strays], rows };
+  return { findings: [...findings.map(withTable), ...strays], rows };
+}
+
+/** Of a transaction with more messages than it sent, its messages are doubtful: one of them may be under another's hash. */
+function withTable(finding: Finding): Finding {
+  if (finding.kind !== SURPLUS) return finding;
+  const rows = finding.rows.map((row) => ({ ...row, table: 'transactions' }));
+  return { ...finding, table: messagesTable, rows };
 }

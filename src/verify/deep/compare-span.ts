@@ -93,14 +93,16 @@ async function compareRecords(
   { records, completed, tally }: Batch,
 ): Promise<void> {
   const whole = wholeTables(dataset, jobs);
+  const { scopes } = dataset.job;
+  const scope = scopes && { column: scopes.column, value: stream.scope };
   for (const [name, table] of Object.entries(dataset.job.tables)) {
-    const isWhole = stream.scope === '' && whole.has(name);
+    const isWhole = whole.has(name);
     const carried = records.flatMap(({ rows, position }) =>
       (rows[name] ?? []).map((row) => ({ row, second: position.utime })),
     );
     if (carried.length === 0 && !isWhole) continue;
     const rows = carried.map(({ row }) => row);
-    const found = await compareRows(database, table, rows, isWhole ? completed : undefined);
+    const found = await compareRows(database, table, rows, isWhole ? { span: completed, scope } : undefined);
     tally.count(name, found.matched);
     const seconds = new Map(carried.map(({ row, second }) => [keyOf(table, row), second]));
     tally.findings.push(...toFindings(stream, name, found.differences, seconds));
