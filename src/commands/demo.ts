@@ -46,7 +46,7 @@ export async function demo({ config: given }: Invocation): Promise<ExitCode> {
       });
       try {
         const datasets = chooseDatasets(['all'], await loadJobs());
-        const requests = await crawlAll(config, store, datasets, simulator.url, stop, logger);
+        const requests = await crawlAll({ config, store, datasets, baseUrl: simulator.url, stop, logger });
         if (stop.finishing.aborted) return EXIT.incomplete;
         if (requests === 0) console.log('\nNothing was missing: no data was asked for.');
         await showWhatLanded(store, datasets);
@@ -60,15 +60,17 @@ export async function demo({ config: given }: Invocation): Promise<ExitCode> {
   }
 }
 
+interface DemoRun {
+  readonly config: Config;
+  readonly store: Store;
+  readonly datasets: readonly Dataset[];
+  readonly baseUrl: string;
+  readonly stop: Stop;
+  readonly logger: Logger;
+}
+
 /** Covers the network once; how many requests for data it took. */
-async function crawlAll(
-  config: Config,
-  store: Store,
-  datasets: readonly Dataset[],
-  baseUrl: string,
-  stop: Stop,
-  logger: Logger,
-): Promise<number> {
+async function crawlAll({ config, store, datasets, baseUrl, stop, logger }: DemoRun): Promise<number> {
   const crawl = await openCrawl({ config, store, logger, stop, baseUrl });
   try {
     const { context, chain } = crawl;

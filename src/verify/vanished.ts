@@ -43,7 +43,12 @@ export async function openVanished(
       streams.push([stream, common([stretch], await readCoverage(context.database, stream))]);
     for (const chunk of chunksOf(streams.flatMap(([, covered]) => covered))) {
       if (context.signal.aborted) return found;
-      const { findings } = await checkReceipts(context.database, table, owner.name, '', chunk);
+      const { findings } = await checkReceipts(
+        context.database,
+        table,
+        { dataset: owner.name, scope: '' },
+        chunk,
+      );
       const gone = union(...findings.filter(({ outcome }) => outcome === 'hole').map(({ spans }) => spans));
       // Receipts do not say which pool's rows they are: all pools are read again.
       for (const [stream, covered] of streams) {

@@ -1,4 +1,5 @@
 import { streamsOf } from '../crawl/streams/streams.ts';
+import type { Database } from '../db/connection/database.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { GradeFacts } from '../dataset/grade.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
@@ -82,17 +83,14 @@ async function verifyStream(
   const findings = [...checks.flatMap((check) => check.findings), ...remembered];
   const verified = without(covered, union(...findings.map(({ spans }) => spans)));
   const { grade } = dataset.job;
-  await remember(context, dataset, stream, checks, verified);
+  await remember(database, { dataset, stream, checks, verified });
   await saveGrade(database, dataset.name, grade);
   return { dataset, stream, grade, covered, missing: without([range], covered), verified, checks, findings };
 }
 
 async function remember(
-  { database }: VerifyContext,
-  dataset: Dataset,
-  stream: Stream,
-  checks: readonly Checked[],
-  verified: readonly Range[],
+  database: Database,
+  { dataset, stream, checks, verified }: Pick<Verified, 'dataset' | 'stream' | 'checks' | 'verified'>,
 ): Promise<void> {
   const findings = checks.flatMap((check) => check.findings);
   const wrong = findings.filter(({ outcome }) => outcome !== 'open').map(({ spans }) => spans);

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { streamsOf } from '../../crawl/streams/streams.ts';
 import { ownersOf } from '../../dataset/owners.ts';
 import type { Session } from '../../db/connection/database.ts';
-import { readCoverage } from '../../db/coverage/coverage.ts';
+import { readCoverage, type Stream } from '../../db/coverage/coverage.ts';
 import { factsOf } from '../../db/schema/describe.ts';
 import { targetOf } from '../../db/write/target.ts';
 import { RECEIPT_SECONDS } from '../../db/write/receipts.ts';
@@ -27,7 +27,8 @@ export const receipts: Check = {
           others.push(...(await readCoverage(database, other)));
       }
       for (const stretch of without(covered, others)) {
-        const run = () => checkReceipts(database, table, dataset.name, stream.scope, stretch);
+        const run = () =>
+          checkReceipts(database, table, { dataset: dataset.name, scope: stream.scope }, stretch);
         steps.push({ check: 'receipts', stretch, run });
       }
     }
@@ -42,8 +43,7 @@ export const receipts: Check = {
 export async function checkReceipts(
   session: Session,
   table: object,
-  dataset: string,
-  scope: string,
+  { dataset, scope }: Pick<Stream, 'dataset' | 'scope'>,
   stretch: Range,
 ): Promise<Result> {
   const target = targetOf(table);
