@@ -63,17 +63,9 @@ function serverError(status: number, message: string, reason: Reason): EtlError 
 }
 
 function clientError(refusal: Refusal, message: string, reason: Reason): EtlError {
-  const { status, host, path } = refusal;
-  if (status === 401 && !(reason.own && / required/i.test(reason.text))) {
-    return new AuthError(message, {
-      hint: `Check TONCENTER_API_KEY: ${host} does not know it. A key belongs to one network (TONCENTER_NETWORK).`,
-    });
-  }
-  if (status === 403) {
-    return new AuthError(message, {
-      hint: `Check that TONCENTER_API_KEY was issued for the network of ${host} (TONCENTER_NETWORK).`,
-    });
-  }
+  const { status, path } = refusal;
+  const auth = authHint(refusal, reason);
+  if (auth !== undefined) return new AuthError(message, { hint: auth });
   if (status === 404) return new NotFoundError(message, reason.own ? {} : { hint: NO_ROUTE_HINT });
   if (status === 422 && TIMEOUT_AS_422.test(path) && TIMEOUT.test(reason.text)) {
     return new ApiTimeoutError(message, { hint: TIMEOUT_HINT });
@@ -81,6 +73,15 @@ function clientError(refusal: Refusal, message: string, reason: Reason): EtlErro
   if (TOO_LARGE.has(status)) return new RequestTooLargeError(message, { hint: 'Ask for less at once.' });
   if (COMES_BACK.has(status)) return new ApiUnavailableError(message, { hint: AWAY_HINT });
   return new RequestRefusedError(message);
+}
+
+/** What to do about the key; undefined where the key is not the matter. A 401 may speak of a missing parameter. */
+function authHint({ status, host }: Refusal, reason: Reason): string | undefined {
+  if (status === 401 && !(reason.own && / required/i.test(reason.text)))
+    return `Check TONCENTER_API_KEY: ${host} does not know it. A key belongs to one network (TONCENTER_NETWORK).`;
+  if (status === 403)
+    return `Check that TONCENTER_API_KEY was issued for the network of ${host} (TONCENTER_NETWORK).`;
+  return undefined;
 }
 
 const RATE_HINT =

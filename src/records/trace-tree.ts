@@ -1,4 +1,4 @@
-import { optionalHash } from './form.ts';
+import { text } from './scalar.ts';
 import { z } from 'zod';
 import { message, type Message } from './message.ts';
 import { transaction, type Transaction } from './transaction.ts';
@@ -8,8 +8,8 @@ import { transaction, type Transaction } from './transaction.ts';
  * transaction and message into it; servers send their hashes, and the bodies in the trace's `transactions`.
  */
 const node = z.strictObject({
-  tx_hash: optionalHash,
-  in_msg_hash: optionalHash,
+  tx_hash: text,
+  in_msg_hash: text,
   transaction: transaction.nullish(),
   in_msg: message.nullish(),
   children: z.array(z.unknown()).nullish(),

@@ -165,7 +165,7 @@ describe('jobs/traces', () => {
     expect(job.read([sampleTrace({ trace: nameless })]).rejected).toMatchObject([
       { path: 'trace.children.0.tx_hash', reason: 'names no transaction' },
     ]);
-    const inner = sampleTransaction({ in_msg: sampleMessage({ value: '-' }), hash: 'h' });
+    const inner = sampleTransaction({ in_msg: sampleMessage({ value: '-' }) });
     expect(job.read([sampleTrace({ transactions: { h: inner } })]).rejected).toMatchObject([
       { path: 'transactions.h.in_msg.value' },
     ]);

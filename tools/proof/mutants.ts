@@ -21,7 +21,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     edits: [
       {
         module: 'crawl/streams/limit-trust',
-        find: 'const isDoubted = rows < asked && isDoubtful({ ...known, cap }, rows);',
+        find: 'const isDoubted = rows < asked && isDoubtful(known, rows);',
         instead: 'const isDoubted = false;',
       },
     ],
