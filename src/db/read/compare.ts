@@ -73,6 +73,25 @@ export async function compareRows(
   return { differences, matched: new Map(matched.map((one) => [one.second, one.rows])) };
 }
 
+/**
+ * The seconds of which the rows in a staging table, all that the source has, are not those stored: a value differs, or
+ * a row is on one side only. What a server may come to know later is no difference where either side lacks it.
+ */
+export async function differingSeconds(session: Session, target: Target, whole: Whole): Promise<Range[]> {
+  const rows = await session.rows(
+    sql`
+      with n as (select * from ${target.staging.name}),
+      differing as (
+        select ${secondOf('n')} as second from n left join ${target.into} t on ${sameKey(target)}
+        where t.utime is null or cardinality(${differingColumns(target, 'known to both')}) > 0
+        union
+        select second from (${beyond(target, whole)}) b (kind, key, columns, second))
+      select second from differing`,
+    z.object({ second: Row.shape.second }),
+  );
+  return rows.map(({ second }) => second);
+}
+
 const secondOf = (alias: string) => {
   const epoch = sql`extract(epoch from ${sql.identifier(alias)}.utime)::int8`;
   return sql`int8range(${epoch}, ${epoch} + 1)::text`;
@@ -108,16 +127,22 @@ export function keyText({ facts }: Target, alias: string): SQL {
   )})`;
 }
 
-/** The names of the columns in which two copies differ; of a column that may be filled later a null read says nothing. */
-function differingColumns({ facts, columns }: Target): SQL {
+/**
+ * The names of the columns in which two copies differ; of a column that may be filled later a null read says nothing,
+ * nor does a null stored where only what is `known to both` counts.
+ */
+function differingColumns(
+  { facts, columns }: Target,
+  late: 'known to the source' | 'known to both' = 'known to the source',
+): SQL {
   const { conflict, key } = facts;
-  const late: readonly string[] = conflict.kind === 'fill' ? conflict.columns : [];
+  const filled: readonly string[] = conflict.kind === 'fill' ? conflict.columns : [];
   const compared = columns.filter((name) => !key.includes(name));
   const tests = compared.map((name) => {
     const [stored, read] = [sql`t.${sql.identifier(name)}`, sql`n.${sql.identifier(name)}`];
     const differs =
-      late.includes(name) || DERIVED.test(name)
-        ? sql`${read} is not null and ${stored} is distinct from ${read}`
+      filled.includes(name) || DERIVED.test(name)
+        ? sql`${read} is not null and ${stored} ${late === 'known to both' ? sql`<>` : sql`is distinct from`} ${read}`
         : sql`${stored} is distinct from ${read}`;
     return sql`case when ${differs} then ${name}::text end`;
   });

@@ -1,11 +1,12 @@
 import { ownersOf } from '../../dataset/owners.ts';
-import { readVerified } from '../../db/coverage/verifications.ts';
+import { readVerified, setVerified } from '../../db/coverage/verifications.ts';
 import { common, type Range, union, without } from '../../range.ts';
 import { worthKeeping } from '../derivable.ts';
 import type { Checked } from '../finding.ts';
 import type { CompareContext } from './compare-span.ts';
 import type { Verified } from '../verify.ts';
-import { compareSpans } from './compare-spans.ts';
+import { compareSpans, type ComparedSpans } from './compare-spans.ts';
+import { SECOND_READING } from '../checks/second-reading.ts';
 import { drawSlices, rowsBySecond } from './sample.ts';
 
 /** How much of a table was held against the source, row by row. */
@@ -30,7 +31,7 @@ export async function checkDeep(
   draw: { readonly share: number; readonly random: () => number },
 ): Promise<DeepResult> {
   const carried = new Map<string, Map<number, number>>();
-  const checkedBy = new Map<Verified, Checked[]>();
+  const comparedBy = new Map<Verified, ComparedSpans>();
   const tables: ComparedTable[] = [];
   const width = ({ dataset }: Verified) => Object.keys(dataset.job.tables).length;
   for (const report of reports.toSorted((a, b) => width(b) - width(a))) {
@@ -39,16 +40,19 @@ export async function checkDeep(
       draw.share >= 1 ? (carried.get(own) ?? new Map<number, number>()) : new Map<number, number>();
     const held = await heldAlready(context, report, known);
     const wanted = without(await drawSlices(context.database, report.dataset, report.covered, draw), held);
-    const { checks, completed } = await compareSpans(context, report, wanted, (table, second, rows) => {
+    const compared = await compareSpans(context, report, wanted, (table, second, rows) => {
       const sums = carried.get(table) ?? new Map<number, number>();
       sums.set(second, (sums.get(second) ?? 0) + rows);
       carried.set(table, sums);
     });
-    checkedBy.set(report, checks);
-    tables.push(...(await countTables(context, report, union(held, completed))));
+    comparedBy.set(report, compared);
+    tables.push(...(await countTables(context, report, union(held, compared.completed))));
   }
   const checked: Verified[] = [];
-  for (const report of reports) checked.push(await withChecks(context, report, checkedBy.get(report) ?? []));
+  for (const report of reports) {
+    const { checks = [], confirmed = [] } = comparedBy.get(report) ?? {};
+    checked.push(await withChecks(context, await confirm(context, report, confirmed), checks));
+  }
   return { reports: checked, tables };
 }
 
@@ -103,6 +107,23 @@ async function countTables(
     });
   }
   return counted;
+}
+
+/** Verifies what only wanted a second reading. */
+async function confirm(
+  { database }: CompareContext,
+  report: Verified,
+  confirmed: readonly Range[],
+): Promise<Verified> {
+  if (confirmed.length === 0) return report;
+  const findings = report.findings
+    .map((finding) =>
+      finding.check === SECOND_READING ? { ...finding, spans: without(finding.spans, confirmed) } : finding,
+    )
+    .filter(({ spans }) => spans.length > 0);
+  const verified = without(report.covered, union(...findings.map(({ spans }) => spans)));
+  await setVerified(database, report.stream, verified, []);
+  return { ...report, findings, verified };
 }
 
 async function withChecks(
