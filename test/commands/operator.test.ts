@@ -80,6 +80,7 @@ describe('plan', () => {
 describe('status --check', () => {
   test('is 3 where a dataset is behind, and says which', async () => {
     const only = { ...settings, ETL_DATASETS: 'blocks' };
+    await cli.run(['backfill', ...RANGE], only);
     const behind = await cli.run(['status', '--check', '--max-lag', '5m'], only);
     expect(behind.code).toBe(3);
     expect(behind.stderr).toMatch(/^check {5}blocks: \d+d( \d+[hm])? behind the clock$/m);
