@@ -52,6 +52,9 @@ function backfill(...more: string[]): Promise<CliResult> {
   return cli.run(['backfill', ...range, ...more], settings());
 }
 
+/** A run on a busy machine may take so long that it says how far it is. */
+const withoutProgress = (stderr: string): string => stderr.replaceAll(/^\{"event":"progress".*\n/gm, '');
+
 const Coverage = z.object({ dataset: z.string(), covered: z.string() });
 
 /** What is covered, as one text a dataset. */
@@ -74,14 +77,14 @@ describe('backfill', () => {
   test('covers its range; a second one sends nothing to the endpoint', async () => {
     await serve();
     const first = await backfill();
-    expect(first.stderr).toBe('');
+    expect(withoutProgress(first.stderr)).toBe('');
     expect(first.stdout).toContain('complete: 2026-05-01T00:00:00Z .. 2026-05-01T00:15:00Z');
     expect(first.code).toBe(0);
     const truth = [...simulator.truth.transactions({ from: START, to: START + 900 })];
     expect(await count('transactions')).toBe(truth.length);
     simulator.stats.clear();
     const second = await backfill();
-    expect(second).toMatchObject({ code: 0, stderr: '' });
+    expect([second.code, withoutProgress(second.stderr)]).toEqual([0, '']);
     expect(second.stdout).toMatch(/transactions +100% +nothing/);
     expect(simulator.stats.byPath.get(TRANSACTIONS)).toBeUndefined();
     expect(await count('transactions')).toBe(truth.length);
@@ -92,9 +95,7 @@ describe('backfill', () => {
     const { code, stdout } = await backfill('--dry-run');
     expect(stdout).toMatch(/^database {2}127\.0\.0\.1/);
     expect(stdout).toContain(`network   the simulated network at ${simulator.url}`);
-    expect(stdout).toContain(
-      'range     2026-05-01T00:00:00Z .. 2026-05-01T00:15:00Z (15m, UTC, end exclusive)',
-    );
+    expect(stdout).toContain('range     2026-05-01T00:00:00Z .. 2026-05-01T00:15:00Z (15m, end exclusive)');
     expect(stdout).toMatch(/transactions +0% \(new\) +15m +1/);
     expect(code).toBe(0);
     expect(simulator.stats.byPath.get(TRANSACTIONS)).toBeUndefined();
@@ -112,7 +113,7 @@ describe('backfill', () => {
     const kept = await count('transactions');
     expect(kept).toBeGreaterThan(1500);
     const second = await backfill();
-    expect(second).toMatchObject({ code: 0, stderr: '' });
+    expect([second.code, withoutProgress(second.stderr)]).toEqual([0, '']);
     const truth = [...simulator.truth.transactions({ from: START, to: START + 900 })];
     expect(await count('transactions')).toBe(truth.length);
     const pages = simulator.stats.byPath.get(TRANSACTIONS) ?? 0;
@@ -159,7 +160,7 @@ describe('backfill', () => {
     const { code, stderr } = await backfill('--deadline', '1s');
     // There is no page in hand that could be waited for.
     expect(Date.now() - began).toBeLessThan(9000);
-    expect(stderr).toContain('error: told to stop before it was done');
+    expect(stderr).toContain('error: stopped before it was done');
     expect(stderr).not.toContain('AbortError');
     expect(code).toBe(3);
   });
@@ -285,8 +286,8 @@ describe.skipIf(!existsSync(CORPUS))(`recorded data (${NO_CORPUS} where they are
     expect(code).toBe(0);
     expect(await count('transactions')).toBe(transactions);
     served.child.kill('SIGINT');
-    const { code: ended, stdout: told } = await served.ended;
+    const { code: ended, stdout: report } = await served.ended;
     expect(ended).toBe(0);
-    expect(Number(/transactions (\d+)/.exec(told)?.[1])).toBeLessThanOrEqual(5);
+    expect(Number(/transactions (\d+)/.exec(report)?.[1])).toBeLessThanOrEqual(5);
   });
 });

@@ -198,14 +198,14 @@ describe('a dataset without a checksum', () => {
       ({ dataset }) => dataset.name === 'jetton_transfers',
     );
     expect(transfers).toMatchObject({ findings: [{ kind: 'read_differently', outcome: 'open' }] });
-    expect(transfers?.findings[0]?.spans).toEqual([{ from: expect.any(Number), to: expect.any(Number) }]);
+    expect(transfers?.findings[0]?.spans).toHaveLength(1);
     await proof.readAgain(again, range);
     const last = await proof.verify(again, range);
     expect(last.map(({ verified }) => verified)).toEqual(last.map(() => [range]));
   });
 });
 
-test('a quarantined record is a known gap: no certificate, and no reading again', async () => {
+test('a quarantined record is known to be missing: no certificate, and no reading again', async () => {
   const [gone] = [...simulator.truth.transactions({ from: START + 200, to: START + 400 })];
   await run(`delete from ton.transactions where hash = '${gone!.hash}'`);
   await run(`insert into etl.quarantine (dataset, record_id, utime, path, reason, raw, request)

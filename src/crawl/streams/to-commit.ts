@@ -26,7 +26,7 @@ export function toCommit(
   pages: readonly FetchedPage[],
 ): PageCommit {
   const step = pages.at(-1)?.value.step;
-  const done = step?.completed ?? step?.saturated;
+  const isAgain = stream.pass > 0;
   const span = needsWholeSeconds({ dataset, stream }) ? step?.completed : lease.span;
   const readings = pages.map(({ value }) => within(value.reading, span));
   const accepted = readings.flatMap((reading) => reading.accepted);
@@ -37,15 +37,17 @@ export function toCommit(
     ids: accepted.map(({ position }) => position.id),
     extras: accepted.map(({ extra }) => extra).filter((extra) => Object.keys(extra).length > 0),
     rejected: readings.flatMap(({ rejected }) => rejected),
-    done: done && {
-      span: done,
-      outcome: step?.completed === undefined ? 'saturated' : 'covered',
-    },
-    ...(stream.pass > 0 && { again: againOf(dataset.job, stream) }),
+    done: step && doneOf(step),
+    ...(isAgain && { again: againOf(dataset.job, stream) }),
     replace: dataset.job.replacesRows,
-    overwrite: priority === 'repair' || stream.pass > 0,
+    overwrite: priority === 'repair' || isAgain,
     pages: pages.map((page) => logOf(page, lease.span)),
   };
+}
+
+function doneOf({ completed, saturated }: Page['step']): PageCommit['done'] {
+  if (completed !== undefined) return { span: completed, outcome: 'covered' };
+  return saturated && { span: saturated, outcome: 'saturated' };
 }
 
 /** What a second reading is held against, and when another can follow. */

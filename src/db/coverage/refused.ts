@@ -10,7 +10,7 @@ import { ofStream } from './of-stream.ts';
 /** Why a range cannot be had for now. */
 export type Refusal = 'saturated' | 'beyond_reach' | 'source_gap' | 'quarantined' | 'failing' | 'changed';
 
-/** Sets a range aside: it is not asked for before its pause is over. */
+/** Refuses a range: it is not asked for before its pause is over. */
 export async function refuse(
   session: Session,
   stream: Stream,
@@ -30,7 +30,7 @@ export async function refuse(
 }
 
 /**
- * Sets a range aside instead of those of the same reason that it touches: its borders may have moved since the last
+ * Refuses a range instead of those of the same reason that it touches: its borders may have moved since the last
  * attempt. `pauseSeconds` is the least pause.
  */
 export async function refuseAnew(
@@ -62,7 +62,7 @@ export async function refuseAnew(
 }
 
 /**
- * Sets ranges of a stream aside. `ranges` is a query within a statement, or the name of one, with span, reason, detail,
+ * Refuses ranges of a stream. `ranges` is a query within a statement, or the name of one, with span, reason, detail,
  * tried (how often), first_at and retry_at.
  */
 export function insertRefusals({ dataset, scope, pass }: Stream, ranges: SQL): SQL {

@@ -9,9 +9,9 @@ export const SECOND_READING = 'second-reading';
 export const secondReading: Check = {
   name: SECOND_READING,
   needs: [],
-  async steps({ database }, subject) {
-    const second = { ...subject.stream, pass: 1 };
-    const once = without(subject.covered, await readCoverage(database, second));
+  async steps({ database }, input) {
+    const second = { ...input.stream, pass: 1 };
+    const once = without(input.covered, await readCoverage(database, second));
     if (once.length === 0) return [];
     const refused = await readRefused(database, second, 'changed');
     const changed = common(
@@ -19,10 +19,10 @@ export const secondReading: Check = {
       refused.map(({ span }) => span),
     );
     const latest = refused.map(({ retryAt }) => retryAt).sort((a, b) => b - a)[0];
-    const { maturitySeconds = 0 } = subject.dataset.job;
-    const first = await dueAt(database, subject.stream, once, maturitySeconds);
+    const { maturitySeconds = 0 } = input.dataset.job;
+    const first = await dueAt(database, input.stream, once, maturitySeconds);
     const step = (kind: string, sentence: string) => (stretch: Range) =>
-      openStep(SECOND_READING, subject, stretch, { kind, sentence });
+      openStep(SECOND_READING, input, stretch, { kind, sentence });
     return [
       ...without(once, changed).map(
         step('read_once', `the source has no checksum, so a second reading must agree${fromOn(first)}`),

@@ -27,7 +27,7 @@ const row = {
   amount: '5',
 };
 
-/** A database at which a process stops after the rows of a page were sent, until it is told to go on. */
+/** A database at which a process stops after the rows of a page were sent, until it may go on. */
 function stopping(real: Database) {
   const gate = new AbortController();
   const reached = new AbortController();
@@ -74,7 +74,8 @@ const page = (lease: Lease, amounts: readonly string[]): PageCommit => ({
 });
 
 test('a second reading confirms the seconds of which it brings what is stored, and is the first one of the others', async () => {
-  const { database, close } = await openTestStore();
+  const store = await openTestStore();
+  const { database } = store;
   const second = { ...stream, pass: 1 };
   const read = async (pass: number, amounts: readonly string[]) => {
     const claim = { stream: { ...stream, pass }, wanted: [wanted], length: 1000, owner: 'a' };
@@ -116,7 +117,7 @@ test('a second reading confirms the seconds of which it brings what is stored, a
     expect(await read(1, ['1', '5'])).toEqual([wanted]);
     expect(await readRefused(database, second, 'changed')).toEqual([]);
   } finally {
-    await close();
+    await store.close();
   }
 });
 
