@@ -1,4 +1,4 @@
-import { readOrRefuse } from '../crawl/streams/worker-pool.ts';
+import { readOrRefuse } from '../crawl/streams/read-leases.ts';
 import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { toError } from '../errors.ts';

@@ -70,7 +70,7 @@ test('a page with arbitrary values is committed whole or not at all', async () =
       try {
         const reach = { range: SPAN, watermark: SPAN.to + 100_000 };
         const context = withBelievingLimits(crawl.context);
-        await backfill({ ...crawl, context, datasets, reach, workers: 1, stop: never }).catch(
+        await backfill({ ...crawl, context, datasets, reach, concurrency: 1, stop: never }).catch(
           (error: unknown) => {
             expect(error).toBeInstanceOf(EtlError);
           },

@@ -26,7 +26,7 @@ export interface ProgressOptions {
   readonly allowed: number | undefined;
   /** Requests a second of the plan, and how many are asked for at once. */
   readonly rps: number;
-  readonly workers: number;
+  readonly concurrency: number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   readonly write: (text: string) => void;
@@ -97,9 +97,9 @@ function follow(options: ProgressOptions): Course {
   };
 }
 
-/** The budget where it is nearly used up, else whoever takes more of the workers' time. */
+/** The budget where it is nearly used up, else whoever takes more of the time of all loops. */
 function waitsFor(
-  { rps, workers, requests }: ProgressOptions,
+  { rps, concurrency, requests }: ProgressOptions,
   recent: readonly { readonly at: number; readonly ms: number; readonly requests: number }[],
   at: number,
 ): WaitsFor {
@@ -108,7 +108,7 @@ function waitsFor(
   const ms = Math.max(1, at - first.at);
   if (((requests() - first.requests) * 1000) / ms > 0.8 * rps) return 'budget';
   const asking = recent.reduce((sum, page) => sum + page.ms, 0);
-  return asking > 0.5 * workers * ms ? 'server' : 'database';
+  return asking > 0.5 * concurrency * ms ? 'server' : 'database';
 }
 
 function words(

@@ -3,7 +3,7 @@ import { reopen, type Reopening } from '../../db/coverage/reopen.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { readOrRefuse } from './worker-pool.ts';
+import { readOrRefuse } from './read-leases.ts';
 import type { Assignment, Planner } from './planner.ts';
 
 /** A hole that the source cannot even be asked for keeps the others from nothing. */

@@ -5,7 +5,7 @@ import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../../src/crawl/streams/reach.ts';
 import { actionTypes } from '../../../src/records/action-types.ts';
 import type { Crawl } from '../../../src/app.ts';
-import { runWorkerPool } from '../../../src/crawl/streams/worker-pool.ts';
+import { readLeases } from '../../../src/crawl/streams/read-leases.ts';
 import type { Want } from '../../../src/crawl/streams/planner.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import { addWatch } from '../../../src/db/cursors/watch-list.ts';
@@ -45,7 +45,7 @@ async function crawl(names: string[], options: SimulatorOptions): Promise<Range>
       delaySeconds: 0,
       signal: never.leaving,
     });
-    expect(await backfill({ ...opened, datasets, reach, workers: 2, stop: never })).toEqual(new Map());
+    expect(await backfill({ ...opened, datasets, reach, concurrency: 2, stop: never })).toEqual(new Map());
     return reach.range!;
   } finally {
     await opened.close();
@@ -54,9 +54,9 @@ async function crawl(names: string[], options: SimulatorOptions): Promise<Range>
 
 /** Reads what one stream wants, to the end. */
 async function crawlWants(opened: Crawl, want: Want): Promise<void> {
-  await runWorkerPool({
+  await readLeases({
     ...opened,
-    workers: 1,
+    concurrency: 1,
     stop: never,
     isOver: () => Promise.resolve(true),
     take: () => opened.planner.take([want]),
