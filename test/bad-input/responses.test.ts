@@ -61,10 +61,10 @@ test('a page with arbitrary values is committed whole or not at all', async () =
         duration: 300,
         load: 1,
         accounts: 50,
-        after: ({ path }, answer) =>
+        after: ({ path }, response) =>
           path === '/api/v3/transactions'
-            ? { ...answer, body: harmed(answer.body.toString(), changes) }
-            : answer,
+            ? { ...response, body: harmed(response.body.toString(), changes) }
+            : response,
       });
       const crawl = await openTestCrawl(store, simulator.url, { maxAttempts: 1 });
       try {

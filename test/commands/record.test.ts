@@ -30,10 +30,13 @@ beforeAll(async () => {
     accounts: 100,
     keys: { 'the-key-itself': 'simulated' },
     faults: { badGateway: 0.3 },
-    after: ({ path }, answer) =>
+    after: ({ path }, response) =>
       path === '/api/v3/transactions'
-        ? { ...answer, body: answer.body.toString().replaceAll('"lt":"', '"big":9007199254740993123,"lt":"') }
-        : answer,
+        ? {
+            ...response,
+            body: response.body.toString().replaceAll('"lt":"', '"big":9007199254740993123,"lt":"'),
+          }
+        : response,
   });
 });
 afterAll(async () => {

@@ -179,16 +179,16 @@ test('a quarantined record is known to be missing: no certificate, and no readin
   expect(simulator.stats.byPath.get('/api/v3/transactions')).toBe(before);
 });
 
-test('an answer for another window than the one asked for is refused, also an empty one', async () => {
+test('a response for another window than the one asked for is refused, also an empty one', async () => {
   const own = await openTestStore();
   let isOther = false;
   const lying = await startSimulator({
     start: START,
     duration: 3000,
     masterchainInterval: 20,
-    after: ({ path }, answer) => {
-      if (!isOther || !path.startsWith('/api/v3/validators/events')) return answer;
-      return { ...answer, body: JSON.stringify({ events: [], start_utime: 1, end_utime: 2 }) };
+    after: ({ path }, response) => {
+      if (!isOther || !path.startsWith('/api/v3/validators/events')) return response;
+      return { ...response, body: JSON.stringify({ events: [], start_utime: 1, end_utime: 2 }) };
     },
   });
   const opened = await openTestCrawl(own, lying.url, { maxAttempts: 1 });
@@ -203,7 +203,7 @@ test('an answer for another window than the one asked for is refused, also an em
     ).toBeGreaterThan(0);
     isOther = true;
     await expect(checkDeep(of.context, reports, { share: 1, random: () => 0.5 })).rejects.toThrow(
-      'the answer says that it is for',
+      'the response says that it is for',
     );
   } finally {
     await opened.close();

@@ -13,7 +13,7 @@ export interface ProgressDisplay {
   end(): void;
 }
 
-/** What a run waits for: a slot of the budget, the server's answer, or the database. */
+/** What a run waits for: a slot of the budget, the server's response, or the database. */
 export type WaitsFor = 'budget' | 'server' | 'database';
 
 export interface ProgressOptions {

@@ -32,7 +32,7 @@ export interface Page {
 
 /**
  * Asks for one page of a stream and reads it: the only way in which a page is asked for, whatever for.
- * @throws BadResponseError where the answer cannot be one to this request, also by the window that it says it answers
+ * @throws BadResponseError where the response cannot be one to this request, also by the window that it says it answers
  */
 export async function askPage(
   api: ApiClient,

@@ -40,7 +40,7 @@ interface JudgedPage {
 interface Verdict {
   /** The size by which a page is full or short: what was asked, or the page's own length where it may have been cut. */
   readonly size: number;
-  /** The page is an answer to its request: what it shows counts from now on. */
+  /** The page is a response to its request: what it shows counts from now on. */
   readonly accept: () => void;
 }
 

@@ -1,7 +1,7 @@
 import { refuse } from '../../db/coverage/refused.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { readUnlessRefused, type OnWrongAnswer } from '../failure-policy.ts';
+import { readUnlessRefused, type OnWrongResponse } from '../failure-policy.ts';
 import { crawlLease } from './crawler.ts';
 import type { Assignment } from './planner.ts';
 
@@ -20,7 +20,7 @@ interface ReadLeasesOptions {
   /** Between two searches for work where there was none; default 250. */
   readonly idleMs?: number;
   /** Default: throw. */
-  readonly onWrongAnswer?: OnWrongAnswer;
+  readonly onWrongResponse?: OnWrongResponse;
 }
 
 interface Shared {
@@ -42,12 +42,12 @@ export async function readLeases(options: ReadLeasesOptions): Promise<void> {
 }
 
 async function work(options: ReadLeasesOptions, shared: Shared): Promise<void> {
-  const { context, stop, take, isOver, idleMs = IDLE_MS, onWrongAnswer } = options;
+  const { context, stop, take, isOver, idleMs = IDLE_MS, onWrongResponse } = options;
   while (!stop.finishing.aborted && !shared.failed) {
     shared.busy += 1;
     const assignment = await endAllOnError(shared, take);
     if (assignment !== undefined)
-      await endAllOnError(shared, () => readOrRefuse(context, assignment, stop, onWrongAnswer));
+      await endAllOnError(shared, () => readOrRefuse(context, assignment, stop, onWrongResponse));
     shared.busy -= 1;
     if (assignment !== undefined) continue;
     // A lease in another worker's hands may be cut and leave work for this one.
@@ -70,11 +70,11 @@ export async function readOrRefuse(
   context: CrawlContext,
   assignment: Assignment,
   stop: Stop,
-  onWrongAnswer: OnWrongAnswer = 'throw',
+  onWrongResponse: OnWrongResponse = 'throw',
 ): Promise<void> {
   const { database, logger } = context;
   const { dataset, lease } = assignment;
-  const failure = await readUnlessRefused({ database, stream: lease.stream, stop, onWrongAnswer }, () =>
+  const failure = await readUnlessRefused({ database, stream: lease.stream, stop, onWrongResponse }, () =>
     crawlLease(context, assignment, stop),
   );
   if (failure === undefined) return;

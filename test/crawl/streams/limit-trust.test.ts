@@ -9,7 +9,7 @@ const pageOf = (asked: number, rows: readonly string[], utime = 5) => ({
   positions: rows.map((id) => ({ utime, lt: '1', id })),
 });
 
-/** The size by which a page is judged that is an answer to its request. */
+/** The size by which a page is judged that is a response to its request. */
 function sizeOf(span: SpanTrust, asked: number, rows: readonly string[], utime = 5): number {
   const { size, accept } = span.judge(pageOf(asked, rows, utime));
   accept();
@@ -85,7 +85,7 @@ test('rows behind the window of a doubted page say nothing about it', () => {
   expect(trust.limit(1000)).toBe(1000);
 });
 
-test('a page that is refused as an answer teaches nothing', () => {
+test('a page that is refused as a response teaches nothing', () => {
   const trust = createLimitTrust(() => expect.unreachable());
   const span = trust.openSpan(SPAN);
   expect(sizeOf(span, 1000, ids(0, 333))).toBe(333);
