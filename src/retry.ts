@@ -79,7 +79,7 @@ interface OutageOptions extends RetryContext {
   readonly signal: AbortSignal;
 }
 
-/** Waits for an API or a database that is away, and logs each pause; undefined where it was told to stop meanwhile. */
+/** Waits for an API or a database that is away, and logs each pause; undefined where it was stopped meanwhile. */
 export async function outlast<T>(
   options: OutageOptions,
   what: string,

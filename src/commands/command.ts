@@ -22,15 +22,15 @@ export async function runCommand(command: (invocation: Invocation) => Promise<Ex
     const logger = createLogger({ level: config.logLevel, format: config.logFormat });
     process.exitCode = await command({ config, logger, now: Math.floor(systemClock.now() / 1000) });
   } catch (thrown) {
-    const error = isAbort(thrown) ? toldToStop() : thrown;
+    const error = isAbort(thrown) ? stoppedEarly() : thrown;
     reportError(error);
     process.exitCode = error instanceof EtlError ? error.exitCode : EXIT.failed;
   }
 }
 
 /** What a signal or a deadline ends is a wait of which nothing could be kept: no command aborts anything else. */
-function toldToStop(): IncompleteError {
-  return new IncompleteError('told to stop before it was done', {
+function stoppedEarly(): IncompleteError {
+  return new IncompleteError('stopped before it was done', {
     hint: 'What was committed is kept. Run it again, with a later --deadline where there was one.',
   });
 }

@@ -17,7 +17,7 @@ interface SyncFlags {
   readonly record?: string;
 }
 
-/** `sync`: the daemon. Ends with exit 0 when told to stop. */
+/** `sync`: the daemon. Ends with exit 0 when stopped. */
 export async function sync(invocation: Invocation, flags: SyncFlags): Promise<ExitCode> {
   const { config } = invocation;
   const all = await loadDatasets();
@@ -29,14 +29,14 @@ export async function sync(invocation: Invocation, flags: SyncFlags): Promise<Ex
     try {
       await follow(invocation, { ...opened, ...chosen, jobs: known.streams, record: flags.record });
     } catch (error) {
-      // Told to leave while it waited for the API to begin with: a daemon that is stopped has done its work.
+      // Stopped while it waited for the API to begin with: a daemon that is stopped has done its work.
       if (!isAbort(error) || !opened.stop.finishing.aborted) throw error;
     }
     return EXIT.done;
   });
 }
 
-interface Errand extends Opened {
+interface Followed extends Opened {
   readonly jobs: readonly Dataset[];
   readonly datasets: readonly Dataset[];
   readonly collections: readonly Collection[];
@@ -44,14 +44,14 @@ interface Errand extends Opened {
   readonly record: string | undefined;
 }
 
-async function follow(invocation: Invocation, errand: Errand): Promise<void> {
+async function follow(invocation: Invocation, followed: Followed): Promise<void> {
   const { config, logger } = invocation;
-  const { store, datasets, collections, piggybacked, stop } = errand;
-  const crawl = await openCrawl({ config, logger, ...errand });
+  const { store, datasets, collections, piggybacked, stop } = followed;
+  const crawl = await openCrawl({ config, logger, ...followed });
   try {
     const metrics = createMetrics(crawl.context.api.stats);
     crawl.subscribe((event) => metrics.onPage(event));
-    const server = await serve(invocation, errand, crawl, metrics);
+    const server = await serve(invocation, followed, crawl, metrics);
     try {
       logger.info(
         {
@@ -77,7 +77,7 @@ async function follow(invocation: Invocation, errand: Errand): Promise<void> {
 /** Data matter more than the page that tells of them: where its address is taken, the daemon runs without. */
 async function serve(
   { config, logger }: Invocation,
-  { jobs, datasets }: Errand,
+  { jobs, datasets }: Followed,
   { context }: Crawl,
   metrics: ReturnType<typeof createMetrics>,
 ): Promise<StatusServer | undefined> {

@@ -11,7 +11,7 @@ const SHARE = 0.2;
 const PERIOD_MS = 60_000;
 const REFRESH: Priority = 'refresh';
 
-/** Keeps collections up to date until told to stop, in rounds: what has moved, what was appended, what is to be rescanned. */
+/** Keeps collections up to date until stopped, in rounds: what has moved, what was appended, what is to be rescanned. */
 export async function runCollectionsLoop(daemon: DaemonContext, position: Position): Promise<void> {
   const { context, config, stop, collections = [] } = daemon;
   // A loop of the daemon that ended would end the others.

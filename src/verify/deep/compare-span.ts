@@ -106,11 +106,11 @@ async function compareRecords(
   const scope = scopes && { column: scopes.column, value: stream.scope };
   for (const [name, table] of Object.entries(dataset.job.tables)) {
     const isAll = whole.has(name);
-    const carried = records.flatMap(({ rows, position }) =>
+    const sent = records.flatMap(({ rows, position }) =>
       (rows[name] ?? []).map((row) => ({ row, second: position.utime })),
     );
-    if (carried.length === 0 && !isAll) continue;
-    const rows = carried.map(({ row }) => row);
+    if (sent.length === 0 && !isAll) continue;
+    const rows = sent.map(({ row }) => row);
     const found = await compareRows(database, table, rows, { span: completed, scope, isAll });
     tally.count(name, found.matched);
     const isOwn = ownersOf(name, jobs)[0]?.name === dataset.name;
@@ -118,7 +118,7 @@ async function compareRecords(
     const unsaid = isOwn ? found.unsaid.filter(({ second }) => isWithin(second.from, completed)) : [];
     if (!isOwn) tally.leaveOpen(name, found.unsaid);
     const differences = withUnsaid(found.differences, unsaid);
-    const seconds = new Map(carried.map(({ row, second }) => [keyOf(table, row), second]));
+    const seconds = new Map(sent.map(({ row, second }) => [keyOf(table, row), second]));
     tally.findings.push(...toFindings(stream, name, differences, seconds));
     const known = await keysWithFindings(database, DEEP, name);
     const wrong = new Set([...found.differences, ...found.unsaid].map(({ key }) => key));
@@ -148,7 +148,7 @@ export function wholeTables(dataset: Dataset, jobs: readonly Dataset[]): Set<str
   );
 }
 
-/** `seconds`: where the record lies that carried the row with this key. */
+/** `seconds`: where the record lies that has the row with this key. */
 function toFindings(
   { dataset, scope }: Stream,
   table: string,
