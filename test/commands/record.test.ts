@@ -25,7 +25,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-recording-'));
   simulator = await startSimulator({
     start: START,
-    duration: 8 * 3600,
+    duration: 1800,
     load: 1,
     accounts: 100,
     keys: { 'the-key-itself': 'simulated' },
