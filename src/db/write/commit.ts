@@ -3,7 +3,7 @@ import { type Range, union, without } from '../../range.ts';
 import type { Extra } from '../../dataset/record.ts';
 import { addCoverage } from '../coverage/coverage.ts';
 import type { Database, Session } from '../connection/database.ts';
-import { differingSeconds, type Whole } from '../read/compare.ts';
+import { differingSeconds, type Brought } from '../read/compare.ts';
 import { insertStaged, stageRows } from './insert.ts';
 import { logPage, type PageLog } from './log-page.ts';
 import { holdLease, shortenLease, type Lease } from '../coordination/leases.ts';
@@ -23,7 +23,7 @@ interface Done {
 /** What a second reading needs: it confirms only seconds of which it brings what is stored. */
 export interface Again {
   /** Which of the stored rows the stream is about. */
-  readonly scope: Whole['scope'];
+  readonly scope: Brought['scope'];
   /** How long to wait at least before seconds are read again of which it brought something else. */
   readonly pauseSeconds: number;
 }
@@ -57,7 +57,7 @@ export interface PageCommit {
  * lease (is the range still ours?), rows (tables by name), the lease shortened, the log, coverage last, because every
  * commit of the dataset waits for that row.
  *
- * Its twins, which write rows in the same way: `commit-answer.ts` for what is no stream of time, with a cursor instead of
+ * Its twins, which write rows in the same way: `commit-response.ts` for what is no stream of time, with a cursor instead of
  * a lease and coverage; `release-from-quarantine.ts` for one record, with neither.
  * @throws LeaseLostError where the range is no longer ours: nothing was written
  */

@@ -13,6 +13,8 @@ export interface ComparedSpans {
   readonly completed: readonly Range[];
   /** Seconds for which this was the second reading, and it agreed. */
   readonly confirmed: readonly Range[];
+  /** Seconds of rows of others' tables of which more is stored than these pages say. */
+  readonly unsaid: ReadonlyMap<string, readonly Range[]>;
 }
 
 /**
@@ -28,6 +30,7 @@ export async function compareSpans(
   const { dataset, stream } = place;
   const checks: Checked[] = [];
   const completed: Range[] = [];
+  const unsaid = new Map<string, Range[]>();
   for (const span of spans) {
     const start = context.clock.monotonic();
     const result = await compareSpan(context, place, span);
@@ -38,6 +41,10 @@ export async function compareSpans(
         onMatched(table, second, count);
         rows += count;
       }
+    }
+    for (const [table, seconds] of result.unsaid) {
+      const more = [...seconds].map((second) => ({ from: second, to: second + 1 }));
+      unsaid.set(table, union(unsaid.get(table) ?? [], more));
     }
     const { findings, requests } = result;
     const ms = context.clock.monotonic() - start;
@@ -52,5 +59,5 @@ export async function compareSpans(
     maturitySeconds === undefined
       ? []
       : await confirmDue(context.database, stream, without(union(completed), wrong), maturitySeconds);
-  return { checks, completed: union(completed), confirmed };
+  return { checks, completed: union(completed), confirmed, unsaid };
 }
