@@ -2,7 +2,6 @@ import { ownersOf } from '../../dataset/owners.ts';
 import { readVerified, setVerified } from '../../db/coverage/verifications.ts';
 import { common, type Range, union, without } from '../../range.ts';
 import { worthKeeping } from '../derivable.ts';
-import type { Checked } from '../finding.ts';
 import type { CompareContext } from './compare-span.ts';
 import type { Verified } from '../verify.ts';
 import { compareSpans, type ComparedSpans } from './compare-spans.ts';
