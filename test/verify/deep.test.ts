@@ -63,6 +63,7 @@ describe('what no checksum speaks of', () => {
     const reports = await proof.verify(datasets, range);
     const before = simulator.stats.total;
     const { reports: compared, tables } = await checkDeep(proof.context, reports, {
+      datasets,
       share: 1,
       random: Math.random,
     });
@@ -124,14 +125,14 @@ describe('what no checksum speaks of', () => {
     const left = kinds(repaired.reports);
     // A repaired second of a dataset without a checksum waits for its second reading.
     expect(left.filter((kind) => !kind.startsWith('second-reading'))).toEqual([]);
-    const last = await checkDeep(proof.context, repaired.reports, { share: 1, random: Math.random });
+    const last = await checkDeep(proof.context, repaired.reports, { datasets, share: 1, random: Math.random });
     expect(kinds(last.reports).filter((kind) => !kind.startsWith('second-reading'))).toEqual([]);
   });
 
   test('costs the share of the pages that was asked for', async () => {
     const reports = await proof.verify(datasets, range);
     const before = simulator.stats.total;
-    const draw = { share: 0.01, random: () => 0.5 };
+    const draw = { datasets, share: 0.01, random: () => 0.5 };
     expect(
       kinds((await checkDeep(proof.context, reports, draw)).reports).filter((kind) =>
         kind.startsWith('deep'),
