@@ -1,4 +1,5 @@
 import type { Logger } from './logger.ts';
+import { stdoutGone } from './stdout.ts';
 
 /** How a process ends: `finishing` lets the page in hand be committed, `leaving` drops it. */
 export interface Stop {
@@ -19,7 +20,7 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
 /** A page that takes longer than this to finish is dropped; systemd and Docker kill soon after. */
 export const FINISHING_MS = 10_000;
 
-/** `Stop` from the process' signals: the first finishes the page, the second leaves at once. */
+/** `Stop` from the process' signals: the first finishes the page, the second leaves at once. A stdout that nobody reads counts as the first. */
 export function stopOnSignals(logger: Logger): Stop & { dispose(): void } {
   const finishing = new AbortController();
   const leaving = new AbortController();
@@ -34,13 +35,16 @@ export function stopOnSignals(logger: Logger): Stop & { dispose(): void } {
     timer = setTimeout(() => leaving.abort(), FINISHING_MS);
     timer.unref();
   };
+  const onGone = () => finishing.abort();
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  stdoutGone.addEventListener('abort', onGone);
   return {
     finishing: finishing.signal,
     leaving: leaving.signal,
     dispose() {
       clearTimeout(timer);
       process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+      stdoutGone.removeEventListener('abort', onGone);
     },
   };
 }
