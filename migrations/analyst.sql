@@ -664,7 +664,8 @@ begin
     exception
       -- Another database of this server wanted it at the same moment.
       when duplicate_object or unique_violation then null;
-      when insufficient_privilege then
+      -- Where the role could not be made, there is none to alter.
+      when insufficient_privilege or undefined_object then
         part := wanted.part;
         statement := wanted.statement;
         return next;

@@ -57,18 +57,20 @@ declare
   found record;
   nearest text;
 begin
-  select d.kind into found from etl.datasets d where d.dataset = require_stream.dataset;
+  select d.kind, d.tables into found from etl.datasets d where d.dataset = require_stream.dataset;
   if found.kind = 'stream' then
     return;
   end if;
   if found.kind is not null then
     raise exception '% is a list, not a stream of time: it has no range that could be complete', require_stream.dataset
       using errcode = 'invalid_parameter_value',
-        hint = format('select * from etl.fed(%L) says whether it has been read.', (
-          select f.relation from etl.feeds f where f.dataset = require_stream.dataset order by f.relation limit 1));
+        hint = format('select * from etl.fed(%L) says whether it has been read.', found.tables[1]);
   end if;
-  select d.dataset into nearest from etl.datasets d where d.kind = 'stream'
-  order by d.dataset like left(require_stream.dataset, 4) || '%' desc, abs(length(d.dataset) - length(require_stream.dataset)) limit 1;
+  -- Three letters in a row that both have, beside the length.
+  select d.dataset into nearest from etl.datasets d
+  order by (select count(*) from generate_series(1, length(require_stream.dataset) - 2) place
+      where strpos(d.dataset, lower(substr(require_stream.dataset, place, 3))) > 0) desc,
+    abs(length(d.dataset) - length(require_stream.dataset)), d.dataset limit 1;
   raise exception 'there is no dataset "%"', require_stream.dataset
     using errcode = 'invalid_parameter_value',
       hint = format('Did you mean "%s"? select dataset, title from etl.datasets lists them.', nearest);

@@ -33,7 +33,9 @@ export async function reader(invocation: Invocation, flags: ReaderFlags): Promis
     if (store.embedded !== undefined)
       console.error('The embedded server behind it runs only while a command such as sync runs.');
     if (left.length > 0)
-      console.error(`What is left needs an administrator of the server, in this database:\n${left.join('\n')}`);
+      console.error(
+        `What is left needs an administrator of the server, in this database:\n${left.join('\n')}`,
+      );
     return EXIT.done;
   });
 }

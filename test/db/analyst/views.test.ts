@@ -206,16 +206,19 @@ interface Swap {
   readonly sender: string;
   readonly asset_in: string | null;
   readonly asset_out: string | null;
-  readonly dex_incoming_transfer: { readonly amount: string };
-  readonly dex_outgoing_transfer: { readonly amount: string };
+  readonly dex_incoming_transfer: { readonly amount: string; readonly destination: string };
+  readonly dex_outgoing_transfer: { readonly amount: string; readonly source: string };
 }
+
+const poolOf = (swap: Swap) =>
+  swap.asset_in === null ? swap.dex_outgoing_transfer.source : swap.dex_incoming_transfer.destination;
 
 test('swaps are the exchanges that the source found', async () => {
   const swaps = [...store.truth.actions(store.span, actionTypes)].filter(
     ({ type }) => type === 'jetton_swap',
   );
   await expectRows(
-    `select account, dex, success, asset_in, amount_in, asset_out, amount_out, trace_id, action_id,
+    `select account, dex, success, asset_in, amount_in, asset_out, amount_out, pool, trace_id, action_id,
        (utime at time zone 'UTC')::text as utime from swaps`,
     swaps.map((action) => {
       const details = action.details as Swap;
@@ -227,12 +230,147 @@ test('swaps are the exchanges that the source found', async () => {
         amount_in: details.dex_incoming_transfer.amount,
         asset_out: details.asset_out,
         amount_out: details.dex_outgoing_transfer.amount,
+        pool: poolOf(details),
         trace_id: action.trace_id,
         action_id: action.action_id,
         utime: iso(action.trace_end_utime).replace('T', ' '),
       };
     }),
   );
+});
+
+test('dex_volume adds what was traded for TON, pool by pool', async () => {
+  const swaps = [...store.truth.actions(store.span, actionTypes)]
+    .filter(({ type, success }) => type === 'jetton_swap' && success !== false)
+    .map((action) => ({ utime: action.trace_end_utime, swap: action.details as Swap }))
+    .filter(({ swap }) => (swap.asset_in === null) !== (swap.asset_out === null));
+  const sides = new Set(swaps.map(({ swap }) => swap.asset_in === null));
+  expect(sides).toEqual(new Set([true, false]));
+  await expectRows(
+    'select * from dex_volume',
+    [
+      ...groupBy(swaps, ({ utime, swap }) =>
+        [dayOf(utime), swap.dex, poolOf(swap), swap.asset_in ?? swap.asset_out].join(' '),
+      ).values(),
+    ].map((all) => {
+      const { utime, swap: first } = all[0]!;
+      const given = all.map(({ swap }) => swap).filter(({ asset_in }) => asset_in === null);
+      const got = all.map(({ swap }) => swap).filter(({ asset_out }) => asset_out === null);
+      const bought = sum(given.map((swap) => swap.dex_incoming_transfer.amount));
+      const sold = sum(got.map((swap) => swap.dex_outgoing_transfer.amount));
+      return {
+        day: dayOf(utime),
+        dex: first.dex,
+        pool: poolOf(first),
+        jetton_master: first.asset_in ?? first.asset_out,
+        swaps: all.length,
+        accounts: new Set(all.map(({ swap }) => swap.sender)).size,
+        bought,
+        sold,
+        volume: bought + sold,
+        jettons:
+          sum(given.map((swap) => swap.dex_outgoing_transfer.amount)) +
+          sum(got.map((swap) => swap.dex_incoming_transfer.amount)),
+      };
+    }),
+  );
+  expect(
+    swaps.every(({ swap }) => swap.dex_incoming_transfer.amount !== swap.dex_outgoing_transfer.amount),
+  ).toBe(true);
+});
+
+test('active_wallets counts who was called from outside the chain', async () => {
+  const called = transactions.filter(({ in_msg }) => in_msg !== null && in_msg.source === null);
+  await expectRows(
+    'select * from active_wallets',
+    [...groupBy(called, ({ now }) => dayOf(now))].map(([day, all]) => ({
+      day,
+      wallets: new Set(all.map(({ account }) => account)).size,
+      messages: all.length,
+    })),
+  );
+});
+
+test('account_statement is the ledger of one account in whole units', async () => {
+  const entries = ledger(store.truth, store.span);
+  const account = [...groupBy(entries, (entry) => entry.account)]
+    .filter(([, all]) => all.some(({ jetton }) => jetton !== ''))
+    .sort(([, a], [, b]) => b.length - a.length)[0]![0];
+  const middle = Math.floor((store.span.from + store.span.to) / 2);
+  const units = new Map(
+    (
+      await store.ask("select address, symbol, '1e-' || coalesce(decimals, 9) as unit from jetton_masters")
+    ).map(({ address, symbol, unit }) => [address, { symbol, unit }]),
+  );
+  const own = entries.filter((entry) => entry.account === account && entry.utime >= middle);
+  expect(new Set(own.map(({ jetton }) => jetton === '')).size).toBe(2);
+  const rows = await store.ask(
+    `select extract(epoch from utime)::bigint as utime, kind, asset, jetton_master, amount::text, balance::text, tx_hash
+     from account_statement(ton_address_friendly('${account}'), to_timestamp(${middle}), 'infinity')`,
+  );
+  const shifted = await store.ask(
+    `select (v.amount * v.unit)::text as amount, (v.balance * v.unit)::text as balance from (values ${own
+      .map(({ amount, balance, jetton }, place) => {
+        const unit = jetton === '' ? '1e-9' : (units.get(jetton)?.unit ?? '1e-9');
+        return `(${place}, ${String(amount)}::numeric, ${String(balance)}::numeric, '${unit}'::numeric)`;
+      })
+      .join(',')}) v (place, amount, balance, unit) order by place`,
+  );
+  const trimmed = (text: string | null | undefined) => text?.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
+  expect(
+    rows
+      .map(({ utime, kind, jetton_master, amount, balance }) =>
+        [utime, kind, jetton_master, trimmed(amount), trimmed(balance)].join(' '),
+      )
+      .sort(),
+  ).toEqual(
+    own
+      .map(({ utime, kind, jetton }, place) =>
+        [
+          utime,
+          kind,
+          jetton === '' ? null : jetton,
+          trimmed(shifted[place]?.amount),
+          trimmed(shifted[place]?.balance),
+        ].join(' '),
+      )
+      .sort(),
+  );
+  expect(rows.every(({ asset, jetton_master }) => (jetton_master === null) === (asset === 'TON'))).toBe(true);
+});
+
+test('trace_tree finds a trace by every hash that it has', async () => {
+  const { truth, span } = store;
+  const trace = [...truth.traces(span)].find(
+    ({ external_hash, transactions_order }) => external_hash !== null && transactions_order.length > 2,
+  )!;
+  const own = transactions.filter(({ trace_id }) => trace_id === trace.trace_id);
+  const external = own.find(({ in_msg }) => in_msg?.source === null)!.in_msg!;
+  const inner = own.find(({ in_msg }) => in_msg !== null && in_msg.source !== null)!.in_msg!;
+  const hashes = [
+    trace.trace_id,
+    trace.external_hash!,
+    ...own.map(({ hash }) => hash),
+    external.hash,
+    external.hash_norm ?? external.hash,
+    inner.hash,
+  ];
+  const expected = await store.ask(`select * from trace_tree('${trace.trace_id}')`);
+  expect(expected.map(({ tx_hash }) => tx_hash).sort()).toEqual(own.map(({ hash }) => hash).sort());
+  for (const hash of hashes) {
+    const bytes = Buffer.from(hash, 'base64');
+    for (const form of [
+      hash,
+      bytes.toString('base64url'),
+      bytes.toString('hex'),
+      `0x${bytes.toString('hex')}`,
+    ])
+      expect(await store.ask(`select * from trace_tree('${form}')`), form).toEqual(expected);
+  }
+  await expect(store.ask(`select * from trace_tree('${'0'.repeat(64)}')`)).rejects.toMatchObject({
+    code: 'P0002',
+    hint: `Run: npx toncenter-etl why ${'A'.repeat(43)}=`,
+  });
 });
 
 test('nft_ownership follows each item from owner to owner', async () => {
@@ -297,6 +435,47 @@ test('validator_stakes adds the stakes of each election', async () => {
         last: all.at(-1)?.utime,
       };
     }),
+  );
+});
+
+test('validator_income pairs what is given back with what was staked', async () => {
+  const events = [...store.truth.validatorEvents(store.spanOf('validator_events'))];
+  const accepted = events.filter(({ type }) => type === 'stake_accepted');
+  const elections = [...new Set(accepted.map(({ election_id }) => election_id!))].sort();
+  const rows = [...groupBy(events, ({ stake_holder_address }) => stake_holder_address)].flatMap(
+    ([holder, own]) => {
+      let open = new Map<number, bigint>();
+      const settled = own.flatMap(({ type, election_id, utime, amount }) => {
+        if (type === 'stake_accepted')
+          open.set(election_id!, (open.get(election_id!) ?? 0n) + BigInt(amount));
+        if (type !== 'stake_recovered') return [];
+        const due = [...open].filter(([id]) => elections.some((other) => other > id && other <= utime));
+        open = new Map([...open].filter(([id]) => !due.some(([settledId]) => settledId === id)));
+        if (due.length === 0) return [];
+        const stake = due.reduce((total, [, value]) => total + value, 0n);
+        return [
+          {
+            election_id: Math.max(...due.map(([id]) => id)),
+            holder,
+            elections: due.length,
+            stake,
+            returned: amount,
+            reward: BigInt(amount) - stake,
+            at: utime,
+          },
+        ];
+      });
+      const left = [...open].map(([election_id, stake]) => ({
+        ...{ election_id, holder, elections: 1, stake, returned: null, reward: null, at: null },
+      }));
+      return [...settled, ...left];
+    },
+  );
+  expect(rows.filter(({ reward }) => reward !== null && reward > 0n).length).toBeGreaterThan(0);
+  await expectRows(
+    `select election_id, stake_holder_address as holder, elections, stake, returned, reward,
+       extract(epoch from returned_at)::bigint as at from validator_income`,
+    rows,
   );
 });
 
