@@ -220,6 +220,6 @@ describe('an owner who may not make roles', () => {
   });
 
   test('still locks and makes temporary tables itself', async () => {
-    await database.script('select pg_advisory_xact_lock(1); create temp table mine (x int)');
+    await database.script('select pg_advisory_xact_lock(1); create temp table mine (x int) on commit drop');
   });
 });
