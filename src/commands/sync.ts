@@ -6,7 +6,7 @@ import { createMetrics } from '../daemon/metrics.ts';
 import { startStatusServer, type StatusServer } from '../daemon/status-server.ts';
 import { followedDatasets } from '../status/readiness.ts';
 import { createSnapshots } from '../status/snapshot.ts';
-import { chooseDatasets, splitKinds, type Collection, type Dataset } from '../dataset/dataset.ts';
+import { chooseDatasets, splitKinds, type AnyJob, type Collection, type Dataset } from '../dataset/dataset.ts';
 import { networkName } from '../db/connection/network.ts';
 import { EXIT, isAbort, UsageError, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
@@ -27,7 +27,7 @@ export async function sync(invocation: Invocation, flags: SyncFlags): Promise<Ex
   return withSource(invocation, { demo: 'live' }, async (opened) => {
     const chosen = { datasets: streams, collections, piggybacked };
     try {
-      await follow(invocation, { ...opened, ...chosen, jobs: known.streams, record: flags.record });
+      await follow(invocation, { ...opened, ...chosen, jobs: all, record: flags.record });
     } catch (error) {
       // Told to leave while it waited for the API to begin with: a daemon that is stopped has done its work.
       if (!isAbort(error) || !opened.stop.finishing.aborted) throw error;
@@ -37,7 +37,8 @@ export async function sync(invocation: Invocation, flags: SyncFlags): Promise<Ex
 }
 
 interface Errand extends Opened {
-  readonly jobs: readonly Dataset[];
+  /** Every dataset that there is. */
+  readonly jobs: readonly Dataset<AnyJob>[];
   readonly datasets: readonly Dataset[];
   readonly collections: readonly Collection[];
   readonly piggybacked: readonly Collection[];
