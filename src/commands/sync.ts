@@ -47,50 +47,19 @@ interface Errand extends Opened {
 
 async function follow(invocation: Invocation, errand: Errand): Promise<void> {
   const { config, logger } = invocation;
-  const { store, datasets, collections, piggybacked, stop } = errand;
-  const crawl = await openCrawl({ config, logger, ...errand });
+  const { datasets, collections, piggybacked, stop } = errand;
+  const crawl = await openPatiently(invocation, errand);
+  if (crawl === undefined) return;
   try {
-    const metrics = createMetrics(crawl.context.api.stats);
-    crawl.subscribe((event) => metrics.onPage(event));
-    const server = await serve(invocation, errand, crawl, metrics);
+    const watched = await watch(invocation, errand, crawl);
     try {
-      logger.info(
-        {
-          database: store.database.label,
-          network: networkName(crawl.chain.globalId),
-          datasets: [...datasets, ...collections].map(({ name }) => name),
-          since: config.since,
-          rps: config.rps,
-          status: server?.url,
-        },
-        'daemon started',
-      );
+      logger.info(startOf(invocation, errand, crawl, watched.url), 'daemon started');
       await runDaemon({ ...crawl, datasets, collections, piggybacked, config, stop });
       logger.info('daemon stopped');
     } finally {
-      await server?.close();
+      await watched.close();
     }
   } finally {
     await crawl.close();
-  }
-}
-
-/** Data matter more than the page that tells of them: where its address is taken, the daemon runs without. */
-async function serve(
-  { config, logger }: Invocation,
-  { jobs, datasets }: Errand,
-  { context }: Crawl,
-  metrics: ReturnType<typeof createMetrics>,
-): Promise<StatusServer | undefined> {
-  const { listen } = config;
-  if (listen === undefined) return undefined;
-  try {
-    const followed = followedDatasets(datasets, config.schedules);
-    const snapshot = createSnapshots({ context, jobs, datasets: followed, config });
-    return await startStatusServer({ listen, clock: context.clock, logger, metrics, snapshot });
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    logger.warn({ reason: error.message, hint: error.hint }, 'no status page');
-    return undefined;
   }
 }

@@ -101,10 +101,11 @@ async function verifyAndRepair(
   try {
     const found = await verifyRange(context, datasets, range);
     const { reports, rounds } = await repairRange(context, datasets, range, found);
-    logger.info(
-      { range: formatRange(range), proved: reports.every(isProved), repairs: rounds },
-      'stretch verified',
-    );
+    const proved = reports.every(isProved);
+    const fields = { range: formatRange(range), proved, repairs: rounds };
+    // What is well is no news.
+    if (proved && rounds === 0) logger.debug(fields, 'stretch verified');
+    else logger.info(fields, 'stretch verified');
     return reports;
   } catch (error) {
     if (!(error instanceof EtlError) || error.retryable || error.exitCode === EXIT.usage) throw error;

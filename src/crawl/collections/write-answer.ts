@@ -43,12 +43,21 @@ export async function writeAnswer(
     },
   };
   await commitWithRetry(context, () => commitAnswer(context.database, context.partitions, commit));
-  const records = answer.value.records.length;
-  context.logger.debug({ dataset: dataset.name, walk: walkContext.walk.name, records }, 'answer committed');
+  const rows = answer.value.records.length;
+  context.logger.debug(
+    {
+      dataset: dataset.name,
+      walk: walkContext.walk.name,
+      rows,
+      bytes: answer.bytes,
+      ms: Math.round(answer.ms),
+    },
+    'answer committed',
+  );
   context.onPage({
     dataset: dataset.name,
     scope: '',
-    records,
+    records: rows,
     completed: undefined,
     bytes: answer.bytes,
     ms: answer.ms,

@@ -1,4 +1,5 @@
 import { refuse } from '../../db/coverage/refused.ts';
+import { formatRange } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { readUnlessRefused, type OnWrongAnswer } from '../failure-policy.ts';
@@ -75,6 +76,8 @@ export async function readOrRefuse(
     crawlLease(context, assignment, stop),
   );
   if (failure === undefined) return;
-  logger.error({ dataset: dataset.name, code: failure.code, reason: failure.message }, 'range set aside');
+  const range = formatRange(lease.span);
+  const { code, message } = failure;
+  logger.error({ dataset: dataset.name, scope: lease.stream.scope, range, code, reason: message }, 'range set aside');
   await refuse(database, lease.stream, lease.span, { reason: 'failing', detail: failure.message });
 }
