@@ -1,4 +1,4 @@
-import { defineCollection, history } from '../src/dataset/collection.ts';
+import { defineCollection, backward } from '../src/dataset/collection.ts';
 import { account_messages, account_transactions } from '../src/db/schema/account-transactions.ts';
 import { nodeTransaction, nodeTransactionRows } from '../src/records/node-transaction.ts';
 
@@ -8,7 +8,7 @@ export default defineCollection({
   limitations: 'accounts that nobody watches; transactions that not even archival nodes keep',
   tables: { account_transactions, account_messages },
   walks: [
-    history({
+    backward({
       method: 'getTransactions',
       // Other nodes keep two days.
       params: { archival: true },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineCollection, eachBlock } from '../src/dataset/collection.ts';
+import { defineCollection, perBlock } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { extraWithin, type Extra } from '../src/dataset/record.ts';
 import type { Asked } from '../src/dataset/walk.ts';
@@ -21,7 +21,7 @@ export default defineCollection({
   limitations: 'masterchain blocks outside of the ranges that were asked for',
   tables,
   walks: [
-    eachBlock({
+    perBlock({
       path: '/api/v3/masterchainBlockShardState',
       shape: 'one',
       record: shardState,

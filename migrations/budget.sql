@@ -4,7 +4,7 @@
 -- The next slot is at free_at, or now where that is past; each slot given moves it on by the gap between two.
 --
 -- Order between processes needs no list of who waits. The more urgent may take slots further ahead, so what nears its
--- time is what nobody more urgent wanted. Processes of one priority form a line: who finds no slot is told when to come,
+-- time is what nobody more urgent wanted. Processes of one priority form a line: who finds no slot learns when to come,
 -- one after the other, and is served first then.
 --
 -- Called as a statement of its own: a transaction that stayed open would stop everybody. All times are seconds from the

@@ -170,7 +170,7 @@ full join ton.account_states s using (address)
 full join etl.watch w using (address);
 comment on view ton.accounts is 'The one place to join labels: everything that is known of an account by name, from the address book, the metadata of tokens, the states that were looked up and the watch list.';
 comment on column ton.accounts.address is 'Account, raw form: join it to any address of another table.';
-comment on column ton.accounts.user_friendly is 'The form in which wallets show the account; null where nobody told it.';
+comment on column ton.accounts.user_friendly is 'The form in which wallets show the account; null where nobody named it.';
 comment on column ton.accounts.domain is 'A domain that leads to the account; null where none is known.';
 comment on column ton.accounts.interfaces is 'What kinds of contract the indexer takes the account for; null where it is not known.';
 comment on column ton.accounts.token_type is 'What kind of token the account is: jetton_masters, nft_items, …; null where it is none or not known.';

@@ -137,10 +137,10 @@ export function common(a: readonly Range[], b: readonly Range[]): Range[] {
 
 /** Seconds of `a` that do not lie in `b`. */
 export function without(a: readonly Range[], b: readonly Range[]): Range[] {
-  return common(a, gaps(union(b)));
+  return common(a, complement(union(b)));
 }
 
-function gaps(ranges: readonly Range[]): Range[] {
+function complement(ranges: readonly Range[]): Range[] {
   const edges = [-Infinity, ...ranges.flatMap(({ from, to }) => [from, to]), Infinity];
   return edges.flatMap((from, index) =>
     index % 2 === 0 ? [{ from, to: edges[index + 1] ?? Infinity }] : [],

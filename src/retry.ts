@@ -116,7 +116,7 @@ interface OutageOptions extends RetryContext {
   readonly outage?: OutageLog | undefined;
 }
 
-/** Waits for an API or a database that is away, and logs that it does; undefined where it was told to stop meanwhile. */
+/** Waits for an API or a database that is away, and logs that it does; undefined where it was stopped meanwhile. */
 export async function outlast<T>(
   options: OutageOptions,
   what: string,

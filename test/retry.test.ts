@@ -4,7 +4,7 @@ import { ApiUnavailableError, DatabaseConflictError, NotFoundError } from '../sr
 import { CONFLICT, outlast, OUTAGE, retry } from '../src/retry.ts';
 import { never, silent } from './support/crawl.ts';
 
-/** A clock whose sleeps take no time, and are told. */
+/** A clock whose sleeps take no time, and are recorded. */
 function fakeClock(): Clock & { time: number; readonly slept: number[] } {
   const slept: number[] = [];
   return {

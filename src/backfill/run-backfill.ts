@@ -35,11 +35,11 @@ interface BackfillRun {
   readonly dryRun: boolean;
 }
 
-/** Is told how far a backfill is. */
+/** Learns how far a backfill is. */
 export interface BackfillReport {
   /** Before anything is read. */
   onReach(reach: Reach): Promise<void>;
-  /** Before streams are read; what it returns is told how they go on. */
+  /** Before streams are read; what it returns learns how they go on. */
   onStreams(range: Range, watermark: number): Promise<StreamsReport>;
   onCovered(covered: Covered, range: Range): void;
   onCollections(read: CollectionsRead): void;
@@ -85,7 +85,7 @@ async function cover(
   }
 }
 
-/** Reads the collections behind the streams; where told to stop before, how these ended says enough. */
+/** Reads the collections behind the streams; where stopped before, how these ended says enough. */
 async function readBehind(
   run: BackfillRun,
   report: BackfillReport,

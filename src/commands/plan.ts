@@ -21,7 +21,7 @@ interface PlanFlags {
 export async function plan(invocation: Invocation, flags: PlanFlags): Promise<ExitCode> {
   const { config, now } = invocation;
   const wanted = parseRange(flags.from, flags.to, now);
-  // A collection is of no time: its cost is told by its own report.
+  // A collection is of no time: its cost is shown by its own report.
   const datasets = splitKinds(chooseDatasets(flags.only ?? config.datasets, await loadDatasets())).streams;
   const needs = { demo: 'still', applicationName: 'toncenter-etl plan' } as const;
   return withSource(invocation, needs, async (opened) => {

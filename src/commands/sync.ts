@@ -1,65 +1,54 @@
-import { openCrawl, type Crawl } from '../app.ts';
+import { openCrawl } from '../app.ts';
+import { systemClock } from '../clock.ts';
 import { piggybackedCollections } from '../crawl/collections/read-collections.ts';
-import { loadDatasets } from '../dataset/load-jobs.ts';
 import { runDaemon } from '../daemon/daemon.ts';
-import { createMetrics } from '../daemon/metrics.ts';
-import { startStatusServer, type StatusServer } from '../daemon/status-server.ts';
-import { followedDatasets } from '../status/readiness.ts';
-import { createSnapshots } from '../status/snapshot.ts';
-import { chooseDatasets, splitKinds, type AnyJob, type Collection, type Dataset } from '../dataset/dataset.ts';
+import { observe } from '../daemon/observe.ts';
+import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
+import { loadDatasets } from '../dataset/load-jobs.ts';
 import { networkName } from '../db/connection/network.ts';
-import { EXIT, isAbort, UsageError, type ExitCode } from '../errors.ts';
+import { EXIT, type ExitCode } from '../errors.ts';
+import { outlast } from '../retry.ts';
 import type { Invocation } from './command.ts';
-import { withSource, type Opened } from './with-source.ts';
+import { withSource } from './with-source.ts';
 
 interface SyncFlags {
   readonly only?: readonly string[];
   readonly record?: string;
 }
 
-/** `sync`: the daemon. Ends with exit 0 when told to stop. */
-export async function sync(invocation: Invocation, flags: SyncFlags): Promise<ExitCode> {
-  const { config } = invocation;
-  const all = await loadDatasets();
-  const { streams, collections } = splitKinds(chooseDatasets(flags.only ?? config.datasets, all));
-  const known = splitKinds(all);
-  const piggybacked = piggybackedCollections(known.collections);
-  return withSource(invocation, { demo: 'live' }, async (opened) => {
-    const chosen = { datasets: streams, collections, piggybacked };
+/** `sync`: the daemon. It waits for a database or an API that is away, and ends with exit 0 when stopped. */
+export async function sync(invocation: Invocation, { only, record }: SyncFlags): Promise<ExitCode> {
+  const { config, logger } = invocation;
+  const jobs = await loadDatasets();
+  const { streams: datasets, collections } = splitKinds(chooseDatasets(only ?? config.datasets, jobs));
+  const piggybacked = piggybackedCollections(splitKinds(jobs).collections);
+  return withSource(invocation, { demo: 'live', isPatient: true }, async (opened) => {
+    const { store, stop } = opened;
+    const waiting = { clock: systemClock, random: Math.random, attempts: Infinity, logger };
+    const crawl = await outlast({ ...waiting, signal: stop.finishing }, 'the API', () =>
+      openCrawl({ config, logger, record, ...opened }),
+    );
+    if (crawl === undefined) return EXIT.done;
     try {
-      await follow(invocation, { ...opened, ...chosen, jobs: all, record: flags.record });
-    } catch (error) {
-      // Told to leave while it waited for the API to begin with: a daemon that is stopped has done its work.
-      if (!isAbort(error) || !opened.stop.finishing.aborted) throw error;
+      const observation = await observe({ ...crawl, config, datasets, jobs });
+      try {
+        const started = {
+          database: store.database.label,
+          network: networkName(crawl.chain.globalId),
+          datasets: [...datasets, ...collections].map(({ name }) => name),
+          since: config.since,
+          rps: config.rps,
+          status: observation.url,
+        };
+        logger.info(started, 'daemon started');
+        await runDaemon({ ...crawl, datasets, collections, piggybacked, config, stop });
+        logger.info('daemon stopped');
+      } finally {
+        await observation.close();
+      }
+    } finally {
+      await crawl.close();
     }
     return EXIT.done;
   });
-}
-
-interface Errand extends Opened {
-  /** Every dataset that there is. */
-  readonly jobs: readonly Dataset<AnyJob>[];
-  readonly datasets: readonly Dataset[];
-  readonly collections: readonly Collection[];
-  readonly piggybacked: readonly Collection[];
-  readonly record: string | undefined;
-}
-
-async function follow(invocation: Invocation, errand: Errand): Promise<void> {
-  const { config, logger } = invocation;
-  const { datasets, collections, piggybacked, stop } = errand;
-  const crawl = await openPatiently(invocation, errand);
-  if (crawl === undefined) return;
-  try {
-    const watched = await watch(invocation, errand, crawl);
-    try {
-      logger.info(startOf(invocation, errand, crawl, watched.url), 'daemon started');
-      await runDaemon({ ...crawl, datasets, collections, piggybacked, config, stop });
-      logger.info('daemon stopped');
-    } finally {
-      await watched.close();
-    }
-  } finally {
-    await crawl.close();
-  }
 }

@@ -13,7 +13,7 @@ const ANSWERED_WRONGLY: ReadonlySet<string> = new Set([
 ]);
 
 /** What a wrong answer of an API that is there means, when trying again has not helped. */
-export type OnWrongAnswer = 'set aside' | 'throw';
+export type OnWrongAnswer = 'refuse' | 'throw';
 
 interface FailurePolicy {
   readonly database: Database;
@@ -26,8 +26,8 @@ interface FailurePolicy {
 /**
  * Reads one range or walk, and decides what an error of it means for the others. What the API refuses for good concerns
  * this one alone; an API or a database that is away, the run's own cap and a mistake of the operator concern all.
- * @returns the error for which this one is to be set aside; undefined where it was read, was lost to another worker, or
- * was told to stop
+ * @returns the error for which this one is to be refused; undefined where it was read, was lost to another worker, or
+ * was stopped
  * @throws every error that concerns the others too
  */
 export async function readUnlessRefused(
@@ -41,7 +41,7 @@ export async function readUnlessRefused(
     if (stop.finishing.aborted || error instanceof LeaseLostError) return undefined;
     if (!(error instanceof EtlError) || error instanceof IncompleteError) throw error;
     await recordFailure(database, stream, error).catch(() => undefined);
-    const isOfThisOne = onWrongAnswer === 'set aside' && ANSWERED_WRONGLY.has(error.code);
+    const isOfThisOne = onWrongAnswer === 'refuse' && ANSWERED_WRONGLY.has(error.code);
     if ((error.retryable && !isOfThisOne) || error.exitCode === EXIT.usage) throw error;
     return error;
   }

@@ -16,7 +16,7 @@ const SLACK_MS = 5000;
 const REFRESH: Priority = 'refresh';
 
 /**
- * Keeps collections up to date until told to stop, in rounds: what has moved, what was appended, what is to be rescanned.
+ * Keeps collections up to date until stopped, in rounds: what has moved, what was appended, what is to be rescanned.
  * Each walk is in as many rounds as it says.
  */
 export async function runCollectionsLoop(daemon: DaemonContext, position: Position): Promise<void> {

@@ -17,7 +17,7 @@ import { createWatermarkLeader } from './watermark-leader.ts';
 const LEADER_ROUNDS = 2.5;
 
 /**
- * Keeps the datasets complete from `wanted` to the watermark until told to stop: the tail in rounds, everything older
+ * Keeps the datasets complete from `wanted` to the watermark until stopped: the tail in rounds, everything older
  * beside it. An API or a database that is away is waited for; only what a person must change ends it.
  */
 export async function runDaemon(given: DaemonContext): Promise<void> {

@@ -6,7 +6,7 @@ const WORKERS = 3;
 /** Milliseconds between two searches for a new hole, or for what has matured. */
 const IDLE_MS = 2000;
 /** One bad range, or an endpoint that this server does not have, must not keep the rest from being read. */
-const ON_WRONG_ANSWER = 'set aside';
+const ON_WRONG_ANSWER = 'refuse';
 
 /** Reads everything older than the tail, and holes wherever they appear. */
 export async function runHistoryLoop(options: DaemonContext, position: Position): Promise<void> {

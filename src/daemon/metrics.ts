@@ -128,7 +128,7 @@ const STATE = {
   ],
   holes: [
     ['dataset'],
-    'Gaps between the first and the last covered second. High for long means that ranges cannot be read: look at etl.refused and at status.',
+    'Holes between the first and the last covered second. High for long means that ranges cannot be read: look at etl.refused and at status.',
   ],
   refused_seconds: [
     ['dataset', 'reason'],

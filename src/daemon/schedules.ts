@@ -12,7 +12,7 @@ const WORKERS = 2;
 /** How often a run is taken up while the API or the database is away, before the next one has its turn. */
 const ATTEMPTS = 10;
 
-/** Does what is scheduled until told to stop. A run that is still under way when its next moment comes goes on alone. */
+/** Does what is scheduled until stopped. A run that is still under way when its next moment comes goes on alone. */
 export async function runSchedules(daemon: DaemonContext, position: Position): Promise<void> {
   const { config, stop } = daemon;
   if (stop.finishing.aborted) return;

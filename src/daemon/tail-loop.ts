@@ -13,7 +13,7 @@ const SLOW_SHARE = 0.1;
 /** Requests of a watermark, with which each round of the tail begins. */
 const WATERMARK_REQUESTS = 2;
 /** One bad range, or an endpoint that this server does not have, must not keep the rest from being read. */
-const ON_WRONG_ANSWER = 'set aside';
+const ON_WRONG_ANSWER = 'refuse';
 
 /** Reads what is new, dataset by dataset at once; one that is still catching up is not disturbed. */
 export async function runTailLoop(

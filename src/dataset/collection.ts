@@ -2,10 +2,10 @@ import type { Choices } from '../config.ts';
 import { DAY } from '../range.ts';
 import type { Tables } from './job.ts';
 import type { Params } from './paginator.ts';
-import { backward } from './paginators/backward.ts';
+import { newestFirst } from './paginators/backward.ts';
 import { batches, type BatchOptions } from './paginators/lookup.ts';
 import { offset } from './paginators/offset.ts';
-import { perBlock } from './paginators/per-block.ts';
+import { seqnos } from './paginators/seqnos.ts';
 import { memberText, readAnswer, type RecordSpec } from './read-answer.ts';
 import type {
   AnyWalk,
@@ -116,14 +116,14 @@ export function lookup<Rec>(spec: WalkSpec<Rec> & LookupOptions): LookupWalk {
 }
 
 /** Reads the history of each watched account backwards. `place`: the members with a record's lt and hash. */
-export function history<Rec>(
+export function backward<Rec>(
   spec: WalkSpec<Rec> & { readonly place: { readonly lt: string; readonly hash: string } },
 ): BackwardWalk {
   const { place } = spec;
   return {
     kind: 'backward',
     ...common('backward', spec),
-    paginator: backward(),
+    paginator: newestFirst(),
     place: (raw) => {
       const [lt, hash] = [memberText(raw, place.lt), memberText(raw, place.hash)];
       return lt === undefined || hash === undefined ? undefined : { lt, hash };
@@ -132,8 +132,8 @@ export function history<Rec>(
 }
 
 /** Asks about each masterchain block of a range of time. */
-export function eachBlock<Rec>(spec: WalkSpec<Rec> & Pick<PerBlockWalk, 'isWhole'>): PerBlockWalk {
-  return { kind: 'per_block', ...common('per_block', spec), paginator: perBlock(), isWhole: spec.isWhole };
+export function perBlock<Rec>(spec: WalkSpec<Rec> & Pick<PerBlockWalk, 'isWhole'>): PerBlockWalk {
+  return { kind: 'per_block', ...common('per_block', spec), paginator: seqnos(), isWhole: spec.isWhole };
 }
 
 /** Keeps what the source says at a moment, at most once in `everySeconds`. */

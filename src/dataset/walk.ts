@@ -4,7 +4,7 @@ import type { Params } from './paginator.ts';
 import type { BackwardPaginator, Place } from './paginators/backward.ts';
 import type { BatchPaginator } from './paginators/lookup.ts';
 import type { OffsetPaginator } from './paginators/offset.ts';
-import type { SeqnoPaginator } from './paginators/per-block.ts';
+import type { SeqnoPaginator } from './paginators/seqnos.ts';
 import type { Extra } from './record.ts';
 
 /** One thing that is asked for: an address, a block, a message. */

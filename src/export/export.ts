@@ -27,7 +27,7 @@ interface ExportOptions {
 
 /**
  * Writes a file for each partition of each table, `table/partition.format`, and the manifest after each of them. What the
- * manifest of an earlier run in the directory knows and has not changed since is left as it is. False where it was told to
+ * manifest of an earlier run in the directory knows and has not changed since is left as it is. False where it was
  * stop before the end.
  */
 export async function exportTables(options: ExportOptions): Promise<boolean> {

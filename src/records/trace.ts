@@ -55,7 +55,7 @@ type TraceRow = typeof traces.$inferInsert;
 type EdgeRow = typeof trace_edges.$inferInsert;
 type MessageRow = typeof messages.$inferInsert;
 
-/** The rows of one trace: its own, its tree, and all that it carries of transactions, messages and actions. */
+/** The rows of one trace: its own, its tree, and all that it holds of transactions, messages and actions. */
 export interface TraceRows extends ActionRows {
   readonly traces: readonly TraceRow[];
   readonly trace_edges: readonly EdgeRow[];
@@ -69,7 +69,7 @@ export function traceRows(record: Trace, extra: Extra): TraceRows {
   return {
     traces: [traceRow(record, nodes, extra)],
     trace_edges: nodes.map((node) => edgeRow(record, node)),
-    ...carriedRows(record, nodes, extra),
+    ...containedRows(record, nodes, extra),
     ...embeddedActions(record, extra),
   };
 }
@@ -117,7 +117,7 @@ function edgeRow({ end_utime, trace_id, end_lt }: Trace, node: TraceNode): EdgeR
  * Transactions and messages of the trace. The senders' copies of messages stand first, whatever the order of the
  * transactions: where a page holds a message twice, the first row is the one that is kept.
  */
-function carriedRows(record: Trace, nodes: readonly TraceNode[], extra: Extra) {
+function containedRows(record: Trace, nodes: readonly TraceNode[], extra: Extra) {
   const sent: MessageRow[] = [];
   const received: MessageRow[] = [];
   const rows = transactionsOf(record, nodes).map((transaction) => {

@@ -15,7 +15,7 @@ export interface VerifyContext {
 }
 
 /** One stream of a dataset, and what of it is to be checked. */
-export interface Subject {
+export interface CheckInput {
   readonly dataset: Dataset;
   readonly stream: Stream;
   /** What is to be checked. */
@@ -46,12 +46,12 @@ export interface Check {
   readonly name: string;
   /** Datasets that must be proved before this check can say anything. */
   readonly needs: readonly string[];
-  steps(context: VerifyContext, subject: Subject): readonly Step[] | Promise<readonly Step[]>;
+  steps(context: VerifyContext, input: CheckInput): readonly Step[] | Promise<readonly Step[]>;
 }
 
 /** Seconds that a check can say nothing about, and why. */
-export function openStep(check: string, subject: Subject, stretch: Range, why: Why): Step {
-  const { dataset, stream } = subject;
+export function openStep(check: string, input: CheckInput, stretch: Range, why: Why): Step {
+  const { dataset, stream } = input;
   const finding: Finding = {
     check,
     dataset: dataset.name,

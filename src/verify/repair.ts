@@ -50,7 +50,7 @@ type Tries = Map<string, Range[][]>;
 
 /**
  * Reads again what verification found wanting, and verifies again, until nothing is left that another reading could
- * mend. What stays wrong is the source's own: rows that are not to be had are refused, with growing pauses; rows that
+ * repair. What stays wrong is the source's own: rows that are not to be had are refused, with growing pauses; rows that
  * do not agree stay, unverified.
  */
 export async function repairRange(
@@ -138,7 +138,7 @@ async function readAgain(context: RepairContext, report: Verified, tries: Tries)
 }
 
 /**
- * What windows of time did not mend is asked for by masterchain block, which servers find another way. False where
+ * What windows of time did not repair is asked for by masterchain block, which servers find another way. False where
  * nothing is left, or where nobody knows the blocks.
  */
 async function readByBlock(context: RepairContext, report: Verified, tries: Tries): Promise<boolean> {

@@ -1,14 +1,14 @@
 import { union } from '../range.ts';
-import type { Step, Subject, VerifyContext } from './check.ts';
+import type { Step, CheckInput, VerifyContext } from './check.ts';
 import { checksOf } from './every-check.ts';
 import type { Checked } from './finding.ts';
 
 /** Runs every check that a dataset has, on every stretch of it that is covered. */
-export async function runChecks(context: VerifyContext, subject: Subject): Promise<Checked[]> {
+export async function runChecks(context: VerifyContext, input: CheckInput): Promise<Checked[]> {
   const checked: Checked[] = [];
-  for (const check of checksOf(subject.dataset.job)) {
-    for (const step of await check.steps(context, subject))
-      checked.push(...(await timed(context, subject, step)));
+  for (const check of checksOf(input.dataset.job)) {
+    for (const step of await check.steps(context, input))
+      checked.push(...(await timed(context, input, step)));
   }
   return forgiveNeighbours(checked);
 }
@@ -16,7 +16,7 @@ export async function runChecks(context: VerifyContext, subject: Subject): Promi
 /** One entry for each check that the step makes; the time is the first one's. */
 async function timed(
   { clock, source }: VerifyContext,
-  { dataset, stream }: Subject,
+  { dataset, stream }: CheckInput,
   { check, also, stretch, run }: Step,
 ): Promise<Checked[]> {
   const [start, asked] = [clock.monotonic(), source.requests()];

@@ -153,7 +153,7 @@ describe('429 and Retry-After', () => {
       good,
     );
     await api.client({ budget }).get(blocks);
-    expect(budget.told).toEqual([undefined, 10, 0, 'ok']);
+    expect(budget.reported).toEqual([undefined, 10, 0, 'ok']);
   });
 
   test('are waited for by the request itself', async () => {

@@ -28,7 +28,7 @@ test('an answer comes parsed, with what was asked and what it cost', async () =>
     apiVersion: '1.3.0',
   });
   expect(api.seen[0]).toMatchObject({ method: 'GET', url: '/api/v3/blocks?limit=2&shard=a&shard=b' });
-  expect(budget).toMatchObject({ taken: 1, told: ['ok'] });
+  expect(budget).toMatchObject({ taken: 1, reported: ['ok'] });
 });
 
 test.each([

@@ -81,18 +81,18 @@ function listening(server: Server): Promise<void> {
   });
 }
 
-/** A budget without limit that remembers what it was told. */
-export function freeBudget(): Budget & { readonly told: (string | number | undefined)[]; taken: number } {
-  const told: (string | number | undefined)[] = [];
+/** A budget without limit that remembers what was reported to it. */
+export function freeBudget(): Budget & { readonly reported: (string | number | undefined)[]; taken: number } {
+  const reported: (string | number | undefined)[] = [];
   const budget = {
-    told,
+    reported,
     taken: 0,
     take: () => {
       budget.taken += 1;
       return Promise.resolve();
     },
-    refused: (retryAfterMs: number | undefined) => void told.push(retryAfterMs),
-    succeeded: () => void told.push('ok'),
+    refused: (retryAfterMs: number | undefined) => void reported.push(retryAfterMs),
+    succeeded: () => void reported.push('ok'),
   };
   return budget;
 }

@@ -73,7 +73,7 @@ describe('a v3 answer', () => {
     expect(errorOf(422, v3('deadline is no parameter'))).toBeInstanceOf(RequestRefusedError);
   });
 
-  test('an unknown key is told with the setting and the host', () => {
+  test('an unknown key is reported with the setting and the host', () => {
     expect(errorOf(401, v3('API key does not exist')).hint).toMatch(
       /TONCENTER_API_KEY.*toncenter\.com.*TONCENTER_NETWORK/,
     );

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => cli.close());
 
-describe('a wrong command line is told in a sentence, exit 2, before anything is started', () => {
+describe('a wrong command line is reported in a sentence, exit 2, before anything is started', () => {
   const backfill = (...rest: string[]) => ['backfill', '--from', '2026-01', '--to', '2026-02', ...rest];
   test.concurrent.each([
     ['no command', [], 'Usage: toncenter-etl'],
@@ -89,7 +89,7 @@ describe('a wrong command line is told in a sentence, exit 2, before anything is
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   });
 
-  test('all wrong settings are told at once by name, and no secret with them', async () => {
+  test('all wrong settings are reported at once by name, and no secret with them', async () => {
     const { code, stderr } = await cli.run(['status'], {
       TONCENTER_NETWORK: 'mainet',
       TONCENTER_RPS: 'fast',
@@ -193,7 +193,7 @@ describe('a crawl refuses', () => {
     ['JSON of another shape', '{"result":[]}', 'transactions'],
     ['a list that is none', '{"transactions":{"0":{}}}', 'transactions'],
   ])(
-    '%s: tried again, then told with endpoint and reason, exit 75, nothing committed',
+    '%s: tried again, then reported with endpoint and reason, exit 75, nothing committed',
     async (_, body, reason) => {
       const { code, stderr } = await backfill({
         after: ({ path }, answer) => (path === '/api/v3/transactions' ? { ...answer, body } : answer),

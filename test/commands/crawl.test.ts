@@ -159,7 +159,7 @@ describe('backfill', () => {
     const { code, stderr } = await backfill('--deadline', '1s');
     // There is no page in hand that could be waited for.
     expect(Date.now() - began).toBeLessThan(9000);
-    expect(stderr).toContain('error: told to stop before it was done');
+    expect(stderr).toContain('error: stopped before it was done');
     expect(stderr).not.toContain('AbortError');
     expect(code).toBe(3);
   });
@@ -285,8 +285,8 @@ describe.skipIf(!existsSync(CORPUS))(`recorded data (${NO_CORPUS} where they are
     expect(code).toBe(0);
     expect(await count('transactions')).toBe(transactions);
     served.child.kill('SIGINT');
-    const { code: ended, stdout: told } = await served.ended;
+    const { code: ended, stdout: report } = await served.ended;
     expect(ended).toBe(0);
-    expect(Number(/transactions (\d+)/.exec(told)?.[1])).toBeLessThanOrEqual(5);
+    expect(Number(/transactions (\d+)/.exec(report)?.[1])).toBeLessThanOrEqual(5);
   });
 });

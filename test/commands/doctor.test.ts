@@ -113,14 +113,14 @@ describe('doctor', () => {
       run(['doctor', '--json'], { TONCENTER_NETWORK: other.url, TONCENTER_API_KEY: '' }),
       run(['doctor', '--json'], embedded),
     ]);
-    const told = [elsewhere, full].map(({ stdout }) =>
+    const reported = [elsewhere, full].map(({ stdout }) =>
       (JSON.parse(stdout) as Finding[]).map((finding) => `${finding.check}: ${finding.what}`),
     );
-    expect(told[0]).toContain('network: the database holds mainnet, the API serves testnet');
-    expect(told[0]).toContainEqual(
+    expect(reported[0]).toContain('network: the database holds mainnet, the API serves testnet');
+    expect(reported[0]).toContainEqual(
       expect.stringMatching(/^head: the newest block that the API shows is 1d ?\S* old$/),
     );
-    expect(told[1]).toEqual([
+    expect(reported[1]).toEqual([
       expect.stringMatching(/^disk: \d+\.\d GB are free where .*; a crawl pauses below 900000\.0 GB/),
     ]);
     expect([elsewhere.code, full.code]).toEqual([1, 1]);

@@ -79,8 +79,8 @@ describe('plan', () => {
 
 describe('a backfill in a pipe', () => {
   test('tells at its end how far it is, and nothing where it shall be quiet', async () => {
-    const told = await cli.run(['backfill', ...RANGE, '--only', 'blocks'], settings);
-    const lines = told.stdout.split('\n').filter((line) => line.startsWith('{"event":"progress"'));
+    const run = await cli.run(['backfill', ...RANGE, '--only', 'blocks'], settings);
+    const lines = run.stdout.split('\n').filter((line) => line.startsWith('{"event":"progress"'));
     const last = JSON.parse(lines.at(-1) ?? '{}') as Record<string, unknown>;
     expect(last).toMatchObject({ percent: 100, etaSeconds: 0, allowedRequests: null });
     expect(['budget', 'server', 'database']).toContain(last['waitsFor']);

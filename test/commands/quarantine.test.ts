@@ -100,7 +100,7 @@ describe('records that do not fit', () => {
   });
 
   test('are released by a version that understands them, without a request', async () => {
-    // What a newer version would make of the record: here the record itself is mended.
+    // What a newer version would make of the record: here the record itself is repaired.
     await store.database.run(
       sql`update etl.quarantine set raw = replace(raw, '"lt":"about ', '"lt":"') where path = 'lt'`,
     );

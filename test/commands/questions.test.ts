@@ -278,7 +278,7 @@ describe('datasets', () => {
 });
 
 describe('simulate', () => {
-  test('serves what was asked for until it is told to stop', async () => {
+  test('serves what was asked for until it is stopped', async () => {
     const running = cli.start(
       'simulate --seed 5 --from 2026-03-01 --hours 0.1 --tx-per-second 2 --build 1.2 --key mine --latency 0-5'
         .split(' ')

@@ -92,26 +92,26 @@ describe('the daemon', () => {
 
   test('begins at the head, also where its first poll of it got answers that were cut short', async () => {
     await serve({ faults: { shortBlocks: 1 } });
-    const mended = delay(1500).then(() => {
+    const repaired = delay(1500).then(() => {
       simulator.faults.shortBlocks = 0;
     });
     await runFor(20_000, 'head', async () => (await covered('transactions')).length > 0);
-    await mended;
+    await repaired;
     const since = await readWanted(store.database);
     expect(Date.now() / 1000 - since.get('transactions')!).toBeLessThan(60);
   });
 
-  test('sets aside what is answered wrongly, and reads the rest', async () => {
+  test('refuses what is answered wrongly, and reads the rest', async () => {
     const html = { status: 200, body: '<html>not the API</html>', headers: { 'content-type': 'text/html' } };
     await serve({ before: ({ path }) => (path === '/api/v3/transactions' ? html : undefined) });
-    const setAside = () =>
+    const refused = () =>
       store.database.rows(
         sql`select distinct dataset from etl.refused where reason = 'failing'`,
         z.object({ dataset: z.string() }),
       );
-    const done = async () => (await setAside()).length > 0 && lengthOf(await covered('blocks')) > 7100;
+    const done = async () => (await refused()).length > 0 && lengthOf(await covered('blocks')) > 7100;
     await runFor(25_000, '-2h', done);
-    expect(await setAside()).toEqual([{ dataset: 'transactions' }]);
+    expect(await refused()).toEqual([{ dataset: 'transactions' }]);
     expect(lengthOf(await covered('blocks'))).toBeGreaterThan(7100);
   });
 
@@ -138,7 +138,7 @@ describe('the daemon', () => {
     const broken = delay(2000).then(() => {
       simulator.faults.badGateway = 1;
     });
-    const mended = delay(5000).then(() => {
+    const repaired = delay(5000).then(() => {
       simulator.faults.badGateway = 0;
     });
     const recovered = async () => {
@@ -150,7 +150,7 @@ describe('the daemon', () => {
       );
     };
     await runFor(20_000, 'head', recovered);
-    await Promise.all([broken, mended]);
+    await Promise.all([broken, repaired]);
     const [range] = await covered('transactions');
     expect(simulator.stats.byStatus.get(502)).toBeGreaterThan(0);
     expect(await storedTransactions(range!)).toBe(simulator.truth.counts(range).transactions);

@@ -13,7 +13,7 @@ const wallTime = (late = 0) => Date.now() / 1000 - late;
 const examine = async (late = 0) =>
   (await examineDatabase(store.database, () => wallTime(late))).map(({ check, what }) => `${check}: ${what}`);
 
-test('a clock that differs is told with by how much, in either direction; one that differs little is not', async () => {
+test('a clock that differs is reported with by how much, in either direction; one that differs little is not', async () => {
   expect(await examine(3)).toEqual([]);
   const [slow, ...more] = await examine(125);
   expect(more).toEqual([]);
@@ -23,7 +23,7 @@ test('a clock that differs is told with by how much, in either direction; one th
   ]);
 });
 
-test('a rate that the server does not bear is told while it is fresh', async () => {
+test('a rate that the server does not bear is reported while it is fresh', async () => {
   const refused = (factor: number, ago: number) =>
     store.database.run(sql`
       insert into etl.budget (host, rps, free_at, slack, factor, refusals, refused_at, server_started_at)

@@ -150,7 +150,7 @@ test.runIf(asNobody)(
 );
 
 test.runIf(asNobody)(
-  'an ordinary user is told whose directory it is, and what only the owner of node_modules can mend',
+  'an ordinary user learns whose directory it is, and what only the owner of node_modules can repair',
   async () => {
     const dataDir = await fixture.database();
     await (await fixture.openHere({ dataDir })).close();

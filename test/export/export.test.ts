@@ -12,7 +12,7 @@ import { twoDays } from '../support/two-days.ts';
 let store: CrawledStore;
 let duck: DuckDBConnection;
 let directory: string;
-let outcome: { code: number; told: string[] };
+let outcome: { code: number; printed: string[] };
 
 const RANGE = { from: '2026-01', to: '2026-02-01T00:20Z' };
 
@@ -29,8 +29,8 @@ afterAll(async () => {
 });
 
 async function run(flags: { only: string[]; format: string; out: string; from?: string; to?: string }) {
-  const told: string[] = [];
-  const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void told.push(line));
+  const printed: string[] = [];
+  const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
   const error = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const invocation = {
     config: testConfig({ databaseUrl: store.url }),
@@ -40,11 +40,11 @@ async function run(flags: { only: string[]; format: string; out: string; from?: 
   const code = await exportRows(invocation, { ...RANGE, ...flags });
   log.mockRestore();
   error.mockRestore();
-  return { code, told };
+  return { code, printed };
 }
 
-const written = (told: readonly string[]) =>
-  told.filter((line) => line.startsWith('written ')).map((line) => /^written (\S+):/.exec(line)?.[1]);
+const written = (printed: readonly string[]) =>
+  printed.filter((line) => line.startsWith('written ')).map((line) => /^written (\S+):/.exec(line)?.[1]);
 
 async function ofDuck(statement: string): Promise<unknown[]> {
   const reader = await duck.runAndReadAll(statement);
@@ -141,23 +141,25 @@ describe('export to parquet', () => {
 
   test('a second run writes nothing; a row that changed, vanished or came writes its file alone', async () => {
     const again = () => run({ only: ['all'], format: 'parquet', out: join(directory, 'parquet') });
-    const { told } = await again();
-    expect(written(told)).toEqual([]);
-    expect(told).toHaveLength((await manifest()).files.length);
+    const { printed } = await again();
+    expect(written(printed)).toEqual([]);
+    expect(printed).toHaveLength((await manifest()).files.length);
 
     await store.ask(
       `update traces set loaded_at = clock_timestamp() where trace_id = (select min(trace_id) from traces where utime >= '2026-02-01Z' and utime < '2026-02-01 00:20Z')`,
     );
-    expect(written((await again()).told)).toEqual(['traces/traces_2026_02_01.parquet']);
+    expect(written((await again()).printed)).toEqual(['traces/traces_2026_02_01.parquet']);
 
     await store.ask(
       `delete from jetton_transfers where (utime, transaction_hash) = (select utime, transaction_hash from jetton_transfers where utime < '2026-02-01Z' limit 1)`,
     );
-    expect(written((await again()).told)).toEqual(['jetton_transfers/jetton_transfers_2026_01_01.parquet']);
+    expect(written((await again()).printed)).toEqual([
+      'jetton_transfers/jetton_transfers_2026_01_01.parquet',
+    ]);
 
     await rm(join(directory, 'parquet', 'blocks', 'blocks_2026_01_01.parquet'));
-    expect(written((await again()).told)).toEqual(['blocks/blocks_2026_01_01.parquet']);
-    expect(written((await again()).told)).toEqual([]);
+    expect(written((await again()).printed)).toEqual(['blocks/blocks_2026_01_01.parquet']);
+    expect(written((await again()).printed)).toEqual([]);
   });
 });
 

@@ -6,7 +6,7 @@ import { openTestStore, type TestStore } from '../support/database.ts';
 
 /*
  * A network of 75 days whose noon is ten times as busy as its midnight, with a month in which nothing happens and a
- * second that holds as much as half an hour: what plan foresees, and how well the time left is told on the way.
+ * second that holds as much as half an hour: what plan foresees, and how well the time left is estimated on the way.
  */
 
 const DAY = 86_400;

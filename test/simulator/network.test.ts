@@ -149,7 +149,7 @@ describe('seconds full of one family', () => {
   });
 });
 
-test('wallets wish what they are told to wish', async () => {
+test('wallets ask for what they are given to ask for', async () => {
   const simulator = await startSimulator({ ...SIZE, load: 60, mix: { burn: 6, nft: 6 } });
   const burns = [...simulator.truth.jettonBurns()].length;
   const items = [...simulator.truth.nftTransfers()].length;

@@ -42,7 +42,7 @@ const VALUES = [
   ],
   `"${'x'.repeat(5000)}"`,
 ];
-/** A scalar that is a member's value; that of a name by which rows are told apart is left alone. */
+/** A scalar that is a member's value; that of a name by which rows are distinguished is left alone. */
 const SCALAR =
   /(?<!"(?:hash|root_hash|tx_hash|transaction_hash|trace_id|action_id|complaint_hash)"):(?:"(?:[^"\\]|\\.)*"|-?[\d.eE+]+|true|false|null)(?=[,}])/g;
 

@@ -27,7 +27,7 @@ export async function readOnce(
 ): Promise<readonly string[]> {
   const all = await loadDatasets();
   const { collections } = splitKinds(chooseDatasets(names, all));
-  // Told to finish before it is opened, a crawl would not open at all.
+  // Stopped before it is opened, a crawl would not open at all.
   const opening = { ...stop, finishing: never.finishing };
   const crawl = await openTestCrawl(store, url, { stop: opening, maxAttempts: 3 });
   try {

@@ -161,7 +161,7 @@ describe('a dataset without a checksum', () => {
   });
 });
 
-test('a quarantined record is a known gap: no certificate, and no reading again', async () => {
+test('a quarantined record is known to be missing: no certificate, and no reading again', async () => {
   const [gone] = [...simulator.truth.transactions({ from: START + 200, to: START + 400 })];
   await run(`delete from ton.transactions where hash = '${gone!.hash}'`);
   await run(`insert into etl.quarantine (dataset, record_id, utime, path, reason, raw, request)

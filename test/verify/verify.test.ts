@@ -18,7 +18,7 @@ let proof: Proof;
 let datasets: Dataset[];
 let range: Range;
 
-// One network for all: each test leaves it as it was, because what it breaks is mended.
+// One network for all: each test leaves it as it was, because what it breaks is repaired.
 beforeAll(async () => {
   store = await openTestStore();
   simulator = await startSimulator({ start: START, duration: 600, seed: 5, load: 2, reshardEvery: 15 });
@@ -155,7 +155,7 @@ const TAMPERINGS: readonly (readonly [string, string, string, readonly string[]]
 
 describe('where rows were changed by hand', () => {
   test.each(TAMPERINGS)(
-    '%s: it is found, and mended from the source',
+    '%s: it is found, and repaired from the source',
     async (_, statement, name, expected) => {
       await proof.verify(datasets, range);
       expect(await run(statement)).toBe(1);

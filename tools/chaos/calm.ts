@@ -71,7 +71,7 @@ async function finish(run: Run, client: pg.Client): Promise<string[]> {
   const { from, to } = run.plan.range;
   let said = '';
   for (let attempt = 1; attempt <= FINISH_ATTEMPTS; attempt += 1) {
-    // What was set aside during the storm would be tried again in minutes, and a rate that was refused in half of one.
+    // What was refused during the storm would be tried again in minutes, and a rate that was refused in half of one.
     await client.query(
       'delete from etl.refused; delete from etl.budget; update etl.leases set expires_at = clock_timestamp()',
     );

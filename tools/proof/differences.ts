@@ -96,7 +96,7 @@ interface Transfer {
   readonly transaction_now: number;
 }
 
-/** How records of one kind are told apart and placed. */
+/** How records of one kind are distinguished and placed. */
 interface Form<T> {
   readonly endpoint: string;
   readonly key: (record: T) => string;

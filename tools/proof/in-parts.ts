@@ -19,7 +19,7 @@ export async function inParts(
   );
 }
 
-/** What such a process does: told what in one message, it sends a message for each result. */
+/** What such a process does: given its work in one message, it sends a message for each result. */
 export function bePart(
   work: (stores: Stores, order: unknown, send: (result: object) => void) => Promise<unknown>,
 ): void {

@@ -6,7 +6,7 @@ import { mutate, type Mutant } from '../chaos/mutants.ts';
 
 /** A bug that lets something wrong be certified, and the proofs that must notice it. */
 export interface ProofMutant extends Mutant {
-  /** What `npm run proof` is told. */
+  /** What `npm run proof` is given. */
   readonly caughtBy: readonly string[];
 }
 
@@ -69,12 +69,12 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: cells('transactions.compute_vm_steps other'),
   },
   {
-    name: 'rows that others carried passed over',
+    name: 'rows that came with others passed over',
     what: 'a deep reading takes for compared what it never asked for',
     edits: [
       {
         module: 'verify/deep/deep',
-        find: 'if (table === undefined || carried.size === 0)\n        return [];',
+        find: 'if (table === undefined || comparedRows.size === 0)\n        return [];',
         instead: 'if (table !== undefined) return [...covered];',
       },
     ],

@@ -98,7 +98,7 @@ function linesOf(report: Verified, range: Range, causes: readonly string[]): str
   const state = isProved(report, range) ? grade.grade : `not ${grade.grade}`;
   return [
     `${state.padEnd(9)} ${name}: ${isProved(report, range) ? `${grade.proves}; not seen: ${grade.limitations}` : some(report.verified, 'nothing of it is')}`,
-    ...missing.slice(0, SHOWN).map((gap) => `missing   ${name}: ${formatRange(gap)} is not covered`),
+    ...missing.slice(0, SHOWN).map((hole) => `missing   ${name}: ${formatRange(hole)} is not covered`),
     ...more('missing', name, missing.length),
     ...causes.map((cause) => `refused   ${name}: ${cause}`),
     ...findings.map(

@@ -6,7 +6,7 @@ import { examples, list, wholeNumber, wholeNumbers } from './words.ts';
 export function registerQuarantine(program: Command): void {
   const quarantine = program
     .command('quarantine')
-    .description('records of the API that did not fit their schema: kept whole, a known gap')
+    .description('records of the API that did not fit their schema: kept whole, and missing from the data')
     .addHelpText(
       'after',
       examples(

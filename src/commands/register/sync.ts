@@ -6,7 +6,7 @@ import { examples, list } from './words.ts';
 export function registerSync(program: Command): void {
   program
     .command('sync')
-    .description('the daemon: keep the datasets complete, from ETL_SINCE to the head, until told to stop')
+    .description('the daemon: keep the datasets complete, from ETL_SINCE to the head, until stopped')
     .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
     .option('--record <dir>', 'keep every answer of the API there, for `simulate --corpus <dir>`')
     .addHelpText(

@@ -36,7 +36,7 @@ export async function walkBackward(walkContext: WalkContext<BackwardWalk>): Prom
   }
 }
 
-/** False where another worker reads the account, or the walk was told to end before it was whole. */
+/** False where another worker reads the account, or the walk was ended before it was whole. */
 async function readAccount(walkContext: WalkContext<BackwardWalk>, account: string): Promise<boolean> {
   const { context, dataset, walk, owner } = walkContext;
   const claim = { dataset: dataset.name, scope: `${walk.name}:${account}`, owner };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { PerBlockWalk } from '../../dataset/walk.ts';
 import { readStoredBorder } from '../../db/cursors/second-borders.ts';
 import { NotFoundError } from '../../errors.ts';
-import type { SeqnoCursor } from '../../dataset/paginators/per-block.ts';
+import type { SeqnoCursor } from '../../dataset/paginators/seqnos.ts';
 import { ask } from './ask.ts';
 import { readAnswerRecords } from './read-answer-records.ts';
 import { writeAnswer } from './write-answer.ts';

@@ -42,7 +42,7 @@ function looksIntoCollections(walk: Walk): boolean {
 async function tryWalk(run: RunContext, dataset: Collection, walk: Walk): Promise<boolean> {
   const { database, logger } = run.context;
   const stream = { dataset: dataset.name, scope: '', pass: 0 };
-  const policy = { database, stream, stop: run.stop, onWrongAnswer: 'set aside' as const };
+  const policy = { database, stream, stop: run.stop, onWrongAnswer: 'refuse' as const };
   const failure = await readUnlessRefused(policy, () => claimAndWalk(run, dataset, walk));
   if (failure === undefined) return true;
   logger.error(

@@ -19,7 +19,7 @@ const MOST_SCOPES = 3;
  * simulated network take.
  */
 const DISK = { low: 0.4, likely: 0.75, high: 1.3 };
-/** Traces carry transactions and messages, which are stored once. */
+/** Traces bring transactions and messages, which are stored once. */
 const DISK_STORED_TWICE = { low: 0.01, likely: 0.04, high: 0.1 };
 
 export interface Planned {
@@ -41,13 +41,13 @@ export async function planDatasets(context: CrawlContext, options: PlanOptions):
   const missing = await missingOf(context, datasets, range, watermark);
   const planned: Planned[] = [];
   for (const dataset of datasets) {
-    const gaps = union(missing.get(dataset.name) ?? []);
-    const one = await planDataset(context, dataset, gaps, options);
-    planned.push({ dataset: dataset.name, missing: gaps, estimate: one });
+    const holes = union(missing.get(dataset.name) ?? []);
+    const one = await planDataset(context, dataset, holes, options);
+    planned.push({ dataset: dataset.name, missing: holes, estimate: one });
     await keepEstimate(context.database, {
       dataset: dataset.name,
       span: range,
-      missing: lengthOf(gaps),
+      missing: lengthOf(holes),
       ...one,
       profile: [...one.profile],
     });

@@ -7,7 +7,7 @@ import { readOrRefuse } from './worker-pool.ts';
 import type { Assignment, Planner } from './planner.ts';
 
 /** A hole that the source cannot even be asked for keeps the others from nothing. */
-const ON_WRONG_ANSWER = 'set aside';
+const ON_WRONG_ANSWER = 'refuse';
 
 export interface FillContext {
   readonly crawl: CrawlContext;

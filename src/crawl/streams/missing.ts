@@ -4,7 +4,7 @@ import type { Range } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { readableNow, streamsOf } from './streams.ts';
 
-/** Ranges of each dataset that could be read and are not covered, also those that were set aside. */
+/** Ranges of each dataset that could be read and are not covered, also those that were refused. */
 export async function missingOf(
   { database }: Pick<CrawlContext, 'database'>,
   datasets: readonly Dataset[],

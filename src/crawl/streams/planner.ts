@@ -27,7 +27,7 @@ interface PlannerOptions {
   readonly leaseSeconds: (dataset: Dataset) => number;
 }
 
-/** Hands out `wanted - covered - leased - refused`, dataset by dataset in turn, the newest gap first. */
+/** Hands out `wanted - covered - leased - refused`, dataset by dataset in turn, the newest hole first. */
 export interface Planner {
   /** The next lease of what is wanted now; undefined where nothing is free. */
   take(wants: readonly Want[]): Promise<Assignment | undefined>;

@@ -29,8 +29,8 @@ interface PoolState {
 }
 
 /**
- * Reads several leases at once, until nothing is left or `stop` says so. One lease that the API refuses for good is set
- * aside and logged; an API or a database that is away ends the pool, and its caller decides.
+ * Reads several leases at once, until nothing is left or `stop` says so. One lease for which the API fails for good is refused
+ * for a while and logged; an API or a database that is away ends the pool, and its caller decides.
  */
 export async function runWorkerPool(options: WorkerPoolOptions): Promise<void> {
   const pool: PoolState = { busy: 0, failed: false };
@@ -63,7 +63,7 @@ async function endPoolOnError<T>(pool: PoolState, task: () => Promise<T>): Promi
   }
 }
 
-/** Reads a lease. A range that the API refuses for good is set aside for a while and logged. */
+/** Reads a lease. A range for which the API fails for good is refused for a while and logged. */
 export async function readOrRefuse(
   context: CrawlContext,
   assignment: Assignment,
@@ -78,6 +78,6 @@ export async function readOrRefuse(
   if (failure === undefined) return;
   const range = formatRange(lease.span);
   const { code, message } = failure;
-  logger.error({ dataset: dataset.name, scope: lease.stream.scope, range, code, reason: message }, 'range set aside');
+  logger.error({ dataset: dataset.name, scope: lease.stream.scope, range, code, reason: message }, 'range refused');
   await refuse(database, lease.stream, lease.span, { reason: 'failing', detail: failure.message });
 }

@@ -15,7 +15,7 @@ type BlockId = z.infer<typeof BlockId>;
 
 const MASTERCHAIN = -1;
 
-/** The highest seqno up to which masterchain blocks follow each other from `start` without a gap. */
+/** The highest seqno up to which masterchain blocks follow each other from `start` without a break. */
 export function contiguousFrom(start: number, blocks: Iterable<LinkedBlock>): number {
   const seqnos = new Set<number>();
   for (const { workchain, seqno } of blocks) if (workchain === MASTERCHAIN) seqnos.add(seqno);

@@ -2,7 +2,7 @@
 const JUMP_SECONDS = 10;
 
 /** The chain as one poll shows it. Unix seconds of chain time. */
-export interface Snapshot {
+export interface PollResult {
   /** The newest block that is visible, whatever is missing below it. */
   readonly newest: number;
   /** The watermark. */
@@ -18,15 +18,15 @@ export interface Snapshot {
  * @param before what another process saw last; used while it is fresh
  * @returns the watermark to use, for each poll
  */
-export function createSettling(delaySeconds: number, before?: Snapshot): (now: Snapshot) => number {
-  const snapshots: Snapshot[] = [];
+export function createSettling(delaySeconds: number, before?: PollResult): (now: PollResult) => number {
+  const polls: PollResult[] = [];
   let highest = 0;
   return (now) => {
-    const isFirst = snapshots.length === 0;
-    if (isFirst && before !== undefined && now.newest - before.newest <= delaySeconds) snapshots.push(before);
-    snapshots.push(now);
-    while (snapshots[1] !== undefined && snapshots[1].newest <= now.newest - delaySeconds) snapshots.shift();
-    const then = snapshots[0] ?? now;
+    const isFirst = polls.length === 0;
+    if (isFirst && before !== undefined && now.newest - before.newest <= delaySeconds) polls.push(before);
+    polls.push(now);
+    while (polls[1] !== undefined && polls[1].newest <= now.newest - delaySeconds) polls.shift();
+    const then = polls[0] ?? now;
     const gained = now.utime - then.utime - (now.newest - then.newest);
     const settled = gained <= JUMP_SECONDS ? now.utime : Math.min(now.utime, then.utime + delaySeconds);
     highest = Math.max(highest, settled);

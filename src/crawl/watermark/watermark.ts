@@ -4,7 +4,7 @@ import { ApiTimeoutError, ApiUnavailableError, NotFoundError } from '../../error
 import { tiles } from '../../ton/shard.ts';
 import { blockKey } from '../../ton/block-key.ts';
 import { contiguousFrom, firstMissing, LinkedBlock } from './block-links.ts';
-import { createSettling, type Snapshot } from './settling.ts';
+import { createSettling, type PollResult } from './settling.ts';
 import type { ChainInfo } from './chain-info.ts';
 
 /** Where the first poll of a chain begins, in seconds before its newest visible block. */
@@ -64,8 +64,8 @@ export interface WatermarkOptions {
   readonly info: ChainInfo;
   /** How far a replica may lag behind the others, in seconds of chain time. */
   readonly delaySeconds: number;
-  /** The last snapshot of the process that polled before this one. */
-  readonly before?: Snapshot | undefined;
+  /** The last poll of the process that polled before this one. */
+  readonly before?: PollResult | undefined;
 }
 
 /**

@@ -19,7 +19,7 @@ export interface Place {
  * | 80 70 60 50 … | 70 60, then 60 | `{ newest: 80, oldest: 20, complete: true }` | none |
  */
 export interface BackwardCursor {
-  /** The ends of what is stored without a gap; null where nothing is. */
+  /** The ends of what is stored without a break; null where nothing is. */
   readonly newest: Place | null;
   readonly oldest: Place | null;
   /** True once the account's first transaction, or the first that the servers keep, is stored. */
@@ -52,13 +52,16 @@ export type Phase = 'head' | 'tail';
 
 const NOTHING: BackwardCursor = { newest: null, oldest: null, complete: false, top: null, at: null };
 
+/** Records that the API gives at once. */
+const MAX_SIZE = 100;
+
 /**
  * The start of a page is inclusive, so each page but the first begins with the row that ended the last one; `to_lt` is
  * exclusive. A walk resumes from both ends: from the head down to what is stored, then from its oldest row on.
  */
-export function backward({ maxSize = 100 }: { maxSize?: number } = {}): BackwardPaginator {
+export function newestFirst(): BackwardPaginator {
   return {
-    maxSize,
+    maxSize: MAX_SIZE,
     start: (cursor) => cursor ?? NOTHING,
     phase(cursor, headDone) {
       if (!headDone) return 'head';

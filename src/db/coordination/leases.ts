@@ -25,7 +25,7 @@ interface Claim {
   readonly stream: Stream;
   /** Where to look for work. */
   readonly wanted: readonly Range[];
-  /** At most so many seconds, from the newest gap's end. */
+  /** At most so many seconds, from the newest hole's end. */
   readonly length: number;
   readonly owner: string;
   readonly priority: string;
@@ -51,8 +51,8 @@ export async function claimLease(database: Database, claim: Claim): Promise<Leas
         for update skip locked)`);
     const free = sql`${multirangeParam(claim.wanted)} - ${coveredOf(stream)} - ${refusedOf(stream)} - ${leasedOf(stream)}`;
     const newest = sql`
-      select int8range(greatest(lower(gap), upper(gap) - ${claim.length}::int8), upper(gap)) as span
-      from unnest(${free}) gap order by lower(gap) desc limit 1`;
+      select int8range(greatest(lower(hole), upper(hole) - ${claim.length}::int8), upper(hole)) as span
+      from unnest(${free}) hole order by lower(hole) desc limit 1`;
     return insertLease(session, { stream, owner, priority }, newest);
   });
 }

@@ -63,7 +63,7 @@ export async function readCoverage(session: Session, stream: Stream): Promise<Ra
   return parseRangeText(row?.spans ?? '{}');
 }
 
-/** What of `wanted` is not covered, oldest first, whether or not somebody is reading it or it was set aside. */
+/** What of `wanted` is not covered, oldest first, whether or not somebody is reading it or it was refused. */
 export async function readMissing(
   session: Session,
   stream: Stream,

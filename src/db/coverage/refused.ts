@@ -9,7 +9,7 @@ import { ofStream } from './of-stream.ts';
 /** Why a range cannot be had for now. */
 export type Refusal = 'saturated' | 'beyond_reach' | 'source_gap' | 'quarantined' | 'failing';
 
-/** Sets a range aside: it is not asked for before its pause is over. */
+/** Refuses a range: it is not asked for before its pause is over. */
 export async function refuse(
   session: Session,
   stream: Stream,
@@ -29,7 +29,7 @@ export async function refuse(
 }
 
 /**
- * Sets ranges of a stream aside. `ranges` is a query within a statement, or the name of one, with span, reason, detail,
+ * Refuses ranges of a stream. `ranges` is a query within a statement, or the name of one, with span, reason, detail,
  * tried (how often), first_at and retry_at.
  */
 export function insertRefusals({ dataset, scope, pass }: Stream, ranges: SQL): SQL {

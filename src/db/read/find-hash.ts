@@ -148,7 +148,7 @@ export async function findQuarantined(session: Session, hash: string): Promise<Q
 
 const Covering = z.object({ dataset: z.string(), covered: z.boolean(), refused: z.string().nullable() });
 
-/** Whether a dataset covers a second (for datasets read per pool: for any pool), and why it was set aside if it was. */
+/** Whether a dataset covers a second (for datasets read per pool: for any pool), and why it was refused if it was. */
 export type SecondCoverage = z.infer<typeof Covering>;
 
 export async function readSecond(

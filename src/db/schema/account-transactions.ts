@@ -98,7 +98,7 @@ describe(account_messages, {
     message_decode_error:
       'Why the body could not be decoded; null where it could. From in_msg.message_decode_error of getTransactions.',
     data_type:
-      'How the body was told: msg.dataRaw, msg.dataText, msg.dataDecryptedText or msg.dataEncryptedText. From in_msg.msg_data of getTransactions.',
+      'How the body was given: msg.dataRaw, msg.dataText, msg.dataDecryptedText or msg.dataEncryptedText. From in_msg.msg_data of getTransactions.',
     body: 'The body as a bag of cells, base64; null for texts. From in_msg.msg_data, its body, of getTransactions.',
     init_state:
       'State that it deploys, base64, empty for most; null for texts. From in_msg.msg_data, its init_state, of getTransactions.',

@@ -14,7 +14,7 @@ export const address_book = ton.table('address_book', {
 
 describe(address_book, {
   comment:
-    'Names of accounts, as the API told them last: from its address book, and from those that come with other answers. They change: never a key.',
+    'Names of accounts, as the API named them last: from its address book, and from those that come with other answers. They change: never a key.',
   columns: {
     address: 'Account that is named, raw form: the key. From address_book, whose key it is.',
     user_friendly:

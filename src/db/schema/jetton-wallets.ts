@@ -43,11 +43,11 @@ describe(jetton_wallets, {
     mintless_amount:
       'Units that the owner may still claim of a jetton that is minted by claims; null where it is none. From jetton_wallets[].mintless_info.amount.',
     mintless_start_from:
-      'Since when they can be claimed, unix seconds; null where it is not told. From jetton_wallets[].mintless_info.start_from.',
+      'Since when they can be claimed, unix seconds; null where it is not given. From jetton_wallets[].mintless_info.start_from.',
     mintless_expire_at:
-      'Until when they can be claimed, unix seconds; null where it is not told. From jetton_wallets[].mintless_info.expire_at.',
+      'Until when they can be claimed, unix seconds; null where it is not given. From jetton_wallets[].mintless_info.expire_at.',
     mintless_custom_payload_api_uri:
-      'Where the proof for a claim is to be had; null where it is not told. From jetton_wallets[].mintless_info.custom_payload_api_uri.',
+      'Where the proof for a claim is to be had; null where it is not given. From jetton_wallets[].mintless_info.custom_payload_api_uri.',
     extra:
       'Members of jetton_wallets[] that this version of the program has no column for, and a mintless_info of which every member is null; null when there are none.',
     loaded_at: 'When this row of jetton_wallets was last written by the program, wall time, UTC.',

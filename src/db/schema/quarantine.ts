@@ -24,7 +24,7 @@ export const quarantine = etl.table(
 
 describe(quarantine, {
   comment:
-    'Records of the API that did not fit their schema: kept whole, missing from the data, a known gap.',
+    'Records of the API that did not fit their schema: kept whole, missing from the data, and known to be.',
   key: ['id'],
   conflict: { kind: 'keep' },
   partitioned: false,

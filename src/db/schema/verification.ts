@@ -91,7 +91,7 @@ export const holes = etl.table(
 
 describe(holes, {
   comment:
-    'Seconds that verification found wanting and that reading them again did not mend; forgotten as soon as they are verified.',
+    'Seconds that verification found wanting and that reading them again did not repair; forgotten as soon as they are verified.',
   key: ['dataset', 'scope', 'pass', 'span'],
   conflict: { kind: 'keep' },
   partitioned: false,

@@ -13,10 +13,10 @@ export function onConflict({ conflict, key }: TableFacts, columns: readonly stri
   const target = sql`on conflict (${identifiers(key)})`;
   if (conflict.kind === 'keep') return sql`${target} do nothing`;
   if (conflict.kind === 'fill') {
-    const gaps = conflict.columns.map(
+    const filled = conflict.columns.map(
       (name) => sql`t.${sql.identifier(name)} is null and excluded.${sql.identifier(name)} is not null`,
     );
-    return sql`${target} do update set ${assignments(conflict.columns, fill)}, ${CHANGED} where ${sql.join(gaps, sql` or `)}`;
+    return sql`${target} do update set ${assignments(conflict.columns, fill)}, ${CHANGED} where ${sql.join(filled, sql` or `)}`;
   }
   const rest = columns.filter((name) => !key.includes(name));
   const [stored, sent] = [tuple('t', rest), tuple('excluded', rest)];

@@ -22,7 +22,7 @@ interface InsertOptions {
  * Brings rows of several tables to the server, whatever their number, each into its staging table. Before anything is
  * locked: a process that freezes while it sends is in no statement that Postgres would end, and would hold what it had
  * locked for as long as it stands. They are sorted by key, so that two transactions with common rows wait for each other
- * instead of deadlocking; of rows with the same key the first counts, its gaps filled from the others.
+ * instead of deadlocking; of rows with the same key the first counts, its nulls filled from the others.
  * @returns the tables that `insertStaged` has to write
  */
 export async function stageRows(

@@ -55,27 +55,27 @@ export function periodOf(time: number, size: PartitionSize): Range {
 
 /**
  * `create … like` and `attach` lock only what they must; `create … partition of` would queue every reader behind it.
- * Where partitions of another size exist, only the gap between them is filled.
+ * Where partitions of another size exist, only what is free between them is filled.
  */
 async function makePartition(database: Database, parent: string, period: Range): Promise<void> {
   await database.transaction(async (session) => {
     await session.run(
       sql`select pg_advisory_xact_lock(hashtextextended(${`toncenter-etl/partitions/${parent}`}, 0))`,
     );
-    for (const gap of await gapsOf(session, parent, period)) await attach(session, parent, gap);
+    for (const free of await freeSpans(session, parent, period)) await attach(session, parent, free);
   });
 }
 
-const Gap = z.object({ from: z.coerce.number(), to: z.coerce.number() });
+const Span = z.object({ from: z.coerce.number(), to: z.coerce.number() });
 
-async function gapsOf(session: Session, parent: string, period: Range): Promise<Range[]> {
+async function freeSpans(session: Session, parent: string, period: Range): Promise<Range[]> {
   return session.rows(
     sql`
-      with gaps as (
-        select unnest(int8multirange(${rangeParam(period)}) - coalesce(range_agg(${partitions.span}), '{}')) as gap
+      with free as (
+        select unnest(int8multirange(${rangeParam(period)}) - coalesce(range_agg(${partitions.span}), '{}')) as span
         from ${partitions} where ${partitions.parent} = ${parent} and ${partitions.span} && ${rangeParam(period)})
-      select lower(gap) as "from", upper(gap) as "to" from gaps`,
-    Gap,
+      select lower(span) as "from", upper(span) as "to" from free`,
+    Span,
   );
 }
 

@@ -2,7 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import type { CrossCheck } from '../../dataset/checks.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { common, type Range } from '../../range.ts';
-import type { Check, Result, Subject } from '../check.ts';
+import type { Check, Result, CheckInput } from '../check.ts';
 import { countOf, during, findingsOf, secondOf, type Finding } from '../finding.ts';
 
 const NAME = 'cross-checks';
@@ -10,12 +10,12 @@ const NAME = 'cross-checks';
 export const crossChecks: Check = {
   name: NAME,
   needs: ['transactions'],
-  steps({ database }, subject) {
-    const held = common(subject.covered, subject.proved.get('transactions') ?? []);
+  steps({ database }, input) {
+    const held = common(input.covered, input.proved.get('transactions') ?? []);
     return held.map((stretch) => ({
       check: NAME,
       stretch,
-      run: () => checkAgainstTransactions(database, subject, stretch),
+      run: () => checkAgainstTransactions(database, input, stretch),
     }));
   },
 };
@@ -26,7 +26,7 @@ export const crossChecks: Check = {
  */
 async function checkAgainstTransactions(
   session: Session,
-  { dataset: { name, job }, stream: { scope } }: Subject,
+  { dataset: { name, job }, stream: { scope } }: CheckInput,
   stretch: Range,
 ): Promise<Result> {
   const hook = job.checks[NAME];

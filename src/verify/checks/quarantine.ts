@@ -8,7 +8,7 @@ import { quarantine as quarantined } from '../../db/schema/quarantine.ts';
 
 const q = alias(quarantined, 'q');
 
-/** Seconds with quarantined records are known gaps: no certificate, and no reading again. */
+/** Seconds with quarantined records are known to be incomplete: no certificate, and no reading again. */
 export const quarantine: Check = {
   name: 'quarantine',
   needs: [],

@@ -8,10 +8,10 @@ const NAME = 'second-reading';
 export const secondReading: Check = {
   name: NAME,
   needs: [],
-  async steps({ database }, subject) {
-    const again = await readCoverage(database, { ...subject.stream, pass: 1 });
-    return without(subject.covered, again).map((stretch) =>
-      openStep(NAME, subject, stretch, {
+  async steps({ database }, input) {
+    const again = await readCoverage(database, { ...input.stream, pass: 1 });
+    return without(input.covered, again).map((stretch) =>
+      openStep(NAME, input, stretch, {
         kind: 'read_once',
         sentence: 'these seconds were read once; the source has no checksum, so a second reading must agree',
       }),

@@ -16,9 +16,9 @@ const NEAR = 3600;
 export const traces: Check = {
   name: NAME,
   needs: ['transactions'],
-  async steps({ database }, subject) {
+  async steps({ database }, input) {
     const known = await readCoverage(database, { dataset: 'transactions', scope: '', pass: 0 });
-    const held = common(subject.covered, subject.proved.get('transactions') ?? []);
+    const held = common(input.covered, input.proved.get('transactions') ?? []);
     return [
       ...held.map((stretch): Step => {
         const end = known.find(({ from, to }) => from < stretch.to && to >= stretch.to)?.to ?? stretch.to;
@@ -26,8 +26,8 @@ export const traces: Check = {
         const run = () => atSpeed(database, (session) => checkTraces(session, stretch, until));
         return { check: NAME, stretch, run };
       }),
-      ...without(subject.covered, held).map((stretch) =>
-        openStep(NAME, subject, stretch, {
+      ...without(input.covered, held).map((stretch) =>
+        openStep(NAME, input, stretch, {
           kind: 'no_proved_transactions',
           sentence:
             'the transactions of these seconds are not proved, so nobody knows which traces there are',

@@ -11,16 +11,16 @@ const NAME = 'transactions';
 export const transactions: Check = {
   name: NAME,
   needs: ['blocks'],
-  steps({ database }, subject) {
-    const counted = common(subject.covered, subject.proved.get('blocks') ?? []);
+  steps({ database }, input) {
+    const counted = common(input.covered, input.proved.get('blocks') ?? []);
     return [
       ...counted.map((stretch) => ({
         check: NAME,
         stretch,
         run: () => atSpeed(database, (session) => checkTransactions(session, stretch)),
       })),
-      ...without(subject.covered, counted).map((stretch) =>
-        openStep(NAME, subject, stretch, {
+      ...without(input.covered, counted).map((stretch) =>
+        openStep(NAME, input, stretch, {
           kind: 'no_proved_blocks',
           sentence:
             'the blocks of these seconds are not proved, so nobody knows how many transactions there are',

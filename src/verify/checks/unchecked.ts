@@ -6,9 +6,9 @@ const NAME = 'unchecked';
 export const unchecked: Check = {
   name: NAME,
   needs: [],
-  steps: (_, subject) =>
-    subject.covered.map((stretch) =>
-      openStep(NAME, subject, stretch, {
+  steps: (_, input) =>
+    input.covered.map((stretch) =>
+      openStep(NAME, input, stretch, {
         kind: 'no_check',
         sentence: 'the dataset declares no check, so nothing is known of its rows',
       }),

@@ -97,14 +97,14 @@ async function compareRecords(
   const scope = scopes && { column: scopes.column, value: stream.scope };
   for (const [name, table] of Object.entries(dataset.job.tables)) {
     const isWhole = whole.has(name);
-    const carried = records.flatMap(({ rows, position }) =>
+    const sent = records.flatMap(({ rows, position }) =>
       (rows[name] ?? []).map((row) => ({ row, second: position.utime })),
     );
-    if (carried.length === 0 && !isWhole) continue;
-    const rows = carried.map(({ row }) => row);
+    if (sent.length === 0 && !isWhole) continue;
+    const rows = sent.map(({ row }) => row);
     const found = await compareRows(database, table, rows, isWhole ? { span: completed, scope } : undefined);
     tally.count(name, found.matched);
-    const seconds = new Map(carried.map(({ row, second }) => [keyOf(table, row), second]));
+    const seconds = new Map(sent.map(({ row, second }) => [keyOf(table, row), second]));
     tally.findings.push(...toFindings(stream, name, found.differences, seconds));
     const known = await keysWithFindings(database, DEEP, name);
     const wrong = new Set(found.differences.map(({ key }) => key));
@@ -122,7 +122,7 @@ export function wholeTables(dataset: Dataset, jobs: readonly Dataset[]): Set<str
   );
 }
 
-/** `seconds`: where the record lies that carried the row with this key. */
+/** `seconds`: where the record lies that has the row with this key. */
 function toFindings(
   { dataset, scope }: Stream,
   table: string,

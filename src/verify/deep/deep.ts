@@ -22,27 +22,27 @@ export interface DeepResult {
 
 /**
  * Reads a share of what is stored again and compares every row of it with the source, however it came. A dataset whose
- * pages carry another one's rows is read first; of that other one only the seconds are asked for that it left out.
+ * pages bring another one's rows is read first; of that other one only the seconds are asked for that it left out.
  */
 export async function checkDeep(
   context: CompareContext,
   reports: readonly Verified[],
   draw: { readonly share: number; readonly random: () => number },
 ): Promise<DeepResult> {
-  const carried = new Map<string, Map<number, number>>();
+  const comparedRows = new Map<string, Map<number, number>>();
   const checkedBy = new Map<Verified, Checked[]>();
   const tables: ComparedTable[] = [];
   const width = ({ dataset }: Verified) => Object.keys(dataset.job.tables).length;
   for (const report of reports.toSorted((a, b) => width(b) - width(a))) {
     const [own = ''] = Object.keys(report.dataset.job.tables);
     const known =
-      draw.share >= 1 ? (carried.get(own) ?? new Map<number, number>()) : new Map<number, number>();
+      draw.share >= 1 ? (comparedRows.get(own) ?? new Map<number, number>()) : new Map<number, number>();
     const held = await heldAlready(context, report, known);
     const wanted = without(await drawSlices(context.database, report.dataset, report.covered, draw), held);
     const { checks, completed } = await compareSpans(context, report, wanted, (table, second, rows) => {
-      const sums = carried.get(table) ?? new Map<number, number>();
+      const sums = comparedRows.get(table) ?? new Map<number, number>();
       sums.set(second, (sums.get(second) ?? 0) + rows);
-      carried.set(table, sums);
+      comparedRows.set(table, sums);
     });
     checkedBy.set(report, checks);
     tables.push(...(await countTables(context, report, union(held, completed))));
@@ -52,18 +52,18 @@ export async function checkDeep(
   return { reports: checked, tables };
 }
 
-/** Seconds of which every stored row was compared already, because another dataset's pages carried it. */
+/** Seconds of which every stored row was compared already, because it came with another dataset's pages. */
 async function heldAlready(
   { database }: CompareContext,
   { dataset, covered }: Verified,
-  carried: ReadonlyMap<number, number>,
+  comparedRows: ReadonlyMap<number, number>,
 ): Promise<Range[]> {
   const [table] = Object.values(dataset.job.tables);
-  if (table === undefined || carried.size === 0) return [];
+  if (table === undefined || comparedRows.size === 0) return [];
   const held: Range[] = [];
   for (const range of covered) {
     const stored = await rowsBySecond(database, table, range);
-    const left = [...stored].filter(([second, rows]) => (carried.get(second) ?? 0) < rows);
+    const left = [...stored].filter(([second, rows]) => (comparedRows.get(second) ?? 0) < rows);
     const compared = without(
       [range],
       left.map(([second]) => ({ from: second, to: second + 1 })),

@@ -181,7 +181,7 @@ describe('a list', () => {
     }
   });
 
-  test('that this server does not have is told, and the others are read', async () => {
+  test('that this server does not have is reported, and the others are read', async () => {
     const simulator = await startSimulator({
       ...NETWORK,
       before: ({ path }) => (path === '/api/v3/jetton/masters' ? htmlAnswer(404, 'Not Found') : undefined),

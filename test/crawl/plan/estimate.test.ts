@@ -93,7 +93,7 @@ describe('an estimate', () => {
     }
   });
 
-  test('has a profile from which the rows of a part can be told', () => {
+  test('has a profile from which the rows of a part can be estimated', () => {
     const range = { from: START, to: START + 90 * DAY };
     const { profile } = estimate(lookInto(cycle, range, 16), facts([range]));
     expect(rowsIn(profile, [{ from: START + 40 * DAY, to: START + 50 * DAY }])).toBe(0);

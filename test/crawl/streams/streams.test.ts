@@ -167,7 +167,7 @@ describe.each(['1.2', '1.3'] as const)('ties of a shuffled list of build %s', (b
     expect(await stored(range)).toEqual(expected(range));
   });
 
-  test('more than a page in one logical time are gathered, or told as saturated: never covered unread', async () => {
+  test('more than a page in one logical time are gathered, or reported as saturated: never covered unread', async () => {
     const ties = [{ second: START + 300, count: 1250, sameLt: true, of: 'jetton_transfers' as const }];
     const range = await crawl(['jetton_transfers'], { ...network, ties });
     const refused = await ids(sql`select reason as id from etl.refused`);

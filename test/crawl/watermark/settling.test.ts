@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest';
-import { createSettling, type Snapshot } from '../../../src/crawl/watermark/settling.ts';
+import { createSettling, type PollResult } from '../../../src/crawl/watermark/settling.ts';
 
-const settle = (snapshots: readonly Snapshot[], before?: Snapshot) =>
-  snapshots.map(createSettling(30, before));
+const settle = (polls: readonly PollResult[], before?: PollResult) => polls.map(createSettling(30, before));
 
 test('a watermark that keeps up with the chain is given as it is, also where it limps a little', () => {
-  const snapshots = [0, 10, 20, 30, 40, 50, 60].map((at) => ({
+  const polls = [0, 10, 20, 30, 40, 50, 60].map((at) => ({
     newest: 1000 + at,
     utime: 990 + at - (at % 20) / 4,
   }));
-  expect(settle(snapshots)).toEqual(snapshots.map(({ utime }) => utime));
+  expect(settle(polls)).toEqual(polls.map(({ utime }) => utime));
 });
 
 test('after a jump, what a replica that lags 30 s may lack is not within 30 s of the watermark', () => {

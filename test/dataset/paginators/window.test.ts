@@ -134,11 +134,11 @@ describe('the window paginator', () => {
     const paginator = window();
     const cursor = paginator.start(range(0, 100));
     const page = { size: 10, positions: [] };
-    const told = (echo: object) => () => paginator.next(cursor, { ...page, echo });
-    expect(told({ start_utime: ORIGIN - 1, end_utime: ORIGIN + 99 })).toThrow(BadResponseError);
-    expect(told({ end_utime: ORIGIN + 98 })).toThrow(/answer says/);
-    expect(told({})).not.toThrow();
-    expect(told({ start_utime: ORIGIN, end_utime: ORIGIN + 99 })).not.toThrow();
+    const given = (echo: object) => () => paginator.next(cursor, { ...page, echo });
+    expect(given({ start_utime: ORIGIN - 1, end_utime: ORIGIN + 99 })).toThrow(BadResponseError);
+    expect(given({ end_utime: ORIGIN + 98 })).toThrow(/answer says/);
+    expect(given({})).not.toThrow();
+    expect(given({ start_utime: ORIGIN, end_utime: ORIGIN + 99 })).not.toThrow();
   });
 
   it('refuses rows outside of the window', () => {

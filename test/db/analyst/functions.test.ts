@@ -118,12 +118,12 @@ describe('ton_address and ton_address_friendly', () => {
       expect(books.length).toBeGreaterThan(50);
       const [raw, friendly] = [books.map(([one]) => one), books.map(([, other]) => other)];
       expect(await each('ton_address(x)', friendly)).toEqual(raw);
-      const { rows } = await client.query<{ told: string }>(
-        `select ton_address_friendly(raw, friendly ~ '^[Ek]', friendly ~ '^[k0]') as told
+      const { rows } = await client.query<{ form: string }>(
+        `select ton_address_friendly(raw, friendly ~ '^[Ek]', friendly ~ '^[k0]') as form
        from unnest($1::text[], $2::text[]) with ordinality given (raw, friendly, place) order by place`,
         [raw, friendly],
       );
-      expect(rows.map(({ told }) => told)).toEqual(friendly);
+      expect(rows.map(({ form }) => form)).toEqual(friendly);
     },
   );
 });

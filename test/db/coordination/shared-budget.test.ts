@@ -102,7 +102,7 @@ describe('the row', () => {
     expect(performance.now() - asked + 1000 * next.first).toBeGreaterThan(120);
   });
 
-  test('puts processes of one priority in a line, where each is told when to come', async () => {
+  test('puts processes of one priority in a line, where each learns when to come', async () => {
     const host = await readyHost();
     await ask(host, 'backfill', { wanted: 5 });
     const second = await ask(host, 'backfill', { wanted: 3 });

@@ -25,7 +25,7 @@ const row = {
   amount: '5',
 };
 
-/** A database at which a process stops after the rows of a page were sent, until it is told to go on. */
+/** A database at which a process stops after the rows of a page were sent, until it may go on. */
 function stopping(real: Database) {
   const gate = new AbortController();
   const reached = new AbortController();

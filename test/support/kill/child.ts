@@ -6,7 +6,7 @@ import { chooseDatasets, type Dataset } from '../../../src/dataset/dataset.ts';
 import { createLogger } from '../../../src/logger.ts';
 import type { Range } from '../../../src/range.ts';
 
-/** What a crawling process is told by its first argument. */
+/** What a crawling process learns from its first argument. */
 export interface Order {
   readonly database: string;
   readonly api: string;

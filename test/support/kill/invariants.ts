@@ -6,7 +6,7 @@ import type { Truth } from '../simulator/truth.ts';
 /** The rows of a network by time, as short as a comparison allows. */
 export type Keys = Readonly<Record<string, readonly { readonly utime: number; readonly key: string }[]>>;
 
-/** How a row's key is told in SQL. */
+/** How a row's key is written in SQL. */
 const KEYS: Readonly<Record<string, string>> = {
   blocks: `workchain || ':' || shard || ':' || seqno`,
   transactions: 'hash',

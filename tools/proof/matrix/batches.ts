@@ -26,7 +26,7 @@ interface Batch {
   readonly doubts: Doubt[];
 }
 
-/** Puts together what can be told apart: cells of which none is seen, or missed, for another one's sake. */
+/** Puts together what can be distinguished: cells of which none is seen, or missed, for another one's sake. */
 export function batchesOf(truth: Rows, alterations: readonly Alteration[]): Alteration[][] {
   const batches: Batch[] = [];
   const alone: Alteration[][] = [];
@@ -52,7 +52,7 @@ export function batchesOf(truth: Rows, alterations: readonly Alteration[]): Alte
   return [...batches.map(({ members }) => members), ...alone];
 }
 
-/** Where the chain of blocks is broken nothing is said of what lies below: no other cell could be told from it. */
+/** Where the chain of blocks is broken nothing is said of what lies below: no other cell could be distinguished from it. */
 function reachesFar({ table, column, way }: Cell): boolean {
   if (table.name === 'block_parents') return true;
   return table.name === 'blocks' && (column === undefined || column.isKey || way === 'doubled');

@@ -2,7 +2,7 @@ import type { BocMaker } from '../chain/boc.ts';
 import { accountStateJson } from '../../json/account-state-json.ts';
 import { addressBook } from '../../json/address-book-json.ts';
 import { mix32 } from '../../random.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { WorldState } from './world-state.ts';
 
 export interface AccountStateFullJson {
   readonly address: string;
@@ -24,28 +24,28 @@ export interface AccountStateFullJson {
 
 /** An account as it is now; undefined where the index has never met it. */
 export function accountState(
-  snapshot: Snapshot,
+  state: WorldState,
   bocs: BocMaker,
   account: number,
   includeBoc: boolean,
 ): AccountStateFullJson | undefined {
-  const { world, last } = snapshot;
+  const { world, last } = state;
   const row = last.get(account);
   if (row === undefined) return undefined;
-  const state = accountStateJson(world, row);
+  const own = accountStateJson(world, row);
   const address = world.accounts.address(account);
-  const deployed = state.code_hash !== null;
+  const deployed = own.code_hash !== null;
   const known = addressBook(world, [address])[address];
   return {
     address,
-    account_state_hash: state.hash,
-    balance: state.balance ?? '0',
-    extra_currencies: state.extra_currencies ?? {},
-    status: state.account_status ?? 'nonexist',
-    ...(state.frozen_hash === null ? {} : { frozen_hash: state.frozen_hash }),
+    account_state_hash: own.hash,
+    balance: own.balance ?? '0',
+    extra_currencies: own.extra_currencies ?? {},
+    status: own.account_status ?? 'nonexist',
+    ...(own.frozen_hash === null ? {} : { frozen_hash: own.frozen_hash }),
     last_transaction_hash: world.hashes('transaction').text(row),
     last_transaction_lt: String(world.transactions.lt.get(row)),
-    ...hashesOf(state),
+    ...hashesOf(own),
     ...(deployed && includeBoc ? { data_boc: bocs.make(row, 90), code_boc: bocs.make(account, 300) } : {}),
     contract_methods: deployed ? [85_143, 78_748 + (account % 3)] : null,
     interfaces: interfacesOf(known),
@@ -113,54 +113,54 @@ export interface MultisigJson {
 const ORDERS = 3;
 
 /** Every second contract that is no pool is a multisig wallet, the others lock money up. */
-function contractsOfKind(snapshot: Snapshot, kind: 0 | 1): number[] {
-  const { world } = snapshot;
-  return snapshot
+function contractsOfKind(state: WorldState, kind: 0 | 1): number[] {
+  const { world } = state;
+  return state
     .ofRole('contract')
     .filter((account) => !world.isPool(account) && world.accounts.indexInRole(account) % 2 === kind);
 }
 
-export function multisigs(snapshot: Snapshot): number[] {
-  return contractsOfKind(snapshot, 0);
+export function multisigs(state: WorldState): number[] {
+  return contractsOfKind(state, 0);
 }
 
-export function vestings(snapshot: Snapshot): number[] {
-  return contractsOfKind(snapshot, 1);
+export function vestings(state: WorldState): number[] {
+  return contractsOfKind(state, 1);
 }
 
-function wallets({ world }: Snapshot, key: number, count: number): string[] {
+function wallets({ world }: WorldState, key: number, count: number): string[] {
   return Array.from({ length: count }, (_, at) =>
     world.accounts.address(world.accounts.account('wallet', mix32(key * 31 + at) % world.accounts.wallets)),
   );
 }
 
 export function multisig(
-  snapshot: Snapshot,
+  state: WorldState,
   bocs: BocMaker,
   account: number,
   withOrders: boolean,
 ): MultisigJson {
-  const { world, last } = snapshot;
+  const { world, last } = state;
   return {
     address: world.accounts.address(account),
     next_order_seqno: String(ORDERS),
     threshold: 2,
-    signers: wallets(snapshot, account, 3),
-    proposers: account % 3 === 0 ? [] : wallets(snapshot, account + 1, 1),
+    signers: wallets(state, account, 3),
+    proposers: account % 3 === 0 ? [] : wallets(state, account + 1, 1),
     last_transaction_lt: String(world.transactions.lt.get(last.get(account) ?? 0)),
     code_hash: world.hashes('code multisig').text(0),
     data_hash: world.hashes('data').text(account),
-    orders: withOrders ? orders(snapshot, bocs, account, false) : null,
+    orders: withOrders ? orders(state, bocs, account, false) : null,
   };
 }
 
 export function orders(
-  snapshot: Snapshot,
+  state: WorldState,
   bocs: BocMaker,
   account: number,
   parse: boolean,
 ): MultisigOrderJson[] {
-  const { world, last } = snapshot;
+  const { world, last } = state;
   return Array.from({ length: ORDERS }, (_, seqno) => ({
     address: `0:${world.hashes('order').hex(account * ORDERS + seqno)}`,
     multisig_address: world.accounts.address(account),
@@ -172,16 +172,16 @@ export function orders(
     approvals_num: seqno,
     expiration_date: 1_790_000_000 + seqno,
     order_boc: bocs.make(account * ORDERS + seqno, 120),
-    signers: wallets(snapshot, account, 3),
+    signers: wallets(state, account, 3),
     last_transaction_lt: String(world.transactions.lt.get(last.get(account) ?? 0)),
     code_hash: world.hashes('code order').text(0),
     data_hash: world.hashes('data').text(account + seqno),
-    actions: parse ? orderActions(snapshot, bocs, account * ORDERS + seqno) : null,
+    actions: parse ? orderActions(state, bocs, account * ORDERS + seqno) : null,
   }));
 }
 
-function orderActions(snapshot: Snapshot, bocs: BocMaker, order: number): OrderActionJson[] {
-  const [destination = null] = wallets(snapshot, order, 1);
+function orderActions(state: WorldState, bocs: BocMaker, order: number): OrderActionJson[] {
+  const [destination = null] = wallets(state, order, 1);
   const sent = {
     destination,
     value: String(mix32(order)),
@@ -217,10 +217,10 @@ export interface VestingJson {
   readonly whitelist: readonly string[];
 }
 
-export function vesting(snapshot: Snapshot, account: number): VestingJson {
-  const [sender = '', owner = ''] = wallets(snapshot, account, 2);
+export function vesting(state: WorldState, account: number): VestingJson {
+  const [sender = '', owner = ''] = wallets(state, account, 2);
   return {
-    address: snapshot.world.accounts.address(account),
+    address: state.world.accounts.address(account),
     start_time: 1_750_000_000,
     total_duration: 31_104_000,
     unlock_period: 2_592_000,
@@ -228,7 +228,7 @@ export function vesting(snapshot: Snapshot, account: number): VestingJson {
     sender_address: sender,
     owner_address: owner,
     total_amount: '500000000000',
-    whitelist: [...new Set(wallets(snapshot, account + 7, account % 4))],
+    whitelist: [...new Set(wallets(state, account + 7, account % 4))],
   };
 }
 
@@ -243,7 +243,7 @@ export interface DnsRecordJson {
 }
 
 /** The record of a wallet's domain, if it has one: as its address book entry says. */
-export function dnsRecord({ world }: Snapshot, wallet: number): DnsRecordJson | undefined {
+export function dnsRecord({ world }: WorldState, wallet: number): DnsRecordJson | undefined {
   const { accounts } = world;
   if (accounts.role(wallet) !== 'wallet' || mix32(wallet) % 20 !== 0) return undefined;
   const address = accounts.address(wallet);

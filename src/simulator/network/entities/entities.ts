@@ -3,7 +3,7 @@ import type { World } from '../chain/world.ts';
 import type { View } from '../../view.ts';
 import { accountStateJson } from '../../json/account-state-json.ts';
 import * as accounts from './account-entities.ts';
-import { Snapshot } from './snapshot.ts';
+import { WorldState } from './world-state.ts';
 import * as tokens from './token-entities.ts';
 
 /** What the contracts of a network are at one moment: what lists and look-ups answer from. Lists stand in the order of ids. */
@@ -54,50 +54,44 @@ export class ChainEntities {
   at(view: View): Entities {
     const key = `${String(view.head)} ${Math.floor(view.headTime)} ${this.world.transactions.count}`;
     if (this.kept?.key !== key) {
-      const snapshot = new Snapshot(this.world, (row) => this.visible(view, row));
-      this.kept = { key, entities: entitiesOf(snapshot, this.bocs) };
+      const state = new WorldState(this.world, (row) => this.visible(view, row));
+      this.kept = { key, entities: entitiesOf(state, this.bocs) };
     }
     return this.kept.entities;
   }
 }
 
-function entitiesOf(snapshot: Snapshot, bocs: BocMaker): Entities {
-  const { world } = snapshot;
+function entitiesOf(state: WorldState, bocs: BocMaker): Entities {
+  const { world } = state;
   const once = <T>(make: () => T): (() => T) => {
     let made: { readonly value: T } | undefined;
     return () => (made ??= { value: make() }).value;
   };
   return {
-    jettonMasters: once(() =>
-      snapshot.ofRole('jetton_master').map((one) => tokens.jettonMaster(snapshot, one)),
-    ),
-    jettonWallets: once(() =>
-      snapshot.ofRole('jetton_wallet').map((one) => tokens.jettonWallet(snapshot, one)),
-    ),
-    nftCollections: once(() =>
-      snapshot.ofRole('nft_collection').map((one) => tokens.nftCollection(snapshot, one)),
-    ),
-    nftItems: once(() => snapshot.ofRole('nft_item').map((one) => tokens.nftItem(snapshot, one))),
-    nftSales: once(() => snapshot.ofRole('nft_item').flatMap((one) => tokens.nftSale(snapshot, one) ?? [])),
+    jettonMasters: once(() => state.ofRole('jetton_master').map((one) => tokens.jettonMaster(state, one))),
+    jettonWallets: once(() => state.ofRole('jetton_wallet').map((one) => tokens.jettonWallet(state, one))),
+    nftCollections: once(() => state.ofRole('nft_collection').map((one) => tokens.nftCollection(state, one))),
+    nftItems: once(() => state.ofRole('nft_item').map((one) => tokens.nftItem(state, one))),
+    nftSales: once(() => state.ofRole('nft_item').flatMap((one) => tokens.nftSale(state, one) ?? [])),
     accountState: (address, includeBoc) => {
       const account = world.accounts.find(address);
-      return account === undefined ? undefined : accounts.accountState(snapshot, bocs, account, includeBoc);
+      return account === undefined ? undefined : accounts.accountState(state, bocs, account, includeBoc);
     },
-    balances: once(() => balances(snapshot)),
+    balances: once(() => balances(state)),
     multisigs: (withOrders) =>
-      accounts.multisigs(snapshot).map((one) => accounts.multisig(snapshot, bocs, one, withOrders)),
+      accounts.multisigs(state).map((one) => accounts.multisig(state, bocs, one, withOrders)),
     multisigOrders: (parse) =>
-      accounts.multisigs(snapshot).flatMap((one) => accounts.orders(snapshot, bocs, one, parse)),
-    vestings: () => accounts.vestings(snapshot).map((one) => accounts.vesting(snapshot, one)),
+      accounts.multisigs(state).flatMap((one) => accounts.orders(state, bocs, one, parse)),
+    vestings: () => accounts.vestings(state).map((one) => accounts.vesting(state, one)),
     dnsRecords: once(() =>
-      snapshot.order
-        .flatMap((one) => accounts.dnsRecord(snapshot, one) ?? [])
+      state.order
+        .flatMap((one) => accounts.dnsRecord(state, one) ?? [])
         .sort((a, b) => a.domain.length - b.domain.length || (a.domain < b.domain ? -1 : 1)),
     ),
   };
 }
 
-function balances({ world, last }: Snapshot): { account: string; balance: string }[] {
+function balances({ world, last }: WorldState): { account: string; balance: string }[] {
   return [...last]
     .map(([account, row]) => ({
       account: world.accounts.address(account),

@@ -1,7 +1,7 @@
 import { accountStateJson } from '../../json/account-state-json.ts';
 import { jettonSymbol } from '../../json/address-book-json.ts';
 import { mix32 } from '../../random.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { WorldState } from './world-state.ts';
 
 /** What is the same in every entity: where it is, its hashes, and the lt of the transaction that left its state. */
 interface ContractJson {
@@ -59,8 +59,8 @@ export interface NftSaleJson {
   readonly nft_item?: NftItemJson;
 }
 
-function contract(snapshot: Snapshot, account: number): ContractJson {
-  const { world, last } = snapshot;
+function contract(state: WorldState, account: number): ContractJson {
+  const { world, last } = state;
   const row = last.get(account) ?? 0;
   const { code_hash, data_hash } = accountStateJson(world, row);
   return {
@@ -71,12 +71,12 @@ function contract(snapshot: Snapshot, account: number): ContractJson {
   };
 }
 
-export function jettonMaster(snapshot: Snapshot, account: number): JettonMasterJson {
-  const { world } = snapshot;
+export function jettonMaster(state: WorldState, account: number): JettonMasterJson {
+  const { world } = state;
   const index = world.accounts.indexInRole(account);
   return {
-    ...contract(snapshot, account),
-    total_supply: String(snapshot.supplyOf(account)),
+    ...contract(state, account),
+    total_supply: String(state.supplyOf(account)),
     mintable: index % 3 !== 0,
     admin_address: index % 5 === 0 ? null : world.accounts.address(world.accounts.account('wallet', index)),
     jetton_content: jettonContent(index),
@@ -96,13 +96,13 @@ function jettonContent(index: number): object | null {
   };
 }
 
-export function jettonWallet(snapshot: Snapshot, account: number): JettonWalletJson {
-  const { accounts } = snapshot.world;
+export function jettonWallet(state: WorldState, account: number): JettonWalletJson {
+  const { accounts } = state.world;
   const owner = accounts.jettonWalletOwner(account);
   const index = accounts.indexInRole(account);
   return {
-    ...contract(snapshot, account),
-    balance: String(snapshot.tokensOf(account)),
+    ...contract(state, account),
+    balance: String(state.tokensOf(account)),
     owner: accounts.address(owner),
     jetton: accounts.address(accounts.jettonMaster(owner, accounts.jettonSlot(account))),
     ...(index % 8 === 0 ? { mintless_info: mintless(index) } : {}),
@@ -120,12 +120,12 @@ function mintless(index: number): object {
   };
 }
 
-export function nftCollection(snapshot: Snapshot, account: number): NftCollectionJson {
-  const { accounts } = snapshot.world;
+export function nftCollection(state: WorldState, account: number): NftCollectionJson {
+  const { accounts } = state.world;
   const index = accounts.indexInRole(account);
-  const items = snapshot.ofRole('nft_item').filter((item) => accounts.collection(item) === account);
+  const items = state.ofRole('nft_item').filter((item) => accounts.collection(item) === account);
   return {
-    ...contract(snapshot, account),
+    ...contract(state, account),
     owner_address: index % 4 === 3 ? null : accounts.address(accounts.account('wallet', index)),
     next_item_index: String(items.length),
     collection_content: index % 5 === 4 ? null : { name: `Collection ${index}`, cover: { size: 12.5 } },
@@ -138,26 +138,26 @@ function offerOf(index: number): 'getgems_sale' | 'getgems_auction' | 'telemint'
 }
 
 /** The contract that offers an item. */
-export function saleAddress({ world }: Snapshot, item: number): string {
+export function saleAddress({ world }: WorldState, item: number): string {
   return `0:${world.hashes('sale').hex(item)}`;
 }
 
-export function nftItem(snapshot: Snapshot, account: number): NftItemJson {
-  const { accounts } = snapshot.world;
+export function nftItem(state: WorldState, account: number): NftItemJson {
+  const { accounts } = state.world;
   const index = accounts.indexInRole(account);
   const offer = offerOf(index);
-  const owner = snapshot.ownerOf(account);
+  const owner = state.ownerOf(account);
   const realOwner = owner === undefined ? null : accounts.address(owner);
-  const sale = saleAddress(snapshot, account);
+  const sale = saleAddress(state, account);
   const collection = accounts.collection(account);
   return {
-    ...contract(snapshot, account),
+    ...contract(state, account),
     init: owner !== undefined,
     index: String(index),
     collection_address: accounts.address(collection),
     owner_address: offer === undefined || offer === 'telemint' ? realOwner : sale,
     content: index % 6 === 5 ? null : { uri: `https://example.org/item/${index}.json` },
-    collection: nftCollection(snapshot, collection),
+    collection: nftCollection(state, collection),
     on_sale: offer !== undefined && offer !== 'telemint',
     ...(offer === 'getgems_sale' ? { sale_contract_address: sale } : {}),
     ...(offer === 'getgems_auction' || offer === 'telemint' ? { auction_contract_address: sale } : {}),
@@ -166,21 +166,21 @@ export function nftItem(snapshot: Snapshot, account: number): NftItemJson {
 }
 
 /** The sale or auction that an item is in; undefined where it is in none. */
-export function nftSale(snapshot: Snapshot, item: number): NftSaleJson | undefined {
-  const { accounts } = snapshot.world;
+export function nftSale(state: WorldState, item: number): NftSaleJson | undefined {
+  const { accounts } = state.world;
   const index = accounts.indexInRole(item);
   const type = offerOf(index);
-  if (type === undefined || !snapshot.last.has(item)) return undefined;
-  const nft = nftItem(snapshot, item);
+  if (type === undefined || !state.last.has(item)) return undefined;
+  const nft = nftItem(state, item);
   const bidder = accounts.address(accounts.account('wallet', (index * 3) % accounts.wallets));
   const common = {
     type,
-    address: saleAddress(snapshot, item),
+    address: saleAddress(state, item),
     nft_address: nft.address,
     nft_item: nft,
     last_transaction_lt: nft.last_transaction_lt,
-    code_hash: snapshot.world.hashes(`code ${type}`).text(0),
-    data_hash: snapshot.world.hashes('data').text(item),
+    code_hash: state.world.hashes(`code ${type}`).text(0),
+    data_hash: state.world.hashes('data').text(item),
   };
   if (type === 'telemint')
     return { ...common, details: { token_name: `item${index}`, bid: '7', end_time: 0 } };

@@ -1,4 +1,4 @@
-/** How the records of an endpoint's list are told apart and put in order. */
+/** How the records of an endpoint's list are distinguished and put in order. */
 export interface ListFacts {
   /** The member of the answer that holds the records. */
   readonly member: string;

@@ -4,7 +4,7 @@ import { nftReceiver } from '../chain/generate/reactions.ts';
 import type { World } from '../chain/world.ts';
 
 /** What the accounts of a generated network are at one moment: replayed from the transactions that are visible. */
-export class Snapshot {
+export class WorldState {
   readonly world: World;
   /** Of each account that has any, the row of its last visible transaction. */
   readonly last = new Map<number, number>();

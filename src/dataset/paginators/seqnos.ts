@@ -37,7 +37,7 @@ export interface SeqnoPaginator {
 
 const BORDERS = 32;
 
-export function perBlock({ param = 'seqno' }: { param?: string } = {}): SeqnoPaginator {
+export function seqnos(): SeqnoPaginator {
   return {
     start: (cursor) => cursor ?? { covered: [], borders: [] },
     missing: ({ covered }, wanted) => {
@@ -47,7 +47,7 @@ export function perBlock({ param = 'seqno' }: { param?: string } = {}): SeqnoPag
       }
       return last >= wanted.from ? last : undefined;
     },
-    request: (seqno) => ({ [param]: seqno }),
+    request: (seqno) => ({ seqno }),
     next: (cursor, seqno) => ({ ...cursor, covered: withSeqno(cursor.covered, seqno) }),
     withBorder: (cursor, border) => ({
       ...cursor,
