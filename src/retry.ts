@@ -91,7 +91,8 @@ export function createOutageLog(logger: Logger, clock: Pick<Clock, 'monotonic'>)
   let [beganAt, reminder] = [0, 0];
   return {
     waits(what, { error, pauseMs }) {
-      const { code, message } = error instanceof EtlError ? error : { code: 'unknown', message: String(error) };
+      const { code, message } =
+        error instanceof EtlError ? error : { code: 'unknown', message: String(error) };
       if (waiting.size === 0) [beganAt, reminder] = [clock.monotonic(), 0];
       waiting.add(what);
       const fields = { what, code, reason: message, pauseMs };

@@ -11,7 +11,10 @@ interface FailedAttempt extends Pick<Attempt, 'path' | 'priority' | 'attempt'> {
 }
 
 /** Logs attempts that failed: the first of a minute as a warning, with how many were none since the last; all others at debug. */
-export function createRetryLog(logger: Logger, clock: Pick<Clock, 'monotonic'>): (failed: FailedAttempt) => void {
+export function createRetryLog(
+  logger: Logger,
+  clock: Pick<Clock, 'monotonic'>,
+): (failed: FailedAttempt) => void {
   let warnedAt = -Infinity;
   let retries = 0;
   return (failed) => {

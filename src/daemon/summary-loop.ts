@@ -50,7 +50,10 @@ export function createSummaryLoop(options: SummaryOptions): SummaryLoop {
       const current = await snapshot();
       tellReadiness(current);
       const waitingFor = waitsFor(options, spent.requests, current);
-      logger.info({ ...done, lag: lagsOf(current), missing: missingOf(current), waitingFor }, 'the last minute');
+      logger.info(
+        { ...done, lag: lagsOf(current), missing: missingOf(current), waitingFor },
+        'the last minute',
+      );
     } catch (error) {
       logger.info({ ...done, waitingFor: 'the database', reason: toError(error).message }, 'the last minute');
     }
@@ -84,7 +87,11 @@ function missingOf({ datasets }: Snapshot): number {
 }
 
 /** What would have to come for more to be done; undefined where nothing is in the way. */
-function waitsFor({ rps }: SummaryOptions, requests: number, { spending, head }: Snapshot): string | undefined {
+function waitsFor(
+  { rps }: SummaryOptions,
+  requests: number,
+  { spending, head }: Snapshot,
+): string | undefined {
   if (spending.budgets.some(({ paused }) => paused > 0)) return 'the server, which asked for a pause';
   if (requests > (NEARLY_ALL * rps * PERIOD_MS) / 1000) return 'the budget';
   return head?.waitingFor ?? undefined;

@@ -101,10 +101,9 @@ async function verifyAndRepair(
   try {
     const found = await verifyRange(context, datasets, range);
     const { reports, rounds } = await repairRange(context, datasets, range, found);
-    const proved = reports.every(isProved);
-    const fields = { range: formatRange(range), proved, repairs: rounds };
-    // What is well is no news.
-    if (proved && rounds === 0) logger.debug(fields, 'stretch verified');
+    const fields = { range: formatRange(range), proved: reports.every(isProved), repairs: rounds };
+    // Only what was repaired is news: the newest stretch is not proved before its second reading.
+    if (rounds === 0) logger.debug(fields, 'stretch verified');
     else logger.info(fields, 'stretch verified');
     return reports;
   } catch (error) {

@@ -46,7 +46,12 @@ function datasetReasons(dataset: Dataset, { datasets, at }: Report, limits: LagL
 }
 
 /** Wanted since so short a time that it may still be behind all of it: its delay has not passed. */
-function isAwaited(dataset: Dataset, report: DatasetReport | undefined, at: number, limits: LagLimits): boolean {
+function isAwaited(
+  dataset: Dataset,
+  report: DatasetReport | undefined,
+  at: number,
+  limits: LagLimits,
+): boolean {
   const since = report?.since ?? null;
   return since !== null && ageOf(since, at) <= longestLagOf(dataset, limits);
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
+import { noDiskGuard } from '../crawl/streams/disk-guard.ts';
 import { longestLagOf } from './lag.ts';
 import { readReport, type Report } from './report.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
@@ -36,10 +37,12 @@ export interface Snapshot extends Report {
   readonly activity: readonly Activity[];
   readonly spentMinutes: readonly SpentMinute[];
   readonly quarantine: readonly Unfit[];
+  /** Bytes of the embedded database's disk; null of a server, whose disk nobody here knows. */
+  readonly disk: { readonly free: number; readonly minFree: number } | null;
 }
 
 interface SnapshotOptions {
-  readonly context: Pick<CrawlContext, 'database' | 'clock'>;
+  readonly context: Pick<CrawlContext, 'database' | 'clock'> & Partial<Pick<CrawlContext, 'disk'>>;
   /** The datasets that follow the head. */
   readonly datasets: readonly Dataset[];
   /** All that may be stored. */
@@ -54,7 +57,7 @@ export function createSnapshots({
   jobs,
   config,
 }: SnapshotOptions): () => Promise<Snapshot> {
-  const { database, clock } = context;
+  const { database, clock, disk = noDiskGuard } = context;
   let activity: readonly Activity[] = [];
   const lagLimits = Object.fromEntries(
     datasets.map((dataset) => [dataset.name, longestLagOf(dataset, config)]),
@@ -77,6 +80,7 @@ export function createSnapshots({
       readiness: readinessOf(report, datasets, config),
       spentMinutes: await readSpentMinutes(database, oldest),
       quarantine: await readUnfit(database, MOST_REASONS),
+      disk: (await disk.room()) ?? null,
     };
   };
   return remembered(clock, GOOD_FOR_MS, read);

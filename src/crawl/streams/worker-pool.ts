@@ -78,6 +78,9 @@ export async function readOrRefuse(
   if (failure === undefined) return;
   const range = formatRange(lease.span);
   const { code, message } = failure;
-  logger.error({ dataset: dataset.name, scope: lease.stream.scope, range, code, reason: message }, 'range refused');
+  logger.error(
+    { dataset: dataset.name, scope: lease.stream.scope, range, code, reason: message },
+    'range refused',
+  );
   await refuse(database, lease.stream, lease.span, { reason: 'failing', detail: failure.message });
 }
