@@ -22,8 +22,10 @@ import { registerExport } from './commands/register/export.ts';
 import { registerReader } from './commands/register/reader.ts';
 import { registerSimulate } from './commands/register/simulate.ts';
 import { EXIT } from './errors.ts';
+import { watchStdout } from './stdout.ts';
 
 setFlagsFromString(V8_FLAGS);
+watchStdout();
 
 // A command is loaded when it is asked for: each brings packages that the others do without.
 const program = new Command('toncenter-etl')
@@ -33,12 +35,6 @@ const program = new Command('toncenter-etl')
   .option('--version', 'versions of this program, its schema, Postgres and the API’s build')
   .showHelpAfterError('(--help shows what can be said)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.done : EXIT.usage));
-
-// A reader that has seen enough, such as head, closes the pipe: that is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(EXIT.done);
-  throw error;
-});
 
 /** In the order of `--help`. */
 const COMMANDS = [

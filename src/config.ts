@@ -128,6 +128,8 @@ export interface Config {
   readonly minFree: number;
   readonly logLevel: string;
   readonly logFormat: 'pretty' | 'json';
+  /** How a run tells how far it is where it has no terminal: `json` only where it was asked for. */
+  readonly progressFormat: 'text' | 'json';
 }
 
 /** The settings that exist, for the documentation's test. */
@@ -173,6 +175,7 @@ function toConfig(env: z.infer<typeof Environment>): Config {
     minFree: env.ETL_MIN_FREE,
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json'),
+    progressFormat: env.LOG_FORMAT === 'json' ? 'json' : 'text',
   };
 }
 

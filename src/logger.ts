@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import pretty from 'pino-pretty';
+import { terminal } from './terminal.ts';
 
 export type { Logger };
 
@@ -22,25 +23,30 @@ const REDACTED = [
 ];
 
 /** Logs go to stderr, so that stdout carries results alone. */
-export function createLogger({ level, format, destination }: LoggerOptions): Logger {
+export function createLogger({ level, format, destination = standardError() }: LoggerOptions): Logger {
   const sink =
     format === 'pretty'
       ? pretty({
-          destination: destination ?? (process.stderr.isTTY ? terminal() : 2),
+          destination,
           singleLine: true,
           ignore: 'pid,hostname',
           sync: true,
+          colorize: process.stderr.isTTY && process.stderr.hasColors(),
         })
-      : (destination ?? pino.destination(2));
+      : destination;
   return pino({ level, redact: REDACTED, base: null, timestamp: pino.stdTimeFunctions.isoTime }, sink);
 }
 
-/** The terminal, a line at a time: a progress bar that stands in the line makes room and is drawn again below. */
-function terminal(): Writable {
-  return new Writable({
-    decodeStrings: false,
-    write(line: string, _encoding, done) {
-      process.stderr.write(`\r\u001B[K${line}`, () => done());
-    },
-  });
+/** On a terminal by its one writer, so that progress stands below. A log that cannot be written ends nobody. */
+function standardError(): DestinationStream {
+  if (process.stderr.isTTY) {
+    return new Writable({
+      decodeStrings: false,
+      write(line: string, _encoding, done) {
+        terminal.write(line);
+        done();
+      },
+    });
+  }
+  return pino.destination({ dest: 2, sync: true }).on('error', () => undefined);
 }

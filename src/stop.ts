@@ -1,4 +1,5 @@
 import type { Logger } from './logger.ts';
+import { stdoutGone } from './stdout.ts';
 
 /** How a process ends: `finishing` lets the page in hand be committed, `leaving` drops it. */
 export interface Stop {
@@ -23,7 +24,7 @@ const ENDING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM'];
 
 /**
  * `Stop` from the process' signals: the first finishes the page, the second leaves at once. The end of the terminal that
- * the log goes to (SIGHUP) is such a signal, too.
+ * the log goes to (SIGHUP) is such a signal, too. A stdout that nobody reads counts as the first.
  */
 export function stopOnSignals(logger: Logger): Stop & { dispose(): void } {
   const finishing = new AbortController();
@@ -39,14 +40,17 @@ export function stopOnSignals(logger: Logger): Stop & { dispose(): void } {
     timer = setTimeout(() => leaving.abort(), FINISHING_MS);
     timer.unref();
   };
+  const onGone = () => finishing.abort();
   const signals: readonly NodeJS.Signals[] = process.stderr.isTTY ? [...ENDING, 'SIGHUP'] : ENDING;
   for (const signal of signals) process.on(signal, onSignal);
+  stdoutGone.addEventListener('abort', onGone);
   return {
     finishing: finishing.signal,
     leaving: leaving.signal,
     dispose() {
       clearTimeout(timer);
       for (const signal of signals) process.off(signal, onSignal);
+      stdoutGone.removeEventListener('abort', onGone);
     },
   };
 }

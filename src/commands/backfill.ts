@@ -4,7 +4,7 @@ import { createCappedBudget } from '../budget/capped-budget.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { createBackfillReport } from './output/backfill-report.ts';
-import { progressStyle } from './output/open-progress.ts';
+import { progressStyle } from './output/progress/open-progress.ts';
 import { parseBackfill, type BackfillFlags } from './parse/backfill-flags.ts';
 import { withSource } from './with-source.ts';
 
@@ -18,6 +18,7 @@ const WORKERS = 4;
 export async function backfill(invocation: Invocation, flags: BackfillFlags): Promise<ExitCode> {
   const { config } = invocation;
   const { deadlineMs, ...chosen } = await parseBackfill(invocation, flags);
+  if (flags.quiet === true && config.logLevel === 'info') invocation.logger.level = 'warn';
   return withSource(invocation, { demo: 'still', deadlineMs }, async (opened) => {
     const { maxRequests: allowed, record, quiet, again = false, dryRun = false } = flags;
     const crawl = await openCrawl({
@@ -29,7 +30,7 @@ export async function backfill(invocation: Invocation, flags: BackfillFlags): Pr
     try {
       const { watermarkDelay: delaySeconds, choices, attempts, rps } = config;
       const shared = { ...chosen, baseUrl: opened.baseUrl, workers: WORKERS };
-      const report = createBackfillReport({ ...shared, crawl, style: progressStyle(quiet), rps, allowed });
+      const report = createBackfillReport({ ...shared, crawl, style: progressStyle(config, quiet), rps, allowed });
       const settings = { delaySeconds, choices, attempts, again, dryRun };
       const isWhole = await runBackfill({ ...crawl, ...shared, ...settings, stop: opened.stop }, report);
       return isWhole ? EXIT.done : EXIT.incomplete;

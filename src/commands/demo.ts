@@ -13,7 +13,7 @@ import { demoNetwork } from '../simulator/network/demo-network.ts';
 import { startSimulator } from '../simulator/http/server.ts';
 import { createLogger, type Logger } from '../logger.ts';
 import type { Invocation } from './command.ts';
-import { openProgress, progressStyle } from './output/open-progress.ts';
+import { openProgress, progressStyle } from './output/progress/open-progress.ts';
 import { missingLine, printSummary } from './output/summary.ts';
 import { formatTable } from './output/table.ts';
 import { withStore } from './with-store.ts';
@@ -86,7 +86,7 @@ async function crawlAll({ config, store, datasets, baseUrl, stop, logger }: Demo
     });
     const before = context.api.stats.requests;
     if ((await missingOf(context, datasets, range, reach.watermark)).size === 0) return 0;
-    const style = progressStyle();
+    const style = progressStyle(config);
     const progress = await openProgress({
       crawl,
       datasets,

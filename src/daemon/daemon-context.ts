@@ -22,7 +22,7 @@ export interface DaemonContext {
   readonly config: Config;
   readonly stop: Stop;
   /** What the loops together say of an API or a database that is away; without it each speaks for itself. */
-  readonly outage?: OutageLog;
+  readonly outage?: OutageLog | undefined;
 }
 
 /** How far the chain is known, and from when on each dataset is wanted; all loops see what one of them has found. */

@@ -22,7 +22,8 @@ const LEADER_ROUNDS = 2.5;
  */
 export async function runDaemon(given: DaemonContext): Promise<void> {
   const { logger, clock } = given.context;
-  const daemon = { ...given, outage: createOutageLog(logger, clock) };
+  const outage = createOutageLog(logger, clock);
+  const daemon = { ...given, outage };
   const pollWatermark = watermarkPoll(daemon);
   const position = await findPosition(daemon, pollWatermark);
   if (position === undefined) return;
@@ -31,7 +32,7 @@ export async function runDaemon(given: DaemonContext): Promise<void> {
   const ends = await Promise.allSettled([
     loops.run((own) => runTailLoop({ ...own, datasets: followed }, position, pollWatermark)),
     // It ends its work only when it is stopped, so it cannot tell that an outage is over.
-    loops.run(({ outage: _, ...own }) => runHistoryLoop({ ...own, datasets: followed }, position)),
+    loops.run((own) => runHistoryLoop({ ...own, datasets: followed, outage: undefined }, position)),
     loops.run((own) => runSchedules(own, position)),
     loops.run((own) => runVerifyLoop(own, position)),
     loops.run((own) => runDeletionWatch(own)),

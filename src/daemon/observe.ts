@@ -32,8 +32,10 @@ export async function observe(options: ObserveOptions): Promise<Observation> {
   const snapshot = createSnapshots({ context, jobs, datasets, config });
   const metrics = createMetrics(api.stats);
   const summary = createSummaryLoop({ clock, logger, stats: api.stats, snapshot, rps: config.rps });
-  subscribe(metrics.onPage);
-  subscribe(summary.onPage);
+  subscribe((event) => {
+    metrics.onPage(event);
+    summary.onPage(event);
+  });
   const server = await serve(config.listen, { clock, logger, metrics, snapshot });
   const closing = new AbortController();
   const telling = summary.run(closing.signal);

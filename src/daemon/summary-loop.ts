@@ -63,9 +63,10 @@ export function createSummaryLoop(options: SummaryOptions): SummaryLoop {
       rows += records;
     },
     async run(signal) {
-      while (!signal.aborted) {
+      const isOver = () => signal.aborted;
+      while (!isOver()) {
         await clock.sleep(PERIOD_MS, signal).catch(() => undefined);
-        if (!signal.aborted) await tell();
+        if (!isOver()) await tell();
       }
     },
   };

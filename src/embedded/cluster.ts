@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { WrongDatabaseError } from '../errors.ts';
-import { namesIn, readIfThere, writeOwned } from './owned-files.ts';
+import { exists, namesIn, readIfThere, writeOwned } from './owned-files.ts';
 import type { Place } from './place.ts';
 
 /** Marks a data directory as ours, and keeps what a connection string needs, so that it stays valid. Mode 0600. */
@@ -48,12 +48,19 @@ async function readCluster({ dataDir, pgdata }: Place, major: string): Promise<C
   }
 }
 
-/** A new cluster is put only where nothing else is. */
+/** A new cluster is put only where nothing else is but data directories of this program, such as the demo's. */
 async function refuseForeign(dataDir: string): Promise<void> {
-  const others = (await namesIn(dataDir)).filter(
-    (name) => !name.startsWith('.') && name !== 'lost+found' && name !== 'postgres',
-  );
-  if (others.length > 0) throw notOurs(dataDir);
+  for (const name of await visibleIn(dataDir))
+    if (name !== 'postgres' && !(await isDataDirectory(join(dataDir, name)))) throw notOurs(dataDir);
+}
+
+async function isDataDirectory(directory: string): Promise<boolean> {
+  const names = await visibleIn(directory);
+  return names.length === 1 && names[0] === 'postgres' && (await exists(join(directory, 'postgres', MARKER)));
+}
+
+async function visibleIn(directory: string): Promise<string[]> {
+  return (await namesIn(directory)).filter((name) => !name.startsWith('.') && name !== 'lost+found');
 }
 
 function notOurs(directory: string): WrongDatabaseError {

@@ -100,6 +100,8 @@ async function openSession(address: Address): Promise<Session> {
     user: SUPERUSER,
     password: address.password,
     database: 'postgres',
+    // Whatever PGSSLMODE says of other servers.
+    ssl: false,
     application_name: 'toncenter-etl keeper',
     connectionTimeoutMillis: 5_000,
     stream: () => socket,

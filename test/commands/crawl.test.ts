@@ -52,6 +52,9 @@ function backfill(...more: string[]): Promise<CliResult> {
   return cli.run(['backfill', ...range, ...more], settings());
 }
 
+/** A run on a busy machine may take so long that it says how far it is. */
+const withoutProgress = (stderr: string): string => stderr.replaceAll(/^\{"event":"progress".*\n/gm, '');
+
 const Coverage = z.object({ dataset: z.string(), covered: z.string() });
 
 /** What is covered, as one text a dataset. */
@@ -74,14 +77,14 @@ describe('backfill', () => {
   test('covers its range; a second one sends nothing to the endpoint', async () => {
     await serve();
     const first = await backfill();
-    expect(first.stderr).toBe('');
+    expect(withoutProgress(first.stderr)).toBe('');
     expect(first.stdout).toContain('complete: 2026-05-01T00:00:00Z .. 2026-05-01T00:15:00Z');
     expect(first.code).toBe(0);
     const truth = [...simulator.truth.transactions({ from: START, to: START + 900 })];
     expect(await count('transactions')).toBe(truth.length);
     simulator.stats.clear();
     const second = await backfill();
-    expect(second).toMatchObject({ code: 0, stderr: '' });
+    expect([second.code, withoutProgress(second.stderr)]).toEqual([0, '']);
     expect(second.stdout).toMatch(/transactions +100% +nothing/);
     expect(simulator.stats.byPath.get(TRANSACTIONS)).toBeUndefined();
     expect(await count('transactions')).toBe(truth.length);
@@ -92,9 +95,7 @@ describe('backfill', () => {
     const { code, stdout } = await backfill('--dry-run');
     expect(stdout).toMatch(/^database {2}127\.0\.0\.1/);
     expect(stdout).toContain(`network   the simulated network at ${simulator.url}`);
-    expect(stdout).toContain(
-      'range     2026-05-01T00:00:00Z .. 2026-05-01T00:15:00Z (15m, UTC, end exclusive)',
-    );
+    expect(stdout).toContain('range     2026-05-01T00:00:00Z .. 2026-05-01T00:15:00Z (15m, end exclusive)');
     expect(stdout).toMatch(/transactions +0% \(new\) +15m +1/);
     expect(code).toBe(0);
     expect(simulator.stats.byPath.get(TRANSACTIONS)).toBeUndefined();
@@ -112,7 +113,7 @@ describe('backfill', () => {
     const kept = await count('transactions');
     expect(kept).toBeGreaterThan(1500);
     const second = await backfill();
-    expect(second).toMatchObject({ code: 0, stderr: '' });
+    expect([second.code, withoutProgress(second.stderr)]).toEqual([0, '']);
     const truth = [...simulator.truth.transactions({ from: START, to: START + 900 })];
     expect(await count('transactions')).toBe(truth.length);
     const pages = simulator.stats.byPath.get(TRANSACTIONS) ?? 0;

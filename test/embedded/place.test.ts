@@ -33,6 +33,14 @@ test('a directory that holds something else is refused and left as it was', asyn
   expect(existsSync(join(foreign, 'postgres'))).toBe(false);
 });
 
+test('a directory that holds another database of this program is no foreign one', async () => {
+  const parent = fixture.directory('home');
+  await mkdir(parent, { mode: 0o755 });
+  await cp(await fixture.database(), join(parent, 'demo'), { recursive: true, preserveTimestamps: true });
+  const server = await fixture.openHere({ dataDir: parent });
+  expect(server.dataDir).toBe(parent);
+});
+
 test('a Postgres directory without our mark, or of another major version, is refused with the remedy', async () => {
   const dataDir = await fixture.database();
   await (await fixture.openHere({ dataDir })).close();

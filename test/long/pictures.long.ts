@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { sql } from 'drizzle-orm';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -17,6 +15,7 @@ import { browserPath, openBrowser } from '../support/browser.ts';
 import { compile } from '../support/compile.ts';
 import { silent, testConfig } from '../support/crawl.ts';
 import { openTestStore } from '../support/database.ts';
+import { openScreen } from '../support/screen.ts';
 
 /*
  * Takes the pictures of the README: `npx vitest run --config test/long/vitest.config.ts pictures`. The terminal shows a
@@ -110,31 +109,6 @@ test.skipIf(browserPath === undefined)(
   },
 );
 
-/** What a terminal of so many columns shows after a text with the few sequences that the bars use; at its fullest. */
-function screenOf(raw: string): string[] {
-  const lines: string[] = [''];
-  let [row, column] = [0, 0];
-  for (const [token, up, argument, final] of raw.matchAll(
-    /\x1b\[(\?25[lh]|\?7[lh])|\x1b\[(\d*)([A-Za-z])|\r|\n|[^\x1b\r\n]+|\x1b./g,
-  )) {
-    if (up !== undefined || (token.startsWith('\x1b') && final === undefined)) continue;
-    if (token === '\r') column = 0;
-    else if (token === '\n') {
-      row += 1;
-      lines[row] ??= '';
-    } else if (final === undefined) {
-      const line = (lines[row] ?? '').padEnd(column);
-      lines[row] = line.slice(0, column) + token + line.slice(column + token.length);
-      column += token.length;
-    } else if (final === 'A') row = Math.max(0, row - Number(argument === '' ? 1 : argument));
-    else if (final === 'B') row += Number(argument === '' ? 1 : argument);
-    else if (final === 'G') column = Number(argument === '' ? 1 : argument) - 1;
-    else if (final === 'K') lines[row] = (lines[row] ?? '').slice(0, column);
-    else if (final === 'J') lines.length = row + 1;
-  }
-  return lines;
-}
-
 test.skipIf(browserPath === undefined)(
   'the terminal, in the middle of a backfill',
   async () => {
@@ -147,31 +121,28 @@ test.skipIf(browserPath === undefined)(
       rateLimit: { kind: 'sliding-window', rps: 12, graceMs: 100 },
     });
     const program = await compile();
-    const command = `stty cols 128; node ${join(program, 'src', 'cli.js')}`;
     const range = '--from 2026-11-01T00:30Z --to 2026-11-01T07:30Z';
-    const run = (words: string) => {
-      const child = spawn('script', ['-qec', `${command} ${words}`, '/dev/null'], {
+    const run = (words: string) =>
+      openScreen(`node ${join(program, 'src', 'cli.js')} ${words}`, {
+        columns: 128,
         env: {
-          PATH: process.env['PATH'],
           HOME: program,
           LOG_LEVEL: 'warn',
           DATABASE_URL: store.url,
-          TERM: 'xterm',
           TONCENTER_NETWORK: simulator.url,
           TONCENTER_RPS: '10',
-          COLUMNS: '128',
         },
       });
-      return { child, output: text(child.stdout) };
-    };
-    const plan = await run(`plan ${range}`).output;
+    const plan = run(`plan ${range}`);
+    await plan.ended;
     const backfill = run(`backfill ${range}`);
     setTimeout(() => backfill.child.kill('SIGKILL'), 25_000);
+    await backfill.ended;
     const shown = [
       `$ npx toncenter-etl plan ${range}`,
-      ...screenOf(plan).slice(3),
+      ...plan.lines().slice(3),
       `$ npx toncenter-etl backfill ${range}`,
-      ...screenOf(await backfill.output).slice(3),
+      ...backfill.lines().slice(3),
     ].map((line) => line.replaceAll(/127\.0\.0\.1:\d+(\/\S+)?/g, 'db.internal:5432/ton'));
     expect(shown.join('\n')).toMatch(/in all .*%.*left/);
     const page = await browser.newPage({ viewport: { width: 1120, height: 300 } });

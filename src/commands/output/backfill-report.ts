@@ -9,8 +9,7 @@ import type { Settled } from '../../db/read/estimates.ts';
 import { formatRange, formatTime, type Range } from '../../range.ts';
 import { formatNumber } from './format-number.ts';
 import { reportError } from './report-error.ts';
-import { openProgress } from './open-progress.ts';
-import type { ProgressOptions } from './progress.ts';
+import { openProgress, type ProgressStyle } from './progress/open-progress.ts';
 import { missingLine, printSummary } from './summary.ts';
 
 interface BackfillReportOptions {
@@ -19,7 +18,7 @@ interface BackfillReportOptions {
   readonly datasets: readonly Dataset[];
   readonly collections: readonly Collection[];
   readonly wanted: Range | undefined;
-  readonly style: ProgressOptions['style'];
+  readonly style: ProgressStyle;
   readonly rps: number;
   readonly workers: number;
   /** The cap on requests, where there is one. */
@@ -28,12 +27,12 @@ interface BackfillReportOptions {
 
 /** Prints what a backfill is about to do, how far it is, and what became of it. */
 export function createBackfillReport(options: BackfillReportOptions): BackfillReport {
-  const { crawl, baseUrl, datasets, collections, wanted } = options;
+  const { crawl, baseUrl, datasets, collections, wanted, style } = options;
   const { context, chain } = crawl;
   return {
     async onReach(reach) {
       const range = reach.range ?? wanted;
-      if (range === undefined) return;
+      if (range === undefined || style === 'quiet') return;
       await printSummary({
         database: context.database,
         globalId: chain.globalId,

@@ -2,7 +2,7 @@ import type { Guess } from '../../crawl/plan/estimate.ts';
 import type { Planned } from '../../crawl/plan/plan-datasets.ts';
 import { formatDuration, type Range } from '../../range.ts';
 import { formatNumber } from './format-number.ts';
-import { formatTable } from './table.ts';
+import { fitsTerminal, formatTable } from './table.ts';
 
 /** Plans of requests a second that TON Center sells. */
 const PLANS = [1, 10, 25, 100];
@@ -18,18 +18,19 @@ interface PlanReport {
 }
 
 export function printPlan({ planned, rps, probes }: PlanReport): void {
-  const line = (name: string, { rows, requests, disk }: Guesses) => [
-    ...[name, spread(rows, formatNumber), spread(requests, formatNumber), spread(disk, formatBytes)],
-    spread(requests, (count) => formatDuration(timeAt(count, rps))),
-  ];
   const total = totalOf(planned);
-  console.log();
-  console.log(
+  const table = (show: typeof spread) =>
     formatTable(
       ['dataset', 'rows', 'requests', 'disk', `time at ${rps}/s`],
-      [...planned.map(({ dataset, estimate }) => line(dataset, estimate)), line('in all', total)],
-    ),
-  );
+      [...planned, { dataset: 'in all', estimate: total }].map(({ dataset, estimate }) => [
+        ...[dataset, show(estimate.rows, formatNumber), show(estimate.requests, formatNumber)],
+        show(estimate.disk, formatBytes),
+        show(estimate.requests, (count) => formatDuration(timeAt(count, rps))),
+      ]),
+    );
+  const wide = table(spread);
+  console.log();
+  console.log(fitsTerminal(wide) ? wide : table(({ likely }, format) => format(likely)));
   console.log();
   for (const plan of PLANS) {
     const time = spread(total.requests, (count) => formatDuration(timeAt(count, plan)));

@@ -22,9 +22,7 @@ export async function printSummary(facts: SummaryFacts): Promise<void> {
   const { database, datasets, wanted } = facts;
   console.log(`database  ${database.label} (Postgres ${Math.floor(database.version / 10_000)})`);
   console.log(`network   ${networkName(facts.globalId)} at ${facts.baseUrl}`);
-  console.log(
-    `range     ${formatRange(wanted)} (${formatDuration(wanted.to - wanted.from)}, UTC, end exclusive)`,
-  );
+  console.log(`range     ${formatRange(wanted)} (${formatDuration(wanted.to - wanted.from)}, end exclusive)`);
   if (facts.note !== undefined) console.log(`          ${facts.note}`);
   const rows = await Promise.all(datasets.map((dataset) => coverageRow(database, dataset, wanted)));
   console.log(formatTable(['dataset', 'covered', 'missing', 'holes'], rows));

@@ -15,3 +15,9 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
       .trimEnd();
   return [line(header), ...rows.map(line)].join('\n');
 }
+
+/** Whether no line is longer than the terminal is wide; true where there is none. */
+export function fitsTerminal(text: string): boolean {
+  const { isTTY, columns } = process.stdout;
+  return !isTTY || columns === 0 || text.split('\n').every((line) => line.length <= columns);
+}

@@ -10,11 +10,8 @@ const SHOWN = 5;
 
 /** Prints where every dataset stands; first of all, that nobody keeps it so. */
 export function printStatus(report: Report): void {
-  const { at: now, silence } = report;
-  if (silence !== null && silence > SILENT_SECONDS)
-    console.log(
-      `daemon    no daemon has written for ${formatDuration(silence)}: start toncenter-etl sync, or look at its log`,
-    );
+  const { at: now } = report;
+  for (const line of silenceLines(report)) console.log(line);
   console.log(`database  ${report.database}`);
   console.log(`network   ${report.network ?? 'none yet: nothing was crawled'}`);
   if (report.head !== null) console.log(headLine(report.head));
@@ -28,6 +25,12 @@ export function printStatus(report: Report): void {
     console.log(`reading   ${dataset}: ${span.map(formatRange).join()} (${priority}, ${owner})`);
   }
   for (const line of spendingLines(report.spending)) console.log(line);
+}
+
+function silenceLines({ silence }: Report): string[] {
+  if (silence === null || silence <= SILENT_SECONDS) return [];
+  const duration = formatDuration(silence);
+  return [`daemon    no daemon has written for ${duration}: start toncenter-etl sync, or look at its log`];
 }
 
 function headLine({ seqno, age, watermark, waitingFor }: NonNullable<Report['head']>): string {

@@ -1,5 +1,5 @@
-import { rowsIn, type RowRate } from '../../crawl/plan/estimate.ts';
-import { lengthOf, type Range } from '../../range.ts';
+import { rowsIn, type RowRate } from '../../../crawl/plan/estimate.ts';
+import { lengthOf, type Range } from '../../../range.ts';
 
 /** What is to be read of one dataset. */
 export interface Task {

@@ -1,0 +1,106 @@
+import type { PageEvent } from '../../../crawl/crawl-context.ts';
+import type { Range } from '../../../range.ts';
+import { countProgress, percentOf, type Progress, type Work } from '../../../status/progress.ts';
+import { createForecast, type Task } from './forecast.ts';
+
+/** What a run waits for: a slot of the budget, the server's answer, or the database. */
+type WaitsFor = 'budget' | 'server' | 'database';
+
+export interface CourseOptions {
+  readonly tasks: readonly Task[];
+  /** What the run wants of each dataset, also what was covered before. */
+  readonly work: readonly Work[];
+  /** Requests sent so far. */
+  readonly requests: () => number;
+  /** Requests a second of the plan, and how many are asked for at once. */
+  readonly rps: number;
+  readonly workers: number;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+/** What has happened so far in a run, whatever is made of it. */
+export interface Course {
+  onPage(event: PageEvent): void;
+  /** Replaces what is left of a dataset, where more than pages has covered it. */
+  replaceLeft(dataset: string, missing: readonly Range[]): void;
+  of(dataset: string): Progress & { readonly rows: number };
+  all(): Overall;
+}
+
+export interface Overall {
+  /** Undefined before anybody knows how much there is. */
+  readonly percent: number | undefined;
+  readonly rows: number;
+  /** Rows a second since the start. */
+  readonly rate: number;
+  readonly requests: number;
+  /** Seconds since the start. */
+  readonly elapsed: number;
+  /** Seconds; undefined before anything is known. */
+  readonly left: number | undefined;
+  readonly waitsFor: WaitsFor;
+}
+
+interface RecentPage {
+  readonly at: number;
+  readonly ms: number;
+  readonly requests: number;
+}
+
+/** What a run waits for is judged by the last so many milliseconds. */
+const RECENT_MS = 10_000;
+
+export function followCourse(options: CourseOptions): Course {
+  const { tasks, work, requests, now } = options;
+  const started = now();
+  const count = countProgress(work);
+  const forecast = createForecast(tasks, (dataset) => count.left(dataset));
+  const rows = new Map(tasks.map(({ dataset }) => [dataset, 0]));
+  const recent: RecentPage[] = [];
+  return {
+    onPage({ dataset, scope, records, completed, ms }) {
+      const at = now();
+      forecast.learn(dataset, records, completed, at);
+      count.complete(dataset, scope, completed);
+      const before = rows.get(dataset);
+      if (before !== undefined) rows.set(dataset, before + records);
+      recent.push({ at, ms, requests: requests() });
+      while ((recent[0]?.at ?? at) < at - RECENT_MS) recent.shift();
+    },
+    replaceLeft: (dataset, missing) => count.replaceLeft(dataset, missing),
+    of: (dataset) => ({ rows: rows.get(dataset) ?? 0, ...count.of(dataset) }),
+    all() {
+      const elapsed = Math.max(0.001, (now() - started) / 1000);
+      const sum = [...rows.values()].reduce((total, more) => total + more, 0);
+      return {
+        percent: knownPercentOf(count.all()),
+        rows: sum,
+        rate: Math.round(sum / elapsed),
+        requests: requests(),
+        elapsed,
+        left: forecast.left(now()),
+        waitsFor: waitsFor(options, recent, now()),
+      };
+    },
+  };
+}
+
+/** Of a dataset whose pools are not known yet nobody can say how much it is. */
+export function knownPercentOf(progress: Progress): number | undefined {
+  return progress.total === 0 ? undefined : percentOf(progress);
+}
+
+/** The budget where it is nearly used up, else whoever takes more of the workers' time. */
+function waitsFor(
+  { rps, workers, requests }: CourseOptions,
+  recent: readonly RecentPage[],
+  at: number,
+): WaitsFor {
+  const [first] = recent;
+  if (first === undefined) return 'server';
+  const ms = Math.max(1, at - first.at);
+  if (((requests() - first.requests) * 1000) / ms > 0.8 * rps) return 'budget';
+  const asking = recent.reduce((sum, page) => sum + page.ms, 0);
+  return asking > 0.5 * workers * ms ? 'server' : 'database';
+}

@@ -1,0 +1,76 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/** The terminal behind stderr. It has one writer: lines that scroll go above the lines that stand at its foot. */
+export interface Terminal {
+  /** Columns of a line; undefined where stderr is no terminal, or one that does not say how wide it is. */
+  readonly columns: number | undefined;
+  /** Writes whole lines above those that stand; long ones are broken between words. */
+  write(text: string): void;
+  /** Draws lines at the foot, over those that stood there; none may be longer than the terminal is wide. */
+  stand(lines: readonly string[]): void;
+  /** Leaves what stands where it is: what is written next comes below it. */
+  release(): void;
+}
+
+interface TerminalStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+  write(text: string): unknown;
+}
+
+const ROWS = 24;
+
+export const terminal = openTerminal(process.stderr);
+
+// Not a library such as log-update: it takes a tenth of a second to load, which every command would pay.
+export function openTerminal(stream: TerminalStream): Terminal {
+  let standing: readonly string[] = [];
+  const columns = () => (stream.isTTY === true && (stream.columns ?? 0) > 0 ? stream.columns : undefined);
+  /** To the first line that stands, and everything below it away. Who made the window narrower made lines wrap. */
+  const clear = () => {
+    const rows = standing.reduce(
+      (sum, line) => sum + Math.max(1, Math.ceil(line.length / (columns() ?? Infinity))),
+      0,
+    );
+    return rows === 0 ? '' : `\u001B[${rows}F\u001B[J`;
+  };
+  const draw = () => standing.map((line) => `${line}\n`).join('');
+  return {
+    get columns() {
+      return columns();
+    },
+    write(text) {
+      stream.write(clear() + wrap(text, columns()) + draw());
+    },
+    stand(lines) {
+      const before = clear();
+      // What scrolls off the top cannot be drawn over.
+      standing = lines.slice(-((stream.rows ?? ROWS) - 1));
+      stream.write(before + draw());
+    },
+    release() {
+      standing = [];
+    },
+  };
+}
+
+/** What does not fit into a line goes on in the next one, four columns in. A word that is longer stays whole. */
+export function wrap(text: string, columns = Infinity): string {
+  return text
+    .split('\n')
+    .map((line) => wrapLine(line, columns))
+    .join('\n');
+}
+
+function wrapLine(line: string, columns: number): string {
+  let [lines, length] = ['', 0];
+  // Words end with a space, and fields of a log record with a comma.
+  for (const word of line.split(/(?<=[ ,])/)) {
+    const more = stripVTControlCharacters(word).length;
+    const isLong = length > 0 && length + more - (word.endsWith(' ') ? 1 : 0) > columns;
+    lines += isLong ? `\n    ${word}` : word;
+    length = isLong ? 4 + more : length + more;
+  }
+  return lines;
+}
