@@ -10,6 +10,7 @@ import { linkSignals } from './link-signals.ts';
 import { createPreparer, readBaseUrl } from './prepare.ts';
 import { createRequestQueue, TAIL_LANES } from './queue.ts';
 import { summary } from './reason.ts';
+import { createRedactor } from '../redact.ts';
 import { retry, type RetryOptions } from '../retry.ts';
 import { createRetryLog } from './retry-log.ts';
 import { createRetryPolicy } from './retry-policy.ts';
@@ -101,6 +102,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     count,
     host: base.host,
     apiKey: options.apiKey,
+    withoutKey: createRedactor([options.apiKey], '[key]'),
     onExchange: options.onExchange,
     recorder: options.recorder,
   };

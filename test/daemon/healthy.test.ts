@@ -6,8 +6,10 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import { compile } from '../support/compile.ts';
 import { openCli, type Cli, type RunningCli } from '../support/cli.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
+import { openScreen } from '../support/screen.ts';
 import { promtool } from '../support/promtool.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -16,6 +18,7 @@ vi.setConfig({ testTimeout: 60_000 });
 
 let cli: Cli;
 let store: TestStore;
+let other: TestStore;
 let simulator: Simulator;
 let daemon: RunningCli;
 let url: string;
@@ -23,7 +26,7 @@ let settings: Record<string, string>;
 
 beforeAll(async () => {
   cli = await openCli();
-  store = await openTestStore();
+  [store, other] = [await openTestStore(), await openTestStore()];
   const now = Math.floor(Date.now() / 1000);
   simulator = await startSimulator({ start: now - 1200, live: { head: now }, load: 0.5, accounts: 100 });
   // All other settings have their defaults.
@@ -34,7 +37,7 @@ beforeAll(async () => {
 afterAll(async () => {
   daemon.child.kill('SIGKILL');
   await simulator.close();
-  await store.close();
+  await Promise.all([store.close(), other.close()]);
   await cli.close();
 });
 
@@ -144,12 +147,24 @@ test('sync waits for a database and for an API that are away at its start', asyn
   const one = cli.start(['sync'], { ...settings, ...away, DATABASE_URL: 'postgres://127.0.0.1:1/nothing' });
   await one.sees(/"what":"the database","code":"database_unavailable".*waiting/);
   one.child.kill('SIGTERM');
-  const other = cli.start(['sync'], { ...settings, ...away, TONCENTER_NETWORK: elsewhere.url });
-  await other.sees(/"what":"the API","code":"api_unavailable".*waiting/);
+  const another = cli.start(['sync'], { ...settings, ...away, TONCENTER_NETWORK: elsewhere.url });
+  await another.sees(/"what":"the API","code":"api_unavailable".*waiting/);
   const now = Math.floor(Date.now() / 1000);
   const back = await startSimulator({ start: now - 600, live: { head: now }, port: Number(port) });
-  await other.sees(/daemon started/);
-  other.child.kill('SIGTERM');
-  expect([(await one.ended).code, (await other.ended).code]).toEqual([0, 0]);
+  await another.sees(/daemon started/);
+  another.child.kill('SIGTERM');
+  expect([(await one.ended).code, (await another.ended).code]).toEqual([0, 0]);
   await back.close();
+});
+
+test('a terminal that is closed ends a run in the ordered way', async () => {
+  const program = join(await compile(), 'src', 'cli.js');
+  const env = { ...settings, DATABASE_URL: other.url, ETL_LISTEN: 'off', HOME: tmpdir() };
+  const screen = openScreen(`exec node ${program} sync`, { columns: 80, env });
+  await expect.poll(() => screen.lines().join('\n'), { timeout: 30_000 }).toContain('daemon started');
+  // Whoever ends in another way leaves its sign of life behind.
+  const alive = () => other.database.rows(sql`select worker from etl.workers`, z.object({ worker: z.string() }));
+  await expect.poll(alive, { timeout: 10_000 }).toHaveLength(1);
+  screen.child.kill('SIGKILL');
+  await expect.poll(alive, { timeout: 20_000 }).toEqual([]);
 });
