@@ -42,7 +42,10 @@ export function createLogger({ level, format, destination = standardError() }: L
 /** What a server said may hold what a terminal would obey. */
 function printableFields(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, typeof value === 'string' ? printable(value) : value]),
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? printable(value) : value,
+    ]),
   );
 }
 

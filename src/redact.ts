@@ -11,7 +11,9 @@ export function createRedactor(
   label = '[redacted]',
 ): (text: string) => string {
   const spellings = new Set(
-    secrets.flatMap((secret = '') => (secret.length < SHORTEST ? [] : [...plain(secret), ...inBase64(secret)])),
+    secrets.flatMap((secret = '') =>
+      secret.length < SHORTEST ? [] : [...plain(secret), ...inBase64(secret)],
+    ),
   );
   // The longest first: another spelling may be a part of it.
   const steps = [...spellings].sort((a, b) => b.length - a.length).map((spelling) => step(spelling, label));
@@ -40,7 +42,9 @@ function inBase64(secret: string): string[] {
   const bytes = Buffer.from(secret);
   return (['base64', 'base64url'] as const).flatMap((encoding) => {
     const within = [0, 1, 2].map((before) => {
-      const code = Buffer.concat([Buffer.alloc(before), bytes]).toString(encoding).replaceAll('=', '');
+      const code = Buffer.concat([Buffer.alloc(before), bytes])
+        .toString(encoding)
+        .replaceAll('=', '');
       const isShared = (before + bytes.length) % 3 !== 0;
       return code.slice(Math.ceil((before * 8) / 6), isShared ? -1 : undefined);
     });

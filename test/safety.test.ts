@@ -147,7 +147,9 @@ test('a short key garbles nothing', () => {
 const HOSTILE = '\u001B]0;owned\u0007\u001B[2J\u009B31mred\u202Eback\r';
 
 test('what a terminal would obey never reaches it', async () => {
-  expect(printable(`${HOSTILE}one\n\ttwo`)).toMatch(/^\uFFFD\]0;owned\uFFFD\uFFFD\[2J\uFFFD31mred\uFFFDback\uFFFDone\n\ttwo$/);
+  expect(printable(`${HOSTILE}one\n\ttwo`)).toMatch(
+    /^\uFFFD\]0;owned\uFFFD\uFFFD\[2J\uFFFD31mred\uFFFDback\uFFFDone\n\ttwo$/,
+  );
   const store = await openTestStore();
   const program = `node ${join(await compile(), 'src', 'cli.js')}`;
   await store.database.run(

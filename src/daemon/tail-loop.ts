@@ -1,4 +1,4 @@
-import { readOrRefuse } from '../crawl/streams/worker-pool.ts';
+import { readOrRefuse } from '../crawl/streams/read-leases.ts';
 import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { roundSeconds } from '../dataset/pace.ts';
@@ -13,7 +13,7 @@ const SLOW_SHARE = 0.1;
 /** Requests of a watermark, with which each round of the tail begins. */
 const WATERMARK_REQUESTS = 2;
 /** One bad range, or an endpoint that this server does not have, must not keep the rest from being read. */
-const ON_WRONG_ANSWER = 'refuse';
+const ON_WRONG_RESPONSE = 'refuse';
 
 /** Reads what is new, dataset by dataset at once; one that is still catching up is not disturbed. */
 export async function runTailLoop(
@@ -56,7 +56,7 @@ async function readTail(options: DaemonContext, dataset: Dataset, position: Posi
   while (!stop.finishing.aborted) {
     const assignment = await planner.take(wants);
     if (assignment === undefined) break;
-    await readOrRefuse(context, assignment, stop, ON_WRONG_ANSWER);
+    await readOrRefuse(context, assignment, stop, ON_WRONG_RESPONSE);
   }
   return wants.length;
 }

@@ -163,7 +163,8 @@ test('a terminal that is closed ends a run in the ordered way', async () => {
   const screen = openScreen(`exec node ${program} sync`, { columns: 80, env });
   await expect.poll(() => screen.lines().join('\n'), { timeout: 30_000 }).toContain('daemon started');
   // Whoever ends in another way leaves its sign of life behind.
-  const alive = () => other.database.rows(sql`select worker from etl.workers`, z.object({ worker: z.string() }));
+  const alive = () =>
+    other.database.rows(sql`select worker from etl.workers`, z.object({ worker: z.string() }));
   await expect.poll(alive, { timeout: 10_000 }).toHaveLength(1);
   screen.child.kill('SIGKILL');
   await expect.poll(alive, { timeout: 20_000 }).toEqual([]);
