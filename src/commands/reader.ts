@@ -1,5 +1,6 @@
 import { allowReading } from '../db/migrate/reader.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
+import { withLogin } from '../postgres-url.ts';
 import { parseDuration } from '../range.ts';
 import type { Invocation } from './command.ts';
 import { withStore } from './with-store.ts';
@@ -14,10 +15,8 @@ export async function reader(invocation: Invocation, flags: ReaderFlags): Promis
   const timeout = parseDuration(flags.timeout);
   await withStore(invocation, 'toncenter-etl reader', async (store) => {
     const password = await allowReading(store.database, { name: flags.name, timeout });
-    const url = new URL(invocation.config.databaseUrl ?? store.embedded?.url ?? '');
-    url.username = flags.name;
-    url.password = password;
-    console.log(url.href);
+    const url = invocation.config.databaseUrl ?? store.embedded?.url ?? '';
+    console.log(withLogin(url, flags.name, password));
   });
   console.error(
     `${flags.name} reads and does no more. The password is new: one that was printed before is void.`,

@@ -10,11 +10,20 @@ export async function loadJobs(): Promise<Dataset[]> {
 
 /** Every dataset: one for each file in `jobs/`, named like the file. There is no list to extend. */
 export async function loadDatasets(): Promise<Dataset<AnyJob>[]> {
-  const files = (await readdir(FOLDER)).filter((file) => /\.[jt]s$/.test(file)).sort();
-  return Promise.all(
-    files.map(async (file) => ({ name: file.replace(/\.[jt]s$/, ''), job: await loadJob(file) })),
-  );
+  const files = await jobFiles();
+  return Promise.all(files.map(async (file) => ({ name: nameOf(file), job: await loadJob(file) })));
 }
+
+/** The names of all datasets, without loading them. */
+export async function datasetNames(): Promise<string[]> {
+  return (await jobFiles()).map(nameOf);
+}
+
+async function jobFiles(): Promise<string[]> {
+  return (await readdir(FOLDER)).filter((file) => /\.[jt]s$/.test(file)).sort();
+}
+
+const nameOf = (file: string): string => file.replace(/\.[jt]s$/, '');
 
 async function loadJob(file: string): Promise<AnyJob> {
   const module: unknown = await import(new URL(file, FOLDER).href);

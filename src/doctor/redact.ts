@@ -12,10 +12,12 @@ export function redact(text: string, secrets: readonly (string | undefined)[]): 
     .reduce((redacted, form) => redacted.replaceAll(form, '[redacted]'), text);
 }
 
-/** The passwords in URLs, as they stand there and decoded. */
+/** The passwords in connection strings and URLs, as they stand there and decoded. */
 export function passwordsIn(...urls: readonly (string | undefined)[]): string[] {
-  return urls
-    .filter((url) => url !== undefined && URL.canParse(url))
-    .map((url) => new URL(url ?? '').password)
-    .flatMap((password) => [password, decodeURIComponent(password)]);
+  return urls.flatMap((url = '') => {
+    const encoded = URL.canParse(url) ? new URL(url) : undefined;
+    const password = encoded?.password ?? '';
+    const parameter = encoded?.searchParams.get('password') ?? '';
+    return [password, decodeURIComponent(password), parameter];
+  });
 }
