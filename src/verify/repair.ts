@@ -2,6 +2,7 @@ import { PAGES_PER_LEASE } from '../crawl/streams/density.ts';
 import { fillHoles, type FillContext } from '../crawl/streams/fill-holes.ts';
 import { splitAtArchive } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import { ownersOf } from '../dataset/owners.ts';
 import { readCoverage, subtractCoverage, type Stream } from '../db/coverage/coverage.ts';
 import { keepHole, readHoles, type HoleReason } from '../db/coverage/holes.ts';
 import type { Reopening } from '../db/coverage/reopen.ts';
@@ -211,7 +212,11 @@ function reopeningOf(
     owner,
     holes: holes.flatMap((hole) => splitAtArchive(hole, watermark).filter((part) => part !== undefined)),
     surplus: surplusOf(jobs, dataset, findings, holes),
-    wrong: Object.entries(dataset.job.tables).map(([name, table]) => ({ name, table })),
+    wrong: Object.entries(dataset.job.tables).map(([name, table]) => ({
+      name,
+      table,
+      isOwn: ownersOf(name, jobs)[0]?.name === dataset.name,
+    })),
     receipts: places(findings.filter(({ check, outcome }) => check === 'receipts' && outcome === 'hole')),
   };
 }

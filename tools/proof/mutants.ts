@@ -61,9 +61,9 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'repair reads the right seconds and keeps the wrong row that it finds there',
     edits: [
       {
-        module: 'verify/repair',
-        find: 'wrong: Object.entries(dataset.job.tables).map(([name, table]) => ({ name, table })),',
-        instead: 'wrong: [],',
+        module: 'db/coverage/reopen',
+        find: 'for (const table of wrong)\n        await removeWrong(session, { stream, holes }, table);',
+        instead: '',
       },
     ],
     caughtBy: cells('transactions.compute_vm_steps other'),

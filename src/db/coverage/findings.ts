@@ -70,15 +70,23 @@ export async function keepFindings(session: Session, checked: CheckedStretch): P
     where c.dataset = f.dataset and c.scope = f.scope and c.pass = 0 and c.verified && f.spans`);
 }
 
-/** The ends of the traces that hold a row `g`, a transaction or a message. */
+/** No trace lasts longer. */
+const LONGEST_TRACE = '30 days';
+
+/** The ends of the traces that hold a row `g`, a transaction or a message: by sender, or by receiver where it has none. */
 const tracesThatHold: SQL = sql`
   select extract(epoch from e.utime)::int8 as second from ton.trace_edges e
-  where e.tx_hash in (
-    select split_part(g.key, ' ', 1) where g."table" = 'transactions'
-    union all
-    select m.out_msg_tx_hash from ton.messages m
-    where g."table" = 'messages' and m.hash = split_part(g.key, ' ', 1)
-      and m.utime >= to_timestamp(lower(g.own)::float8) and m.utime < to_timestamp(upper(g.own)::float8))`;
+  where e.utime >= to_timestamp(lower(g.own)::float8)
+    and e.utime < to_timestamp(lower(g.own)::float8) + ${LONGEST_TRACE}::interval
+    and (e.tx_hash in (
+      select t.hash from ton.transactions t
+      where g."table" = 'transactions' and g.key in (t.hash, concat_ws(' ', t.lt, t.account))
+        and t.utime >= to_timestamp(lower(g.own)::float8) and t.utime < to_timestamp(upper(g.own)::float8)
+      union all
+      select m.out_msg_tx_hash from ton.messages m
+      where g."table" = 'messages' and m.hash = g.key
+        and m.utime >= to_timestamp(lower(g.own)::float8) and m.utime < to_timestamp(upper(g.own)::float8))
+    or g."table" = 'messages' and e.in_msg_hash = g.key)`;
 
 /** The seconds of a stream with a finding, as a scalar within a statement. */
 export function spansWithFindings({ dataset, scope }: Pick<Stream, 'dataset' | 'scope'>): SQL {

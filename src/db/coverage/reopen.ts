@@ -18,12 +18,19 @@ interface Opening {
   /** Seconds of a table whose receipts do not agree with it: what is there now is taken for what must be there. */
   readonly receipts: readonly Doubtful[];
   /** Tables whose rows with a finding are removed: another reading brings them back as the source has them. */
-  readonly wrong?: readonly { readonly name: string; readonly table: object }[];
+  readonly wrong?: readonly WrongTable[];
 }
 
 /** Holes that are to be read again now, by whoever found them. */
 export interface Reopening extends Opening {
   readonly owner: string;
+}
+
+interface WrongTable {
+  readonly name: string;
+  readonly table: object;
+  /** True: the table is for this dataset, whose pages bring every row of it in the row's own second. */
+  readonly isOwn: boolean;
 }
 
 interface Doubtful {
@@ -62,7 +69,7 @@ async function takeOut(
   await subtractCoverage(session, { ...stream, pass: 1 }, holes);
   await subtractCoverage(session, { ...stream, pass: 0 }, holes);
   for (const { table, span } of surplus) await removeRows(session, table, span);
-  for (const { name, table } of wrong) await removeWrong(session, { stream, holes, name, table });
+  for (const table of wrong) await removeWrong(session, { stream, holes }, table);
   for (const { table, span } of [...receipts, ...surplus]) await resetReceipts(session, table, span);
 }
 
@@ -73,20 +80,21 @@ async function removeRows(session: Session, table: object, { from, to }: Range):
   );
 }
 
-interface Wrong {
-  readonly stream: Stream;
-  readonly holes: readonly Range[];
-  readonly name: string;
-  readonly table: object;
-}
-
-/** A row with a finding has its own second under the dataset that it is for: its finding is remembered for both. */
-async function removeWrong(session: Session, { stream, holes, name, table }: Wrong): Promise<void> {
+/**
+ * Removes rows with a finding of these seconds, where reading them again brings the rows back: as their own dataset, or
+ * as the one whose pages showed what is wrong. A row's own second is remembered for the dataset that the table is for.
+ */
+async function removeWrong(
+  session: Session,
+  { stream, holes }: Pick<Opening, 'stream' | 'holes'>,
+  { name, table, isOwn }: WrongTable,
+): Promise<void> {
   const target = targetOf(table);
   await session.run(sql`
     with named as (
       select table_name, row_key from etl.findings where dataset = ${stream.dataset} and scope = ${stream.scope}
-        and check_name = 'deep' and table_name = ${name} and row_key <> '' and span && ${multirangeParam(holes)}),
+        and check_name = 'deep' and table_name = ${name} and row_key <> '' and span && ${multirangeParam(holes)}
+        and (${isOwn} or found_in = ${stream.dataset})),
     places as (
       select f.row_key, lower(f.span) as second from etl.findings f join named using (table_name, row_key)),
     gone as (

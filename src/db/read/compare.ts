@@ -5,7 +5,7 @@ import { parseRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { targetOf, type Target } from '../write/target.ts';
 
-/** What the server makes of a row when it is asked, or may come to know later: a null of it says nothing. */
+/** What the server makes of a row when it is asked, or may come to know later: not every copy of the row has it. */
 const DERIVED = /^(extra|hash_norm|(.*_)?decoded(_.*)?|trace_id|trace_external_hash)$/;
 
 /** A row that the source and the table do not agree on. */
@@ -21,12 +21,17 @@ export interface Difference {
 
 export interface Comparison {
   readonly differences: readonly Difference[];
+  /** Rows that are stored with values which no copy that was read has, of columns that a copy may lack. */
+  readonly unsaid: readonly Unsaid[];
   /** How many different rows of each second were found stored, whether or not they agree. */
   readonly matched: ReadonlyMap<number, number>;
 }
 
+/** A stored row with columns over which the source was silent. */
+export type Unsaid = Pick<Difference, 'key' | 'columns' | 'second'>;
+
 const Row = z.object({
-  kind: z.enum(['missing', 'differing', 'not_in_source']),
+  kind: z.enum(['missing', 'differing', 'not_in_source', 'unsaid']),
   key: z.string(),
   columns: z.array(z.string()),
   second: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
@@ -34,34 +39,41 @@ const Row = z.object({
 
 const Matched = z.object({ second: z.coerce.number(), rows: z.coerce.number() });
 
-/** What rows are all of: a range, or that of it which has this value in a column. */
-export interface Whole {
+/** What rows were read from: a range, or that of it which has this value in a column. */
+export interface Brought {
   readonly span: Range;
   readonly scope?: { readonly column: string; readonly value: string } | undefined;
+  /** True: the rows are all that there is, so that what is stored there beyond them is not in the source. */
+  readonly isAll: boolean;
 }
 
 /**
- * Holds rows just read against those stored, by key, in every column. `whole`: what the rows are all of, so that what is
- * stored there beyond them is not in the source.
+ * Holds rows just read against those stored, by key, in every column. Several copies of a row say together what the
+ * source knows of it.
  */
 export async function compareRows(
   session: Session,
   table: object,
   rows: readonly object[],
-  whole: Whole | undefined,
+  brought: Brought,
 ): Promise<Comparison> {
   const target = targetOf(table);
-  const differences = await session.rows(
+  const found = await session.rows(
     sql`
       with n as materialized (
         select * from json_populate_recordset(null::${target.into}, ${stringify(rows) ?? '[]'}::json)),
       compared as (
         select n.utime, ${keyText(target, 'n')} as key, t.utime is null as missing, ${differingColumns(target)} as columns
-        from n left join ${target.into} t on ${sameKey(target)})
+        from n left join ${target.into} t on ${sameKey(target)}),
+      unsaid as (
+        select n.utime, ${keyText(target, 'n')} as key, ${unsaidColumns(target)} as columns
+        from n join ${target.into} t on ${sameKey(target)} group by 1, 2)
       select distinct case when missing then 'missing' else 'differing' end as kind, key,
         case when missing then '{}' else columns end as columns, ${secondOf('c')} as second
       from compared c where missing or cardinality(columns) > 0
-      ${whole === undefined ? sql`` : sql`union all ${beyond(target, whole)}`}`,
+      union all
+      select 'unsaid', key, columns, ${secondOf('u')} from unsaid u where cardinality(columns) > 0
+      ${brought.isAll ? sql`union all ${beyond(target, brought)}` : sql``}`,
     Row,
   );
   const matched = await session.rows(
@@ -70,7 +82,11 @@ export async function compareRows(
         join ${target.into} t on ${sameKey(target)} group by 1`,
     Matched,
   );
-  return { differences, matched: new Map(matched.map((one) => [one.second, one.rows])) };
+  return {
+    differences: found.flatMap(({ kind, ...row }) => (kind === 'unsaid' ? [] : [{ kind, ...row }])),
+    unsaid: found.filter(({ kind }) => kind === 'unsaid'),
+    matched: new Map(matched.map((one) => [one.second, one.rows])),
+  };
 }
 
 const secondOf = (alias: string) => {
@@ -78,7 +94,7 @@ const secondOf = (alias: string) => {
   return sql`int8range(${epoch}, ${epoch} + 1)::text`;
 };
 
-function beyond(target: Target, { span: { from, to }, scope }: Whole): SQL {
+function beyond(target: Target, { span: { from, to }, scope }: Brought): SQL {
   return sql`
     select 'not_in_source', ${keyText(target, 't')}, '{}'::text[], ${secondOf('t')} from ${target.into} t
     where t.utime >= to_timestamp(${from}::float8) and t.utime < to_timestamp(${to}::float8)
@@ -108,19 +124,36 @@ export function keyText({ facts }: Target, alias: string): SQL {
   )})`;
 }
 
-/** The names of the columns in which two copies differ; of a column that may be filled later a null read says nothing. */
-function differingColumns({ facts, columns }: Target): SQL {
-  const { conflict, key } = facts;
-  const late: readonly string[] = conflict.kind === 'fill' ? conflict.columns : [];
-  const compared = columns.filter((name) => !key.includes(name));
-  const tests = compared.map((name) => {
-    const [stored, read] = [sql`t.${sql.identifier(name)}`, sql`n.${sql.identifier(name)}`];
-    const differs =
-      late.includes(name) || DERIVED.test(name)
-        ? sql`${read} is not null and ${stored} is distinct from ${read}`
-        : sql`${stored} is distinct from ${read}`;
-    return sql`case when ${differs} then ${name}::text end`;
-  });
+/** The names of the columns in which two copies differ; a copy that lacks a value which it may lack does not. */
+function differingColumns(target: Target): SQL {
+  const { facts, columns } = target;
+  const tests = columns
+    .filter((name) => !facts.key.includes(name))
+    .map((name) => {
+      const [stored, read] = [sql`t.${sql.identifier(name)}`, sql`n.${sql.identifier(name)}`];
+      return mayLack(target, name)
+        ? sql`case when ${read} is not null and ${stored} is distinct from ${read} then ${name}::text end`
+        : sql`case when ${stored} is distinct from ${read} then ${name}::text end`;
+    });
+  return namesOf(tests);
+}
+
+/** The names of the columns of a stored row that have a value in none of its copies, where a copy may lack them. */
+function unsaidColumns(target: Target): SQL {
+  const tests = target.columns
+    .filter((name) => !target.facts.key.includes(name) && mayLack(target, name))
+    .map((name) => {
+      const [stored, read] = [sql`t.${sql.identifier(name)}`, sql`n.${sql.identifier(name)}`];
+      return sql`case when count(${read}) = 0 and bool_or(${stored} is not null) then ${name}::text end`;
+    });
+  return namesOf(tests);
+}
+
+function mayLack({ facts: { conflict } }: Target, name: string): boolean {
+  return DERIVED.test(name) || (conflict.kind === 'fill' && conflict.columns.includes(name));
+}
+
+function namesOf(tests: SQL[]): SQL {
   if (tests.length === 0) return sql`array[]::text[]`;
   return sql`array_remove(array[${sql.join(tests, sql`, `)}], null)`;
 }

@@ -2,7 +2,7 @@ import { askPage } from '../../crawl/streams/ask-page.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Reading } from '../../dataset/job.ts';
 import { ownersOf } from '../../dataset/owners.ts';
-import { compareRows, keyOf, type Difference } from '../../db/read/compare.ts';
+import { compareRows, keyOf, type Difference, type Unsaid } from '../../db/read/compare.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { keysWithFindings, settleRows } from '../../db/coverage/findings.ts';
 import { type Range, union } from '../../range.ts';
@@ -24,6 +24,8 @@ export interface ComparedSpan {
   readonly requests: number;
   /** Stored rows of each table that were held against the source, by second. */
   readonly matched: ReadonlyMap<string, ReadonlyMap<number, number>>;
+  /** Seconds of rows of another dataset's tables of which these pages say less than is stored: it has the last word. */
+  readonly unsaid: ReadonlyMap<string, ReadonlySet<number>>;
 }
 
 /** Reads a span of a stream again, page by page, and holds every row that comes against the one that is stored. */
@@ -68,12 +70,19 @@ class Tally implements ComparedSpan {
   readonly completed: Range[] = [];
   readonly findings: Finding[] = [];
   readonly matched = new Map<string, Map<number, number>>();
+  readonly unsaid = new Map<string, Set<number>>();
   requests = 0;
 
   count(table: string, matched: ReadonlyMap<number, number>): void {
     const sums = this.matched.get(table) ?? new Map<number, number>();
     for (const [second, rows] of matched) sums.set(second, (sums.get(second) ?? 0) + rows);
     this.matched.set(table, sums);
+  }
+
+  leaveOpen(table: string, rows: readonly Unsaid[]): void {
+    const seconds = this.unsaid.get(table) ?? new Set<number>();
+    for (const { second } of rows) seconds.add(second.from);
+    this.unsaid.set(table, seconds);
   }
 }
 
@@ -96,21 +105,38 @@ async function compareRecords(
   const { scopes } = dataset.job;
   const scope = scopes && { column: scopes.column, value: stream.scope };
   for (const [name, table] of Object.entries(dataset.job.tables)) {
-    const isWhole = whole.has(name);
+    const isAll = whole.has(name);
     const sent = records.flatMap(({ rows, position }) =>
       (rows[name] ?? []).map((row) => ({ row, second: position.utime })),
     );
-    if (sent.length === 0 && !isWhole) continue;
+    if (sent.length === 0 && !isAll) continue;
     const rows = sent.map(({ row }) => row);
-    const found = await compareRows(database, table, rows, isWhole ? { span: completed, scope } : undefined);
+    const found = await compareRows(database, table, rows, { span: completed, scope, isAll });
     tally.count(name, found.matched);
+    const isOwn = ownersOf(name, jobs)[0]?.name === dataset.name;
+    // A message's receiver does not know its sender: what its pages lack counts where they have all of its copies.
+    const unsaid = isOwn ? found.unsaid.filter(({ second }) => isWithin(second.from, completed)) : [];
+    if (!isOwn) tally.leaveOpen(name, found.unsaid);
+    const differences = withUnsaid(found.differences, unsaid);
     const seconds = new Map(sent.map(({ row, second }) => [keyOf(table, row), second]));
-    tally.findings.push(...toFindings(stream, name, found.differences, seconds));
+    tally.findings.push(...toFindings(stream, name, differences, seconds));
     const known = await keysWithFindings(database, DEEP, name);
-    const wrong = new Set(found.differences.map(({ key }) => key));
+    const wrong = new Set([...found.differences, ...found.unsaid].map(({ key }) => key));
     const right = [...seconds.keys()].filter((key) => known.has(key) && !wrong.has(key));
     if (right.length > 0) await settleRows(database, DEEP, name, right);
   }
+}
+
+/** Values that the source has not are a difference like others, of the same row where it has some. */
+function withUnsaid(differences: readonly Difference[], unsaid: readonly Unsaid[]): Difference[] {
+  const left = new Map(unsaid.map((row) => [`${row.key} ${row.second.from}`, row]));
+  const joined = differences.map((difference) => {
+    const place = `${difference.key} ${difference.second.from}`;
+    const { columns = [] } = left.get(place) ?? {};
+    left.delete(place);
+    return { ...difference, columns: [...difference.columns, ...columns] };
+  });
+  return [...joined, ...[...left.values()].map((row) => ({ ...row, kind: 'differing' as const }))];
 }
 
 /** Tables that hold, of a completed second, nothing but what the dataset's pages bring. */

@@ -7,16 +7,20 @@ import { logChecks } from '../log-checks.ts';
 import { rememberFindings } from '../remember.ts';
 import { compareSpan, type CompareContext } from './compare-span.ts';
 
-/** Compares spans of one stream with the source, and remembers what differs. */
+/**
+ * Compares spans of one stream with the source, and remembers what differs.
+ * @returns `unsaid`: seconds of rows of others' tables of which more is stored than these pages say
+ */
 export async function compareSpans(
   context: CompareContext,
   place: { readonly dataset: Dataset; readonly stream: Stream },
   spans: readonly Range[],
   onMatched: (table: string, second: number, rows: number) => void = () => undefined,
-): Promise<{ checks: Checked[]; completed: Range[] }> {
+): Promise<{ checks: Checked[]; completed: Range[]; unsaid: Map<string, Range[]> }> {
   const { dataset, stream } = place;
   const checks: Checked[] = [];
   const completed: Range[] = [];
+  const unsaid = new Map<string, Range[]>();
   for (const span of spans) {
     const start = context.clock.monotonic();
     const result = await compareSpan(context, place, span);
@@ -28,6 +32,10 @@ export async function compareSpans(
         rows += count;
       }
     }
+    for (const [table, seconds] of result.unsaid) {
+      const more = [...seconds].map((second) => ({ from: second, to: second + 1 }));
+      unsaid.set(table, union(unsaid.get(table) ?? [], more));
+    }
     const { findings, requests } = result;
     const ms = context.clock.monotonic() - start;
     const facts = { check: DEEP, dataset: dataset.name, scope: stream.scope, findings, rows, requests, ms };
@@ -35,5 +43,5 @@ export async function compareSpans(
   }
   await rememberFindings(context.database, { jobs: context.jobs, dataset, stream }, checks);
   await logChecks(context.database, checks);
-  return { checks, completed: union(completed) };
+  return { checks, completed: union(completed), unsaid };
 }

@@ -22,7 +22,8 @@ export interface DeepResult {
 
 /**
  * Reads a share of what is stored again and compares every row of it with the source, however it came. A dataset whose
- * pages bring another one's rows is read first; of that other one only the seconds are asked for that it left out.
+ * pages bring another one's rows is read first; of that other one only the seconds are asked for that it left out, or of
+ * which it says less than is stored.
  */
 export async function checkDeep(
   context: CompareContext,
@@ -32,31 +33,35 @@ export async function checkDeep(
   const comparedRows = new Map<string, Map<number, number>>();
   const checkedBy = new Map<Verified, Checked[]>();
   const tables: ComparedTable[] = [];
+  const unsaid = new Map<string, readonly Range[]>();
   const width = ({ dataset }: Verified) => Object.keys(dataset.job.tables).length;
   for (const report of reports.toSorted((a, b) => width(b) - width(a))) {
     const [own = ''] = Object.keys(report.dataset.job.tables);
     const known =
       draw.share >= 1 ? (comparedRows.get(own) ?? new Map<number, number>()) : new Map<number, number>();
-    const held = await heldAlready(context, report, known);
+    const open = Object.keys(report.dataset.job.tables).flatMap((table) => unsaid.get(table) ?? []);
+    const held = await heldAlready(context, report, known, union(open));
     const wanted = without(await drawSlices(context.database, report.dataset, report.covered, draw), held);
-    const { checks, completed } = await compareSpans(context, report, wanted, (table, second, rows) => {
+    const compared = await compareSpans(context, report, wanted, (table, second, rows) => {
       const sums = comparedRows.get(table) ?? new Map<number, number>();
       sums.set(second, (sums.get(second) ?? 0) + rows);
       comparedRows.set(table, sums);
     });
-    checkedBy.set(report, checks);
-    tables.push(...(await countTables(context, report, union(held, completed))));
+    for (const [table, spans] of compared.unsaid) unsaid.set(table, union(unsaid.get(table) ?? [], spans));
+    checkedBy.set(report, compared.checks);
+    tables.push(...(await countTables(context, report, union(held, compared.completed))));
   }
   const checked: Verified[] = [];
   for (const report of reports) checked.push(await withChecks(context, report, checkedBy.get(report) ?? []));
   return { reports: checked, tables };
 }
 
-/** Seconds of which every stored row was compared already, because it came with another dataset's pages. */
+/** Seconds of which every stored row was compared already, because it came whole with another dataset's pages. */
 async function heldAlready(
   { database }: CompareContext,
   { dataset, covered }: Verified,
   comparedRows: ReadonlyMap<number, number>,
+  unsaid: readonly Range[],
 ): Promise<Range[]> {
   const [table] = Object.values(dataset.job.tables);
   if (table === undefined || comparedRows.size === 0) return [];
@@ -64,10 +69,11 @@ async function heldAlready(
   for (const range of covered) {
     const stored = await rowsBySecond(database, table, range);
     const left = [...stored].filter(([second, rows]) => (comparedRows.get(second) ?? 0) < rows);
-    const compared = without(
-      [range],
+    const open = union(
+      unsaid,
       left.map(([second]) => ({ from: second, to: second + 1 })),
     );
+    const compared = without([range], open);
     const stretches = compared.map((span) => ({ span, rows: rowsWithin(stored, span) }));
     held.push(...worthKeeping(range, stretches, dataset.job.paginator.maxSize));
   }

@@ -4,10 +4,10 @@ import { without } from '../../../src/range.ts';
 import { runHere, type Place as Where } from '../run-here.ts';
 import { apply, secondsOf, type Alteration } from './alteration.ts';
 import { RANGE, readAgain } from './network.ts';
-import { placesOf } from './places.ts';
+import { placesOf, type Place } from './places.ts';
 import { withClient, type ProvedNetwork } from './proved-network.ts';
 import { compareRows, keyOf, readRows, type Differing } from './rows.ts';
-import { isRefused, isVouchedFor, readVouched, type Vouched } from './vouching.ts';
+import { isKnownStream, isRefused, isVouchedFor, readVouched, type Vouched } from './vouching.ts';
 
 /** What sees an alteration, and what heals it. */
 export interface Verdict {
@@ -57,7 +57,7 @@ export async function checkBatch(
 /** Whether `verify` sees it where nothing else is wrong. */
 export async function isSeenAlone(network: ProvedNetwork, alteration: Alteration): Promise<boolean> {
   return onClone(network, [alteration], async (run) => {
-    const [answer] = await seenBy(run, await runVerify(run, {}), 'verify');
+    const [answer] = await seenPlainly(run, await runVerify(run, {}));
     return answer?.seen ?? false;
   });
 }
@@ -129,7 +129,7 @@ interface Asked {
 /** `verify`, `verify --deep 100%`, `verify` again, and `verify --deep 100% --repair`. */
 async function askDeep(run: Run): Promise<Asked[]> {
   const plain = await runVerify(run, {});
-  const plainly = await seenBy(run, plain, 'verify');
+  const plainly = await seenPlainly(run, plain);
   const deeper = await runVerify(run, { deep: '100%' });
   const deeply = await seenBy(run, deeper, 'verify --deep 100%');
   const later = await runVerify(run, {});
@@ -201,27 +201,43 @@ async function askAgain(run: Run): Promise<{ seen: boolean; healed: boolean }[]>
   });
 }
 
+interface Answer {
+  readonly seen: boolean;
+  readonly problems: readonly string[];
+}
+
+/** What plain verification has not seen for every dataset that vouches for the row, it has not seen. */
+async function seenPlainly(run: Run, left: Left): Promise<Answer[]> {
+  const answers = await seenBy(run, left, 'verify');
+  return answers.map((answer) =>
+    answer.vouching.length === 0 ? answer : { seen: false, problems: failureOf(left, 'verify') },
+  );
+}
+
 /** Whether each alteration was noticed, and by everything that vouches for the row. */
 async function seenBy(
   { client, alterations, network }: Run,
-  { code, vouched, said }: Left,
+  left: Left,
   command: string,
-): Promise<{ seen: boolean; problems: string[] }[]> {
+): Promise<(Answer & { readonly vouching: readonly Place[] })[]> {
   const answers = [];
   for (const alteration of alterations) {
-    const places = placesOf(alteration, network.truth);
-    const vouching = places.filter((place) => isVouchedFor(vouched, place));
+    const places = placesOf(alteration, network.truth).filter((place) => isKnownStream(left.vouched, place));
+    const vouching = places.filter((place) => isVouchedFor(left.vouched, place));
     const seen = vouching.length < places.length;
-    const problems: string[] = [];
+    const problems = failureOf(left, command);
     if (seen && vouching.length > 0)
       problems.push(`${command}: ${vouching.map(({ dataset }) => dataset).join()} still vouches for it`);
-    if (code === undefined) problems.push(`${command}: fails: ${said}`);
     for (const place of seen ? places : [])
       if (!vouching.includes(place) && !(await isRefused(client, place)))
         problems.push(`${command}: assert_complete('${place.dataset}') does not refuse it`);
-    answers.push({ seen, problems });
+    answers.push({ seen, problems, vouching });
   }
   return answers;
+}
+
+function failureOf({ code, said }: Left, command: string): string[] {
+  return code === undefined ? [`${command}: fails: ${said}`] : [];
 }
 
 async function compareToTruth({ client, network: { tables, truth } }: Run): Promise<Differing[]> {

@@ -17,6 +17,11 @@ export function isVouchedFor(vouched: Vouched, { dataset, scope, seconds }: Plac
   return seconds.every((second) => ranges.some(({ from, to }) => second >= from && second < to));
 }
 
+/** False for a pool that nobody reads: a row given to it is vouched for by nobody. */
+export function isKnownStream(vouched: Vouched, { dataset, scope }: Place): boolean {
+  return vouched.has(`${dataset}/${scope}`);
+}
+
 /** True where an analyst who asks for one of the seconds is refused, whatever grade is asked for. */
 export async function isRefused(client: pg.Client, { dataset, seconds }: Place): Promise<boolean> {
   for (const second of seconds) {
