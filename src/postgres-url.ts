@@ -96,7 +96,7 @@ function parsePairs(text: string): PostgresParameters {
   return pairs;
 }
 
-/** A URL of these parameters. Several hosts, or a socket, are told behind the `?`: `new URL` takes them there alone. */
+/** A URL of these parameters. Several hosts, or a socket, stand behind the `?`: `new URL` takes them there alone. */
 export function formatPostgres(parameters: PostgresParameters): string {
   const { dbname = '', ...others } = Object.fromEntries(parameters);
   const { host = '', port = '', user = '', password = '', ...rest } = others;

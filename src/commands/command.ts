@@ -21,7 +21,7 @@ export interface Invocation {
 export async function runCommand(command: (invocation: Invocation) => Promise<ExitCode>): Promise<void> {
   try {
     const names = await datasetNames();
-    const config = readConfig(process.env, process.cwd(), {
+    const config = readConfig(undefined, undefined, {
       faultOfDataset: (name) => faultOfName(name, names)?.message,
     });
     const logger = createLogger({ level: config.logLevel, format: config.logFormat });

@@ -17,6 +17,7 @@ import { openProgress, progressStyle } from './output/progress/open-progress.ts'
 import { missingLine, printSummary } from './output/summary.ts';
 import { formatTable } from './output/table.ts';
 import { withStore } from './with-store.ts';
+import { programName } from '../program-name.ts';
 
 /** The demo network's own limit: enough to be quick, and a limit all the same. */
 const RPS = 25;
@@ -113,10 +114,11 @@ async function showWhatLanded({ database, embedded }: Store, datasets: readonly 
   await show(database, 'What landed', `select * from (${counts}) counted where rows > 0 order by "table"`);
   await show(database, 'The busiest accounts between 01:00 and 02:00', HOUR);
   await show(database, 'The last blocks', LAST_BLOCKS);
+  const place = embedded === undefined ? '' : `ETL_DATA_DIR=${embedded.dataDir} `;
   console.log(`
 Now ask it yourself:
-  ETL_DATA_DIR=${embedded?.dataDir ?? ''} npx toncenter-etl sql "${LAST_BLOCKS.trim().replaceAll(/\s+/g, ' ')}"
-  ETL_DATA_DIR=${embedded?.dataDir ?? ''} npx toncenter-etl status`);
+  ${place}${programName} sql "${LAST_BLOCKS.trim().replaceAll(/\s+/g, ' ')}"
+  ${place}${programName} status`);
 }
 
 async function show(database: Store['database'], title: string, query: string): Promise<void> {

@@ -8,6 +8,7 @@ import { formatResult, summarize, type SqlFormat } from './output/sql-output.ts'
 import { reportError } from './output/report-error.ts';
 import { prompt } from './output/sql-prompt.ts';
 import { withStore } from './with-store.ts';
+import { programName } from '../program-name.ts';
 
 interface SqlFlags {
   readonly url?: boolean;
@@ -74,7 +75,7 @@ function readStatements(text: string): string[] {
   const all = saysSomething(rest) ? [...statements, rest] : [...statements];
   if (all.length > 0) return all;
   throw new UsageError('there is no statement', {
-    hint: 'Give one as argument or on stdin: toncenter-etl sql "select count(*) from transactions".',
+    hint: `Give one as argument or on stdin: ${programName} sql "select count(*) from transactions".`,
   });
 }
 

@@ -3,6 +3,7 @@ import type { DatasetReport, Report } from '../../../status/report.ts';
 import { formatTable } from '../table.ts';
 import { collectionLines, type CollectionReport } from './collection-report.ts';
 import { spendingLines } from './spending.ts';
+import { programName } from '../../../program-name.ts';
 
 /** How many ranges of one kind are printed for a dataset before the rest is only counted. */
 const SHOWN = 5;
@@ -68,7 +69,7 @@ function detailLines(report: DatasetReport, now: number): string[] {
     ),
     ...(quarantined > 0
       ? [
-          `unfit     ${dataset}: ${quarantined} in quarantine: toncenter-etl quarantine list --only ${dataset}`,
+          `unfit     ${dataset}: ${quarantined} in quarantine: ${programName} quarantine list --only ${dataset}`,
         ]
       : []),
     ...drift.slice(0, SHOWN).map(driftLine),
