@@ -4,6 +4,7 @@ import { EtlError, EXIT, IncompleteError, isAbort, type ExitCode } from '../erro
 import { faultOfName } from '../dataset/dataset.ts';
 import { datasetNames } from '../dataset/load-jobs.ts';
 import { createLogger, type Logger } from '../logger.ts';
+import { ignoreOtherSignals } from '../stop.ts';
 import { reportError } from './output/report-error.ts';
 
 /** What every command is given. */
@@ -28,6 +29,7 @@ export async function runCommand(command: (invocation: Invocation) => Promise<Ex
     logWarnings(logger);
     for (const { name, nearest } of config.unknownSettings)
       logger.warn({ what: name, hint: `Did you mean ${nearest}?` }, 'there is no such setting');
+    ignoreOtherSignals(logger);
     process.exitCode = await command({ config, logger, now: Math.floor(systemClock.now() / 1000) });
   } catch (thrown) {
     const error = isAbort(thrown) ? stoppedEarly() : thrown;

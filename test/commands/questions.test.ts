@@ -253,7 +253,9 @@ describe('why', () => {
 describe('datasets', () => {
   test.concurrent('lists what can be crawled, without a database', async () => {
     const { code, stdout } = await cli.run(['datasets'], { DATABASE_URL: 'postgres://127.0.0.1:1/x' });
-    expect(stdout).toMatch(/transactions +yes +transactions, messages +GET \/api\/v3\/transactions +\S/);
+    expect(stdout).toMatch(
+      /transactions +yes +12.0 +transactions, messages +GET \/api\/v3\/transactions +\S/,
+    );
     expect(code).toBe(0);
   });
 
