@@ -102,9 +102,9 @@ export function formatPostgres(parameters: PostgresParameters): string {
   const { host = '', port = '', user = '', password = '', ...rest } = others;
   const isPlain = host !== '' && !/[,/]/.test(host);
   const authority = isPlain ? formatLogin(user, password) + formatHost(host, port) : '';
-  const query = Object.entries(isPlain ? rest : others).map(
-    ([name, value]) => `${name}=${encodeURIComponent(value)}`,
-  );
+  const query = Object.entries(isPlain ? rest : others)
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
   return `postgres://${authority}/${encodeURIComponent(dbname)}${query.length === 0 ? '' : `?${query.join('&')}`}`;
 }
 

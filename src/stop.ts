@@ -55,6 +55,21 @@ export function stopOnSignals(logger: Logger): Stop & { dispose(): void } {
   };
 }
 
+/** A longer timer would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * Aborts with the signal, or after so long. Timer and controller of our own: Node 20 may collect an
+ * `AbortSignal.timeout` that only a combined signal holds.
+ */
+export function endedAfter(signal: AbortSignal, ms: number): AbortSignal {
+  const controller = new AbortController();
+  const end = () => controller.abort();
+  setTimeout(end, Math.min(ms, LONGEST_TIMER_MS)).unref();
+  signal.addEventListener('abort', end, { once: true });
+  return controller.signal;
+}
+
 /**
  * Takes signals that mean nothing here, each of which would end the process or, SIGUSR1, open Node's debugger to whoever
  * is on this machine. Without a terminal SIGHUP is one of them: there is no file to be opened again.

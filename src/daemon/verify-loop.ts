@@ -7,7 +7,7 @@ import { readVerified } from '../db/coverage/verifications.ts';
 import { takeDuty } from '../db/settings.ts';
 import { EtlError, EXIT } from '../errors.ts';
 import { common, formatRange, lengthOf, type Range, union, without } from '../range.ts';
-import { createBlockSource } from '../verify/closure/block-source.ts';
+import { createRepairContext } from '../verify/repair-context.ts';
 import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
 import { repairRange, type RepairContext } from '../verify/repair.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
@@ -57,7 +57,7 @@ interface Doubt {
 }
 
 export async function createVerifyLoop(options: VerifyOptions): Promise<VerifyLoop> {
-  const { context, chain, planner, stop, config, owner } = options;
+  const { context, stop, config, owner } = options;
   const jobs = await loadJobs();
   const periodMs = Math.max(SHORTEST_PERIOD_MS, (1000 * REQUESTS_OF_A_ROUND) / SHARE / config.rps);
   let doubts: readonly Doubt[] = [];
@@ -71,19 +71,13 @@ export async function createVerifyLoop(options: VerifyOptions): Promise<VerifyLo
       const range = await nextRange(options, waiting);
       if (range === undefined) return false;
       const holes = await countHoles(context.database);
-      const repair: RepairContext = {
-        database: context.database,
-        crawl: context,
-        clock: context.clock,
+      const repair = createRepairContext(options, {
         jobs,
-        planner,
         stop,
-        owner,
-        source: createBlockSource(context.api, chain, stop.leaving),
         watermark: options.watermark(),
         leastPause: (REQUESTS_OF_A_ROUND * (holes + 1)) / SHARE / config.rps,
         insist: false,
-      };
+      });
       const reports = await verifyAndRepair(repair, options.datasets, range);
       doubts = remember(doubts, unprovedIn(range, reports), now);
       return true;
