@@ -36,8 +36,11 @@ export interface Database extends Session {
   readonly label: string;
   /** Server version as Postgres counts it: 150004 is 15.4. */
   readonly version: number;
-  /** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. */
-  transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. `onWarning` hears what the
+   * server warns of meanwhile.
+   */
+  transaction<T>(work: (session: Session) => Promise<T>, onWarning?: (text: string) => void): Promise<T>;
   /** Runs `work` with one connection of its own, outside of any transaction: for session locks and migrations. */
   connection<T>(work: (session: Session, orm: NodePgDatabase) => Promise<T>): Promise<T>;
   /** Runs text of many statements, as migrations are. */
@@ -131,7 +134,8 @@ function assemble(pool: pg.Pool, label: string, version: number): Database {
     label,
     version,
     ...sessionOn(drizzle(pool), (task) => withClient(pool, task)),
-    transaction: (work) => withClient(pool, (client) => inTransaction(client, work)),
+    transaction: (work, onWarning) =>
+      withClient(pool, (client) => hearing(client, onWarning, () => inTransaction(client, work))),
     connection: (work) =>
       withClient(pool, (client) => {
         const orm = drizzle(client);
@@ -222,6 +226,26 @@ async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Pro
 }
 
 const ignore = () => undefined;
+
+/** What a server says that is no warning; other levels it prints in its own language. */
+const QUIET = new Set(['NOTICE', 'INFO', 'LOG', 'DEBUG']);
+
+async function hearing<T>(
+  client: pg.PoolClient,
+  onWarning: ((text: string) => void) | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (onWarning === undefined) return work();
+  const onNotice = ({ severity, message }: { severity: string | undefined; message: string | undefined }) => {
+    if (!QUIET.has(severity ?? '')) onWarning(`${severity ?? ''}: ${message ?? ''}`);
+  };
+  client.on('notice', onNotice);
+  try {
+    return await work();
+  } finally {
+    client.off('notice', onNotice);
+  }
+}
 
 async function inTransaction<T>(client: pg.PoolClient, work: (session: Session) => Promise<T>): Promise<T> {
   await client.query(BEGIN);
