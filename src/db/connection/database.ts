@@ -5,6 +5,8 @@ import pg from 'pg';
 import type { ZodType } from 'zod';
 import { DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
 import { copyIn } from './copy-in.ts';
+import { chooseServer, type ServerChoice } from './server-choice.ts';
+import { connectionOf } from './servers.ts';
 import { translate } from './translate.ts';
 
 /** Postgres 14 brought multiranges, on which coverage rests. */
@@ -67,14 +69,21 @@ interface DatabaseOptions {
   readonly maxConnections?: number;
 }
 
-/** Connects and checks the server's version. Throws DatabaseUnavailableError or WrongDatabaseError. */
+/**
+ * Connects to the first server that answers, and checks its version.
+ * @throws DatabaseUnavailableError, DatabaseAccessError or WrongDatabaseError
+ */
 export async function openDatabase({
   url,
   applicationName,
   maxConnections = 8,
 }: DatabaseOptions): Promise<Database> {
+  const connection = connectionOf(url);
+  const choice = chooseServer(connection);
   const pool = new pg.Pool({
-    connectionString: url,
+    ...connection.login,
+    Client: choice.Client,
+    verify: choice.verify,
     max: maxConnections,
     application_name: applicationName,
     connectionTimeoutMillis: 10_000,
@@ -88,11 +97,21 @@ export async function openDatabase({
   // last message, and by its socket; the second would end the process.
   pool.on('connect', (client) => client.on('error', ignore));
   try {
-    const version = await serverVersion(pool);
-    return assemble(pool, url, version);
+    return assemble(pool, connection.label, await firstAnswer(pool, choice));
   } catch (error) {
     await pool.end();
     throw translate(error);
+  }
+}
+
+/** The version of the first server that answers, of all that there are. */
+async function firstAnswer(pool: pg.Pool, choice: ServerChoice): Promise<number> {
+  const tried = choice.index();
+  try {
+    return await serverVersion(pool);
+  } catch (error) {
+    if (choice.index() <= tried) throw error;
+    return firstAnswer(pool, choice);
   }
 }
 
@@ -110,9 +129,9 @@ async function serverVersion(pool: pg.Pool): Promise<number> {
   return version;
 }
 
-function assemble(pool: pg.Pool, url: string, version: number): Database {
+function assemble(pool: pg.Pool, label: string, version: number): Database {
   return {
-    label: labelOf(url),
+    label,
     version,
     ...sessionOn(drizzle(pool), (task) => withClient(pool, task)),
     transaction: (work, onWarning) =>
@@ -238,9 +257,4 @@ async function inTransaction<T>(client: pg.PoolClient, work: (session: Session) 
     await client.query('rollback').catch(ignore);
     throw error;
   }
-}
-
-function labelOf(url: string): string {
-  const { hostname, port, pathname } = new URL(url);
-  return `${hostname}:${port === '' ? '5432' : port}${pathname}`;
 }
