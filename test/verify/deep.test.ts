@@ -5,7 +5,8 @@ import type { Crawl } from '../../src/app.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { jetton_transfers } from '../../src/db/schema/jetton-transfers.ts';
-import type { Range } from '../../src/range.ts';
+import { keepFindings, readFindings, settleRows } from '../../src/db/coverage/findings.ts';
+import { common, type Range } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { checkDeep } from '../../src/verify/deep/deep.ts';
 import { proveRange } from '../../src/verify/prove.ts';
@@ -22,12 +23,24 @@ let crawl: Crawl;
 let proof: Proof;
 let datasets: Dataset[];
 let range: Range;
+/** Hash of a transfer that the source gives in a way that does not fit. */
+let misfit = '';
 /** Requests that it took to read the range. */
 let toRead: number;
 
 beforeAll(async () => {
   store = await openTestStore();
-  simulator = await startSimulator({ start: START, duration: 400, seed: 8, load: 4 });
+  simulator = await startSimulator({
+    start: START,
+    duration: 400,
+    seed: 8,
+    load: 4,
+    after: ({ path }, response) => {
+      if (misfit === '' || path !== '/api/v3/jetton/transfers') return response;
+      const named = `"transaction_hash":"${misfit}"`;
+      return { ...response, body: String(response.body).replace(named, `${named},"amount":{}`) };
+    },
+  });
   crawl = await openTestCrawl(store, simulator.url);
   proof = await openProof(store, crawl);
   datasets = await datasetsNamed('blocks', 'transactions', 'traces', 'jetton_transfers');
@@ -200,6 +213,76 @@ describe('a dataset without a checksum', () => {
     const last = await proof.verify(again, range);
     expect(last.map(({ verified }) => verified)).toEqual(last.map(() => [range]));
   });
+
+  test('has nothing for a value that the source has not: the next reading agrees with the second one', async () => {
+    const again = datasets.filter(({ name }) => name === 'jetton_transfers');
+    await run(`update etl.coverage set covered = '{}' where pass = 1`);
+    const chosen = `(select transaction_hash from ton.jetton_transfers where custom_payload is null
+      order by utime, transaction_hash limit 1)`;
+    expect(
+      await run(`update ton.jetton_transfers set custom_payload = 'x' where transaction_hash = ${chosen}`),
+    ).toBe(1);
+    await proof.readAgain(again, range);
+    await proof.readAgain(again, range);
+    const last = await proof.verify(again, range);
+    expect(last.map(({ verified }) => verified)).toEqual(last.map(() => [range]));
+    expect(await run(`select 1 from ton.jetton_transfers where custom_payload = 'x'`)).toBe(0);
+  });
+
+  test('is not confirmed where a record could not be compared, because it does not fit', async () => {
+    const again = datasets.filter(({ name }) => name === 'jetton_transfers');
+    const Transfer = z.object({ hash: z.string(), second: z.coerce.number() });
+    const [transfer] = await store.database.rows(
+      sql`select transaction_hash as hash, extract(epoch from utime)::int8 as second from ton.jetton_transfers
+          order by utime, transaction_hash offset 2 limit 1`,
+      Transfer,
+    );
+    const { hash, second } = transfer!;
+    await run(`delete from ton.jetton_transfers where transaction_hash = '${hash}'`);
+    await resetReceipts(store.database, jetton_transfers, range);
+    await run(`update etl.coverage set covered = '{}' where pass = 1`);
+    await run(`update etl.pages set committed_at = now() - interval '2 hours'`);
+    misfit = hash;
+    const options = { datasets: again, range, share: 1, random: Math.random };
+    const seen = await proveRange(proof.context, { ...options, repair: false });
+    misfit = '';
+    expect(kinds(seen.reports)).toContain('deep: 1 does_not_fit');
+    const span = { from: second, to: second + 1 };
+    const transfers = (reports: readonly Verified[]) =>
+      reports.find(({ dataset }) => dataset.name === 'jetton_transfers')!;
+    expect(common(transfers(seen.reports).verified, [span])).toEqual([]);
+    await expect(assertComplete('jetton_transfers')).rejects.toThrow();
+    const healed = await proveRange(proof.context, { ...options, repair: true });
+    expect(kinds(healed.reports)).toEqual(['second-reading: 1 read_once']);
+    await proof.readAgain(again, range);
+    expect(transfers(await proof.verify(again, range)).verified).toEqual([range]);
+  });
+});
+
+test('what was found is forgotten only where it was looked at again', async () => {
+  const stream = { dataset: 'validator_events', scope: '' };
+  const at = (second: number) => ({ from: second, to: second + 1 });
+  const row = { table: 'validator_events', differs: 'differing', datasets: ['validator_events'] };
+  const rows = [
+    { ...row, key: '', span: { from: 1000, to: 1100 } },
+    { ...row, key: 'a row', span: at(2000) },
+  ];
+  const spans = async () =>
+    (await readFindings(store.database, stream, [{ from: 0, to: 3000 }])).map(({ span }) => span);
+  const check = 'deep';
+  await keepFindings(store.database, { stream, check, settled: [], rows });
+  await keepFindings(store.database, { stream, check, settled: [{ from: 1010, to: 1020 }], rows: [] });
+  // A row of the same name in another second is another row.
+  await settleRows(store.database, check, row.table, [{ key: 'a row', second: 1500 }]);
+  const left = [
+    { from: 1000, to: 1010 },
+    { from: 1020, to: 1100 },
+  ];
+  expect(await spans()).toEqual([at(2000), ...left]);
+  await settleRows(store.database, check, row.table, [{ key: 'a row', second: 2000 }]);
+  expect(await spans()).toEqual(left);
+  await keepFindings(store.database, { stream, check, settled: [{ from: 0, to: 3000 }], rows: [] });
+  expect(await spans()).toEqual([]);
 });
 
 test('a quarantined record is known to be missing: no certificate, and no reading again', async () => {

@@ -29,6 +29,7 @@ export async function retryRecord(
   await release(database, partitions, {
     stream: { dataset: name, scope: record.scope, pass: 0 },
     recordId: record.recordId,
+    second: fitting.position.utime,
     tables: job.tables,
     rows: fitting.rows,
     extra: fitting.extra,

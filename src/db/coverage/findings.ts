@@ -38,9 +38,17 @@ export async function keepFindings(session: Session, checked: CheckedStretch): P
   const { stream, check, settled, rows } = checked;
   const own = sql`scope = ${stream.scope} and check_name = ${check} and found_in = ${stream.dataset}`;
   await session.run(sql`
-    delete from ${findings} where ${own} and (table_name, row_key) in (
+    delete from ${findings} where ${own} and row_key <> '' and (table_name, row_key) in (
       select table_name, row_key from ${findings}
       where ${own} and dataset = ${stream.dataset} and span && ${multirangeParam(settled)})`);
+  // Of rows without a name only the seconds that were checked are settled.
+  await session.run(sql`
+    with gone as (
+      delete from ${findings} where ${own} and row_key = '' and span && ${multirangeParam(settled)} returning *)
+    insert into ${findings} (dataset, scope, span, table_name, row_key, differs, check_name, found_in, found_at)
+    select dataset, scope, rest, table_name, row_key, differs, check_name, found_in, found_at
+    from gone, unnest(int8multirange(span) - ${multirangeParam(settled)}) as rest
+    on conflict do nothing`);
   if (rows.length === 0) return;
   const given = rows.map(({ table, key, span, own = span, differs, datasets }) => ({
     span: toRangeText(span),
@@ -134,16 +142,24 @@ export function findingsOfHash(session: Session, hash: string): Promise<OpenFind
   );
 }
 
-/** Takes a deep finding back where another dataset's reading has brought the very row and found it right. */
+/**
+ * Takes a deep finding back where another dataset's reading has brought the very row and found it right. A row of the
+ * same name in another second is another row. `rows`: names and the seconds in which the rows themselves lie.
+ */
 export async function settleRows(
   session: Session,
   check: string,
   table: string,
-  keys: readonly string[],
+  rows: readonly { readonly key: string; readonly second: number }[],
 ): Promise<void> {
   await session.run(sql`
-    delete from ${findings} where check_name = ${check} and table_name = ${table}
-      and row_key in (select jsonb_array_elements_text(${JSON.stringify(keys)}::jsonb))`);
+    with settled as (
+      select f.found_in, f.row_key, f.differs from ${findings} f
+      join jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r (key text, second int8)
+        on f.row_key = r.key and f.span = int8range(r.second, r.second + 1)
+      where f.check_name = ${check} and f.table_name = ${table})
+    delete from ${findings} f using settled s where f.check_name = ${check} and f.table_name = ${table}
+      and f.found_in = s.found_in and f.row_key = s.row_key and f.differs = s.differs`);
 }
 
 /** Keys of a table's rows with a finding of this check, whatever dataset holds them. */

@@ -3,10 +3,8 @@ import { z } from 'zod';
 import { stringify } from 'lossless-json';
 import { parseRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
+import { mayLack } from '../write/conflict.ts';
 import { targetOf, type Target } from '../write/target.ts';
-
-/** What the server makes of a row when it is asked, or may come to know later: not every copy of the row has it. */
-const DERIVED = /^(extra|hash_norm|(.*_)?decoded(_.*)?|trace_id|trace_external_hash)$/;
 
 /** A row that the source and the table do not agree on. */
 export interface Difference {
@@ -132,6 +130,11 @@ function sameKey({ facts }: Target): SQL {
   );
 }
 
+/** The second in which a row itself lies; undefined where it has no time. */
+export function ownSecondOf(row: object): number | undefined {
+  return 'utime' in row && typeof row.utime === 'string' ? Date.parse(row.utime) / 1000 : undefined;
+}
+
 /** What names a row among those of its second, as `keyText` makes it in SQL. */
 export function keyOf(table: object, row: object): string {
   const values = new Map<string, unknown>(Object.entries(row));
@@ -157,7 +160,7 @@ function differingColumns(target: Target, incomplete: 'read' | 'stored'): SQL {
     .filter((name) => !facts.key.includes(name))
     .map((name) => {
       const [stored, read] = [sql`t.${sql.identifier(name)}`, sql`n.${sql.identifier(name)}`];
-      const lacking = mayLack(target, name)
+      const lacking = mayLack(target.facts, name)
         ? sql`${incomplete === 'read' ? read : stored} is null`
         : sql`false`;
       return sql`case when ${stored} is distinct from ${read} and not ${lacking} then ${name}::text end`;
@@ -168,16 +171,12 @@ function differingColumns(target: Target, incomplete: 'read' | 'stored'): SQL {
 /** The names of the columns of a stored row that have a value in none of its copies, where a copy may lack them. */
 function unsaidColumns(target: Target): SQL {
   const tests = target.columns
-    .filter((name) => !target.facts.key.includes(name) && mayLack(target, name))
+    .filter((name) => !target.facts.key.includes(name) && mayLack(target.facts, name))
     .map((name) => {
       const [stored, read] = [sql`t.${sql.identifier(name)}`, sql`n.${sql.identifier(name)}`];
       return sql`case when count(${read}) = 0 and bool_or(${stored} is not null) then ${name}::text end`;
     });
   return namesOf(tests);
-}
-
-function mayLack({ facts: { conflict } }: Target, name: string): boolean {
-  return DERIVED.test(name) || (conflict.kind === 'fill' && conflict.columns.includes(name));
 }
 
 function namesOf(tests: SQL[]): SQL {

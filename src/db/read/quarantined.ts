@@ -47,6 +47,21 @@ export function readQuarantined(
   );
 }
 
+/** Those of some records of a stream that lie in quarantine. */
+export async function quarantinedAmong(
+  session: Session,
+  { dataset, scope }: { readonly dataset: string; readonly scope: string },
+  recordIds: readonly string[],
+): Promise<Set<string>> {
+  if (recordIds.length === 0) return new Set();
+  const rows = await session.rows(
+    sql`select ${q.record_id} as id from ${q} where ${q.dataset} = ${dataset} and ${q.scope} = ${scope}
+          and ${q.record_id} in (${texts(recordIds)})`,
+    z.object({ id: z.string() }),
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** How many records are chosen. */
 export async function countQuarantined(session: Session, chosen: Chosen): Promise<number> {
   const [row] = await session.rows(

@@ -8,6 +8,14 @@ import type { TableFacts } from '../schema/describe.ts';
  */
 const CHANGED = sql`loaded_at = greatest(clock_timestamp(), now() + interval '1 microsecond')`;
 
+/** What the server makes of a row when it is asked, or may come to know later: not every copy of the row has it. */
+const DERIVED = /^(extra|hash_norm|(.*_)?decoded(_.*)?|trace_id|trace_external_hash)$/;
+
+/** True of a column that some copies of a row lack: there a null says nothing against a value. */
+export function mayLack({ conflict }: Pick<TableFacts, 'conflict'>, name: string): boolean {
+  return DERIVED.test(name) || (conflict.kind === 'fill' && conflict.columns.includes(name));
+}
+
 /** The clause that says what becomes of a new row where its key is stored already; the stored row's alias is `t`. */
 export function onConflict({ conflict, key }: TableFacts, columns: readonly string[]): SQL {
   const target = sql`on conflict (${identifiers(key)})`;
@@ -27,12 +35,16 @@ export function onConflict({ conflict, key }: TableFacts, columns: readonly stri
   return sql`${changed} and excluded.${by} >= t.${by}`;
 }
 
-/** As rows that are replaced, but a null never overwrites a value: only one side of a message knows its sender. */
+/**
+ * As rows that are replaced, but a null never overwrites a value of a column that some copies lack: only one side of a
+ * message knows its sender.
+ */
 export function onConflictOverwrite(facts: TableFacts, columns: readonly string[]): SQL {
   const { conflict, key } = facts;
   const rest = columns.filter((name) => !key.includes(name));
   if (rest.length === 0 || conflict.kind === 'newer' || conflict.kind === 'replace')
     return onConflict(facts, columns);
+  const overwrite = (name: string) => (mayLack(facts, name) ? preferSent(name) : replace(name));
   return sql`on conflict (${identifiers(key)}) do update set ${assignments(rest, overwrite)}, ${CHANGED}
     where ${tuple('t', rest)} is distinct from (${sql.join(rest.map(overwrite), sql`, `)})`;
 }
@@ -45,7 +57,7 @@ function assignments(columns: readonly string[], value: (name: string) => SQL): 
 }
 
 const fill = (name: string) => sql`coalesce(t.${sql.identifier(name)}, excluded.${sql.identifier(name)})`;
-const overwrite = (name: string) =>
+const preferSent = (name: string) =>
   sql`coalesce(excluded.${sql.identifier(name)}, t.${sql.identifier(name)})`;
 const replace = (name: string) => sql`excluded.${sql.identifier(name)}`;
 

@@ -1,6 +1,6 @@
 import type { Rows, Tables } from '../../dataset/job.ts';
 import type { Extra } from '../../dataset/record.ts';
-import type { Stream } from '../coverage/coverage.ts';
+import { subtractCoverage, type Stream } from '../coverage/coverage.ts';
 import type { Database } from '../connection/database.ts';
 import { insertStaged, stageRows } from './insert.ts';
 import type { Partitions } from './partitions.ts';
@@ -11,20 +11,26 @@ import { ensurePartitions, rowsByTable } from './rows-by-table.ts';
 interface Released {
   readonly stream: Stream;
   readonly recordId: string;
+  /** The second in which the stream holds it, in unix seconds. */
+  readonly second: number;
   readonly tables: Tables;
   readonly rows: Rows;
   readonly extra: Extra;
 }
 
-/** Writes the rows of a quarantined record and takes it out of quarantine, in one transaction: both or neither. */
+/**
+ * Writes the rows of a quarantined record and takes it out of quarantine, in one transaction: both or neither. A second
+ * reading that confirmed its second has not compared them, so another must.
+ */
 export async function release(
   database: Database,
   partitions: Partitions,
-  { stream, recordId, tables, rows, extra }: Released,
+  { stream, recordId, second, tables, rows, extra }: Released,
 ): Promise<void> {
   const byTable = rowsByTable(tables, [rows]);
   await ensurePartitions(partitions, byTable);
   await database.transaction(async (session) => {
+    await subtractCoverage(session, { ...stream, pass: 1 }, [{ from: second, to: second + 1 }]);
     await insertStaged(session, await stageRows(session, byTable));
     if (Object.keys(extra).length > 0) await countDrift(session, stream.dataset, [extra]);
     await releaseRecords(session, stream, [recordId]);

@@ -1,8 +1,9 @@
 import { askPage } from '../../crawl/streams/ask-page.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
-import type { Reading } from '../../dataset/job.ts';
+import type { Reading, Rejected } from '../../dataset/job.ts';
 import { ownersOf } from '../../dataset/owners.ts';
-import { compareRows, keyOf, type Difference, type Unsaid } from '../../db/read/compare.ts';
+import { quarantinedAmong } from '../../db/read/quarantined.ts';
+import { compareRows, keyOf, ownSecondOf, type Difference, type Unsaid } from '../../db/read/compare.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { keysWithFindings, settleRows } from '../../db/coverage/findings.ts';
 import { type Range, union } from '../../range.ts';
@@ -41,6 +42,7 @@ export async function compareSpan(
   const trust = limits.openSpan(span);
   const tally = new Tally();
   let waiting: Accepted[] = [];
+  let unread: Rejected[] = [];
   let cursor: unknown = paginator.start(span);
   while (cursor !== undefined && !stop.finishing.aborted) {
     const { value } = await askPage(crawl.api, {
@@ -54,11 +56,15 @@ export async function compareSpan(
     });
     tally.requests += 1;
     waiting.push(...value.reading.accepted);
+    unread.push(...value.reading.rejected);
     const { completed } = value.step;
     if (completed !== undefined) {
       const records = waiting.filter(({ position: { utime } }) => isWithin(utime, completed));
       await compareRecords(context, { dataset, stream }, { records, completed, tally });
       waiting = waiting.filter(({ position: { utime } }) => utime >= completed.to);
+      const misfits = unread.filter(({ position: { utime } }) => isWithin(utime, completed));
+      tally.findings.push(...(await toMisfits(context, stream, misfits)));
+      unread = unread.filter(({ position: { utime } }) => utime >= completed.to);
       tally.completed.push(completed);
     }
     cursor = value.step.cursor;
@@ -122,9 +128,34 @@ async function compareRecords(
     tally.findings.push(...toFindings(stream, name, differences, seconds));
     const known = await keysWithFindings(database, DEEP, name);
     const wrong = new Set([...found.differences, ...found.unsaid].map(({ key }) => key));
-    const right = [...seconds.keys()].filter((key) => known.has(key) && !wrong.has(key));
+    const right = rows
+      .map((row) => ({ key: keyOf(table, row), second: ownSecondOf(row) }))
+      .filter(({ key }) => known.has(key) && !wrong.has(key))
+      .flatMap(({ key, second }) => (second === undefined ? [] : [{ key, second }]));
     if (right.length > 0) await settleRows(database, DEEP, name, right);
   }
+}
+
+/** Records that do not fit cannot be compared. Those in quarantine are known to be missing. */
+async function toMisfits(
+  { database }: CompareContext,
+  stream: Stream,
+  rejected: readonly Rejected[],
+): Promise<Finding[]> {
+  const ids = rejected.map(({ position }) => position.id);
+  const known = await quarantinedAmong(database, stream, ids);
+  const rows = rejected
+    .filter(({ position }) => !known.has(position.id))
+    .map(({ position: { id, utime }, path, reason }): NamedRow => {
+      const span = { from: utime, to: utime + 1 };
+      return { key: id, span, differs: `does_not_fit: ${path} ${reason}` };
+    });
+  const [first] = rows;
+  if (first === undefined) return [];
+  const { dataset, scope } = stream;
+  const spans = union(rows.map(({ span }) => span));
+  const facts = { check: DEEP, dataset, scope, kind: 'does_not_fit', count: rows.length, spans, rows };
+  return [{ ...facts, example: `${first.key} ${first.differs ?? ''}`, outcome: 'doubt' }];
 }
 
 /** Values that the source has not are a difference like others, of the same row where it has some. */
