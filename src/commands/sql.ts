@@ -10,7 +10,8 @@ import { withStore } from './with-store.ts';
 /** What Postgres shows of who is connected. */
 const APPLICATION = 'toncenter-etl sql';
 
-const FROM_SETTING = 'This is DATABASE_URL as it is set, with its password if it holds one.';
+const FROM_SETTING =
+  'This is what DATABASE_URL or PGHOST and the like say, with the password if they hold one.';
 
 const FROM_EMBEDDED =
   'It holds a password, and the embedded server behind it runs only while a command such as sync runs.';
