@@ -31,9 +31,13 @@ const CONNECT_PAUSE_MS = 500;
 /** The database that the settings mean, migrated. */
 export interface Store {
   readonly database: Database;
+  /** Of the database, with its password. */
+  readonly url: string;
   /** The embedded server, for people and other programs to connect to; undefined where `DATABASE_URL` is set. */
   readonly embedded: { readonly url: string; readonly dataDir: string } | undefined;
   close(): Promise<void>;
+  /** Stops the embedded server, if nobody else uses it, without waiting for what is under way here. */
+  abandon(): Promise<void>;
 }
 
 /** Connects to `DATABASE_URL`, or starts (or joins) the embedded server, and brings the schema up to date. */
@@ -55,11 +59,13 @@ export async function openStore(
     }
     return {
       database,
+      url,
       embedded,
       close: async () => {
         await database.close();
         await embedded?.close();
       },
+      abandon: async () => embedded?.close(),
     };
   } catch (error) {
     await embedded?.close();
