@@ -17,6 +17,10 @@ import { openProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 
+const TransferPage = z.looseObject({
+  jetton_transfers: z.array(z.looseObject({ transaction_hash: z.string() })),
+});
+
 let store: TestStore;
 let simulator: Simulator;
 let crawl: Crawl;
@@ -37,8 +41,10 @@ beforeAll(async () => {
     load: 4,
     after: ({ path }, response) => {
       if (misfit === '' || path !== '/api/v3/jetton/transfers') return response;
-      const named = `"transaction_hash":"${misfit}"`;
-      return { ...response, body: String(response.body).replace(named, `${named},"amount":{}`) };
+      const body = TransferPage.parse(JSON.parse(String(response.body)));
+      for (const transfer of body.jetton_transfers)
+        if (transfer.transaction_hash === misfit) transfer['amount'] = {};
+      return { ...response, body: JSON.stringify(body) };
     },
   });
   crawl = await openTestCrawl(store, simulator.url);
