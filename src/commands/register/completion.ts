@@ -8,7 +8,6 @@ import { examples } from './words.ts';
  * settings: a wrong one says nothing about words.
  */
 export function registerCompletion(program: Command): void {
-  const open = async () => (await import('../completion.ts')).createCompletion(program, await datasetNames());
   program
     .command('completion')
     .description('print the completion of commands and options for a shell')
