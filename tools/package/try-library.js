@@ -25,11 +25,15 @@ const program = [
   .join('\n')
   .replace("{ TONCENTER_API_KEY: '…', ETL_DATASETS: 'transactions' }", JSON.stringify(settings))
   .replace("from: '-1h', to: 'now'", "from: '2026-01-01', to: '2026-01-01T00:05Z'")
-  .replace("missing('transactions', { from: '-1h', to: '-5m' })", "missing('blocks', { from: '2026-01-01', to: '2026-01-01T00:06Z' })");
+  .replace(
+    "missing('transactions', { from: '-1h', to: '-5m' })",
+    "missing('blocks', { from: '2026-01-01', to: '2026-01-01T00:06Z' })",
+  );
 writeFileSync(join(project, 'program.mts'), program);
 const options = ['--module', 'nodenext', '--target', 'es2023', '--strict', '--types', 'node'];
 execFileSync('npx', ['tsc', ...options, 'program.mts'], { cwd: project, stdio: 'inherit' });
 const printed = execFileSync(process.execPath, ['program.mjs'], { cwd: project, encoding: 'utf8' });
 process.stdout.write(printed);
-if (!/^true \[ \{ from: \d+, to: \d+ \} \]/m.test(printed)) throw new Error('the backfill has not covered its range');
+if (!/^true \[ \{ from: \d+, to: \d+ \} \]/m.test(printed))
+  throw new Error('the backfill has not covered its range');
 if (!/^0 0:83DFD552\w+ UQ/m.test(printed)) throw new Error('no address was read');

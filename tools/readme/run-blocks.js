@@ -107,7 +107,9 @@ try {
   }
   for (const command of ['status', 'doctor --json', 'datasets transactions', '--version'])
     await run(`npx toncenter-etl ${command}`, settings);
-  console.log(`\nreadme: ${rest.length + 1} blocks without an error, ${seconds.toFixed(0)} s from the clone to SQL`);
+  console.log(
+    `\nreadme: ${rest.length + 1} blocks without an error, ${seconds.toFixed(0)} s from the clone to SQL`,
+  );
   if (seconds > LONGEST_SECONDS) throw new Error(`more than ${LONGEST_SECONDS} s from the clone to SQL`);
 } finally {
   for (const { pid } of children) process.kill(-pid, 'SIGKILL');
