@@ -17,7 +17,7 @@ export const nodeHead = z.strictObject({
   init: blockIdExt,
 });
 
-/** An answer of GET /api/v3/masterchainInfo. */
+/** A response of GET /api/v3/masterchainInfo. */
 const indexHead = z.strictObject({ last: block, first: block });
 
 const tables = { masterchain_heads, blocks, block_parents };

@@ -9,7 +9,7 @@ import { formatTime } from '../src/range.ts';
 import { block, blockRows } from '../src/records/block.ts';
 import { tiles } from '../src/ton/shard.ts';
 
-/** An answer of GET /api/v3/masterchainBlockShardState, as a whole. */
+/** A response of GET /api/v3/masterchainBlockShardState, as a whole. */
 export const shardState = z.strictObject({ blocks: z.array(block) });
 
 const tops = z.looseObject({ blocks: z.array(z.looseObject({ workchain: z.number(), shard: z.string() })) });
@@ -33,8 +33,8 @@ export default defineCollection({
 });
 
 /** True where the tops fill every workchain: a 200 that was cut short does not. */
-function isWhole([answer]: readonly unknown[]): boolean {
-  const read = tops.safeParse(answer);
+function isWhole([response]: readonly unknown[]): boolean {
+  const read = tops.safeParse(response);
   return read.success && tiles(read.data.blocks);
 }
 

@@ -6,7 +6,7 @@ import { orNull } from '../src/dataset/record.ts';
 import { top_accounts } from '../src/db/schema/top-accounts.ts';
 import { requiredDigits } from '../src/records/scalar.ts';
 
-/** One element of the answer of GET /api/v3/topAccountsByBalance. */
+/** One element of the response of GET /api/v3/topAccountsByBalance. */
 export const accountBalance = z.strictObject({ account, balance: requiredDigits });
 
 const tables = { top_accounts };

@@ -97,7 +97,7 @@ interface ApiOptions {
   readonly owner?: string;
   /** Wraps the budget, for a run with a cap on its requests. */
   readonly budget?: (budget: Budget) => Budget;
-  /** The directory where every answer is recorded. */
+  /** The directory where every response is recorded. */
   readonly record?: string | undefined;
 }
 

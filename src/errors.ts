@@ -99,7 +99,7 @@ export class DatabaseConflictError extends EtlError {
   override readonly retryable = true;
 }
 
-/** Postgres answered, and the answer is an error that trying again does not change. */
+/** Postgres answered, and the response is an error that trying again does not change. */
 export class DatabaseError extends EtlError {
   readonly code = 'database';
 }

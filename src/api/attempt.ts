@@ -10,7 +10,7 @@ import type { Prepared } from './prepare.ts';
 import { summary } from './reason.ts';
 import type { CountingStats } from './stats.ts';
 import { errorOfStatus } from './status.ts';
-import type { Answer, AnswerHead, Transport } from './transport.ts';
+import type { ApiResponse, ResponseHead, Transport } from './transport.ts';
 import { openEnvelope } from './v2.ts';
 
 /** What every attempt needs. */
@@ -23,11 +23,11 @@ export interface Chain {
   readonly host: string;
   readonly apiKey: string | undefined;
   readonly onExchange: ((attempt: Attempt) => void) | undefined;
-  /** Where answers are kept, if they are. */
+  /** Where responses are kept, if they are. */
   readonly recorder: Pick<Recorder, 'record'> | undefined;
 }
 
-/** A prepared request and how its answer is read. */
+/** A prepared request and how its response is read. */
 export interface Call<T> extends Prepared {
   readonly priority: Priority;
   readonly parse: (body: unknown) => T;
@@ -52,18 +52,18 @@ export async function attempt<T>(
   const received = await chain.transport.send(call.outgoing, signal, (head) =>
     report(chain, call, head, elapsed()),
   );
-  const answer = { ...received, text: redacted(chain, received) };
-  log(chain, call, answer, { attempt: number, ms: elapsed() });
-  keep(chain, call, answer);
-  if (answer.status !== 200) throw refusalOf(chain, call, answer, answer.status);
-  const value = read(chain, call, answer);
+  const response = { ...received, text: redacted(chain, received) };
+  log(chain, call, response, { attempt: number, ms: elapsed() });
+  keep(chain, call, response);
+  if (response.status !== 200) throw refusalOf(chain, call, response, response.status);
+  const value = read(chain, call, response);
   const { path, query } = call;
-  const { status, bytes, apiVersion } = answer;
+  const { status, bytes, apiVersion } = response;
   return { value, request: { path, query }, status, bytes, ms: elapsed(), attempts: number, apiVersion };
 }
 
 /** Reports to the budget as soon as the status is known, so that a 429 stops the others before its body is read. */
-async function report<T>(chain: Chain, call: Call<T>, head: AnswerHead, elapsedMs: number): Promise<void> {
+async function report<T>(chain: Chain, call: Call<T>, head: ResponseHead, elapsedMs: number): Promise<void> {
   if (head.status === 429) chain.count(call.priority, 'refused', 1);
   if (head.status === 429 || (head.status >= 500 && head.retryAfterMs !== undefined)) {
     await chain.budget.refused(head.retryAfterMs, elapsedMs);
@@ -75,7 +75,7 @@ async function report<T>(chain: Chain, call: Call<T>, head: AnswerHead, elapsedM
 function log<T>(
   chain: Chain,
   { path, priority }: Call<T>,
-  { status, bytes }: Answer,
+  { status, bytes }: ApiResponse,
   { attempt: number, ms }: { attempt: number; ms: number },
 ): void {
   const fields: Attempt = { path, priority, status, ms: Math.round(ms), bytes, attempt: number };
@@ -84,34 +84,34 @@ function log<T>(
   chain.onExchange?.(fields);
 }
 
-function keep<T>(chain: Chain, { path, query }: Call<T>, { status, apiVersion, text }: Answer): void {
+function keep<T>(chain: Chain, { path, query }: Call<T>, { status, apiVersion, text }: ApiResponse): void {
   chain.recorder?.record({ path, query, status, apiVersion, text });
 }
 
-function refusalOf<T>(chain: Chain, call: Call<T>, answer: Answer, status: number): EtlError {
+function refusalOf<T>(chain: Chain, call: Call<T>, response: ApiResponse, status: number): EtlError {
   return errorOfStatus({
     status,
-    body: answer.text,
+    body: response.text,
     label: call.outgoing.label,
     path: call.path,
     host: chain.host,
-    retryAfterMs: answer.retryAfterMs,
+    retryAfterMs: response.retryAfterMs,
   });
 }
 
-function read<T>(chain: Chain, call: Call<T>, answer: Answer): T {
+function read<T>(chain: Chain, call: Call<T>, response: ApiResponse): T {
   try {
-    const body = parseJson(answer.text);
+    const body = parseJson(response.text);
     if (!call.envelope) return call.parse(body);
     const opened = openEnvelope(body);
-    if (!opened.ok) throw refusalOf(chain, call, answer, opened.status);
+    if (!opened.ok) throw refusalOf(chain, call, response, opened.status);
     return call.parse(opened.result);
   } catch (error) {
     if (error instanceof EtlError && !(error instanceof BadResponseError)) throw error;
     const reason = withoutKey(chain, summary(error));
     // No cause: a ZodError prints every issue of a page.
-    throw new BadResponseError(`${call.outgoing.label}: the answer is not the endpoint's: ${reason}`, {
-      hint: 'A proxy may answer for the API, or the API has changed: look at the answer with curl.',
+    throw new BadResponseError(`${call.outgoing.label}: the response is not the endpoint's: ${reason}`, {
+      hint: 'A proxy may answer for the API, or the API has changed: look at the response with curl.',
     });
   }
 }
@@ -120,7 +120,7 @@ function read<T>(chain: Chain, call: Call<T>, answer: Answer): T {
  * A server may repeat a key that it does not like; nothing of its text goes further with the key in it. Words as short as
  * no key is may stand in data by chance, which must not change.
  */
-function redacted(chain: Chain, { status, text }: Answer): string {
+function redacted(chain: Chain, { status, text }: ApiResponse): string {
   return status === 200 && (chain.apiKey?.length ?? 0) < SHORTEST_KEY ? text : withoutKey(chain, text);
 }
 

@@ -36,7 +36,7 @@ export interface ApiClientOptions {
   /** Ends the pauses between attempts: nothing is in hand in them. An attempt under way goes on. */
   readonly finishing?: AbortSignal | undefined;
   readonly userAgent?: string;
-  /** Keeps each answer, of any status, as it came. */
+  /** Keeps each response, of any status, as it came. */
   readonly recorder?: Pick<Recorder, 'record'> | undefined;
   /** Called for each attempt that was answered. Must not throw. */
   readonly onExchange?: (attempt: Attempt) => void;
@@ -44,7 +44,7 @@ export interface ApiClientOptions {
 
 interface RequestOptions<T> {
   readonly params?: Params;
-  /** Reads the body (of v2: the result). What it throws makes the answer a BadResponseError, which is tried again. */
+  /** Reads the body (of v2: the result). What it throws makes the response a BadResponseError, which is tried again. */
   readonly parse: (body: unknown) => T;
   readonly priority: Priority;
   readonly signal?: AbortSignal | undefined;

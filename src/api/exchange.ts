@@ -1,6 +1,6 @@
 import type { Priority } from '../budget/priority.ts';
 
-/** A request that was answered, and the answer. */
+/** A request that was answered, and the response. */
 export interface Exchange<T> {
   readonly value: T;
   /** As it was sent; the key travels in a header and is never part of it. */
@@ -16,7 +16,7 @@ export interface Exchange<T> {
   readonly apiVersion: string | undefined;
 }
 
-/** One attempt that brought an answer, of any status: for logs and metrics. */
+/** One attempt that brought a response, of any status: for logs and metrics. */
 export interface Attempt {
   readonly path: string;
   readonly priority: Priority;

@@ -17,7 +17,7 @@ export interface Reason {
   readonly text: string;
 }
 
-/** Reads the reason out of the body of an answer that is not a success. Never throws. */
+/** Reads the reason out of the body of a response that is not a success. Never throws. */
 export function reasonOf(body: string): Reason {
   const text = ownText(body);
   return text === undefined ? { own: false, text: excerpt(body) } : { own: true, text: oneLine(text) };

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { UsageError } from '../errors.ts';
 
-/** An answer of the API, of any status, as it is recorded. No key is in it. */
-export interface RecordedAnswer {
+/** A response of the API, of any status, as it is recorded. No key is in it. */
+export interface RecordedResponse {
   readonly path: string;
   readonly query: string;
   readonly status: number;
@@ -15,20 +15,20 @@ export interface RecordedAnswer {
 }
 
 export interface Recorder {
-  record(answer: RecordedAnswer): void;
+  record(response: RecordedResponse): void;
   close(): void;
 }
 
 /**
- * Writes answers into a directory, one JSON line each, a file for each process: `simulate --corpus` serves them back.
+ * Writes responses into a directory, one JSON line each, a file for each process: `simulate --corpus` serves them back.
  * A line is on its way to the disk before its page is committed, so a process that is killed loses none that counts.
  * @throws UsageError where the directory cannot be written to
  */
 export function openRecorder(directory: string, clock: Clock): Recorder {
   const file = openFile(directory, `responses-${process.pid}-${randomBytes(4).toString('hex')}.jsonl`);
   return {
-    record: (answer) => {
-      writeSync(file, `${lineOf(answer, new Date(clock.now()).toISOString())}\n`);
+    record: (response) => {
+      writeSync(file, `${lineOf(response, new Date(clock.now()).toISOString())}\n`);
     },
     close: () => {
       closeSync(file);
@@ -48,7 +48,7 @@ function openFile(directory: string, name: string): number {
 }
 
 /** The body stands in its line as it came, so that no digit is lost; what is no JSON stands there as a string. */
-function lineOf({ text, ...facts }: RecordedAnswer, receivedAt: string): string {
+function lineOf({ text, ...facts }: RecordedResponse, receivedAt: string): string {
   const body = isJson(text) ? text.replaceAll(/[\r\n]+/g, ' ') : JSON.stringify(text);
   return `${JSON.stringify({ ...facts, receivedAt }).slice(0, -1)},"body":${body}}`;
 }

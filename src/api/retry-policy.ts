@@ -12,7 +12,7 @@ const BASE_MS = 1000;
 const CAP_MS = 30_000;
 
 /** Attempts at what answers, but wrongly: it may never change, however long an API that is away is waited for. */
-const MAX_WRONG_ANSWERS = 6;
+const MAX_WRONG_RESPONSES = 6;
 
 /**
  * How one request is tried again: exponential backoff with full jitter (Marc Brooker, "Exponential Backoff And Jitter",
@@ -26,7 +26,7 @@ export function createRetryPolicy(): RetryPolicy {
       if (error instanceof ApiTimeoutError) timeouts += 1;
       if (!(error instanceof ApiUnavailableError) || error instanceof RequestTooLargeError) return false;
       if (error instanceof ApiTimeoutError && timeouts > 1) return false;
-      return !isWrongAnswer(error) || attempt < MAX_WRONG_ANSWERS;
+      return !isWrongResponse(error) || attempt < MAX_WRONG_RESPONSES;
     },
     delay: ({ error, attempt, random }) => {
       const backoff = random * Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1));
@@ -36,6 +36,6 @@ export function createRetryPolicy(): RetryPolicy {
   };
 }
 
-function isWrongAnswer(error: ApiUnavailableError): boolean {
+function isWrongResponse(error: ApiUnavailableError): boolean {
   return error instanceof ApiFailedError || error instanceof BadResponseError;
 }

@@ -12,7 +12,7 @@ import {
 import { ApiFailedError } from './api-failed-error.ts';
 import { reasonOf, type Reason } from './reason.ts';
 
-/** An answer that is not a success. */
+/** A response that is not a success. */
 export interface Refusal {
   readonly status: number;
   readonly body: string;
@@ -36,7 +36,7 @@ const TOO_LARGE = new Set([413, 414, 431]);
 const COMES_BACK = new Set([408, 425]);
 
 /**
- * What an answer that is not 200 means for the caller. Statuses lie (401 for a missing parameter, 422 or 500 for a
+ * What a response that is not 200 means for the caller. Statuses lie (401 for a missing parameter, 422 or 500 for a
  * timeout, 500 for a bad parameter, 429 in several shapes), so this is the one place that reads them.
  */
 export function errorOfStatus(refusal: Refusal): EtlError {
@@ -89,4 +89,4 @@ const RATE_HINT =
 const AWAY_HINT = 'The API is in trouble; what was read is kept. Try again later.';
 const TIMEOUT_HINT = 'The server gives each query three seconds: ask for a smaller page or a shorter range.';
 const NO_ROUTE_HINT =
-  "This server may not have the endpoint: builds differ (see the answer's X-API-Version).";
+  "This server may not have the endpoint: builds differ (see the response's X-API-Version).";

@@ -17,15 +17,15 @@ export interface Outgoing {
   readonly timeoutMs: number;
 }
 
-/** The status line and headers of an answer, known before its body. */
-export interface AnswerHead {
+/** The status line and headers of a response, known before its body. */
+export interface ResponseHead {
   readonly status: number;
   readonly retryAfterMs: number | undefined;
   readonly apiVersion: string | undefined;
 }
 
-export interface Answer extends AnswerHead {
-  /** The decoded body; of an answer that is not 200, empty where it was cut off. */
+export interface ApiResponse extends ResponseHead {
+  /** The decoded body; of a response that is not 200, empty where it was cut off. */
   readonly text: string;
   /** Bytes of the body as it came over the wire. */
   readonly bytes: number;
@@ -37,14 +37,18 @@ interface TransportOptions {
   readonly clock: Clock;
 }
 
-/** HTTP and nothing else: one attempt, one answer. */
+/** HTTP and nothing else: one attempt, one response. */
 export interface Transport {
   /**
    * Sends at once. `onHead` is called as soon as the status is known and awaited together with the body. Throws the
    * signal's reason when aborted, ApiUnavailableError without a connection, ApiTimeoutError when the whole takes
    * longer than its timeout, BadResponseError for a 200 whose body is cut off or cannot be decoded.
    */
-  send(outgoing: Outgoing, signal: AbortSignal, onHead: (head: AnswerHead) => Promise<void>): Promise<Answer>;
+  send(
+    outgoing: Outgoing,
+    signal: AbortSignal,
+    onHead: (head: ResponseHead) => Promise<void>,
+  ): Promise<ApiResponse>;
   close(): Promise<void>;
 }
 
@@ -77,8 +81,8 @@ async function send(
   { agent, origin, clock }: Wire,
   outgoing: Outgoing,
   signal: AbortSignal,
-  onHead: (head: AnswerHead) => Promise<void>,
-): Promise<Answer> {
+  onHead: (head: ResponseHead) => Promise<void>,
+): Promise<ApiResponse> {
   const deadline = startDeadline(clock, outgoing.timeoutMs);
   const link = linkSignals(signal, deadline.signal);
   let response: Dispatcher.ResponseData | undefined;
@@ -108,7 +112,7 @@ async function request(
   try {
     return await agent.request({ origin, method: 'GET', path: target, headers, signal });
   } catch (error) {
-    throw new ApiUnavailableError(`${label}: no answer from ${origin} (${wireReason(error)})`, {
+    throw new ApiUnavailableError(`${label}: no response from ${origin} (${wireReason(error)})`, {
       cause: error,
       hint: 'Check the network connection and TONCENTER_NETWORK; what was read is kept.',
     });
@@ -128,9 +132,9 @@ async function receive(
     return { text: decoded.toString('utf8'), bytes: raw.byteLength };
   } catch (error) {
     if (response.statusCode !== 200) return { text: '', bytes: 0 };
-    throw new BadResponseError(`${label}: the answer was cut off or broken (${wireReason(error)})`, {
+    throw new BadResponseError(`${label}: the response was cut off or broken (${wireReason(error)})`, {
       cause: error,
-      hint: 'A proxy or the connection breaks off answers; the request was repeated in vain.',
+      hint: 'A proxy or the connection breaks off responses; the request was repeated in vain.',
     });
   }
 }
@@ -165,7 +169,7 @@ function decode(raw: Buffer, encoding: string | undefined): Promise<Buffer> | Bu
   }
 }
 
-function headOf({ statusCode, headers }: Dispatcher.ResponseData, clock: Clock): AnswerHead {
+function headOf({ statusCode, headers }: Dispatcher.ResponseData, clock: Clock): ResponseHead {
   return {
     status: statusCode,
     retryAfterMs: retryAfterMs(oneOf(headers['retry-after']), clock.now()),
@@ -197,7 +201,7 @@ function startDeadline(clock: Clock, ms: number): { signal: AbortSignal; stop: (
 
 /** The server waits for a database connection without any limit of its own, so this happens under load. */
 function tookTooLong({ label, timeoutMs }: Outgoing, cause: unknown): ApiTimeoutError {
-  return new ApiTimeoutError(`${label}: no whole answer within ${timeoutMs} ms`, {
+  return new ApiTimeoutError(`${label}: no whole response within ${timeoutMs} ms`, {
     cause,
     hint: 'Ask for a smaller page, or try again when the API is less busy.',
   });

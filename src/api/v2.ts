@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * The envelope of both v2 servers. One of them answers JSON-RPC with the plain envelope and no `id`, the other adds
- * `jsonrpc` and `id`: an answer is known by its request, never by its id, so neither is looked at.
+ * `jsonrpc` and `id`: a response is known by its request, never by its id, so neither is looked at.
  */
 const success = z
   .looseObject({ ok: z.literal(true).optional(), result: z.unknown() })
@@ -17,7 +17,7 @@ const failure = z.looseObject({
 export type Opened =
   { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly status: number };
 
-/** Opens the body of a v2 answer that came with status 200. Throws a ZodError for what is no envelope. */
+/** Opens the body of a v2 response that came with status 200. Throws a ZodError for what is no envelope. */
 export function openEnvelope(body: unknown): Opened {
   const refusal = failure.safeParse(body);
   if (refusal.success) {

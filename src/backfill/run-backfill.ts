@@ -20,14 +20,14 @@ interface BackfillRun {
   readonly jobs: readonly Dataset[];
   readonly datasets: readonly Dataset[];
   readonly collections: readonly Collection[];
-  /** Collections whose records come with the answers of others. */
+  /** Collections whose records come with the responses of others. */
   readonly piggybacked: readonly Collection[];
   /** Undefined where only collections are read that are of no time. */
   readonly wanted: Range | undefined;
   /** How far a replica may lag behind the others. */
   readonly delaySeconds: number;
   readonly choices: RunContext['choices'];
-  readonly workers: number;
+  readonly concurrency: number;
   readonly attempts: number;
   /** True: what has matured since its first reading is read a second time. */
   readonly again: boolean;

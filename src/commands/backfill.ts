@@ -9,7 +9,7 @@ import { parseBackfill, type BackfillFlags } from './parse/backfill-flags.ts';
 import { withSource } from './with-source.ts';
 
 /** Leases read at once: enough to keep the budget busy while pages are on their way, few enough for two cores. */
-const WORKERS = 4;
+const CONCURRENCY = 4;
 
 /**
  * `backfill --from … --to …`: covers a range of time once, and says what is missing if it cannot. Collections are read
@@ -29,7 +29,7 @@ export async function backfill(invocation: Invocation, flags: BackfillFlags): Pr
     });
     try {
       const { watermarkDelay: delaySeconds, choices, attempts, rps } = config;
-      const shared = { ...chosen, baseUrl: opened.baseUrl, workers: WORKERS };
+      const shared = { ...chosen, baseUrl: opened.baseUrl, concurrency: CONCURRENCY };
       const report = createBackfillReport({ ...shared, crawl, style: progressStyle(config, quiet), rps, allowed });
       const settings = { delaySeconds, choices, attempts, again, dryRun };
       const isWhole = await runBackfill({ ...crawl, ...shared, ...settings, stop: opened.stop }, report);

@@ -20,7 +20,7 @@ import { withStore } from './with-store.ts';
 
 /** The demo network's own limit: enough to be quick, and a limit all the same. */
 const RPS = 25;
-const WORKERS = 3;
+const CONCURRENCY = 3;
 
 const HOUR = `
   select account, count(*) as transactions, round(sum(total_fees) / 1e9, 4) as fees_ton
@@ -94,9 +94,9 @@ async function crawlAll({ config, store, datasets, baseUrl, stop, logger }: Demo
       range,
       style,
       rps: RPS,
-      workers: WORKERS,
+      concurrency: CONCURRENCY,
     });
-    const left = await backfill({ ...crawl, datasets, reach, workers: WORKERS, stop });
+    const left = await backfill({ ...crawl, datasets, reach, concurrency: CONCURRENCY, stop });
     progress.end();
     for (const [dataset, ranges] of left) console.log(missingLine(dataset, ranges));
     return context.api.stats.requests - before;

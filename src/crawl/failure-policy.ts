@@ -12,15 +12,15 @@ const ANSWERED_WRONGLY: ReadonlySet<string> = new Set([
   'bad_response',
 ]);
 
-/** What a wrong answer of an API that is there means, when trying again has not helped. */
-export type OnWrongAnswer = 'refuse' | 'throw';
+/** What a wrong response of an API that is there means, when trying again has not helped. */
+export type OnWrongResponse = 'refuse' | 'throw';
 
 interface FailurePolicy {
   readonly database: Database;
   /** Whose failure it is, for `status`. */
   readonly stream: Stream;
   readonly stop: Stop;
-  readonly onWrongAnswer: OnWrongAnswer;
+  readonly onWrongResponse: OnWrongResponse;
 }
 
 /**
@@ -31,7 +31,7 @@ interface FailurePolicy {
  * @throws every error that concerns the others too
  */
 export async function readUnlessRefused(
-  { database, stream, stop, onWrongAnswer }: FailurePolicy,
+  { database, stream, stop, onWrongResponse }: FailurePolicy,
   read: () => Promise<void>,
 ): Promise<EtlError | undefined> {
   try {
@@ -41,7 +41,7 @@ export async function readUnlessRefused(
     if (stop.finishing.aborted || error instanceof LeaseLostError) return undefined;
     if (!(error instanceof EtlError) || error instanceof IncompleteError) throw error;
     await recordFailure(database, stream, error).catch(() => undefined);
-    const isOfThisOne = onWrongAnswer === 'refuse' && ANSWERED_WRONGLY.has(error.code);
+    const isOfThisOne = onWrongResponse === 'refuse' && ANSWERED_WRONGLY.has(error.code);
     if ((error.retryable && !isOfThisOne) || error.exitCode === EXIT.usage) throw error;
     return error;
   }

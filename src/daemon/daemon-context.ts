@@ -17,7 +17,7 @@ export interface DaemonContext {
   readonly datasets: readonly Dataset[];
   /** Datasets that are no streams of time, read beside them with what they leave of the budget. */
   readonly collections?: readonly Collection[];
-  /** Collections whose records come with the answers of others, chosen or not. */
+  /** Collections whose records come with the responses of others, chosen or not. */
   readonly piggybacked?: readonly Collection[];
   readonly config: Config;
   readonly stop: Stop;

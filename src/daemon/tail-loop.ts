@@ -1,4 +1,4 @@
-import { readOrRefuse } from '../crawl/streams/worker-pool.ts';
+import { readOrRefuse } from '../crawl/streams/read-leases.ts';
 import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { toError } from '../errors.ts';
@@ -10,7 +10,7 @@ const TAIL_SHARE = 0.5;
 /** Requests of a watermark, with which each round of the tail begins. */
 const WATERMARK_REQUESTS = 2;
 /** One bad range, or an endpoint that this server does not have, must not keep the rest from being read. */
-const ON_WRONG_ANSWER = 'refuse';
+const ON_WRONG_RESPONSE = 'refuse';
 
 /** Reads what is new, dataset by dataset at once; one that is still catching up is not disturbed. */
 export async function runTailLoop(
@@ -48,7 +48,7 @@ async function readTail(options: DaemonContext, dataset: Dataset, position: Posi
       await wantsOf({ ...options, datasets: [dataset] }, position, 'tail'),
     );
     if (assignment === undefined) return;
-    await readOrRefuse(context, assignment, stop, ON_WRONG_ANSWER);
+    await readOrRefuse(context, assignment, stop, ON_WRONG_RESPONSE);
   }
 }
 

@@ -6,7 +6,7 @@ import { newestFirst } from './paginators/backward.ts';
 import { batches, type BatchOptions } from './paginators/lookup.ts';
 import { offset } from './paginators/offset.ts';
 import { seqnos } from './paginators/seqnos.ts';
-import { memberText, readAnswer, type RecordSpec } from './read-answer.ts';
+import { memberText, readResponse, type RecordSpec } from './read-response.ts';
 import type {
   AnyWalk,
   BackwardWalk,
@@ -28,7 +28,7 @@ interface CollectionSpec {
   /** Read only where it is named: `all` does not have it. */
   readonly onRequest?: true;
   /**
-   * The member of other answers in which its records come as a map, at no cost: they are taken from there too, and
+   * The member of other responses in which its records come as a map, at no cost: they are taken from there too, and
    * look-ups of them are spared. Read by the first walk.
    */
   readonly piggybackedAs?: 'address_book' | 'metadata';
@@ -142,6 +142,6 @@ function common<Rec>(name: string, spec: WalkSpec<Rec>): AnyWalk {
     endpoint: 'path' in spec ? { path: spec.path } : { method: spec.method },
     shape,
     params: (choices) => (typeof params === 'function' ? params(choices) : params),
-    read: (records, asked, first) => readAnswer(spec, records, asked, first),
+    read: (records, asked, first) => readResponse(spec, records, asked, first),
   };
 }

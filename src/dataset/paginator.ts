@@ -51,6 +51,6 @@ export interface Paginator<Cursor> {
   start(span: Range): Cursor;
   /** The paging parameters of the next request, for a page of at most `size` rows. */
   request(cursor: Cursor, size: number): Params & { readonly limit: number };
-  /** Throws a BadResponseError where the page cannot be an answer to the request. */
+  /** Throws a BadResponseError where the page cannot be a response to the request. */
   next(cursor: Cursor, page: Page): Step<Cursor>;
 }

@@ -17,7 +17,7 @@ export interface Subject {
 
 /** The question that a record answers. */
 export interface Asked {
-  /** When the answer came, ISO 8601. */
+  /** When the response came, ISO 8601. */
   readonly at: string;
   /** What was asked for, where it was one thing: a subject's key, a block's seqno. Else empty. */
   readonly key: string;
@@ -29,8 +29,8 @@ export interface Asked {
 export type Endpoint = { readonly path: string } | { readonly method: string };
 
 /**
- * Where an answer holds its records: in a member, as its elements, as the values of a map (each then gets its key as
- * member `address`), or the answer is one.
+ * Where a response holds its records: in a member, as its elements, as the values of a map (each then gets its key as
+ * member `address`), or the response is one.
  */
 export type Shape = { readonly member: string } | 'array' | 'map' | 'one';
 
@@ -42,8 +42,8 @@ interface Fitting {
   readonly raw: unknown;
 }
 
-/** An answer's records, read. */
-export interface AnswerReading {
+/** A response's records, read. */
+export interface ResponseReading {
   readonly fitting: readonly Fitting[];
   readonly rejected: readonly Rejected[];
 }
@@ -56,8 +56,8 @@ export interface AnyWalk {
   /** Parameters beside those of the paging, which may depend on what the operator has chosen. */
   readonly params: (choices: Choices) => Params;
   readonly shape: Shape;
-  /** Reads the records of an answer, of which the first one has the rank `first`. */
-  readonly read: (records: readonly unknown[], asked: Omit<Asked, 'rank'>, first: number) => AnswerReading;
+  /** Reads the records of a response, of which the first one has the rank `first`. */
+  readonly read: (records: readonly unknown[], asked: Omit<Asked, 'rank'>, first: number) => ResponseReading;
 }
 
 /**
@@ -120,7 +120,7 @@ export interface BackwardWalk extends AnyWalk {
   readonly place: (raw: unknown) => Place | undefined;
 }
 
-/** One answer for each masterchain block of a range of time. */
+/** One response for each masterchain block of a range of time. */
 export interface PerBlockWalk extends AnyWalk {
   readonly kind: 'per_block';
   readonly paginator: SeqnoPaginator;

@@ -55,7 +55,7 @@ export async function joinOrStart(opening: Opening): Promise<Joined> {
       if ('keeper' in attempt) return attempt;
       reason = attempt.reason;
     }
-    if (clock.monotonic() - waitingSince > PATIENCE_MS) throw noAnswer(place, server, reason);
+    if (clock.monotonic() - waitingSince > PATIENCE_MS) throw noResponse(place, server, reason);
     await clock.sleep(PAUSE_MS, signal);
   }
 }
@@ -100,10 +100,10 @@ async function choosePort({ port, credentials }: Opening, taken: ReadonlySet<num
   });
 }
 
-function noAnswer(place: Place, server: Postmaster | undefined, cause: unknown): DatabaseUnavailableError {
+function noResponse(place: Place, server: Postmaster | undefined, cause: unknown): DatabaseUnavailableError {
   const who = server === undefined ? 'what is left of a killed server' : `the server (process ${server.pid})`;
   return new DatabaseUnavailableError(
-    `${who} holds the embedded database in ${place.dataDir} and does not answer`,
+    `${who} holds the embedded database in ${place.dataDir} and does not response`,
     {
       hint:
         server === undefined

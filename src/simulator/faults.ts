@@ -13,7 +13,7 @@ export interface Faults {
   storm?: { readonly probability: number; readonly length: number };
   /** 502 with a page of HTML, as a gateway sends it. */
   badGateway?: number;
-  /** The connection is cut before an answer. */
+  /** The connection is cut before a response. */
   reset?: number;
   /** The connection is cut in the middle of the body. */
   resetInBody?: number;

@@ -38,7 +38,7 @@ export function questionsOn(hash: string): Question[] {
   ];
 }
 
-/** Asks until one answer knows the hash; undefined where none does. Throws what the client throws. */
+/** Asks until one response knows the hash; undefined where none does. Throws what the client throws. */
 export async function askByHash(
   api: ApiClient,
   hash: string,

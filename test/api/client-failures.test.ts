@@ -12,7 +12,15 @@ import {
   DatabaseUnavailableError,
   RateLimitedError,
 } from '../../src/errors.ts';
-import { failureOf, freeBudget, json, startFakeApi, text, type Answer, type FakeApi } from './fake-api.ts';
+import {
+  failureOf,
+  freeBudget,
+  json,
+  startFakeApi,
+  text,
+  type HttpResponse,
+  type FakeApi,
+} from './fake-api.ts';
 
 let api: FakeApi;
 beforeAll(async () => {
@@ -25,26 +33,26 @@ const good = json({ blocks: [1] });
 const html = text('<html><head><title>502 Bad Gateway</title></head></html>', 502, {
   'content-type': 'text/html',
 });
-const reset: Answer = (request) => request.socket.destroy();
-const resetInBody: Answer = (request, response) => {
+const reset: HttpResponse = (request) => request.socket.destroy();
+const resetInBody: HttpResponse = (request, response) => {
   response.writeHead(200, { 'content-length': '100' });
   response.write('{"blocks":[', () => request.socket.destroy());
 };
-const shortBody: Answer = (_request, response) => {
+const shortBody: HttpResponse = (_request, response) => {
   response.writeHead(200, { 'content-length': '100', connection: 'close' });
   response.write('{"blocks":[1]}');
   response.socket?.end();
 };
-const cutChunks: Answer = (_request, response) => {
+const cutChunks: HttpResponse = (_request, response) => {
   response.writeHead(200);
   response.write('{"blocks":[1]}', () => response.socket?.end());
 };
-const latin1: Answer = (_request, response) => {
+const latin1: HttpResponse = (_request, response) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   response.end(Buffer.from('{"blocks":["\u00e9"]}', 'latin1'));
 };
-const never: Answer = () => undefined;
-const slowBody: Answer = (_request, response) => {
+const never: HttpResponse = () => undefined;
+const slowBody: HttpResponse = (_request, response) => {
   response.writeHead(200, { 'content-length': '100' });
   response.write('{"blocks":[');
 };
@@ -111,7 +119,7 @@ describe('what does not pass is thrown', () => {
     const parse = (body: unknown) => z.object({ blocks: z.array(z.number()) }).parse(body);
     const error = await failureOf(api.client().get({ ...blocks, parse }));
     expect(error).toBeInstanceOf(BadResponseError);
-    expect(String(error)).toContain("GET /api/v3/blocks: the answer is not the endpoint's: blocks.0: ");
+    expect(String(error)).toContain("GET /api/v3/blocks: the response is not the endpoint's: blocks.0: ");
     expect(String(error).length).toBeLessThan(250);
     expect(error).not.toHaveProperty('cause');
     expect(api.seen).toHaveLength(6);
@@ -121,7 +129,7 @@ describe('what does not pass is thrown', () => {
     api.answer(resetInBody);
     const error = await failureOf(api.client({ attempts: Infinity }).get(blocks));
     expect(error).toBeInstanceOf(BadResponseError);
-    expect(String(error)).toContain('GET /api/v3/blocks: the answer was cut off');
+    expect(String(error)).toContain('GET /api/v3/blocks: the response was cut off');
     expect(api.seen).toHaveLength(6);
   });
 
@@ -139,7 +147,7 @@ describe('what does not pass is thrown', () => {
     const baseUrl = `http://127.0.0.1:${await freePort()}`;
     const error = await failureOf(api.client({ baseUrl, attempts: 2 }).get(blocks));
     expect(error).toBeInstanceOf(ApiUnavailableError);
-    expect(String(error)).toMatch(/GET \/api\/v3\/blocks: no answer from .*ECONNREFUSED/);
+    expect(String(error)).toMatch(/GET \/api\/v3\/blocks: no response from .*ECONNREFUSED/);
   });
 });
 

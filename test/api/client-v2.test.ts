@@ -34,7 +34,7 @@ test('a method is called over GET', async () => {
 test.each([
   ['without an id', { ok: true, result: [1], '@extra': 'x' }],
   ['with an id of JSON-RPC', { ok: true, result: [1], jsonrpc: '2.0', id: 'other' }],
-])('an answer %s is taken', async (_name, body) => {
+])('a response %s is taken', async (_name, body) => {
   api.answer(json(body));
   expect(await api.client().call(call)).toMatchObject({ value: [1] });
 });

@@ -14,7 +14,7 @@ afterAll(() => api.close());
 
 const blocks = { path: '/api/v3/blocks', parse: listOf('blocks'), priority: 'backfill' } as const;
 
-test('an answer comes parsed, with what was asked and what it cost', async () => {
+test('a response comes parsed, with what was asked and what it cost', async () => {
   api.answer(json({ blocks: [{ seqno: 1 }] }, 200, { 'x-api-version': '1.3.0' }));
   const budget = freeBudget();
   const exchange = await api.client({ budget }).get({ ...blocks, params: { limit: 2, shard: ['a', 'b'] } });
@@ -140,7 +140,7 @@ const KEY = 'k3y-0123456789abcdef';
 test('the key travels in its header and is found nowhere else', async () => {
   const client = api.client({ apiKey: KEY, attempts: 2 });
   const found: unknown[] = [];
-  const answers = [
+  const responses = [
     json({ blocks: [] }),
     json({ ok: false, code: 401, error: `API key ${KEY} does not exist` }, 401),
     json({ error: `oops ${KEY}` }, 500),
@@ -148,8 +148,8 @@ test('the key travels in its header and is found nowhere else', async () => {
     text(`not json ${KEY}`),
     json({ blocks: KEY }),
   ];
-  for (const answer of answers) {
-    api.answer(answer);
+  for (const response of responses) {
+    api.answer(response);
     const result = await client.get({ ...blocks, params: { limit: 1 } }).catch((error: unknown) => error);
     for (const { headers, url, body } of api.seen) {
       expect(headers['x-api-key']).toBe(KEY);

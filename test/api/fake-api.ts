@@ -5,7 +5,7 @@ import { createApiClient, type ApiClient, type ApiClientOptions } from '../../sr
 import type { Budget } from '../../src/budget/budget.ts';
 import { systemClock } from '../../src/clock.ts';
 
-export type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+export type HttpResponse = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
 export interface Seen {
   readonly method: string;
@@ -19,7 +19,7 @@ export interface FakeApi {
   readonly baseUrl: string;
   readonly seen: Seen[];
   readonly log: Record<string, unknown>[];
-  answer(...answers: Answer[]): void;
+  answer(...answers: HttpResponse[]): void;
   client(options?: Partial<ApiClientOptions>): ApiClient;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ export async function startFakeApi(): Promise<FakeApi> {
   const seen: Seen[] = [];
   const log: Record<string, unknown>[] = [];
   const clients: ApiClient[] = [];
-  let answers: Answer[] = [];
+  let answers: HttpResponse[] = [];
   const server = createServer({ maxHeaderSize: 1 << 20 }, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -98,11 +98,15 @@ export function freeBudget(): Budget & { readonly reported: (string | number | u
 }
 
 /** Answers JSON. */
-export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Answer {
+export function json(value: unknown, status = 200, headers: Record<string, string> = {}): HttpResponse {
   return text(JSON.stringify(value), status, { 'content-type': 'application/json', ...headers });
 }
 
-export function text(body: string | Buffer, status = 200, headers: Record<string, string> = {}): Answer {
+export function text(
+  body: string | Buffer,
+  status = 200,
+  headers: Record<string, string> = {},
+): HttpResponse {
   return (_request, response) => {
     response.writeHead(status, { 'content-length': String(Buffer.byteLength(body)), ...headers });
     response.end(body);

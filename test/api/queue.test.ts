@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { linkSignals } from '../../src/api/link-signals.ts';
 import { PRIORITIES, type Priority } from '../../src/budget/priority.ts';
-import { json, startFakeApi, type Answer, type FakeApi } from './fake-api.ts';
+import { json, startFakeApi, type HttpResponse, type FakeApi } from './fake-api.ts';
 
 let api: FakeApi;
 beforeAll(async () => {
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 const later =
-  (ms: number): Answer =>
+  (ms: number): HttpResponse =>
   (request, response, body) => {
     setTimeout(() => {
       json({})(request, response, body);

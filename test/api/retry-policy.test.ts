@@ -34,7 +34,7 @@ test('an API that is away is worth any number of attempts', () => {
 });
 
 test.each([new BadResponseError('html'), new ApiFailedError('500')])(
-  'wrong answers (%s) are not asked for without end',
+  'wrong responses (%s) are not asked for without end',
   (error) => {
     expect(createRetryPolicy().when(error, 5)).toBe(true);
     expect(createRetryPolicy().when(error, 6)).toBe(false);

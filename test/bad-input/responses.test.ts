@@ -61,16 +61,16 @@ test('a page with arbitrary values is committed whole or not at all', async () =
         duration: 300,
         load: 1,
         accounts: 50,
-        after: ({ path }, answer) =>
+        after: ({ path }, response) =>
           path === '/api/v3/transactions'
-            ? { ...answer, body: harmed(answer.body.toString(), changes) }
-            : answer,
+            ? { ...response, body: harmed(response.body.toString(), changes) }
+            : response,
       });
       const crawl = await openTestCrawl(store, simulator.url, { maxAttempts: 1 });
       try {
         const reach = { range: SPAN, watermark: SPAN.to + 100_000 };
         const context = withBelievingLimits(crawl.context);
-        await backfill({ ...crawl, context, datasets, reach, workers: 1, stop: never }).catch(
+        await backfill({ ...crawl, context, datasets, reach, concurrency: 1, stop: never }).catch(
           (error: unknown) => {
             expect(error).toBeInstanceOf(EtlError);
           },

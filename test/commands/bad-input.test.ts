@@ -196,9 +196,9 @@ describe('a crawl refuses', () => {
     '%s: tried again, then reported with endpoint and reason, exit 75, nothing committed',
     async (_, body, reason) => {
       const { code, stderr } = await backfill({
-        after: ({ path }, answer) => (path === '/api/v3/transactions' ? { ...answer, body } : answer),
+        after: ({ path }, response) => (path === '/api/v3/transactions' ? { ...response, body } : response),
       });
-      expect(stderr).toContain('error: GET /api/v3/transactions: the answer is not the endpoint');
+      expect(stderr).toContain('error: GET /api/v3/transactions: the response is not the endpoint');
       expect(stderr).toContain(reason);
       expect(code).toBe(75);
       expect(simulator?.stats.byPath.get('/api/v3/transactions')).toBeGreaterThanOrEqual(2);

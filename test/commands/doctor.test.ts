@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { Finding } from '../../src/doctor/finding.ts';
-import { errorAnswer } from '../../src/simulator/http/answer.ts';
+import { errorResponse } from '../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openCli, type Cli } from '../support/cli.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
@@ -33,14 +33,18 @@ beforeAll(async () => {
     keys: { [KEY]: 'simulated' },
     // A server that repeats the key that it was given, in an error and in a record that does not fit.
     before: ({ path, header }) =>
-      path === '/api/v3/jetton/burns' ? errorAnswer(400, `bad key ${header('x-api-key') ?? ''}`) : undefined,
-    after: ({ path, header }, answer) =>
+      path === '/api/v3/jetton/burns'
+        ? errorResponse(400, `bad key ${header('x-api-key') ?? ''}`)
+        : undefined,
+    after: ({ path, header }, response) =>
       path === '/api/v3/transactions'
         ? {
-            ...answer,
-            body: answer.body.toString().replaceAll('"lt":"', `"echo":"${header('x-api-key') ?? ''}","lt":"`),
+            ...response,
+            body: response.body
+              .toString()
+              .replaceAll('"lt":"', `"echo":"${header('x-api-key') ?? ''}","lt":"`),
           }
-        : answer,
+        : response,
   });
 });
 afterAll(async () => {

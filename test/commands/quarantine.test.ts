@@ -29,8 +29,10 @@ beforeAll(async () => {
     duration: 8 * 3600,
     load: 1,
     accounts: 100,
-    after: ({ path }, answer) =>
-      wrong && path === '/api/v3/transactions' ? { ...answer, body: spoil(answer.body.toString()) } : answer,
+    after: ({ path }, response) =>
+      wrong && path === '/api/v3/transactions'
+        ? { ...response, body: spoil(response.body.toString()) }
+        : response,
   });
   misfits = [...simulator.truth.transactions({ from: START + 100, to: START + 300 })].slice(0, 2);
 });
@@ -56,9 +58,9 @@ function spoil(body: string): string {
 }
 
 function without(body: string, { hash }: TransactionJson): string {
-  const answer = JSON.parse(body) as { transactions: ({ hash: string } | null)[] };
-  const transactions = answer.transactions.map((each) => (each?.hash === hash ? null : each));
-  return JSON.stringify({ ...answer, transactions });
+  const response = JSON.parse(body) as { transactions: ({ hash: string } | null)[] };
+  const transactions = response.transactions.map((each) => (each?.hash === hash ? null : each));
+  return JSON.stringify({ ...response, transactions });
 }
 
 function run(...args: string[]): Promise<CliResult> {

@@ -29,12 +29,12 @@ beforeAll(async () => {
     duration: 8 * 3600,
     load: 1,
     accounts: 100,
-    after: ({ path }, answer) => {
-      if (path !== '/api/v3/transactions') return answer;
-      const body = answer.body
+    after: ({ path }, response) => {
+      if (path !== '/api/v3/transactions') return response;
+      const body = response.body
         .toString()
         .replace(`"hash":"${misfit.hash}","lt":"`, `"hash":"${misfit.hash}","lt":"about `);
-      return { ...answer, body };
+      return { ...response, body };
     },
   });
   all = [...simulator.truth.transactions({ from: START, to: START + 600 })];

@@ -25,15 +25,18 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-recording-'));
   simulator = await startSimulator({
     start: START,
-    duration: 8 * 3600,
+    duration: 1800,
     load: 1,
     accounts: 100,
     keys: { 'the-key-itself': 'simulated' },
     faults: { badGateway: 0.3 },
-    after: ({ path }, answer) =>
+    after: ({ path }, response) =>
       path === '/api/v3/transactions'
-        ? { ...answer, body: answer.body.toString().replaceAll('"lt":"', '"big":9007199254740993123,"lt":"') }
-        : answer,
+        ? {
+            ...response,
+            body: response.body.toString().replaceAll('"lt":"', '"big":9007199254740993123,"lt":"'),
+          }
+        : response,
   });
 });
 afterAll(async () => {

@@ -31,11 +31,11 @@ beforeAll(async () => {
     duration: 900,
     seed: 11,
     load: 2,
-    after: (request, answer) => {
-      if (hidden === undefined || !request.path.startsWith('/api/v3/transactions')) return answer;
-      const body = JSON.parse(answer.body.toString()) as { transactions: { hash: string }[] };
+    after: (request, response) => {
+      if (hidden === undefined || !request.path.startsWith('/api/v3/transactions')) return response;
+      const body = JSON.parse(response.body.toString()) as { transactions: { hash: string }[] };
       const transactions = body.transactions.filter(({ hash }) => hash !== hidden);
-      return { ...answer, body: JSON.stringify({ ...body, transactions }) };
+      return { ...response, body: JSON.stringify({ ...body, transactions }) };
     },
   });
   crawl = await openTestCrawl(store, simulator.url);

@@ -53,7 +53,7 @@ async function costOf(name: string, page: number, network: SimulatorOptions): Pr
       },
     };
     const before = simulator.stats.total;
-    expect(await backfill({ ...crawl, context, datasets, reach, workers: 1, stop: never })).toEqual(
+    expect(await backfill({ ...crawl, context, datasets, reach, concurrency: 1, stop: never })).toEqual(
       new Map(),
     );
     return { rows, requests: simulator.stats.total - before };

@@ -10,7 +10,7 @@ import type { TraceJson } from '../../src/simulator/json/trace-json.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 
-/** An answer with whichever members it has. */
+/** A response with whichever members it has. */
 export interface Reply {
   readonly status: number;
   readonly version: string | null;

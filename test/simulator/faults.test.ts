@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { jsonAnswer } from '../../src/simulator/http/answer.ts';
+import { jsonResponse } from '../../src/simulator/http/response.ts';
 import type { BlockJson } from '../../src/simulator/json/block-json.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
@@ -61,7 +61,7 @@ describe('faults, switched while the simulator runs', () => {
     expect(after).toEqual([429, 429, 200, 200]);
   });
 
-  test('connections are cut before the answer and in its middle', async () => {
+  test('connections are cut before the response and in its middle', async () => {
     simulator.faults.reset = 1;
     await expect(get('/api/v3/masterchainInfo')).rejects.toThrow();
     clear(simulator.faults);
@@ -180,11 +180,14 @@ test('a test can answer in the stead of the server, and change what it answers',
   const simulator = await startSimulator({
     ...SIZE,
     before: ({ path }) =>
-      path === '/api/v3/messages' ? jsonAnswer(200, '{"messages":[{"hash":9007199254740993}]}') : undefined,
-    after: ({ path }, answer) =>
+      path === '/api/v3/messages' ? jsonResponse(200, '{"messages":[{"hash":9007199254740993}]}') : undefined,
+    after: ({ path }, response) =>
       path === '/api/v3/transactions'
-        ? { ...answer, body: answer.body.toString().replace('"emulated":false', '"emulated":"a\\u0000b"') }
-        : answer,
+        ? {
+            ...response,
+            body: response.body.toString().replace('"emulated":false', '"emulated":"a\\u0000b"'),
+          }
+        : response,
   });
   expect(await (await fetch(`${simulator.url}/api/v3/messages`)).text()).toContain('9007199254740993');
   expect(await (await fetch(`${simulator.url}/api/v3/transactions?limit=1`)).text()).toContain(

@@ -113,7 +113,7 @@ describe('keys', () => {
   });
 });
 
-test('the latency lies behind the limiter: a slow answer does not slow the counting', async () => {
+test('the latency lies behind the limiter: a slow response does not slow the counting', async () => {
   const simulator = await startSimulator({
     ...SIZE,
     latencyMs: [80, 120],

@@ -9,7 +9,7 @@ const PASSWORD = 'test';
 
 /** A Postgres in a container, undefined where no Docker engine answers or it cannot get the image. */
 export async function startContainer(): Promise<{ url: string; close(): Promise<void> } | undefined> {
-  if (!(await engineAnswers())) return undefined;
+  if (!(await engineResponses())) return undefined;
   try {
     // Loaded only here: it takes a second.
     const { GenericContainer, Wait } = await import('testcontainers');
@@ -41,7 +41,7 @@ export async function startContainer(): Promise<{ url: string; close(): Promise<
 }
 
 /** Asked directly and briefly: an installed `docker` command says nothing about an engine. */
-async function engineAnswers(): Promise<boolean> {
+async function engineResponses(): Promise<boolean> {
   for (const target of engines()) if (await ping(target)) return true;
   return false;
 }

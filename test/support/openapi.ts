@@ -11,7 +11,7 @@ export interface Described {
   readonly $ref?: string;
 }
 
-const answer = z.looseObject({
+const response = z.looseObject({
   responses: z.looseObject({
     200: z
       .looseObject({
@@ -32,9 +32,9 @@ export function openapiSchemas(version: 'v2' | 'v3' = 'v3'): Readonly<Record<str
 }
 
 /** What an endpoint answers, by its whole path; undefined where the document does not have it. */
-export function openapiAnswer(path: string): Described | undefined {
+export function openapiResponse(path: string): Described | undefined {
   const { paths } = document.parse(readOpenapi(path.startsWith('/api/v2') ? 'v2' : 'v3'));
-  const operation = answer.safeParse(Object.values(paths[path] ?? {})[0]);
+  const operation = response.safeParse(Object.values(paths[path] ?? {})[0]);
   return Object.values(operation.data?.responses[200]?.content ?? {})[0]?.schema;
 }
 

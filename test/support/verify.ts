@@ -46,13 +46,13 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
     reach: (wanted = { from: 0, to: crawl.chain.last.utime }) =>
       reachOf({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving }),
     async cover(datasets, reach) {
-      await backfill({ ...crawl, datasets, reach, workers: 2, stop: never });
+      await backfill({ ...crawl, datasets, reach, concurrency: 2, stop: never });
       return reach.range!;
     },
     async readAgain(datasets, range) {
       await store.database.run(sql`update etl.pages set committed_at = committed_at - interval '3 days'`);
       const reach = { range, watermark: range.to + 200_000 };
-      await backfill({ ...crawl, datasets, reach, workers: 2, stop: never, again: true });
+      await backfill({ ...crawl, datasets, reach, concurrency: 2, stop: never, again: true });
     },
     verify: (datasets, range) => verifyRange(context, datasets, range),
     repair: (datasets, range, found) => repairRange(context, datasets, range, found),

@@ -39,7 +39,7 @@ test('the generated pages are what the database and the declared relations say: 
     expect(readFileSync(join(FOLDER, name), 'utf8'), name).toBe(text);
 });
 
-describe('every question has the answer of the network itself:', () => {
+describe('every question has the response of the network itself:', () => {
   test('there are fifteen', () => {
     expect(questions.map(({ title }) => title)).toEqual(Object.keys(answers));
     expect(questions).toHaveLength(15);

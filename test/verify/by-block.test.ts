@@ -27,15 +27,15 @@ beforeAll(async () => {
     seed: 5,
     load: 3,
     reshardEvery: 15,
-    after: ({ path }, answer) => {
+    after: ({ path }, response) => {
       const list = LISTS[path];
-      if (list === undefined || answer.status !== 200) return answer;
-      const body = JSON.parse(answer.body.toString()) as Record<
+      if (list === undefined || response.status !== 200) return response;
+      const body = JSON.parse(response.body.toString()) as Record<
         string,
         { hash?: string; root_hash?: string }[]
       >;
       const shown = body[list]?.filter(({ hash, root_hash }) => !hidden.has(hash ?? root_hash ?? ''));
-      return { ...answer, body: JSON.stringify({ ...body, [list]: shown }) };
+      return { ...response, body: JSON.stringify({ ...body, [list]: shown }) };
     },
   });
   crawl = await openTestCrawl(store, simulator.url, { config: { attempts: 3 } });

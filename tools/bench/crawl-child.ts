@@ -12,7 +12,7 @@ import { unlimited } from './unlimited.ts';
 export interface CrawlOrder {
   readonly database: string;
   readonly api: string;
-  readonly workers: number;
+  readonly concurrency: number;
 }
 
 export interface CrawlReport {
@@ -54,7 +54,7 @@ const cpu = process.cpuUsage();
 const missing = await backfill({
   ...crawl,
   datasets,
-  workers: order.workers,
+  concurrency: order.concurrency,
   stop,
   reach: { range: SPAN, watermark: SPAN.to },
 });

@@ -18,7 +18,7 @@ import { writePath, type Written } from './write-path.ts';
  */
 
 const PAGES = 100;
-const WORKERS = [1, 4];
+const CONCURRENCY = [1, 4];
 const million = process.argv.includes('--million');
 const network = million ? 1_000_000 : 120_000;
 
@@ -50,14 +50,19 @@ async function measureWriting(api: string, server: BenchServer): Promise<number>
 }
 
 /** The program's own crawler, in a process of its own, whose memory and CPU are then its own too. */
-async function measureCrawl(api: string, server: BenchServer, workers: number, limit: number): Promise<void> {
-  const store = await server.create(`crawl${workers}`, SPAN);
-  const order: CrawlOrder = { database: store.url, api, workers };
+async function measureCrawl(
+  api: string,
+  server: BenchServer,
+  concurrency: number,
+  limit: number,
+): Promise<void> {
+  const store = await server.create(`crawl${concurrency}`, SPAN);
+  const order: CrawlOrder = { database: store.url, api, concurrency };
   const child = fork(new URL('./crawl-child.js', import.meta.url), [JSON.stringify(order)]);
   const report = (await messageOf(child)) as CrawlReport;
   const rows = await countRows(store);
   const perSecond = rate({ rows, seconds: report.seconds });
-  tell(`crawl, end to end, ${workers} workers`, {
+  tell(`crawl, end to end, ${concurrency} leases at once`, {
     transactions: report.records,
     seconds: report.seconds,
     rowsPerSecond: perSecond,
@@ -68,7 +73,7 @@ async function measureCrawl(api: string, server: BenchServer, workers: number, l
     microsecondsPerRow: (report.cpuSeconds / rows) * 1e6,
     jsonBytesPerTransaction: Math.round(report.bytes / report.records),
   });
-  tell(`peak memory, ${workers} workers`, {
+  tell(`peak memory, ${concurrency} leases at once`, {
     megabytes: report.peakRss / 1e6,
     ratio: report.peakRss / 3e8,
     aim: 300,
@@ -121,8 +126,8 @@ async function measureAll(): Promise<void> {
   try {
     const limit = await measureWriting(api.url, server);
     await measureIndexes(api.url, server, PAGES);
-    for (const workers of million ? WORKERS.slice(1) : WORKERS)
-      await measureCrawl(api.url, server, workers, limit);
+    for (const concurrency of million ? CONCURRENCY.slice(1) : CONCURRENCY)
+      await measureCrawl(api.url, server, concurrency, limit);
     await measureVerification(server);
     await measureDerived(server);
   } finally {

@@ -113,7 +113,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'a range that is to be tried again counts as read',
     edits: [
       {
-        module: 'crawl/streams/worker-pool',
+        module: 'crawl/streams/read-leases',
         find: 'crawlLease(context, assignment, stop)',
         instead: `crawlLease(context, assignment, stop).catch(async (error) => {
         if (stop.finishing.aborted || error.retryable !== true)

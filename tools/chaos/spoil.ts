@@ -1,4 +1,4 @@
-import type { Answer } from '../../src/simulator/http/answer.ts';
+import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import type { ApiRequest } from '../../src/simulator/http/api.ts';
 import { mix32, salt } from '../../src/simulator/random.ts';
 import { elementTexts } from '../../src/simulator/recorded/recording/element-texts.ts';
@@ -63,10 +63,10 @@ export interface Spoiler {
   active: boolean;
   /** Records that were spoiled, each time that they were served. */
   readonly counts: Map<string, number>;
-  readonly spoil: (request: ApiRequest, answer: Answer) => Answer;
+  readonly spoil: (request: ApiRequest, response: HttpResponse) => HttpResponse;
 }
 
-/** Spoils some records of answers: which ones is decided by the seed and the record, so they are wrong whenever they are served. */
+/** Spoils some records of responses: which ones is decided by the seed and the record, so they are wrong whenever they are served. */
 export function createSpoiler(seed: number): Spoiler {
   const counts = new Map<string, number>();
   const chosen = (way: Way, key: string) =>
@@ -74,16 +74,16 @@ export function createSpoiler(seed: number): Spoiler {
   const spoiler: Spoiler = {
     active: true,
     counts,
-    spoil: ({ path }, answer) => {
+    spoil: ({ path }, response) => {
       const endpoint = ENDPOINTS[path];
-      if (!spoiler.active || endpoint === undefined || answer.status !== 200) return answer;
+      if (!spoiler.active || endpoint === undefined || response.status !== 200) return response;
       const spoilOne = (text: string) => {
         const key = endpoint.key.exec(text)?.[1] ?? '';
         const ways = WAYS.filter((way) => chosen(way, key));
         for (const way of ways) counts.set(way, (counts.get(way) ?? 0) + 1);
         return ways.length === 0 ? text : spoilRecord(endpoint, ways, key, text);
       };
-      return { ...answer, body: replaceElements(answer.body.toString(), endpoint.member, spoilOne) };
+      return { ...response, body: replaceElements(response.body.toString(), endpoint.member, spoilOne) };
     },
   };
   return spoiler;

@@ -7,13 +7,13 @@ export type Endpoint = 'blocks' | 'transactions' | 'traces' | 'jetton/transfers'
 
 type Json = Record<string, unknown>;
 
-/** What is wrong with the answers: given a page's records, those that are served instead. */
+/** What is wrong with the responses: given a page's records, those that are served instead. */
 export interface Injection {
   /** What was chosen, for the log of a seed that fails. */
   readonly target: string;
   tamper(endpoint: Endpoint, records: Json[]): Json[];
   /**
-   * Blocks that are to be lost: the crawl itself notices most that an answer lacks, so that what a page does not join is
+   * Blocks that are to be lost: the crawl itself notices most that a response lacks, so that what a page does not join is
    * read again; taken out behind its back, without a trace in the receipts, only verification can miss them.
    */
   readonly lost?: (block: Block) => boolean;

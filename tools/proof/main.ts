@@ -8,7 +8,7 @@ import { proveWire } from './wire/prove-wire.ts';
 /*
  * Shows what verification is worth. Each fails where something wrong was not found, not healed, or verified.
  *
- *   npm run proof -- --seeds 300 --from 1                   networks whose answers go wrong, one way a network
+ *   npm run proof -- --seeds 300 --from 1                   networks whose responses go wrong, one way a network
  *   npm run proof -- --matrix [--tables traces,messages]    every column of every table, altered where it is proved
  *   npm run proof -- --matrix --cell "transactions.lt null" one cell of it
  *   npm run proof -- --wire --seeds 300                     answers altered on their way in, some kinds of it a seed

@@ -5,7 +5,7 @@ import { targetOf } from '../../src/db/write/target.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { block_parents, blocks } from '../../src/db/schema/blocks.ts';
 import { formatRange, type Range } from '../../src/range.ts';
-import type { Answer } from '../../src/simulator/http/answer.ts';
+import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import type { ApiRequest } from '../../src/simulator/http/api.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { startSimulator, type Simulator } from '../../test/support/simulator/simulator.ts';
@@ -38,7 +38,7 @@ const START = Date.UTC(2026, 5, 1) / 1000;
 const LIST = /^\/api\/v3\/(blocks|transactions|traces|jetton\/transfers)$/;
 
 /**
- * Crawls a network whose answers go wrong once, verifies, repairs, and holds every step against the truth. `scale` makes
+ * Crawls a network whose responses go wrong once, verifies, repairs, and holds every step against the truth. `scale` makes
  * the network smaller.
  */
 export async function proveSeed(store: TestStore, seed: number, kind: string, scale = 1): Promise<Outcome> {
@@ -52,7 +52,7 @@ export async function proveSeed(store: TestStore, seed: number, kind: string, sc
     accounts: 200,
     reshardEvery: 10 + random.below(20),
     build: seed % 2 === 0 ? '1.3' : '1.2',
-    after: (request, answer) => tampered(wrong.injection, request, answer),
+    after: (request, response) => tampered(wrong.injection, request, response),
   });
   const crawl = await openTestCrawl(store, simulator.url, { config: { attempts: 3 } });
   try {
@@ -189,14 +189,18 @@ function falselyVerified(reports: readonly Verified[], wrong: Differences): numb
   }, 0);
 }
 
-function tampered(injection: Injection | undefined, request: ApiRequest, answer: Answer): Answer {
+function tampered(
+  injection: Injection | undefined,
+  request: ApiRequest,
+  response: HttpResponse,
+): HttpResponse {
   const endpoint = LIST.exec(request.path)?.[1];
-  if (injection === undefined || endpoint === undefined || answer.status !== 200) return answer;
-  const body = JSON.parse(answer.body.toString()) as Record<string, unknown>;
+  if (injection === undefined || endpoint === undefined || response.status !== 200) return response;
+  const body = JSON.parse(response.body.toString()) as Record<string, unknown>;
   const list = LISTS[endpoint] ?? endpoint;
   const records = body[list] as Record<string, unknown>[];
   return {
-    ...answer,
+    ...response,
     body: JSON.stringify({ ...body, [list]: injection.tamper(endpoint as Endpoint, records) }),
   };
 }

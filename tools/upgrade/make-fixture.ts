@@ -24,7 +24,7 @@ const chosen = await datasetsNamed(...datasets);
 const missing = await backfill({
   ...crawl,
   datasets: chosen,
-  workers: 1,
+  concurrency: 1,
   stop: never,
   reach: { range, watermark: simulator.headTime },
 });

@@ -29,7 +29,7 @@ interface BackfillWanted {
   readonly jobs: readonly Dataset[];
   readonly datasets: readonly Dataset[];
   readonly collections: readonly Collection[];
-  /** Collections whose records come with the answers of others. */
+  /** Collections whose records come with the responses of others. */
   readonly piggybacked: readonly Collection[];
   /** Undefined where only collections are read that are of no time. */
   readonly wanted: Range | undefined;

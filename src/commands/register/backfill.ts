@@ -14,7 +14,7 @@ export function registerBackfill(program: Command): void {
     .option('--deadline <duration>', 'stop after so long, e.g. 2h (exit 3, progress kept)')
     .option('--again', 'read a second time what has matured since its first reading')
     .option('--dry-run', 'print what would be read, and stop')
-    .option('--record <dir>', 'keep every answer of the API there, for `simulate --corpus <dir>`')
+    .option('--record <dir>', 'keep every response of the API there, for `simulate --corpus <dir>`')
     .option('--quiet', 'no progress: only what is missing and the last lines')
     .addHelpText(
       'after',

@@ -19,7 +19,7 @@ export function registerSimulate(program: Command): void {
     .option('--build <1.2|1.3>', 'which of the real servers is imitated; default 1.3')
     .option('--rate-limit <kind:rps>', 'fixed-window, sliding-window or token-bucket; default none')
     .option('--key <key>', 'the only API key that is known; requests without a key pass')
-    .option('--latency <min-max>', 'delay of an answer, milliseconds')
+    .option('--latency <min-max>', 'delay of a response, milliseconds')
     .option(
       '--corpus <dir>',
       'serve the recorded traces and responses of this directory, or what --record wrote',

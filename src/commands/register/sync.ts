@@ -8,7 +8,7 @@ export function registerSync(program: Command): void {
     .command('sync')
     .description('the daemon: keep the datasets complete, from ETL_SINCE to the head, until stopped')
     .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
-    .option('--record <dir>', 'keep every answer of the API there, for `simulate --corpus <dir>`')
+    .option('--record <dir>', 'keep every response of the API there, for `simulate --corpus <dir>`')
     .addHelpText(
       'after',
       examples(

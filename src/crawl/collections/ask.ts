@@ -1,23 +1,23 @@
 import type { Exchange } from '../../api/exchange.ts';
 import type { Params } from '../../dataset/paginator.ts';
 import { BadResponseError } from '../../errors.ts';
-import { mapsOf, recordsOf } from './parse-answer.ts';
+import { mapsOf, recordsOf } from './parse-response.ts';
 import type { WalkContext } from './walk-context.ts';
 
-/** An answer: its records as they came, and what came with them. */
+/** A response: its records as they came, and what came with them. */
 export interface Answered {
   readonly records: readonly unknown[];
   readonly maps: Readonly<Record<string, unknown>>;
 }
 
-export type Answer = Exchange<Answered>;
+export type WalkResponse = Exchange<Answered>;
 
-/** Asks the walk's endpoint. `isWhole`: false makes the answer a bad one, which is asked for again. */
+/** Asks the walk's endpoint. `isWhole`: false makes the response a bad one, which is asked for again. */
 export async function ask(
   walkContext: WalkContext,
   params: Params,
   isWhole: (records: readonly unknown[]) => boolean = () => true,
-): Promise<Answer> {
+): Promise<WalkResponse> {
   const { context, walk, choices, priority, stop } = walkContext;
   await walkContext.pace();
   await context.disk.wait(stop.finishing);
@@ -27,7 +27,7 @@ export async function ask(
     signal: stop.leaving,
     parse: (body: unknown): Answered => {
       const records = recordsOf(walk.shape, body);
-      if (!isWhole(records)) throw new BadResponseError('the answer was cut short');
+      if (!isWhole(records)) throw new BadResponseError('the response was cut short');
       return { records, maps: mapsOf(walk.endpoint, walk.shape, body) };
     },
   };

@@ -4,8 +4,8 @@ import { claimCursor, releaseClaim } from '../../db/cursors/cursors.ts';
 import { gatherSubjects, readDueSubjects } from '../../db/cursors/subjects.ts';
 import type { BackwardCursor } from '../../dataset/paginators/backward.ts';
 import { ask } from './ask.ts';
-import { readAnswerRecords } from './read-answer-records.ts';
-import { writeAnswer } from './write-answer.ts';
+import { readResponseRecords } from './read-response-records.ts';
+import { writeResponse } from './write-response.ts';
 import { isOver, type WalkContext } from './walk-context.ts';
 import { noteWatchedMoves } from './watched-moves.ts';
 
@@ -64,16 +64,16 @@ async function readHistory(
     if (phase === undefined) return true;
     if (isOver(walkContext)) return false;
     const request = paginator.request(cursor, phase, paginator.maxSize);
-    const answer = await ask(walkContext, { address: account, ...request });
-    const places = answer.value.records.flatMap((raw) => walk.place(raw) ?? []);
+    const response = await ask(walkContext, { address: account, ...request });
+    const places = response.value.records.flatMap((raw) => walk.place(raw) ?? []);
     const step = paginator.next(cursor, phase, places, request.limit);
     if (phase === 'head' && step.done) heads -= 1;
     cursor = step.cursor;
-    const reading = readAnswerRecords(walkContext, answer, account);
+    const reading = readResponseRecords(walkContext, response, account);
     const isLast = paginator.phase(cursor, heads === 0) === undefined;
     const found = [{ key: account, lt: cursor.newest?.lt }];
-    await writeAnswer(walkContext, {
-      answer,
+    await writeResponse(walkContext, {
+      response,
       reading,
       cursor,
       ...(isLast && {

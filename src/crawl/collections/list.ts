@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { ListWalk } from '../../dataset/walk.ts';
 import { ApiTimeoutError } from '../../errors.ts';
 import { createPageSize } from '../streams/page-size.ts';
-import { ask, type Answer } from './ask.ts';
-import { readAnswerRecords } from './read-answer-records.ts';
-import { writeAnswer } from './write-answer.ts';
+import { ask, type WalkResponse } from './ask.ts';
+import { readResponseRecords } from './read-response-records.ts';
+import { writeResponse } from './write-response.ts';
 import { isOver, nowOf, type WalkContext } from './walk-context.ts';
 
 const Cursor = z.object({
@@ -27,9 +27,9 @@ export async function walkList(walkContext: WalkContext<ListWalk>): Promise<void
   let cursor = paginator.start(stored, nowOf(walkContext), walk.rescanSeconds);
   while (cursor !== undefined && !isOver(walkContext)) {
     const request = paginator.request(cursor, size.current());
-    const answer = await askOrGiveUp(walkContext, request, (asked) => size.timedOut(asked));
-    if (answer === 'smaller') continue;
-    if (answer === 'beyond') {
+    const response = await askOrGiveUp(walkContext, request, (asked) => size.timedOut(asked));
+    if (response === 'smaller') continue;
+    if (response === 'beyond') {
       const beyond = paginator.giveUp(cursor, nowOf(walkContext));
       context.logger.warn(
         { dataset: walkContext.dataset.name, offset: cursor.at },
@@ -39,10 +39,10 @@ export async function walkList(walkContext: WalkContext<ListWalk>): Promise<void
       return;
     }
     size.arrived();
-    const step = paginator.next(cursor, request.limit, answer.value.records.length, nowOf(walkContext));
-    await writeAnswer(walkContext, {
-      answer,
-      reading: readAnswerRecords(walkContext, answer, '', request.offset),
+    const step = paginator.next(cursor, request.limit, response.value.records.length, nowOf(walkContext));
+    await writeResponse(walkContext, {
+      response,
+      reading: readResponseRecords(walkContext, response, '', request.offset),
       cursor: step.cursor,
     });
     cursor = step.done ? undefined : step.cursor;
@@ -53,7 +53,7 @@ async function askOrGiveUp(
   walkContext: WalkContext,
   request: Parameters<typeof ask>[1] & { readonly limit: number },
   timedOut: (size: number) => boolean,
-): Promise<Answer | 'smaller' | 'beyond'> {
+): Promise<WalkResponse | 'smaller' | 'beyond'> {
   try {
     return await ask(walkContext, request);
   } catch (error) {

@@ -4,9 +4,9 @@ import { gatherSubjects, readDueSubjects, type Outcomes } from '../../db/cursors
 import { ApiTimeoutError, NotFoundError } from '../../errors.ts';
 import type { Params } from '../../dataset/paginator.ts';
 import type { BatchSize } from '../../dataset/paginators/lookup.ts';
-import { ask, type Answer } from './ask.ts';
-import { readAnswerRecords } from './read-answer-records.ts';
-import { writeAnswer } from './write-answer.ts';
+import { ask, type WalkResponse } from './ask.ts';
+import { readResponseRecords } from './read-response-records.ts';
+import { writeResponse } from './write-response.ts';
 import { isOver, type WalkContext } from './walk-context.ts';
 import { noteWatchedMoves } from './watched-moves.ts';
 
@@ -33,8 +33,8 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
     const limit = paginator.size(batch);
     const due = await readDueSubjects(context.database, { ...name, before: gathered, onlyWatched, limit });
     if (due.length === 0) break;
-    const answer = await askFor(walkContext, due);
-    if (answer === 'too large') {
+    const response = await askFor(walkContext, due);
+    if (response === 'too large') {
       const smaller = paginator.refused(batch, due.length);
       if (smaller === undefined)
         throw new ApiTimeoutError(`${dataset.name} cannot be asked for one at a time`);
@@ -43,7 +43,7 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
       continue;
     }
     batch = paginator.passed(batch, due.length);
-    await writeOutcomes(walkContext, answer, due, { gathered, seen, batch });
+    await writeOutcomes(walkContext, response, due, { gathered, seen, batch });
   }
   await keep();
 }
@@ -64,11 +64,11 @@ function gather(
   });
 }
 
-/** A 404 says that a single thing is not there: an answer without records. */
+/** A 404 says that a single thing is not there: a response without records. */
 async function askFor(
   walkContext: WalkContext<LookupWalk>,
   due: readonly Subject[],
-): Promise<Answer | 'too large' | 'none'> {
+): Promise<WalkResponse | 'too large' | 'none'> {
   try {
     return await ask(walkContext, paramsOf(walkContext.walk, due));
   } catch (error) {
@@ -89,7 +89,7 @@ function paramsOf({ paginator }: LookupWalk, due: readonly Subject[]): Params {
 
 async function writeOutcomes(
   walkContext: WalkContext<LookupWalk>,
-  answer: Answer | 'none',
+  response: WalkResponse | 'none',
   due: readonly Subject[],
   cursor: { gathered: number; seen: boolean; batch: BatchSize },
 ): Promise<void> {
@@ -102,15 +102,15 @@ async function writeOutcomes(
     refresh: walk.refreshSeconds,
     unknownFor: walk.unknownForSeconds,
   };
-  if (answer === 'none') {
+  if (response === 'none') {
     await walkContext.keep(cursor, { ...outcomes, found: [] });
     return;
   }
-  const found = answer.value.records.flatMap((raw) => {
+  const found = response.value.records.flatMap((raw) => {
     const answered = walk.answers(raw);
-    // Of a single subject every record is an answer, whatever it names itself.
+    // Of a single subject every record is a response, whatever it names itself.
     return single === '' ? (answered ?? []) : [{ key: single, lt: answered?.lt }];
   });
-  const reading = readAnswerRecords(walkContext, answer, single);
-  await writeAnswer(walkContext, { answer, reading, cursor, outcomes: { ...outcomes, found } });
+  const reading = readResponseRecords(walkContext, response, single);
+  await writeResponse(walkContext, { response, reading, cursor, outcomes: { ...outcomes, found } });
 }

@@ -4,8 +4,8 @@ import { readStoredBorder } from '../../db/cursors/second-borders.ts';
 import { NotFoundError } from '../../errors.ts';
 import type { SeqnoCursor } from '../../dataset/paginators/seqnos.ts';
 import { ask } from './ask.ts';
-import { readAnswerRecords } from './read-answer-records.ts';
-import { writeAnswer } from './write-answer.ts';
+import { readResponseRecords } from './read-response-records.ts';
+import { writeResponse } from './write-response.ts';
 import { isOver, type WalkContext } from './walk-context.ts';
 
 const Cursor = z.object({
@@ -46,10 +46,10 @@ async function readBlock(
 ): Promise<SeqnoCursor | undefined> {
   const { walk, context, dataset } = walkContext;
   try {
-    const answer = await ask(walkContext, walk.paginator.request(seqno), walk.isWhole);
+    const response = await ask(walkContext, walk.paginator.request(seqno), walk.isWhole);
     const next = walk.paginator.next(cursor, seqno);
-    const reading = readAnswerRecords(walkContext, answer, String(seqno));
-    await writeAnswer(walkContext, { answer, reading, cursor: next });
+    const reading = readResponseRecords(walkContext, response, String(seqno));
+    await writeResponse(walkContext, { response, reading, cursor: next });
     return next;
   } catch (error) {
     // Below the watermark a 404 means later.

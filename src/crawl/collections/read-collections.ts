@@ -1,6 +1,6 @@
 import type { Walk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
-import { commitCursor } from '../../db/write/commit-answer.ts';
+import { commitCursor } from '../../db/write/commit-response.ts';
 import { CLAIM_SECONDS, claimCursor, prolongClaim, releaseClaim } from '../../db/cursors/cursors.ts';
 import { readUnlessRefused } from '../failure-policy.ts';
 import { keepAlive } from '../keep-alive.ts';
@@ -11,7 +11,7 @@ import { walkLookup } from './lookup.ts';
 import { walkBlocks } from './per-block.ts';
 import { walkSample } from './sample.ts';
 
-/** The collections whose records come with the answers of others. */
+/** The collections whose records come with the responses of others. */
 export function piggybackedCollections(collections: readonly Collection[]): Collection[] {
   return collections.filter(({ job }) => job.piggybackedAs !== undefined);
 }
@@ -42,7 +42,7 @@ function looksIntoCollections(walk: Walk): boolean {
 async function tryWalk(run: RunContext, dataset: Collection, walk: Walk): Promise<boolean> {
   const { database, logger } = run.context;
   const stream = { dataset: dataset.name, scope: '', pass: 0 };
-  const policy = { database, stream, stop: run.stop, onWrongAnswer: 'refuse' as const };
+  const policy = { database, stream, stop: run.stop, onWrongResponse: 'refuse' as const };
   const failure = await readUnlessRefused(policy, () => claimAndWalk(run, dataset, walk));
   if (failure === undefined) return true;
   logger.error(

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { SampleWalk } from '../../dataset/walk.ts';
 import { ask } from './ask.ts';
-import { readAnswerRecords } from './read-answer-records.ts';
-import { writeAnswer } from './write-answer.ts';
+import { readResponseRecords } from './read-response-records.ts';
+import { writeResponse } from './write-response.ts';
 import { nowOf, type WalkContext } from './walk-context.ts';
 
 const Cursor = z.object({ taken: z.number() });
@@ -12,10 +12,10 @@ export async function walkSample(walkContext: WalkContext<SampleWalk>): Promise<
   const now = nowOf(walkContext);
   const stored = Cursor.safeParse(walkContext.stored).data;
   if (stored !== undefined && now - stored.taken < walkContext.walk.everySeconds) return;
-  const answer = await ask(walkContext, {});
-  await writeAnswer(walkContext, {
-    answer,
-    reading: readAnswerRecords(walkContext, answer, ''),
+  const response = await ask(walkContext, {});
+  await writeResponse(walkContext, {
+    response,
+    reading: readResponseRecords(walkContext, response, ''),
     cursor: { taken: now },
   });
 }

@@ -14,7 +14,7 @@ export interface RunContext {
   /** Name of this process. */
   readonly owner: string;
   readonly choices: Choices;
-  /** Collections whose records come with the answers of others. */
+  /** Collections whose records come with the responses of others. */
   readonly piggybacked: readonly Collection[];
   /** What masterchain blocks and subjects of a range are read for; undefined where none was asked for. */
   readonly range: Range | undefined;

@@ -5,7 +5,7 @@ import { listOf } from '../../api/v3-envelope.ts';
 import type { Priority } from '../../budget/priority.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Reading } from '../../dataset/job.ts';
-import type { Step } from '../../dataset/paginator.ts';
+import type { Params, Step } from '../../dataset/paginator.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import type { SpanTrust } from './limit-trust.ts';
 import { readRecords } from './read-records.ts';
@@ -32,7 +32,7 @@ export interface Page {
 
 /**
  * Asks for one page of a stream and reads it: the only way in which a page is asked for, whatever for.
- * @throws BadResponseError where the answer cannot be one to this request, also by the window that it says it answers
+ * @throws BadResponseError where the response cannot be one to this request, also by the window that it says it answers
  */
 export async function askPage(
   api: ApiClient,
@@ -52,7 +52,12 @@ export async function askPage(
       const reading = readRecords(job, records);
       const verdict = trust.judge({
         asked: paging.limit,
-        until: Number(paging['end_utime']) + 1,
+        window: {
+          until: Number(paging['end_utime']) + 1,
+          startLt: boundOf(paging['start_lt']),
+          endLt: boundOf(paging['end_lt']),
+          offset: Number(paging['offset'] ?? 0),
+        },
         positions: reading.positions,
       });
       const step = job.paginator.next(cursor, { ...reading, size: verdict.size, echo: echoOf(body) });
@@ -63,4 +68,8 @@ export async function askPage(
   accept();
   if (page.value.step.cursor === undefined) trust.ended();
   return page;
+}
+
+function boundOf(param: Params[string]): bigint | undefined {
+  return param === undefined ? undefined : BigInt(String(param));
 }

@@ -3,7 +3,7 @@ import type { Range } from '../../range.ts';
 import { isLeased } from '../../db/coordination/leases.ts';
 import { outlast } from '../../retry.ts';
 import type { Stop } from '../../stop.ts';
-import { runWorkerPool } from './worker-pool.ts';
+import { readLeases } from './read-leases.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { missingOf } from './missing.ts';
 import type { Planner, Want } from './planner.ts';
@@ -15,7 +15,7 @@ export interface BackfillOptions {
   readonly planner: Planner;
   readonly datasets: readonly Dataset[];
   readonly reach: Reach;
-  readonly workers: number;
+  readonly concurrency: number;
   readonly stop: Stop;
   /** How often the work is taken up while the API or the database is away; default once. */
   readonly attempts?: number;
@@ -49,7 +49,7 @@ async function coverOnce(options: BackfillOptions, range: Range): Promise<void> 
   const names = options.datasets.map(({ name }) => name);
   // Another worker's lease may end with its range unread: somebody has to be there then.
   const isOver = async () => !(await isLeased(options.context.database, names, range));
-  await runWorkerPool({ ...options, isOver, take });
+  await readLeases({ ...options, isOver, take });
 }
 
 async function wantsOf({ context, datasets, reach, again }: BackfillOptions, range: Range): Promise<Want[]> {

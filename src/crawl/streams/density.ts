@@ -15,7 +15,7 @@ export interface Density {
   learn(rows: number, span: Range): void;
 }
 
-/** Sums, not a mean of ratios: one empty page would outweigh fifty full ones, and one worker would do all the work. */
+/** Sums, not a mean of ratios: one empty page would outweigh fifty full ones, and one loop would do all the work. */
 export function createDensity(pageSize: number): Density {
   const seen = { rows: 0, seconds: 0 };
   return {

@@ -32,21 +32,33 @@ export interface SpanTrust {
 interface JudgedPage {
   /** The limit that was sent. */
   readonly asked: number;
-  /** End of the window that was asked for, exclusive, unix seconds. */
-  readonly until: number;
+  readonly window: Window;
   readonly positions: readonly Position[];
+}
+
+/** What a page was asked for, from its beginning on. */
+interface Window {
+  /** End, exclusive, unix seconds. */
+  readonly until: number;
+  /** Bounds of logical time, both included, where a second is taken apart by it. */
+  readonly startLt?: bigint | undefined;
+  readonly endLt?: bigint | undefined;
+  /** Rows at its beginning that were left out. */
+  readonly offset: number;
 }
 
 interface Verdict {
   /** The size by which a page is full or short: what was asked, or the page's own length where it may have been cut. */
   readonly size: number;
-  /** The page is an answer to its request: what it shows counts from now on. */
+  /** The page is a response to its request: what it shows counts from now on. */
   readonly accept: () => void;
 }
 
 interface Known {
   /** The longest page that certainly came whole. */
   whole: number;
+  /** The longest page of all: a server that cuts cuts no page shorter. */
+  longest: number;
   /** Shorter lengths that came whole although they looked like a limit. */
   readonly innocent: Set<number>;
   /** Lengths at which a page was cut once. */
@@ -58,12 +70,12 @@ interface Known {
 /** A short page that may have been cut. */
 interface Doubt {
   readonly ids: ReadonlySet<string>;
-  /** New rows from here on were not asked for with it. */
-  readonly until: number;
+  /** New rows outside were not asked for with it. */
+  readonly window: Window;
 }
 
 export function createLimitTrust(onCap: (cap: number) => void): LimitTrust {
-  const known: Known = { whole: 0, innocent: new Set(), suspected: new Set(), cap: Infinity };
+  const known: Known = { whole: 0, longest: 0, innocent: new Set(), suspected: new Set(), cap: Infinity };
   return {
     limit: (wanted) => Math.min(wanted, known.cap),
     openSpan: (span) => openSpan(known, span, onCap),
@@ -73,7 +85,7 @@ export function createLimitTrust(onCap: (cap: number) => void): LimitTrust {
 function openSpan(known: Known, span: Range, onCap: (cap: number) => void): SpanTrust {
   let doubt: Doubt | undefined;
   return {
-    judge({ asked, until, positions }) {
+    judge({ asked, window, positions }) {
       const rows = positions.length;
       const wasCut = doubt !== undefined && positions.some((position) => isNew(position, doubt));
       const isDoubted = rows < asked && isDoubtful(known, rows);
@@ -82,9 +94,13 @@ function openSpan(known: Known, span: Range, onCap: (cap: number) => void): Span
         accept: () => {
           if (wasCut && doubt !== undefined) learnCut(known, doubt.ids.size, onCap);
           if (rows >= asked) known.whole = Math.max(known.whole, rows);
+          known.longest = Math.max(known.longest, rows);
           if (wasCut) doubt = undefined;
-          if (isDoubted && rows !== known.cap)
-            doubt = { ids: new Set(positions.map(({ id }) => id)), until: Math.min(until, span.to) };
+          if (isDoubted && rows !== known.cap && showsItsEnd(window))
+            doubt = {
+              ids: new Set(positions.map(({ id }) => id)),
+              window: { ...window, until: Math.min(window.until, span.to) },
+            };
         },
       };
     },
@@ -97,8 +113,19 @@ function openSpan(known: Known, span: Range, onCap: (cap: number) => void): Span
   };
 }
 
-function isNew({ utime, id }: Position, doubt: Doubt | undefined): boolean {
-  return doubt !== undefined && utime < doubt.until && !doubt.ids.has(id);
+function isNew({ utime, lt, id }: Position, doubt: Doubt | undefined): boolean {
+  if (doubt === undefined || doubt.ids.has(id)) return false;
+  const { until, startLt, endLt } = doubt.window;
+  if (utime >= until) return false;
+  if (startLt === undefined && endLt === undefined) return true;
+  // A record that does not fit may lie in quarantine with any lt.
+  if (!/^\d{1,19}$/.test(lt)) return false;
+  return (startLt === undefined || BigInt(lt) >= startLt) && (endLt === undefined || BigInt(lt) <= endLt);
+}
+
+/** Offsets within one logical time go in no fixed order: a row that comes later may have been left out before. */
+function showsItsEnd({ offset, startLt, endLt }: Window): boolean {
+  return offset === 0 || (startLt === undefined && endLt === undefined);
 }
 
 function learnCut(known: Known, rows: number, onCap: (cap: number) => void): void {
@@ -109,9 +136,10 @@ function learnCut(known: Known, rows: number, onCap: (cap: number) => void): voi
   }
 }
 
-function isDoubtful({ whole, innocent, suspected, cap }: Known, rows: number): boolean {
+function isDoubtful({ whole, longest, innocent, suspected, cap }: Known, rows: number): boolean {
   if (rows < FEWEST) return false;
-  return rows === cap || suspected.has(rows) || rows > whole || (looksLikeLimit(rows) && !innocent.has(rows));
+  if (rows === cap || suspected.has(rows)) return true;
+  return (rows > whole && rows >= longest) || (looksLikeLimit(rows) && !innocent.has(rows));
 }
 
 /** 10, 20, 50, 100, 256, 500, 1000 and their like. */

@@ -11,7 +11,7 @@ export interface ByBlockCursor {
 
 /**
  * Reads a span through the masterchain blocks that register what is in it, one after the other, for endpoints that take
- * `seqno`, `limit`, `offset` and whose answers never change. Only the last of them completes the span. `seqnosOf` must
+ * `seqno`, `limit`, `offset` and whose responses never change. Only the last of them completes the span. `seqnosOf` must
  * name at least one block; records of other seconds that come along do no harm.
  */
 export function byBlock(seqnosOf: (span: Range) => readonly number[]): Paginator<ByBlockCursor> {

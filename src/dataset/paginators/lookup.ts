@@ -24,7 +24,7 @@ export interface BatchPaginator {
   readonly param: string;
   /** The most keys that one request may have. */
   readonly most: number;
-  /** True where the answer is cut at a limit that has to be asked for as well. */
+  /** True where the response is cut at a limit that has to be asked for as well. */
   readonly limited: boolean;
   /** The size to begin a walk with: what was learned, or the search anew. */
   start(learned: BatchSize | undefined): BatchSize;

@@ -57,7 +57,7 @@ function requireEcho(asked: Range, echo: Echo): void {
   const to = (echo.end_utime ?? asked.to - 1) + 1;
   if (from === asked.from && to === asked.to) return;
   throw new BadResponseError(
-    `asked for ${formatRange(asked)}, the answer says that it is for ${formatRange({ from, to })}`,
+    `asked for ${formatRange(asked)}, the response says that it is for ${formatRange({ from, to })}`,
   );
 }
 

@@ -11,14 +11,14 @@ export interface Ask {
   readonly rank: number;
   /** How many wait with this rank. */
   readonly wanted: number;
-  /** True for whoever comes at the time that an earlier answer without a slot has named. */
+  /** True for whoever comes at the time that an earlier reply without a slot has named. */
   readonly called: boolean;
   /** Requests that the server let through since the last ask. */
   readonly succeeded: number;
 }
 
-/** What the row answers. Seconds, counted from the moment of the answer, so that no clock of a client matters. */
-const Answer = z.object({
+/** What the row answers. Seconds, counted from the moment of the grant, so that no clock of a client matters. */
+const Grant = z.object({
   /** Slots that were given. */
   granted: z.number(),
   /** Until the first of them. */
@@ -30,19 +30,19 @@ const Answer = z.object({
   generation: z.coerce.number(),
 });
 
-export type Answer = z.infer<typeof Answer>;
+export type Grant = z.infer<typeof Grant>;
 
 const Missing = z.object({ granted: z.null() });
 
 /** Takes slots, or says when to ask again, and makes the row where there is none: a transaction of its own each time. */
-export async function takeSlots(session: Session, ask: Ask): Promise<Answer> {
+export async function takeSlots(session: Session, ask: Ask): Promise<Grant> {
   const { host, rps, rank, wanted, called, succeeded } = ask;
   for (;;) {
-    const [answer] = await session.rows(
+    const [grant] = await session.rows(
       sql`select * from etl.take_slots(${host}, ${rps}, ${rank}, ${wanted}, ${called}, ${succeeded})`,
-      Answer.or(Missing),
+      Grant.or(Missing),
     );
-    if (answer !== undefined && answer.granted !== null) return answer;
+    if (grant !== undefined && grant.granted !== null) return grant;
     await makeRow(session, host, rps);
   }
 }

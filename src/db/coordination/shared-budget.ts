@@ -93,11 +93,11 @@ function createAsker(
     const asked = clock.monotonic();
     const reported = succeeded;
     const called = turns.get(rank)?.called ?? false;
-    const answer = await takeSlots(database, { host, rps, rank, wanted, called, succeeded: reported });
+    const grant = await takeSlots(database, { host, rps, rank, wanted, called, succeeded: reported });
     const now = clock.monotonic();
     succeeded -= reported;
-    slots.put(answer, asked, now);
-    turns.set(rank, { at: now + 1000 * answer.again, called: answer.granted === 0 });
+    slots.put(grant, asked, now);
+    turns.set(rank, { at: now + 1000 * grant.again, called: grant.granted === 0 });
   };
   return {
     succeeded: () => {

@@ -1,4 +1,4 @@
-import type { Answer } from './budget-row.ts';
+import type { Grant } from './budget-row.ts';
 
 /**
  * A slot that is not used within this time belongs to nobody. It is the least by which slots lie apart beyond what the
@@ -6,7 +6,7 @@ import type { Answer } from './budget-row.ts';
  */
 const PATIENCE_MS = 30;
 
-/** So much longer than the quickest an answer may take: beyond, nobody can tell when its slots are due. */
+/** So much longer than the quickest a grant may take: beyond, nobody can tell when its slots are due. */
 const MOST_DELAY_MS = 2 * PATIENCE_MS;
 
 interface Slot {
@@ -18,8 +18,8 @@ interface Slot {
 /** The slots that a process was given and has not used. Times are milliseconds of its monotonic clock. */
 export interface Slots {
   readonly count: number;
-  /** Takes over what an answer gave; it was asked for at `asked` and is here at `now`. */
-  put(answer: Answer, asked: number, now: number): void;
+  /** Takes over what a grant holds; it was asked for at `asked` and is here at `now`. */
+  put(grant: Grant, asked: number, now: number): void;
   /** When the next one is due, after those that were not used in time have gone; Infinity where there is none. */
   nextDue(now: number): number;
   /** Takes the next one away. */
@@ -42,7 +42,7 @@ export function createSlots(): Slots {
     put: ({ granted, first, gap, generation }, asked, now) => {
       slots = slots.filter((slot) => slot.generation >= generation);
       quickest = Math.min(quickest, now - asked);
-      // A process that was frozen, or waited for its turn on a busy machine, has an old answer.
+      // A process that was frozen, or waited for its turn on a busy machine, has an old grant.
       if (now - asked > quickest + MOST_DELAY_MS) return;
       const answered = (asked + now) / 2;
       for (let n = 0; n < granted; n += 1)

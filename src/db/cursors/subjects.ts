@@ -134,7 +134,7 @@ export async function readDueSubjects(session: Session, options: DueOptions): Pr
   return rows.map(({ key, fields }) => ({ key, fields: fields ?? {} }));
 }
 
-/** What an answer said of the subjects that were asked for. */
+/** What a response said of the subjects that were asked for. */
 export interface Outcomes {
   readonly walk: string;
   readonly asked: readonly string[];
@@ -145,7 +145,7 @@ export interface Outcomes {
 }
 
 /**
- * Remembers, within the commit, who was found and how far the answer goes. An answer that is older than what is known to
+ * Remembers, within the commit, who was found and how far the response goes. A response that is older than what is known to
  * have happened leaves the subject due: a replica lagged.
  */
 export async function rememberOutcomes(
@@ -169,7 +169,7 @@ export async function rememberOutcomes(
     where ${isOf(dataset, walk)} and ${lookups.subject} = a.subject`);
 }
 
-/** Remembers subjects that came with the answer of another dataset, also such as nobody has asked for yet. */
+/** Remembers subjects that came with the response of another dataset, also such as nobody has asked for yet. */
 export async function noteSpared(session: Session, dataset: string, outcomes: Outcomes): Promise<void> {
   await session.run(sql`
     insert into ${lookups} (${KEY})

@@ -14,7 +14,7 @@ export const address_book = ton.table('address_book', {
 
 describe(address_book, {
   comment:
-    'Names of accounts, as the API named them last: from its address book, and from those that come with other answers. They change: never a key.',
+    'Names of accounts, as the API named them last: from its address book, and from those that come with other responses. They change: never a key.',
   columns: {
     address: 'Account that is named, raw form: the key. From address_book, whose key it is.',
     user_friendly:
@@ -51,7 +51,7 @@ export const token_metadata = ton.table('token_metadata', {
 
 describe(token_metadata, {
   comment:
-    'What the indexer found out about tokens, on chain and off: of jettons, collections and items, from its metadata and from those that come with other answers. It changes.',
+    'What the indexer found out about tokens, on chain and off: of jettons, collections and items, from its metadata and from those that come with other responses. It changes.',
   columns: {
     address: 'Account of the token, raw form: the key. From metadata, whose key it is.',
     is_indexed: 'False while the indexer has not fetched what lies off chain. From metadata{}.is_indexed.',

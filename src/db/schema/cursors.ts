@@ -66,7 +66,7 @@ describe(lookups, {
     fields: 'What a request needs besides the subject, an object; null for addresses.',
     seen_lt:
       'Highest logical time at which indexed rows, or a look at the watch list, show the subject; null where they show none.',
-    known_lt: 'Logical time up to which the answer that is stored goes; null before there was one.',
+    known_lt: 'Logical time up to which the response that is stored goes; null before there was one.',
     found: 'False: the source did not know the subject; null before it was asked.',
     asked_at: 'When the subject was last asked for, on the clock of the database; null before it was.',
     again_at:

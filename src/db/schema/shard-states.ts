@@ -21,14 +21,14 @@ describe(shard_states, {
     'Which blocks were the tops of all shards as a masterchain block saw them: one row for each shard of each masterchain block, itself among them. The blocks are rows of blocks.',
   columns: {
     utime:
-      'block time, UTC, of the masterchain block that was asked about. From blocks[].gen_utime of the answer’s masterchain block.',
+      'block time, UTC, of the masterchain block that was asked about. From blocks[].gen_utime of the response’s masterchain block.',
     mc_seqno:
       'Number of the masterchain block that was asked about. The seqno of the request, written by the program.',
     workchain:
-      'Workchain of the top, -1 for the masterchain block itself. From blocks[].workchain of the answer.',
-    shard: 'Shard of the top, upper-case hex without padding. From blocks[].shard of the answer.',
+      'Workchain of the top, -1 for the masterchain block itself. From blocks[].workchain of the response.',
+    shard: 'Shard of the top, upper-case hex without padding. From blocks[].shard of the response.',
     seqno:
-      'Number of the top in its shard: a block that an earlier masterchain block may have registered. From blocks[].seqno of the answer.',
+      'Number of the top in its shard: a block that an earlier masterchain block may have registered. From blocks[].seqno of the response.',
     loaded_at: 'When this row of shard_states was last written by the program, wall time, UTC.',
   },
   key: ['utime', 'mc_seqno', 'workchain', 'shard'],

@@ -48,7 +48,7 @@ export interface PageCommit {
  * lease (is the range still ours?), rows (tables by name), the lease shortened, the log, coverage last, because every
  * commit of the dataset waits for that row.
  *
- * Its twins, which write rows in the same way: `commit-answer.ts` for what is no stream of time, with a cursor instead of
+ * Its twins, which write rows in the same way: `commit-response.ts` for what is no stream of time, with a cursor instead of
  * a lease and coverage; `release-from-quarantine.ts` for one record, with neither.
  * @throws LeaseLostError where the range is no longer ours: nothing was written
  */

@@ -1,4 +1,4 @@
-import { errorAnswer, htmlAnswer, jsonAnswer, textAnswer, type Answer } from './answer.ts';
+import { errorResponse, htmlResponse, jsonResponse, textResponse, type HttpResponse } from './response.ts';
 import { asksArchive, type ArchiveOptions } from './archive.ts';
 import { API_VERSIONS, type Build } from '../build.ts';
 import type { Faults } from '../faults.ts';
@@ -47,10 +47,10 @@ type Views = (secondsBehind: number) => View;
 
 /** What answers requests behind the gateway: the imitated server, or a recording of a real one. */
 export interface Answering {
-  answer(request: ApiRequest, views: Views): Answer;
+  answer(request: ApiRequest, views: Views): HttpResponse;
 }
 
-/** Endpoints whose truncated answers the real server does not notice. */
+/** Endpoints whose truncated responses the real server does not notice. */
 const BREAKING_OFF = new Set([
   '/api/v3/blocks',
   '/api/v3/masterchainBlockShards',
@@ -81,7 +81,7 @@ interface ApiParts {
   readonly stats: Stats;
 }
 
-/** The server itself: decodes, routes, and turns errors into its own kind of answer. */
+/** The server itself: decodes, routes, and turns errors into its own kind of response. */
 export class Api implements Answering {
   private readonly ledger: Ledger;
   private readonly build: Build;
@@ -100,27 +100,27 @@ export class Api implements Answering {
   }
 
   /** Answers a request from what a replica shows. */
-  answer(request: ApiRequest, views: Views): Answer {
-    if (request.path === '/healthcheck') return textAnswer(200, 'OK');
+  answer(request: ApiRequest, views: Views): HttpResponse {
+    if (request.path === '/healthcheck') return textResponse(200, 'OK');
     const headers = { 'x-api-version': API_VERSIONS[this.build] };
-    const answer = this.route(request, views);
-    return { ...answer, headers: { ...answer.headers, ...headers } };
+    const response = this.route(request, views);
+    return { ...response, headers: { ...response.headers, ...headers } };
   }
 
-  private route(request: ApiRequest, views: Views): Answer {
+  private route(request: ApiRequest, views: Views): HttpResponse {
     if (isV2(request.path)) return answerV2(request, this.ledger.node, views(0));
     const routes = ROUTES_OF[this.build];
     const route = Object.hasOwn(routes, request.path) ? routes[request.path] : undefined;
-    if (route === undefined) return htmlAnswer(404, 'Not Found');
-    if (request.method !== 'GET') return errorAnswer(500, 'internal server error: Method Not Allowed');
+    if (route === undefined) return htmlResponse(404, 'Not Found');
+    if (request.method !== 'GET') return errorResponse(500, 'internal server error: Method Not Allowed');
     try {
       const query = new Query(this.capped(request.search));
       const timeout = this.timeout(request.path, query);
       if (timeout !== undefined) return timeout;
       const view = this.view(request.path, query, views);
-      return jsonAnswer(200, route(this.routeRequest(request, query, view)));
+      return jsonResponse(200, route(this.routeRequest(request, query, view)));
     } catch (error) {
-      if (error instanceof ServedError) return errorAnswer(error.status, error.message);
+      if (error instanceof ServedError) return errorResponse(error.status, error.message);
       throw error;
     }
   }
@@ -161,22 +161,22 @@ export class Api implements Answering {
   }
 
   /** A query that takes too long: for a page too large, or by chance. */
-  private timeout(path: string, query: Query): Answer | undefined {
+  private timeout(path: string, query: Query): HttpResponse | undefined {
     const limit = query.int32('limit') ?? 100;
     const { timeoutAboveLimit = Infinity, timeout = 0 } = this.faults;
     const tooLarge = !WITHOUT_LIMIT.has(path) && limit > timeoutAboveLimit && limit <= 1000;
     if (!tooLarge && !this.random.chance(timeout)) return undefined;
     this.stats.injected(tooLarge ? 'timeoutAboveLimit' : 'timeout');
-    return timeoutAnswer(path);
+    return timeoutResponse(path);
   }
 }
 
-function timeoutAnswer(path: string): Answer {
+function timeoutResponse(path: string): HttpResponse {
   const text =
     path === '/api/v3/blocks'
       ? 'internal server error: query timeout 3s'
       : 'timeout: context deadline exceeded';
-  return errorAnswer(FAILING_AS_422.has(path) ? 422 : 500, text);
+  return errorResponse(FAILING_AS_422.has(path) ? 422 : 500, text);
 }
 
 function switchedOff(request: ApiRequest, query: Query, name: string): boolean {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../clock.ts';
-import type { Answer } from './answer.ts';
+import type { HttpResponse } from './response.ts';
 import type { Faults } from '../faults.ts';
 import type { Random } from '../random.ts';
 import type { Stats } from './stats.ts';
@@ -15,25 +15,25 @@ interface Line {
 
 const PIECES = 10;
 
-/** Sends an answer, as far as the line's faults let it; true where the connection was cut. */
-export async function send(response: ServerResponse, answer: Answer, line: Line): Promise<boolean> {
-  if (happens(line, 'reset')) return cut(response);
-  const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body;
-  const whole = { ...answer.headers, 'content-length': String(body.length) };
+/** Sends a response, as far as the line's faults let it; true where the connection was cut. */
+export async function send(outgoing: ServerResponse, response: HttpResponse, line: Line): Promise<boolean> {
+  if (happens(line, 'reset')) return cut(outgoing);
+  const body = typeof response.body === 'string' ? Buffer.from(response.body) : response.body;
+  const whole = { ...response.headers, 'content-length': String(body.length) };
   if (happens(line, 'resetInBody')) {
-    response.writeHead(answer.status, whole);
-    await write(response, body.subarray(0, Math.floor(body.length / 2)));
-    return cut(response);
+    outgoing.writeHead(response.status, whole);
+    await write(outgoing, body.subarray(0, Math.floor(body.length / 2)));
+    return cut(outgoing);
   }
   if (happens(line, 'truncatedJson')) {
     const part = body.subarray(0, Math.floor(body.length * (0.2 + 0.7 * line.random.fraction())));
-    response.writeHead(answer.status, { ...answer.headers, 'content-length': String(part.length) });
-    response.end(part);
+    outgoing.writeHead(response.status, { ...response.headers, 'content-length': String(part.length) });
+    outgoing.end(part);
     return false;
   }
-  response.writeHead(answer.status, whole);
-  if (happens(line, 'slowBody')) await trickle(response, body, line);
-  else response.end(body);
+  outgoing.writeHead(response.status, whole);
+  if (happens(line, 'slowBody')) await trickle(outgoing, body, line);
+  else outgoing.end(body);
   return false;
 }
 
@@ -45,29 +45,29 @@ function happens({ faults, random, stats }: Line, name: LineFault): boolean {
   return happened;
 }
 
-function cut(response: ServerResponse): boolean {
-  if (response.socket === null) response.destroy();
-  else response.socket.resetAndDestroy();
+function cut(outgoing: ServerResponse): boolean {
+  if (outgoing.socket === null) outgoing.destroy();
+  else outgoing.socket.resetAndDestroy();
   return true;
 }
 
-function write(response: ServerResponse, part: Buffer): Promise<void> {
+function write(outgoing: ServerResponse, part: Buffer): Promise<void> {
   return new Promise((resolve) => {
-    response.write(part, () => {
+    outgoing.write(part, () => {
       resolve();
     });
   });
 }
 
 async function trickle(
-  response: ServerResponse,
+  outgoing: ServerResponse,
   body: Buffer,
   { faults, clock, signal }: Line,
 ): Promise<void> {
   const size = Math.ceil(body.length / PIECES);
   for (let at = 0; at < body.length; at += size) {
     await clock.sleep((faults.slowBodyMs ?? 1000) / PIECES, signal);
-    response.write(body.subarray(at, at + size));
+    outgoing.write(body.subarray(at, at + size));
   }
-  response.end();
+  outgoing.end();
 }

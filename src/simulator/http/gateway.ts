@@ -1,4 +1,4 @@
-import { gatewayError, jsonAnswer, type Answer } from './answer.ts';
+import { gatewayError, jsonResponse, type HttpResponse } from './response.ts';
 import type { Faults } from '../faults.ts';
 import type { Random } from '../random.ts';
 import { createRateLimiter, type RateLimit, type RateLimiter } from './rate-limiter.ts';
@@ -38,7 +38,7 @@ export class Gateway {
   }
 
   /** Counts an arrival and says why it goes no further, if it does not. `key`: undefined where none was sent. */
-  refusal(key: string | undefined, nowMs: number): Answer | undefined {
+  refusal(key: string | undefined, nowMs: number): HttpResponse | undefined {
     const limiter = key === undefined ? (this.anonymous ?? this.limiter) : this.limiter;
     const waitMs = limiter?.admit(nowMs) ?? 0;
     if (waitMs > 0) return this.tooMany(waitMs);
@@ -46,7 +46,7 @@ export class Gateway {
     return this.keyRefusal(key);
   }
 
-  private keyRefusal(key: string | undefined): Answer | undefined {
+  private keyRefusal(key: string | undefined): HttpResponse | undefined {
     const { keys, network = 'simulated' } = this.options;
     if (keys === undefined || key === undefined) return undefined;
     if (!Object.hasOwn(keys, key)) return gatewayError(401, 'API key does not exist');
@@ -64,13 +64,13 @@ export class Gateway {
   }
 
   /** Both shapes that clients have recorded, in turn. */
-  private tooMany(waitMs: number): Answer {
+  private tooMany(waitMs: number): HttpResponse {
     const tells = this.options.rateLimit?.retryAfter === true || this.options.anonymous?.retryAfter === true;
     const headers: Record<string, string> = tells ? { 'retry-after': String(Math.ceil(waitMs / 1000)) } : {};
     const body =
       this.refusals++ % 2 === 0
         ? { ok: false, result: 'Ratelimit exceed', code: 429 }
         : { ok: false, code: 429, error: 'Ratelimit exceeded' };
-    return jsonAnswer(429, JSON.stringify(body), headers);
+    return jsonResponse(429, JSON.stringify(body), headers);
   }
 }

@@ -26,7 +26,7 @@ export type Body = string | Buffer;
 
 /**
  * Answers a request with the JSON text of a 200.
- * @throws ServedError for any other answer.
+ * @throws ServedError for any other response.
  */
 export type Route = (request: RouteRequest) => Body;
 

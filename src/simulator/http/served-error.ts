@@ -1,4 +1,4 @@
-/** An answer of the simulated server other than 200: its status and the text of its `error` member. */
+/** A response of the simulated server other than 200: its status and the text of its `error` member. */
 export class ServedError extends Error {
   readonly status: number;
 

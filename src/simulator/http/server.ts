@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isAbort } from '../../errors.ts';
-import { errorAnswer, htmlAnswer, type Answer } from './answer.ts';
+import { errorResponse, htmlResponse, type HttpResponse } from './response.ts';
 import type { ApiRequest } from './api.ts';
 import { openSite, type Site, type SiteOptions } from './site.ts';
 import { send } from './delivery.ts';
@@ -13,7 +13,7 @@ import type { RequestRecord, Stats } from './stats.ts';
 export interface SimulatorOptions extends SiteOptions, GatewayOptions {
   /** Default 0: any free port. */
   readonly port?: number;
-  /** Least and greatest delay of an answer, ms, after the limiter has counted its request. */
+  /** Least and greatest delay of a response, ms, after the limiter has counted its request. */
   readonly latencyMs?: readonly [number, number];
 }
 
@@ -107,32 +107,32 @@ class Host {
     this.stopping.abort();
   }
 
-  async handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  async handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const url = new URL(incoming.url ?? '/', 'http://localhost');
     const record = this.site.stats.arrived(url.pathname, url.searchParams, this.site.clock.monotonic());
     try {
-      const answer = this.answer({ ...requestOf(incoming, url), body: await bodyOf(incoming) });
+      const response = this.answer({ ...requestOf(incoming, url), body: await bodyOf(incoming) });
       await this.delay();
-      await this.deliver(response, answer, record);
+      await this.deliver(outgoing, response, record);
     } catch (error) {
-      if (isAbort(error)) response.destroy();
-      else this.fail(response, record, error);
+      if (isAbort(error)) outgoing.destroy();
+      else this.fail(outgoing, record, error);
     }
   }
 
   /** What the real server makes of a panic. */
-  private fail(response: ServerResponse, record: RequestRecord, error: unknown): void {
-    const { status, body, headers } = errorAnswer(500, `internal server error: ${String(error)}`);
-    if (!response.headersSent) response.writeHead(status, headers);
-    response.end(body);
+  private fail(outgoing: ServerResponse, record: RequestRecord, error: unknown): void {
+    const { status, body, headers } = errorResponse(500, `internal server error: ${String(error)}`);
+    if (!outgoing.headersSent) outgoing.writeHead(status, headers);
+    outgoing.end(body);
     this.site.stats.answered(record, status);
   }
 
-  private answer(request: ApiRequest): Answer {
+  private answer(request: ApiRequest): HttpResponse {
     const key = request.header('x-api-key') ?? request.search.get('api_key') ?? undefined;
     const refusal = this.gateway.refusal(key, this.site.clock.monotonic());
     if (refusal !== undefined) return refusal;
-    if (this.happens('badGateway')) return htmlAnswer(502, 'Bad Gateway');
+    if (this.happens('badGateway')) return htmlResponse(502, 'Bad Gateway');
     const stale = this.happens('stale') ? (this.site.faults.staleSeconds ?? 20) : 0;
     return this.site.answering.answer(request, (behind) => this.site.head.view(stale + behind));
   }
@@ -149,15 +149,19 @@ class Host {
       await this.site.clock.sleep(least + (most - least) * this.random.fraction(), this.stopping.signal);
   }
 
-  private async deliver(response: ServerResponse, answer: Answer, record: RequestRecord): Promise<void> {
-    const broken = await send(response, answer, {
+  private async deliver(
+    outgoing: ServerResponse,
+    response: HttpResponse,
+    record: RequestRecord,
+  ): Promise<void> {
+    const broken = await send(outgoing, response, {
       faults: this.site.faults,
       random: this.random,
       clock: this.site.clock,
       signal: this.stopping.signal,
       stats: this.site.stats,
     });
-    this.site.stats.answered(record, broken ? 0 : answer.status);
+    this.site.stats.answered(record, broken ? 0 : response.status);
   }
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Entities } from '../../../src/simulator/network/entities/entities.ts';
-import { htmlAnswer } from '../../../src/simulator/http/answer.ts';
+import { htmlResponse } from '../../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { bare, readOnce, readStreamsOf, select, sorted } from '../../support/collections.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';
@@ -184,7 +184,7 @@ describe('a list', () => {
   test('that this server does not have is reported, and the others are read', async () => {
     const simulator = await startSimulator({
       ...NETWORK,
-      before: ({ path }) => (path === '/api/v3/jetton/masters' ? htmlAnswer(404, 'Not Found') : undefined),
+      before: ({ path }) => (path === '/api/v3/jetton/masters' ? htmlResponse(404, 'Not Found') : undefined),
     });
     try {
       const failed = await readOnce(store, simulator.url, ['jetton_masters', 'nft_collections']);

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { htmlAnswer } from '../../../src/simulator/http/answer.ts';
+import { htmlResponse } from '../../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { bare, readOnce, readStreamsOf, select, sorted } from '../../support/collections.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';
@@ -214,7 +214,7 @@ describe('a look-up of 10,000 addresses', () => {
         duration: 60,
         before: ({ path, search }) => {
           if (path !== '/api/v3/accountStates') return undefined;
-          if (search.toString().length > longest) return htmlAnswer(414, 'URI Too Long');
+          if (search.toString().length > longest) return htmlResponse(414, 'URI Too Long');
           most = Math.max(most, search.getAll('address').length);
           return undefined;
         },
@@ -239,13 +239,13 @@ test('unfit records go to quarantine, new members to extra', async () => {
   const simulator = await startSimulator({
     ...NETWORK,
     duration: 200,
-    after: ({ path }, answer) => {
-      if (path !== '/api/v3/jetton/masters') return answer;
-      const body = JSON.parse(String(answer.body)) as { jetton_masters: Record<string, unknown>[] };
+    after: ({ path }, response) => {
+      if (path !== '/api/v3/jetton/masters') return response;
+      const body = JSON.parse(String(response.body)) as { jetton_masters: Record<string, unknown>[] };
       const [first, second] = body.jetton_masters;
       if (first !== undefined) first['total_supply'] = 'much';
       if (second !== undefined) second['newborn'] = { big: [1] };
-      return { ...answer, body: JSON.stringify(body) };
+      return { ...response, body: JSON.stringify(body) };
     },
   });
   try {

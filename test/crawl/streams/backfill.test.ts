@@ -31,13 +31,13 @@ async function serve(options: SimulatorOptions): Promise<Simulator> {
 }
 
 /** Covers all of the network that is safe to read; the range that was covered. */
-async function crawl(names: string[], workers = 2): Promise<Range> {
+async function crawl(names: string[], concurrency = 2): Promise<Range> {
   const datasets = await datasetsNamed(...names);
   const opened = await openTestCrawl(store, simulator.url);
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
     const reach = await reachOf({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
-    const missing = await backfill({ ...opened, datasets, reach, workers, stop: never });
+    const missing = await backfill({ ...opened, datasets, reach, concurrency, stop: never });
     expect(missing).toEqual(new Map());
     const range = reach.range!;
     for (const dataset of datasets)

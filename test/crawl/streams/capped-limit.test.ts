@@ -45,7 +45,7 @@ async function crawl(capLimit: number | undefined, contextOf = (context: CrawlCo
         context: contextOf(opened.context),
         datasets,
         reach,
-        workers: 2,
+        concurrency: 2,
         stop: never,
       }),
     ).toEqual(new Map());

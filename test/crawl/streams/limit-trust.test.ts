@@ -5,11 +5,11 @@ const SPAN = { from: 0, to: 100 };
 
 const pageOf = (asked: number, rows: readonly string[], utime = 5) => ({
   asked,
-  until: 50,
+  window: { until: 50, offset: 0 },
   positions: rows.map((id) => ({ utime, lt: '1', id })),
 });
 
-/** The size by which a page is judged that is an answer to its request. */
+/** The size by which a page is judged that is a response to its request. */
 function sizeOf(span: SpanTrust, asked: number, rows: readonly string[], utime = 5): number {
   const { size, accept } = span.judge(pageOf(asked, rows, utime));
   accept();
@@ -85,10 +85,33 @@ test('rows behind the window of a doubted page say nothing about it', () => {
   expect(trust.limit(1000)).toBe(1000);
 });
 
-test('a page that is refused as an answer teaches nothing', () => {
+test('a page that is refused as a response teaches nothing', () => {
   const trust = createLimitTrust(() => expect.unreachable());
   const span = trust.openSpan(SPAN);
   expect(sizeOf(span, 1000, ids(0, 333))).toBe(333);
   span.judge(pageOf(1000, ids(5000, 5010)));
+  expect(trust.limit(1000)).toBe(1000);
+});
+
+test('a second that is taken apart by logical time shows no cap: its parts are windows of their own', () => {
+  const trust = createLimitTrust(() => expect.unreachable());
+  const span = trust.openSpan(SPAN);
+  const judge = (rows: readonly number[], bounds: { startLt?: bigint; endLt?: bigint }) => {
+    const positions = rows.map((lt) => ({ utime: 5, lt: String(lt), id: String(lt) }));
+    const { size, accept } = span.judge({
+      asked: 1000,
+      window: { until: 50, offset: 0, ...bounds },
+      positions,
+    });
+    accept();
+    return size;
+  };
+  const lts = Array.from({ length: 999 }, (_, at) => at);
+  expect(judge(lts, {})).toBe(999);
+  expect(judge(lts.slice(0, 499), { endLt: 498n })).toBe(1000);
+  expect(judge(lts.slice(499, 500), { startLt: 499n, endLt: 499n })).toBe(1000);
+  expect(judge(lts.slice(500), { startLt: 500n })).toBe(1000);
+  span.ended();
+  expect(judge(lts, {})).toBe(1000);
   expect(trust.limit(1000)).toBe(1000);
 });

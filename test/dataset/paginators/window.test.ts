@@ -130,13 +130,13 @@ describe('the window paginator', () => {
     );
   });
 
-  it('refuses an answer to another window than the one asked for', () => {
+  it('refuses a response to another window than the one asked for', () => {
     const paginator = window();
     const cursor = paginator.start(range(0, 100));
     const page = { size: 10, positions: [] };
     const given = (echo: object) => () => paginator.next(cursor, { ...page, echo });
     expect(given({ start_utime: ORIGIN - 1, end_utime: ORIGIN + 99 })).toThrow(BadResponseError);
-    expect(given({ end_utime: ORIGIN + 98 })).toThrow(/answer says/);
+    expect(given({ end_utime: ORIGIN + 98 })).toThrow(/response says/);
     expect(given({})).not.toThrow();
     expect(given({ start_utime: ORIGIN, end_utime: ORIGIN + 99 })).not.toThrow();
   });

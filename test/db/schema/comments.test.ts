@@ -4,7 +4,7 @@ import { loadDatasets } from '../../../src/dataset/load-jobs.ts';
 import type { AnyJob, Dataset } from '../../../src/dataset/dataset.ts';
 import { loadTables } from '../../../src/db/load-tables.ts';
 import { factsOf } from '../../../src/db/schema/describe.ts';
-import { openapiAnswer, openapiSchemas, referenceOf, type Described } from '../../support/openapi.ts';
+import { openapiResponse, openapiSchemas, referenceOf, type Described } from '../../support/openapi.ts';
 import { hasOpenapi } from '../../support/shared-data.ts';
 
 const MEMBER = String.raw`[a-z_]+(?:\[\d?\]|\{\})?`;
@@ -36,10 +36,10 @@ function pathsOf(endpoint: string): string[] {
     });
     return [...values, ...members];
   };
-  return walk(openapiAnswer(endpoint), '', []);
+  return walk(openapiResponse(endpoint), '', []);
 }
 
-/** What is answered where records become rows of a table; of maps that come with other answers too. */
+/** What is answered where records become rows of a table; of maps that come with other responses too. */
 function answeredFor(table: string, datasets: readonly Dataset<AnyJob>[]): string[] {
   const own = datasets.filter(({ job }) => Object.hasOwn(job.tables, table));
   const maps = own.flatMap(({ job }) => (job.kind === 'collection' ? (job.piggybackedAs ?? []) : []));
@@ -59,7 +59,7 @@ function namedIn(comment: string): string[] {
   return [...comment.matchAll(NAMED)].flatMap(([, list = '']) => list.replaceAll('[0]', '[]').split(', '));
 }
 
-/** True where a path is one of the answer, or the end of one: comments begin at the record, or within it. */
+/** True where a path is one of the response, or the end of one: comments begin at the record, or within it. */
 function isIn(answered: readonly string[], path: string): boolean {
   const ends = (of: string) => answered.some((known) => known === of || known.endsWith(`.${of}`));
   if (ends(path)) return true;

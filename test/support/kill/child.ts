@@ -13,7 +13,7 @@ export interface Order {
   readonly applicationName: string;
   readonly datasets: readonly string[];
   readonly range: Range;
-  readonly workers: number;
+  readonly concurrency: number;
   /** Rows a page: few, so that there is much to interrupt. */
   readonly page: number;
 }
@@ -37,7 +37,7 @@ const crawl = await openCrawl({
 });
 const missing = await backfill({
   ...crawl,
-  workers: order.workers,
+  concurrency: order.concurrency,
   stop,
   datasets: chooseDatasets(order.datasets, await loadJobs()).map(smaller),
   reach: { range: order.range, watermark: order.range.to },

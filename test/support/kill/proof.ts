@@ -10,7 +10,7 @@ import type { Order } from './child.ts';
 import { digestTables } from './digest.ts';
 import { keysOf, violations, type Keys } from './invariants.ts';
 
-/** Where a process was when it was killed, seen from outside: the furthest that one of its workers had come. */
+/** Where a process was when it was killed, seen from outside: the furthest that one of its loops had come. */
 export type Phase = 'fetch' | 'within a statement' | 'between statements' | 'commit' | 'elsewhere';
 
 /** Those that are aimed at, in turn. */
@@ -53,7 +53,7 @@ export async function openProof({ network, datasets, page }: ProofOptions): Prom
       datasets,
       range,
       page,
-      workers: 3,
+      concurrency: 3,
     };
     return { order, program };
   };

@@ -16,7 +16,7 @@ export interface WorkOrder {
   /** To be read once; absent: the daemon runs until SIGTERM. */
   readonly range?: Range;
   /** Leases at once. */
-  readonly workers?: number;
+  readonly concurrency?: number;
   /** Rows a page. */
   readonly page?: number;
   readonly settings?: Readonly<Record<string, string>>;
@@ -46,7 +46,7 @@ await store.close();
 process.disconnect();
 
 async function work(): Promise<void> {
-  const { range, workers = 4 } = order;
+  const { range, concurrency = 4 } = order;
   if (range === undefined) {
     await runDaemon({ ...crawl, datasets, config, stop });
     return;
@@ -55,7 +55,7 @@ async function work(): Promise<void> {
   const missing = await backfill({
     ...crawl,
     datasets,
-    workers,
+    concurrency,
     stop,
     attempts: 100,
     reach: { range, watermark: Number.MAX_SAFE_INTEGER },

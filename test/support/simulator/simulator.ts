@@ -1,5 +1,5 @@
 import { UsageError } from '../../../src/errors.ts';
-import type { Answer } from '../../../src/simulator/http/answer.ts';
+import type { HttpResponse } from '../../../src/simulator/http/response.ts';
 import type { Answering, ApiRequest } from '../../../src/simulator/http/api.ts';
 import {
   serveSite,
@@ -14,9 +14,9 @@ import { Truth } from './truth.ts';
 
 export interface SimulatorOptions extends ServedOptions {
   /** Answers a request in the server's stead, behind the gateway; undefined leaves it to the server. */
-  readonly before?: (request: ApiRequest) => Answer | undefined;
-  /** Changes an answer of the server. */
-  readonly after?: (request: ApiRequest, answer: Answer) => Answer;
+  readonly before?: (request: ApiRequest) => HttpResponse | undefined;
+  /** Changes a response of the server. */
+  readonly after?: (request: ApiRequest, response: HttpResponse) => HttpResponse;
   /** True: the JSON of all transactions is made at the start and kept in a file, for benchmarks. Not with `live`. */
   readonly prebuilt?: boolean;
 }
@@ -27,7 +27,7 @@ export interface Simulator extends ServedSimulator {
   readonly truth: Truth;
 }
 
-/** Serves a network on 127.0.0.1, as the product does, and changes its answers on request. */
+/** Serves a network on 127.0.0.1, as the product does, and changes its responses on request. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { chain, site, dispose } = open(options);
   const simulator = await serveSite({ ...site, answering: changed(site.answering, options) }, options);
@@ -41,8 +41,8 @@ function changed(answering: Answering, { before, after }: SimulatorOptions): Ans
     answer(request, views) {
       const custom = before?.(request);
       if (custom !== undefined) return custom;
-      const answer = answering.answer(request, views);
-      return after?.(request, answer) ?? answer;
+      const response = answering.answer(request, views);
+      return after?.(request, response) ?? response;
     },
   };
 }
@@ -62,7 +62,7 @@ function open(options: SimulatorOptions): Opened {
   if (options.prebuilt !== true)
     return { chain, site: siteOf(source, source.ledger, options, parts), dispose };
   if (options.live !== undefined)
-    throw new UsageError('A live network grows: its answers cannot be made in advance.');
+    throw new UsageError('A live network grows: its responses cannot be made in advance.');
   const prebuilt = prebuild(source.ledger);
   return { chain, site: siteOf(source, prebuilt.ledger, options, parts), dispose: prebuilt.dispose };
 }

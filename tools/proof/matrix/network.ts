@@ -78,7 +78,7 @@ export async function readAgain({ url, source }: Place, only: readonly string[] 
     await database.run(sql`update etl.pages set committed_at = committed_at - interval '3 days'`);
     const datasets = chooseDatasets(only, await loadJobs());
     const reach = { range: RANGE, watermark: RANGE.to + 200_000 };
-    await crawlRange({ ...crawl, datasets, reach, workers: 2, stop: never, again: true });
+    await crawlRange({ ...crawl, datasets, reach, concurrency: 2, stop: never, again: true });
   } finally {
     await crawl.close();
     await database.close();

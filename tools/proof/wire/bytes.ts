@@ -1,18 +1,18 @@
-import type { Answer } from '../../../src/simulator/http/answer.ts';
+import type { HttpResponse } from '../../../src/simulator/http/response.ts';
 
-/** A way in which the bytes of an answer are not those that were sent. */
+/** A way in which the bytes of a response are not those that were sent. */
 export interface Breakage {
   readonly name: string;
-  readonly alter: (answer: Answer, body: Buffer) => Answer;
+  readonly alter: (response: HttpResponse, body: Buffer) => HttpResponse;
 }
 
 const bytes = (name: string, change: (body: Buffer) => Buffer | string): Breakage => ({
   name,
-  alter: (answer, body) => ({ ...answer, body: change(body) }),
+  alter: (response, body) => ({ ...response, body: change(body) }),
 });
 const status = (name: string, code: number, body: string): Breakage => ({
   name,
-  alter: (answer) => ({ ...answer, status: code, body }),
+  alter: (response) => ({ ...response, status: code, body }),
 });
 
 /** Letters of Latin 1 in the place of the first letters of a hash. */
@@ -34,7 +34,7 @@ export const BREAKAGES: readonly Breakage[] = [
   bytes('UTF-16', (body) => Buffer.from(body.toString(), 'utf16le')),
   bytes('text behind it', (body) => Buffer.concat([body, Buffer.from('null')])),
   bytes('NUL behind it', (body) => Buffer.concat([body, Buffer.from([0])])),
-  bytes('two answers in one', (body) => Buffer.concat([body, body])),
+  bytes('two responses in one', (body) => Buffer.concat([body, body])),
   bytes('a bit turned', (body) => turned(body)),
   bytes('an empty object', () => '{}'),
   bytes('an empty list', () => '[]'),

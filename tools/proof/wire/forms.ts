@@ -12,7 +12,7 @@ export interface Found {
 /** What comes in the place of a value: JSON text, or nothing where the member is left out. */
 type Instead = string | undefined;
 
-/** A way in which one value of an answer is not what it should be. */
+/** A way in which one value of a response is not what it should be. */
 export interface Form {
   readonly name: string;
   /** Whether it can be done to a value. */

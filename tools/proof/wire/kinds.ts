@@ -5,13 +5,13 @@ import { FORMS, PLACED, type Form } from './forms.ts';
 import { leavesOf } from './leaves.ts';
 import { LISTINGS, type Listing } from './lists.ts';
 
-/** One way in which one answer of one endpoint goes wrong. */
+/** One way in which one response of one endpoint goes wrong. */
 export interface Kind {
   /** `/api/v3/blocks: wrong workchain` */
   readonly name: string;
   readonly dataset: string;
   readonly path: string;
-  /** The member of the answer that holds its records. */
+  /** The member of the response that holds its records. */
   readonly list: string;
   readonly way: { readonly form: Form } | { readonly listing: Listing } | { readonly breakage: Breakage };
 }
@@ -19,7 +19,7 @@ export interface Kind {
 /** Whatever a value is, one of these is another. */
 const OTHERS = [0, 1];
 
-/** Every way that fits what the endpoints of a network answer; `samples`: the text of an answer, by path. */
+/** Every way that fits what the endpoints of a network answer; `samples`: the text of a response, by path. */
 export function kindsOf(datasets: readonly Dataset[], samples: ReadonlyMap<string, string>): Kind[] {
   return datasets.flatMap(({ name: dataset, job: { path, list } }) => {
     const sample = samples.get(path);

@@ -1,4 +1,4 @@
-/** The records of an answer. */
+/** The records of a response. */
 export function listOf(body: string, list: string): Record<string, unknown>[] {
   const parsed = JSON.parse(body) as Record<string, unknown>;
   const records = parsed[list];

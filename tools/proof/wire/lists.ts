@@ -5,10 +5,10 @@ type Json = Record<string, unknown>;
 /** What a list of records is made into: other records, or JSON text of something else. */
 type Instead = readonly unknown[] | string | undefined;
 
-/** A way in which the records of an answer are not those that there are. */
+/** A way in which the records of a response are not those that there are. */
 export interface Listing {
   readonly name: string;
-  /** True: every answer of the endpoint, not one. */
+  /** True: every response of the endpoint, not one. */
   readonly always?: boolean;
   readonly alter: (records: readonly Json[], random: Random) => Instead;
 }

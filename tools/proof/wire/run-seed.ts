@@ -11,7 +11,7 @@ import { isVouchedFor, readVouched } from '../matrix/vouching.ts';
 import type { Kind } from './kinds.ts';
 import type { Wire } from './wire.ts';
 
-/** What became of a crawl some of whose answers were altered. */
+/** What became of a crawl some of whose responses were altered. */
 export interface Outcome {
   readonly kinds: readonly string[];
   /** Where each of them came to pass; one that did not, did no harm. */

@@ -28,11 +28,11 @@ export interface SeedOutcome extends Outcome {
 /** Kinds that go wrong in one crawl. */
 const MIXTURE = 4;
 
-/** Crawls a network a seed, some of whose answers are altered on their way in. */
+/** Crawls a network a seed, some of whose responses are altered on their way in. */
 export async function runWires(databases: Databases, options: WireOptions): Promise<SeedOutcome[]> {
   const way: { wire?: Wire | undefined } = {};
   const network = await openProvedNetwork(1, databases, {
-    after: (request, answer) => way.wire?.pass(request, answer) ?? answer,
+    after: (request, response) => way.wire?.pass(request, response) ?? response,
   });
   try {
     const empty = await databases.template('wire_empty', (url) => prepare(url, network.simulator));
@@ -79,7 +79,7 @@ async function prepare(url: string, { truth }: Simulator): Promise<void> {
   }
 }
 
-/** An answer of each endpoint that streams. */
+/** A response of each endpoint that streams. */
 async function samplesOf({ url, truth }: Simulator): Promise<Map<string, string>> {
   const samples = new Map<string, string>();
   for (const { job } of await loadJobs()) {

@@ -1,4 +1,4 @@
-import type { Answer } from '../../../src/simulator/http/answer.ts';
+import type { HttpResponse } from '../../../src/simulator/http/response.ts';
 import type { ApiRequest } from '../../../src/simulator/http/api.ts';
 import { Random, salt } from '../../../src/simulator/random.ts';
 import type { Form } from './forms.ts';
@@ -6,59 +6,60 @@ import type { Kind } from './kinds.ts';
 import { leavesOf, replaceAt, withOthers } from './leaves.ts';
 import { listOf } from './list-of.ts';
 
-/** The way from a network to whoever reads it, on which some answers are altered. */
+/** The way from a network to whoever reads it, on which some responses are altered. */
 export interface Wire {
   /** Names of the kinds that came to pass, and where. */
   readonly done: Map<string, string>;
-  readonly pass: (request: ApiRequest, answer: Answer) => Answer;
+  readonly pass: (request: ApiRequest, response: HttpResponse) => HttpResponse;
 }
 
 /** Stands for a value whose text JSON cannot say. */
 const PLACE = 'wire-place-of-a-value';
 const TRIES = 30;
 
-/** Alters one answer a kind, another answer each; what is altered in it the seed decides. */
+/** Alters one response a kind, another response each; what is altered in it the seed decides. */
 export function createWire(kinds: readonly Kind[], seed: number): Wire {
   const done = new Map<string, string>();
   const randoms = new Map(kinds.map((kind) => [kind, new Random(seed, salt(kind.name))]));
   return {
     done,
-    pass(request, answer) {
-      if (answer.status !== 200) return answer;
+    pass(request, response) {
+      if (response.status !== 200) return response;
       for (const kind of kinds.filter(({ path }) => path === request.path)) {
         const always = 'listing' in kind.way && kind.way.listing.always === true;
         if (done.has(kind.name) && !always) continue;
         const random = randoms.get(kind) ?? new Random(seed);
-        const altered = alter(kind, answer, random);
+        const altered = alter(kind, response, random);
         if (altered === undefined) continue;
         done.set(kind.name, altered.where);
-        return altered.answer;
+        return altered.response;
       }
-      return answer;
+      return response;
     },
   };
 }
 
 interface Altered {
-  readonly answer: Answer;
+  readonly response: HttpResponse;
   readonly where: string;
 }
 
-function alter({ way, list }: Kind, answer: Answer, random: Random): Altered | undefined {
-  const body = Buffer.from(answer.body);
+function alter({ way, list }: Kind, response: HttpResponse, random: Random): Altered | undefined {
+  const body = Buffer.from(response.body);
   const records = listOf(body.toString(), list);
   if (records.length === 0) return undefined;
-  if ('breakage' in way) return { answer: way.breakage.alter(answer, body), where: `${body.length} bytes` };
-  if ('form' in way) return alterValue(answer, { list, records }, way.form, random);
+  if ('breakage' in way)
+    return { response: way.breakage.alter(response, body), where: `${body.length} bytes` };
+  if ('form' in way) return alterValue(response, { list, records }, way.form, random);
   const instead = way.listing.alter(records, random);
   return {
-    answer: withList(answer, list, instead),
+    response: withList(response, list, instead),
     where: `${records.length} records`,
   };
 }
 
 function alterValue(
-  answer: Answer,
+  response: HttpResponse,
   { list, records }: { readonly list: string; readonly records: readonly Record<string, unknown>[] },
   form: Form,
   random: Random,
@@ -75,11 +76,11 @@ function alterValue(
     const changed = records.map((one, index) =>
       index === at ? replaceAt(one, leaf.path, instead === undefined ? undefined : PLACE) : one,
     );
-    const { body } = withList(answer, list, changed);
+    const { body } = withList(response, list, changed);
     const where = `${leaf.path.join('.')} of record ${at}: ${JSON.stringify(leaf.value).slice(0, 60)} -> ${instead?.slice(0, 60) ?? 'nothing'}`;
     return {
-      answer: {
-        ...answer,
+      response: {
+        ...response,
         body: instead === undefined ? body : body.toString().replace(`"${PLACE}"`, () => instead),
       },
       where,
@@ -88,9 +89,14 @@ function alterValue(
   return undefined;
 }
 
-function withList(answer: Answer, list: string, instead: readonly unknown[] | string | undefined): Answer {
-  const parsed = JSON.parse(answer.body.toString()) as Record<string, unknown>;
-  if (typeof instead !== 'string') return { ...answer, body: JSON.stringify({ ...parsed, [list]: instead }) };
+function withList(
+  response: HttpResponse,
+  list: string,
+  instead: readonly unknown[] | string | undefined,
+): HttpResponse {
+  const parsed = JSON.parse(response.body.toString()) as Record<string, unknown>;
+  if (typeof instead !== 'string')
+    return { ...response, body: JSON.stringify({ ...parsed, [list]: instead }) };
   const body = JSON.stringify({ ...parsed, [list]: PLACE });
-  return { ...answer, body: body.replace(`"${PLACE}"`, () => instead) };
+  return { ...response, body: body.replace(`"${PLACE}"`, () => instead) };
 }

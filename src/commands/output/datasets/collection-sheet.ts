@@ -47,7 +47,7 @@ const WORDS: Readonly<Record<string, string>> = {
   list: 'a list, by offset',
   lookup: 'a look-up by name',
   backward: 'the history of each watched account, from its newest transaction backwards',
-  per_block: 'an answer for each masterchain block',
+  per_block: 'a response for each masterchain block',
   sample: 'what the source says at a moment',
 };
 

@@ -14,7 +14,7 @@ export interface CourseOptions {
   readonly requests: () => number;
   /** Requests a second of the plan, and how many are asked for at once. */
   readonly rps: number;
-  readonly workers: number;
+  readonly concurrency: number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
@@ -91,9 +91,9 @@ export function knownPercentOf(progress: Progress): number | undefined {
   return progress.total === 0 ? undefined : percentOf(progress);
 }
 
-/** The budget where it is nearly used up, else whoever takes more of the workers' time. */
+/** The budget where it is nearly used up, else whoever takes more of the time of all loops. */
 function waitsFor(
-  { rps, workers, requests }: CourseOptions,
+  { rps, concurrency, requests }: CourseOptions,
   recent: readonly RecentPage[],
   at: number,
 ): WaitsFor {
@@ -102,5 +102,5 @@ function waitsFor(
   const ms = Math.max(1, at - first.at);
   if (((requests() - first.requests) * 1000) / ms > 0.8 * rps) return 'budget';
   const asking = recent.reduce((sum, page) => sum + page.ms, 0);
-  return asking > 0.5 * workers * ms ? 'server' : 'database';
+  return asking > 0.5 * concurrency * ms ? 'server' : 'database';
 }

@@ -109,7 +109,7 @@ function masterchainBlockShardState(request: RouteRequest): string {
   return answer(request, page);
 }
 
-/** The server does not notice that its query broke off: the answer is a 200 with the first rows. */
+/** The server does not notice that its query broke off: the response is a 200 with the first rows. */
 function answer({ ledger, random, breaksOff }: RouteRequest, page: readonly number[]): string {
   const kept = breaksOff ? page.slice(0, random.below(page.length)) : page;
   return `{"blocks":[${kept.map((row) => ledger.blocks.text(row)).join(',')}]}`;

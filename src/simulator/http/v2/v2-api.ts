@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonAnswer, type Answer } from '../answer.ts';
+import { jsonResponse, type HttpResponse } from '../response.ts';
 import type { BocMaker } from '../../network/chain/boc.ts';
 import { NONE } from '../../network/chain/tables/block-table.ts';
 import type { World } from '../../network/chain/world.ts';
@@ -66,19 +66,19 @@ export function answerV2(
   },
   node: NodeSource | undefined,
   view: View,
-): Answer {
+): HttpResponse {
   try {
     const { name, query } = readCall(request);
     const method = Object.hasOwn(METHODS, name) ? METHODS[name] : undefined;
     if (method === undefined || node === undefined) throw new ServedError(404, 'method not found');
-    return jsonAnswer(
+    return jsonResponse(
       200,
       JSON.stringify({ ok: true, result: method({ node, view, query }), '@extra': EXTRA }),
     );
   } catch (error) {
     if (!(error instanceof ServedError)) throw error;
     const { status, message } = error;
-    return jsonAnswer(status, JSON.stringify({ ok: false, error: message, code: status, '@extra': EXTRA }));
+    return jsonResponse(status, JSON.stringify({ ok: false, error: message, code: status, '@extra': EXTRA }));
   }
 }
 

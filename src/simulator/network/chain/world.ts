@@ -31,7 +31,7 @@ class TickTable {
   readonly tops = Column.uint32();
 }
 
-/** The network as it was generated: numbers only, from which every answer is derived. */
+/** The network as it was generated: numbers only, from which every response is derived. */
 export class World {
   readonly options: ResolvedChainOptions;
   readonly accounts: Accounts;

@@ -1,6 +1,6 @@
 /** How the records of an endpoint's list are distinguished and put in order. */
 export interface ListFacts {
-  /** The member of the answer that holds the records. */
+  /** The member of the response that holds the records. */
   readonly member: string;
   /** The record's member by which the endpoint's windows of time go. */
   readonly time: string;

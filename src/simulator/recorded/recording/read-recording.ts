@@ -9,7 +9,7 @@ const Line = z.looseObject({
   apiVersion: z.string().optional(),
 });
 
-/** A recorded answer; `text` is the body as it came. */
+/** A recorded response; `text` is the body as it came. */
 export interface RecordedResponse {
   readonly path: string;
   readonly search: URLSearchParams;
@@ -25,7 +25,7 @@ export function isRecording(directory: string): boolean {
   return existsSync(directory) && readdirSync(directory).some((name) => FILE.test(name));
 }
 
-/** The answers with status 200, file by file, in the order in which they came. A line that was cut off is left out. */
+/** The responses with status 200, file by file, in the order in which they came. A line that was cut off is left out. */
 export function* readRecording(directory: string): Generator<RecordedResponse> {
   for (const name of readdirSync(directory)
     .filter((file) => FILE.test(file))

@@ -18,7 +18,7 @@ export interface Window {
   readonly descending: boolean;
 }
 
-/** The records of one list that all recorded answers brought together, and for which seconds they are all there. */
+/** The records of one list that all recorded responses brought together, and for which seconds they are all there. */
 export class RecordedList {
   private readonly facts: ListFacts;
   private readonly entries = new Map<string, Entry>();
@@ -38,7 +38,7 @@ export class RecordedList {
     return Math.max(0, ...[...this.entries.values()].map(({ time }) => time));
   }
 
-  /** Takes an answer in; of a record that came twice the later copy counts. */
+  /** Takes a response in; of a record that came twice the later copy counts. */
   add(asked: Window, records: readonly { readonly value: unknown; readonly text: string }[]): void {
     const times: number[] = [];
     for (const { value, text } of records) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { UsageError } from '../../../errors.ts';
-import { errorAnswer, jsonAnswer, type Answer } from '../../http/answer.ts';
+import { errorResponse, jsonResponse, type HttpResponse } from '../../http/response.ts';
 import type { ApiRequest } from '../../http/api.ts';
 import { elementTexts } from './element-texts.ts';
 import { LISTS, PAGING } from './lists.ts';
@@ -28,7 +28,7 @@ export class Recording {
     for (const response of readRecording(directory)) this.take(response);
     this.latest = Math.max(0, ...[...this.lists.values()].map((list) => list.latest));
     if (!this.exact.has(INFO)) {
-      throw new UsageError(`${directory} holds no recorded answer of ${INFO}`, {
+      throw new UsageError(`${directory} holds no recorded response of ${INFO}`, {
         hint: 'Record a whole run: `toncenter-etl backfill … --record DIR`.',
       });
     }
@@ -40,22 +40,27 @@ export class Recording {
     return [`${this.responses} responses`, ...lists];
   }
 
-  answer({ path, search }: Pick<ApiRequest, 'path' | 'search'>): Answer {
+  answer({ path, search }: Pick<ApiRequest, 'path' | 'search'>): HttpResponse {
     const list = this.lists.get(listKey(path, search));
     const asked = windowOf(search);
     const member = LISTS[path]?.member;
     if (list !== undefined && member !== undefined) {
       const missing = list.missing(asked);
-      if (missing === undefined) return this.listAnswer(member, list, asked);
-      return errorAnswer(404, `not in the recording: ${path} from second ${missing} on`);
+      if (missing === undefined) return this.listResponse(member, list, asked);
+      return errorResponse(404, `not in the recording: ${path} from second ${missing} on`);
     }
     const recorded = this.exact.get(exactKey(path, search));
-    if (recorded === undefined) return errorAnswer(404, `not in the recording: ${path}?${search.toString()}`);
-    return jsonAnswer(200, path === INFO ? this.settled(recorded.text) : recorded.text, versionOf(recorded));
+    if (recorded === undefined)
+      return errorResponse(404, `not in the recording: ${path}?${search.toString()}`);
+    return jsonResponse(
+      200,
+      path === INFO ? this.settled(recorded.text) : recorded.text,
+      versionOf(recorded),
+    );
   }
 
-  private listAnswer(member: string, list: RecordedList, asked: Window): Answer {
-    return jsonAnswer(200, `{"${member}":[${list.texts(asked).join(',')}]}`);
+  private listResponse(member: string, list: RecordedList, asked: Window): HttpResponse {
+    return jsonResponse(200, `{"${member}":[${list.texts(asked).join(',')}]}`);
   }
 
   private take(response: RecordedResponse): void {

@@ -47,7 +47,7 @@ const REACTIONS: Readonly<Partial<Record<Op, Reaction>>> = {
   system: emitted,
   jetton_transfer: jettonLeaves,
   jetton_internal_transfer: jettonArrives,
-  jetton_notify: exchangeAnswers,
+  jetton_notify: exchangeResponses,
   jetton_burn: jettonBurns,
   jetton_burn_notification: (_stage, _received, _trace, excess) => [excess],
   jetton_mint: jettonMint,
@@ -109,7 +109,7 @@ function jettonArrives(stage: Stage, { account }: Received, trace: number, exces
 }
 
 /** The exchange pays the other jetton of the pair back. */
-function exchangeAnswers({ world }: Stage, { account }: Received, trace: number): Outgoing[] {
+function exchangeResponses({ world }: Stage, { account }: Received, trace: number): Outgoing[] {
   const swap = world.traces.purposeOf(trace) === 'jetton_swap' && account === world.traces.partner.get(trace);
   if (!swap) return [];
   return [

@@ -1,16 +1,17 @@
 import { refuse } from '../../db/coverage/refused.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { readUnlessRefused, type OnWrongAnswer } from '../failure-policy.ts';
+import { readUnlessRefused, type OnWrongResponse } from '../failure-policy.ts';
 import { crawlLease } from './crawler.ts';
 import type { Assignment } from './planner.ts';
 
-/** How long an idle worker waits before it looks for work again. */
+/** How long an idle loop waits before it looks for work again. */
 const IDLE_MS = 250;
 
-interface WorkerPoolOptions {
+interface ReadLeasesOptions {
   readonly context: CrawlContext;
-  readonly workers: number;
+  /** How many leases are read at once. */
+  readonly concurrency: number;
   readonly stop: Stop;
   /** The next lease; undefined where nothing is free now. */
   readonly take: () => Promise<Assignment | undefined>;
@@ -19,45 +20,47 @@ interface WorkerPoolOptions {
   /** Between two searches for work where there was none; default 250. */
   readonly idleMs?: number;
   /** Default: throw. */
-  readonly onWrongAnswer?: OnWrongAnswer;
+  readonly onWrongResponse?: OnWrongResponse;
 }
 
-interface PoolState {
+interface Shared {
   busy: number;
   failed: boolean;
 }
 
 /**
- * Reads several leases at once, until nothing is left or `stop` says so. One lease for which the API fails for good is refused
- * for a while and logged; an API or a database that is away ends the pool, and its caller decides.
+ * Reads several leases at once, until nothing is left or `stop` says so. One lease for which the API fails for good is
+ * refused for a while and logged; an API or a database that is away ends all, and the caller decides.
  */
-export async function runWorkerPool(options: WorkerPoolOptions): Promise<void> {
-  const pool: PoolState = { busy: 0, failed: false };
-  const ends = await Promise.allSettled(Array.from({ length: options.workers }, () => work(options, pool)));
+export async function readLeases(options: ReadLeasesOptions): Promise<void> {
+  const shared: Shared = { busy: 0, failed: false };
+  const ends = await Promise.allSettled(
+    Array.from({ length: options.concurrency }, () => work(options, shared)),
+  );
   const failure = ends.find((end) => end.status === 'rejected');
   if (failure !== undefined) throw failure.reason;
 }
 
-async function work(options: WorkerPoolOptions, pool: PoolState): Promise<void> {
-  const { context, stop, take, isOver, idleMs = IDLE_MS, onWrongAnswer } = options;
-  while (!stop.finishing.aborted && !pool.failed) {
-    pool.busy += 1;
-    const assignment = await endPoolOnError(pool, take);
+async function work(options: ReadLeasesOptions, shared: Shared): Promise<void> {
+  const { context, stop, take, isOver, idleMs = IDLE_MS, onWrongResponse } = options;
+  while (!stop.finishing.aborted && !shared.failed) {
+    shared.busy += 1;
+    const assignment = await endAllOnError(shared, take);
     if (assignment !== undefined)
-      await endPoolOnError(pool, () => readOrRefuse(context, assignment, stop, onWrongAnswer));
-    pool.busy -= 1;
+      await endAllOnError(shared, () => readOrRefuse(context, assignment, stop, onWrongResponse));
+    shared.busy -= 1;
     if (assignment !== undefined) continue;
     // A lease in another worker's hands may be cut and leave work for this one.
-    if (pool.busy === 0 && (await endPoolOnError(pool, isOver))) return;
+    if (shared.busy === 0 && (await endAllOnError(shared, isOver))) return;
     await context.clock.sleep(idleMs, stop.finishing).catch(() => undefined);
   }
 }
 
-async function endPoolOnError<T>(pool: PoolState, task: () => Promise<T>): Promise<T> {
+async function endAllOnError<T>(shared: Shared, task: () => Promise<T>): Promise<T> {
   try {
     return await task();
   } catch (error) {
-    pool.failed = true;
+    shared.failed = true;
     throw error;
   }
 }
@@ -67,11 +70,11 @@ export async function readOrRefuse(
   context: CrawlContext,
   assignment: Assignment,
   stop: Stop,
-  onWrongAnswer: OnWrongAnswer = 'throw',
+  onWrongResponse: OnWrongResponse = 'throw',
 ): Promise<void> {
   const { database, logger } = context;
   const { dataset, lease } = assignment;
-  const failure = await readUnlessRefused({ database, stream: lease.stream, stop, onWrongAnswer }, () =>
+  const failure = await readUnlessRefused({ database, stream: lease.stream, stop, onWrongResponse }, () =>
     crawlLease(context, assignment, stop),
   );
   if (failure === undefined) return;

@@ -11,7 +11,7 @@ export function recordsOf(shape: Shape, body: unknown): unknown[] {
   if (shape === 'array') return List.parse(body);
   if (shape === 'map') return entriesOf(body);
   const member = Body.parse(body)[shape.member];
-  if (member === undefined) throw new BadResponseError(`the answer has no ${shape.member}`);
+  if (member === undefined) throw new BadResponseError(`the response has no ${shape.member}`);
   return member === null ? [] : List.parse(member);
 }
 

@@ -1,30 +1,30 @@
 import type { Collection } from '../../dataset/dataset.ts';
 import type { Rows } from '../../dataset/job.ts';
-import type { AnswerReading } from '../../dataset/walk.ts';
+import type { ResponseReading } from '../../dataset/walk.ts';
 import type { Outcomes } from '../../db/cursors/subjects.ts';
-import { commitAnswer, type AnswerCommit } from '../../db/write/commit-answer.ts';
+import { commitResponse, type ResponseCommit } from '../../db/write/commit-response.ts';
 import { commitWithRetry } from '../commit-with-retry.ts';
-import type { Answer } from './ask.ts';
-import { entriesOf } from './parse-answer.ts';
+import type { WalkResponse } from './ask.ts';
+import { entriesOf } from './parse-response.ts';
 import type { WalkContext } from './walk-context.ts';
 
 interface Writing {
-  readonly answer: Answer;
-  readonly reading: AnswerReading;
+  readonly response: WalkResponse;
+  readonly reading: ResponseReading;
   readonly cursor: object;
   readonly outcomes?: Outcomes;
 }
 
-/** Commits an answer with the cursor behind it, and what came with it of other collections. */
-export async function writeAnswer(
+/** Commits a response with the cursor behind it, and what came with it of other collections. */
+export async function writeResponse(
   walkContext: WalkContext,
-  { answer, reading, cursor, outcomes }: Writing,
+  { response, reading, cursor, outcomes }: Writing,
 ): Promise<void> {
   const { context, dataset, claim } = walkContext;
   const piggybacked = walkContext.piggybacked.map((collection) =>
-    piggybackedBy(collection, answer, context.clock.now()),
+    piggybackedBy(collection, response, context.clock.now()),
   );
-  const commit: AnswerCommit = {
+  const commit: ResponseCommit = {
     claim,
     tables: piggybacked.reduce((all, { tables }) => ({ ...all, ...tables }), dataset.job.tables),
     rows: [...reading.fitting.map(({ rows }) => rows), ...piggybacked.flatMap(({ rows }) => rows)],
@@ -35,23 +35,23 @@ export async function writeAnswer(
     ...(outcomes !== undefined && { outcomes }),
     piggybacked: piggybacked.map(({ dataset: name, outcomes: of }) => ({ dataset: name, outcomes: of })),
     log: {
-      request: `${answer.request.path}?${answer.request.query}`,
-      rows: answer.value.records.length,
-      bytes: answer.bytes,
-      ms: answer.ms,
-      apiVersion: answer.apiVersion,
+      request: `${response.request.path}?${response.request.query}`,
+      rows: response.value.records.length,
+      bytes: response.bytes,
+      ms: response.ms,
+      apiVersion: response.apiVersion,
     },
   };
-  await commitWithRetry(context, () => commitAnswer(context.database, context.partitions, commit));
-  const records = answer.value.records.length;
-  context.logger.debug({ dataset: dataset.name, walk: walkContext.walk.name, records }, 'answer committed');
+  await commitWithRetry(context, () => commitResponse(context.database, context.partitions, commit));
+  const records = response.value.records.length;
+  context.logger.debug({ dataset: dataset.name, walk: walkContext.walk.name, records }, 'response committed');
   context.onPage({
     dataset: dataset.name,
     scope: '',
     records,
     completed: undefined,
-    bytes: answer.bytes,
-    ms: answer.ms,
+    bytes: response.bytes,
+    ms: response.ms,
   });
 }
 
@@ -62,10 +62,10 @@ interface Piggybacked {
   readonly outcomes: Outcomes;
 }
 
-/** Records of another collection that came with the answer, read as its first walk reads its own. */
-function piggybackedBy({ name, job }: Collection, answer: Answer, now: number): Piggybacked {
+/** Records of another collection that came with the response, read as its first walk reads its own. */
+function piggybackedBy({ name, job }: Collection, response: WalkResponse, now: number): Piggybacked {
   const [walk] = job.walks;
-  const map = job.piggybackedAs === undefined ? undefined : answer.value.maps[job.piggybackedAs];
+  const map = job.piggybackedAs === undefined ? undefined : response.value.maps[job.piggybackedAs];
   const records = map === undefined || map === null ? [] : entriesOf(map);
   const fitting = walk?.read(records, { at: new Date(now).toISOString(), key: '' }, 0).fitting ?? [];
   const found = fitting.flatMap(({ raw }) => (walk?.kind === 'lookup' ? (walk.answers(raw) ?? []) : []));

@@ -1,7 +1,7 @@
 import type { ZodType } from 'zod';
 import type { Rejected, Rows } from './job.ts';
 import { hashOf, readRecord, type Extra } from './record.ts';
-import type { AnswerReading, Asked } from './walk.ts';
+import type { ResponseReading, Asked } from './walk.ts';
 
 /** What a walk says of its records. */
 export interface RecordSpec<Rec> {
@@ -12,14 +12,14 @@ export interface RecordSpec<Rec> {
   readonly rows: (record: Rec, extra: Extra, asked: Asked) => Rows;
 }
 
-/** Reads the records of an answer; the first one has the rank `first`. */
-export function readAnswer<Rec>(
+/** Reads the records of a response; the first one has the rank `first`. */
+export function readResponse<Rec>(
   { record, rows, id }: RecordSpec<Rec>,
   raws: readonly unknown[],
   asked: Omit<Asked, 'rank'>,
   first: number,
-): AnswerReading {
-  const fitting: AnswerReading['fitting'][number][] = [];
+): ResponseReading {
+  const fitting: ResponseReading['fitting'][number][] = [];
   const rejected: Rejected[] = [];
   for (const [index, raw] of raws.entries()) {
     const name = nameOf(raw, id);

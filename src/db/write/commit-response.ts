@@ -9,8 +9,8 @@ import type { Partitions } from './partitions.ts';
 import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
 import { ensurePartitions, rowsByTable } from './rows-by-table.ts';
 
-/** One answer of a dataset that is no stream of time: everything that its commit writes. */
-export interface AnswerCommit {
+/** One response of a dataset that is no stream of time: everything that its commit writes. */
+export interface ResponseCommit {
   readonly claim: Claim;
   readonly tables: Tables;
   readonly rows: readonly Rows[];
@@ -27,14 +27,14 @@ export interface AnswerCommit {
 }
 
 /**
- * Writes an answer's rows and the cursor behind it in one transaction: after it both are there, or neither. Writing an
- * answer twice changes nothing.
+ * Writes a response's rows and the cursor behind it in one transaction: after it both are there, or neither. Writing an
+ * response twice changes nothing.
  * @throws LeaseLostError where another worker has taken the walk: nothing was written
  */
-export async function commitAnswer(
+export async function commitResponse(
   database: Database,
   partitions: Partitions,
-  commit: AnswerCommit,
+  commit: ResponseCommit,
 ): Promise<void> {
   const byTable = rowsByTable(commit.tables, commit.rows);
   await ensurePartitions(partitions, byTable);

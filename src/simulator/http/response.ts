@@ -1,5 +1,5 @@
 /** What goes back over the wire. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly body: string | Buffer;
   readonly headers: Readonly<Record<string, string>>;
@@ -7,29 +7,29 @@ export interface Answer {
 
 const JSON_TYPE = { 'content-type': 'application/json' } as const;
 
-export function jsonAnswer(
+export function jsonResponse(
   status: number,
   body: string | Buffer,
   headers: Readonly<Record<string, string>> = {},
-): Answer {
+): HttpResponse {
   return { status, body, headers: { ...JSON_TYPE, ...headers } };
 }
 
 /** The indexer's own error: one member, whatever its documentation says. */
-export function errorAnswer(status: number, text: string): Answer {
-  return jsonAnswer(status, JSON.stringify({ error: text }));
+export function errorResponse(status: number, text: string): HttpResponse {
+  return jsonResponse(status, JSON.stringify({ error: text }));
 }
 
 /** The gateway's error, which has another shape than the indexer's. */
-export function gatewayError(status: number, text: string): Answer {
-  return jsonAnswer(status, JSON.stringify({ ok: false, code: status, error: text }));
+export function gatewayError(status: number, text: string): HttpResponse {
+  return jsonResponse(status, JSON.stringify({ ok: false, code: status, error: text }));
 }
 
-export function htmlAnswer(status: number, title: string): Answer {
+export function htmlResponse(status: number, title: string): HttpResponse {
   const body = `<html>\r\n<head><title>${status} ${title}</title></head>\r\n<body>\r\n<center><h1>${status} ${title}</h1></center>\r\n</body>\r\n</html>\r\n`;
   return { status, body, headers: { 'content-type': 'text/html' } };
 }
 
-export function textAnswer(status: number, body: string): Answer {
+export function textResponse(status: number, body: string): HttpResponse {
   return { status, body, headers: { 'content-type': 'text/plain; charset=utf-8' } };
 }
