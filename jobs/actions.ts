@@ -42,6 +42,6 @@ export default defineJob({
   // its actions deleted and inserted anew, while its later messages arrive. An hour later both are over.
   replacesRows: true,
   maturitySeconds: 3600,
-  checks: { 'second-reading': true },
+  checks: { actions: true, 'second-reading': true },
   grade: CROSS_CHECKED,
 });

@@ -15,6 +15,8 @@ export interface Checks {
   readonly traces?: true;
   /** Each row lies in a stored transaction. */
   readonly 'cross-checks'?: CrossCheck;
+  /** Each action is part of a stored trace, and so are the transactions that it names. */
+  readonly actions?: true;
   /** Two readings at different times agree. */
   readonly 'second-reading'?: true;
 }

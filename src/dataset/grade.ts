@@ -18,6 +18,7 @@ export const UNCHECKED: GradeFacts = {
 /** The grade of datasets for which the chain has no checksum. */
 export const CROSS_CHECKED: GradeFacts = {
   grade: 'cross-checked',
-  proves: 'two readings apart in time agree, and rows lie in stored transactions where those are proved',
+  proves:
+    'two readings apart in time agree in every value, and rows lie in stored transactions where those are proved',
   limitations: 'rows that the source left out both times, and values that it changed both times',
 };

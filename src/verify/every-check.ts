@@ -1,6 +1,7 @@
 import type { Checks } from '../dataset/checks.ts';
 import type { Job } from '../dataset/job.ts';
 import type { Check } from './check.ts';
+import { actions } from './checks/actions.ts';
 import { blocks } from './checks/blocks.ts';
 import { crossChecks } from './checks/cross-checks.ts';
 import { messages } from './checks/messages.ts';
@@ -20,6 +21,7 @@ const DECLARED: Readonly<Record<keyof Checks, Check>> = {
   'state-chain': stateChain,
   traces,
   'cross-checks': crossChecks,
+  actions,
   'second-reading': secondReading,
 };
 

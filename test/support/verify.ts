@@ -51,6 +51,9 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
     },
     async readAgain(datasets, range) {
       await store.database.run(sql`update etl.pages set committed_at = committed_at - interval '3 days'`);
+      await store.database.run(
+        sql`update etl.refused set retry_at = retry_at - interval '3 days' where pass = 1`,
+      );
       const reach = { range, watermark: range.to + 200_000 };
       await backfill({ ...crawl, datasets, reach, concurrency: 2, stop: never, again: true });
     },

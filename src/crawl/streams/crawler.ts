@@ -16,7 +16,7 @@ import { commitWithRetry } from '../commit-with-retry.ts';
 import { keepAlive } from '../keep-alive.ts';
 import type { SpanTrust } from './limit-trust.ts';
 import type { Assignment } from './planner.ts';
-import { toCommit, type FetchedPage } from './to-commit.ts';
+import { needsWholeSeconds, toCommit, type FetchedPage } from './to-commit.ts';
 
 /** A page that takes longer than this, in milliseconds, is worth a warning: usual ones take a fraction of a second. */
 const SLOW_PAGE_MS = 15_000;
@@ -27,7 +27,7 @@ interface Progress {
   readonly held: Lease;
   /** Where the next page begins; undefined where the lease is read. */
   readonly cursor: unknown;
-  /** Pages of a second that is replaced as a whole, and is not whole yet. */
+  /** Pages of a second that is written as a whole, and is not whole yet. */
   readonly waiting: readonly FetchedPage[];
   /** Whether a short page may have been cut. */
   readonly trust: SpanTrust;
@@ -76,8 +76,7 @@ async function commitAndAdvance(
   const { step } = page.value;
   const pages = [...waiting, page];
   const done = step.completed ?? step.saturated;
-  // Rows that are replaced wait until their second is whole; all others are written as they come.
-  const isWritten = done !== undefined || !dataset.job.replacesRows;
+  const isWritten = done !== undefined || !needsWholeSeconds(assignment);
   if (isWritten) {
     const commit = toCommit(assignment, held, pages);
     await commitWithRetry(context, () => commitPage(context.database, context.partitions, commit));

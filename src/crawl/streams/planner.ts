@@ -11,8 +11,6 @@ export interface Want {
   readonly stream: Stream;
   readonly zones: readonly (readonly Range[])[];
   readonly priority: Priority;
-  /** A second before this one need not be read again when it matures: a first reading of it counts as the second. */
-  readonly matureBefore?: number;
 }
 
 /** A lease and what it is for. */

@@ -57,18 +57,14 @@ export async function firstReadings(
   const wants: Want[] = [];
   for (const [dataset, part] of await readableNow(database, datasets, range, watermark)) {
     const zones = zonesOf(part, watermark).map((zone) => [zone]);
-    const { maturitySeconds, replacesRows } = dataset.job;
-    const mature =
-      replacesRows && maturitySeconds !== undefined ? { matureBefore: watermark - maturitySeconds } : {};
-    for (const stream of await streamsOf(database, dataset))
-      wants.push({ dataset, stream, zones, priority, ...mature });
+    for (const stream of await streamsOf(database, dataset)) wants.push({ dataset, stream, zones, priority });
   }
   return wants;
 }
 
 /**
  * What is to be read a second time: what was covered at least as long ago as the dataset takes to mature, both by the
- * chain's time and by the clock, and not read again since.
+ * chain's time and by the clock, and not confirmed since.
  */
 export async function secondReadings(
   database: Database,

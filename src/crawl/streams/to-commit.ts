@@ -1,8 +1,9 @@
 import type { Exchange } from '../../api/exchange.ts';
-import type { PageCommit } from '../../db/write/commit.ts';
+import type { Stream } from '../../db/coverage/coverage.ts';
+import type { Again, PageCommit } from '../../db/write/commit.ts';
 import type { PageLog } from '../../db/write/log-page.ts';
 import type { Lease } from '../../db/coordination/leases.ts';
-import type { Reading } from '../../dataset/job.ts';
+import type { Job, Reading } from '../../dataset/job.ts';
 import type { Range } from '../../range.ts';
 import type { Page } from './ask-page.ts';
 import type { Assignment } from './planner.ts';
@@ -10,17 +11,24 @@ import type { Assignment } from './planner.ts';
 /** A page that was read, as it waits for its commit: without the records as they came. */
 export type FetchedPage = Exchange<Pick<Page, 'reading' | 'step'>>;
 
-/** What is to be written of pages that belong together: one, or all of a second that is exchanged as a whole. */
+/**
+ * True where rows wait until their second is whole: they replace what is stored of it, or are held against it, because
+ * it is read a second time.
+ */
+export function needsWholeSeconds({ dataset, stream }: Pick<Assignment, 'dataset' | 'stream'>): boolean {
+  return dataset.job.replacesRows || stream.pass > 0;
+}
+
+/** What is to be written of pages that belong together: one, or all of a second that is written as a whole. */
 export function toCommit(
-  { dataset, matureBefore, priority }: Assignment,
+  { dataset, stream, priority }: Assignment,
   lease: Lease,
   pages: readonly FetchedPage[],
 ): PageCommit {
   const step = pages.at(-1)?.value.step;
-  const done = step?.completed ?? step?.saturated;
-  const readings = pages.map(({ value }) =>
-    within(value.reading, dataset.job.replacesRows ? step?.completed : lease.span),
-  );
+  const isAgain = stream.pass > 0;
+  const span = needsWholeSeconds({ dataset, stream }) ? step?.completed : lease.span;
+  const readings = pages.map(({ value }) => within(value.reading, span));
   const accepted = readings.flatMap((reading) => reading.accepted);
   return {
     lease,
@@ -29,14 +37,24 @@ export function toCommit(
     ids: accepted.map(({ position }) => position.id),
     extras: accepted.map(({ extra }) => extra).filter((extra) => Object.keys(extra).length > 0),
     rejected: readings.flatMap(({ rejected }) => rejected),
-    done: done && {
-      span: done,
-      outcome: step?.completed === undefined ? 'saturated' : 'covered',
-      mature: matureBefore !== undefined && done.to <= matureBefore,
-    },
+    done: step && doneOf(step),
+    ...(isAgain && { again: againOf(dataset.job, stream) }),
     replace: dataset.job.replacesRows,
-    overwrite: priority === 'repair',
+    overwrite: priority === 'repair' || isAgain,
     pages: pages.map((page) => logOf(page, lease.span)),
+  };
+}
+
+function doneOf({ completed, saturated }: Page['step']): PageCommit['done'] {
+  if (completed !== undefined) return { span: completed, outcome: 'covered' };
+  return saturated && { span: saturated, outcome: 'saturated' };
+}
+
+/** What a second reading is held against, and when another can follow. */
+function againOf({ scopes, maturitySeconds = 0 }: Job, { scope }: Stream): Again {
+  return {
+    scope: scopes && { column: scopes.column, value: scope },
+    pauseSeconds: maturitySeconds,
   };
 }
 

@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { parseRangeText, type Range } from '../../range.ts';
-import type { Session } from '../connection/database.ts';
+import type { Database, Session } from '../connection/database.ts';
 import { bare, excluded, insertInto, multirangeParam, rangeParam } from '../connection/sql.ts';
 import { coverage, leases, refused } from '../schema/coverage.ts';
 import { pages } from '../schema/pages.ts';
@@ -25,14 +25,11 @@ export async function addCoverage(session: Session, stream: Stream, range: Range
       set ${bare(covered)} = ${covered} + ${excluded(covered)}, ${bare(updated_at)} = default`);
 }
 
-/**
- * Takes ranges out of a stream's coverage, so that they are read again. Leases of earlier passes go too: what had matured
- * when it was read first is covered for both passes by one commit.
- */
+/** Takes ranges out of a stream's coverage, so that they are read again, with the leases that overlap. */
 export function subtractCoverage(session: Session, stream: Stream, holes: readonly Range[]): Promise<void> {
   const { dataset, scope, pass } = stream;
   return takeOutOfCoverage(session, multirangeParam(holes), {
-    leases: sql`${leases.dataset} = ${dataset} and ${leases.scope} = ${scope} and ${leases.pass} <= ${pass}`,
+    leases: sql`${leases.dataset} = ${dataset} and ${leases.scope} = ${scope} and ${leases.pass} = ${pass}`,
     coverage: ofStream(coverage, stream),
   });
 }
@@ -88,8 +85,9 @@ export function refusedOf(stream: StreamColumns): SQL {
 }
 
 /**
- * What of `range` was covered by a first reading at least `ageSeconds` ago and not by a second one: two readings that lie
- * closer together would be answered from the same copy and prove nothing.
+ * What of `range` was covered by a first reading at least `ageSeconds` ago and not confirmed by a second one: two readings
+ * that lie closer together would be answered from the same copy and prove nothing. A second reading that brought
+ * something else is a first one itself.
  */
 export async function readDue(
   session: Session,
@@ -99,10 +97,49 @@ export async function readDue(
 ): Promise<Range[]> {
   const [row] = await session.rows(
     sql`select (${coveredOf(first)} * ${multirangeParam([range])} - ${coveredOf({ ...first, pass: 1 })}
+          - ${refusedOf({ ...first, pass: 1 })}
           - coalesce((select range_agg(${pages.completed}) from ${pages}
               where ${ofStream(pages, { ...first, pass: 0 })} and ${pages.completed} is not null
                 and ${pages.committed_at} > clock_timestamp() - make_interval(secs => ${ageSeconds})), '{}'))::text as spans`,
     Spans,
   );
   return parseRangeText(row?.spans ?? '{}');
+}
+
+/** When a second reading of ranges can follow the first one, in unix seconds; undefined where no page tells. */
+export async function dueAt(
+  session: Session,
+  first: Stream,
+  ranges: readonly Range[],
+  ageSeconds: number,
+): Promise<number | undefined> {
+  const [row] = await session.rows(
+    sql`select ceil(extract(epoch from max(${pages.committed_at})))::int8 + ${ageSeconds}::int8 as at from ${pages}
+        where ${ofStream(pages, first)} and ${pages.completed} && ${multirangeParam(ranges)}`,
+    z.object({ at: z.coerce.number().nullable() }),
+  );
+  return row?.at ?? undefined;
+}
+
+/**
+ * Counts ranges as read a second time, whose rows were all compared with the source and agree: those that are due.
+ * @returns what is confirmed by it
+ */
+export function confirmDue(
+  database: Database,
+  first: Stream,
+  ranges: readonly Range[],
+  ageSeconds: number,
+): Promise<Range[]> {
+  return database.transaction(async (session) => {
+    // Held until the end: nothing can be taken out of coverage and read again in between. Second readings come first,
+    // as wherever both are changed.
+    await session.run(sql`
+      select 1 from ${coverage} where ${coverage.dataset} = ${first.dataset} and ${coverage.scope} = ${first.scope}
+      order by ${coverage.pass} desc for update`);
+    const confirmed: Range[] = [];
+    for (const range of ranges) confirmed.push(...(await readDue(session, first, range, ageSeconds)));
+    for (const range of confirmed) await addCoverage(session, { ...first, pass: 1 }, range);
+    return confirmed;
+  });
 }

@@ -1,5 +1,6 @@
 import { sql, type SQL } from 'drizzle-orm';
-import type { Range } from '../../range.ts';
+import { z } from 'zod';
+import { parseRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { bare, rangeParam, setExcluded } from '../connection/sql.ts';
 import { refused } from '../schema/coverage.ts';
@@ -7,7 +8,7 @@ import type { Stream } from './coverage.ts';
 import { ofStream } from './of-stream.ts';
 
 /** Why a range cannot be had for now. */
-export type Refusal = 'saturated' | 'beyond_reach' | 'source_gap' | 'quarantined' | 'failing';
+export type Refusal = 'saturated' | 'beyond_reach' | 'source_gap' | 'quarantined' | 'failing' | 'changed';
 
 /** Refuses a range: it is not asked for before its pause is over. */
 export async function refuse(
@@ -24,6 +25,38 @@ export async function refuse(
         select ${rangeParam(span)} as span, ${reason}::text as reason, ${detail}::text as detail, ${before} + 1 as tried,
           now() as first_at, clock_timestamp() + ${pauseAfter(before)} as retry_at
         from ${refused} where ${ofStream(refused, stream)} and ${refused.span} = ${rangeParam(span)})`,
+    ),
+  );
+}
+
+/**
+ * Refuses a range instead of those of the same reason that it touches: its borders may have moved since the last
+ * attempt. `pauseSeconds` is the least pause.
+ */
+export async function refuseAnew(
+  session: Session,
+  stream: Stream,
+  span: Range,
+  facts: { readonly reason: Refusal; readonly detail: string; readonly pauseSeconds: number },
+): Promise<void> {
+  const { reason, detail, pauseSeconds } = facts;
+  const [earlier] = await session.rows(
+    sql`
+      with gone as (
+        delete from ${refused} where ${ofStream(refused, stream)} and ${refused.reason} = ${reason}
+          and ${refused.span} && ${rangeParam(span)}
+        returning ${refused.attempts})
+      select coalesce(max(attempts), 0) as attempts from gone`,
+    z.object({ attempts: z.coerce.number() }),
+  );
+  const tried = sql`${earlier?.attempts ?? 0}::int`;
+  await session.run(
+    insertRefusals(
+      stream,
+      sql`(
+        select ${rangeParam(span)} as span, ${reason}::text as reason, ${detail}::text as detail, ${tried} + 1 as tried,
+          now() as first_at,
+          clock_timestamp() + greatest(make_interval(secs => ${pauseSeconds}), ${pauseAfter(tried)}) as retry_at)`,
     ),
   );
 }
@@ -52,4 +85,22 @@ export async function forgetRefusals(session: Session, stream: Stream, span: Ran
     delete from ${refused}
     where ${ofStream(refused, stream)} and (${refused.span} <@ ${rangeParam(span)}
       or (${refused.reason} = 'failing' and ${refused.span} && ${rangeParam(span)}))`);
+}
+
+const RefusedRange = z.object({
+  span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
+  retryAt: z.coerce.number(),
+});
+
+/** Ranges of a stream that were set aside for one reason, and when each is asked for again, in unix seconds. */
+export function readRefused(
+  session: Session,
+  stream: Stream,
+  reason: Refusal,
+): Promise<z.infer<typeof RefusedRange>[]> {
+  return session.rows(
+    sql`select ${refused.span}::text, ceil(extract(epoch from ${refused.retry_at}))::int8 as "retryAt" from ${refused}
+        where ${ofStream(refused, stream)} and ${refused.reason} = ${reason} order by lower(${refused.span})`,
+    RefusedRange,
+  );
 }

@@ -65,7 +65,6 @@ async function takeOut(
   session: Session,
   { stream, holes, surplus, receipts, wrong = [] }: Opening,
 ): Promise<void> {
-  // The second reading first: a commit that counts for both takes them in this order.
   await subtractCoverage(session, { ...stream, pass: 1 }, holes);
   await subtractCoverage(session, { ...stream, pass: 0 }, holes);
   for (const { table, span } of surplus) await removeRows(session, table, span);

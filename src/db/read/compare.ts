@@ -63,7 +63,7 @@ export async function compareRows(
       with n as materialized (
         select * from json_populate_recordset(null::${target.into}, ${stringify(rows) ?? '[]'}::json)),
       compared as (
-        select n.utime, ${keyText(target, 'n')} as key, t.utime is null as missing, ${differingColumns(target)} as columns
+        select n.utime, ${keyText(target, 'n')} as key, t.utime is null as missing, ${differingColumns(target, 'read')} as columns
         from n left join ${target.into} t on ${sameKey(target)}),
       unsaid as (
         select n.utime, ${keyText(target, 'n')} as key, ${unsaidColumns(target)} as columns
@@ -89,12 +89,35 @@ export async function compareRows(
   };
 }
 
+/**
+ * The seconds of which the rows in a staging table, all that the source has, are not those stored: a value differs, or
+ * a row is on one side only. What a server has come to know since is no difference.
+ */
+export async function differingSeconds(
+  session: Session,
+  target: Target,
+  brought: Omit<Brought, 'isAll'>,
+): Promise<Range[]> {
+  const rows = await session.rows(
+    sql`
+      with n as (select * from ${target.staging.name}),
+      differing as (
+        select ${secondOf('n')} as second from n left join ${target.into} t on ${sameKey(target)}
+        where t.utime is null or cardinality(${differingColumns(target, 'stored')}) > 0
+        union
+        select second from (${beyond(target, brought)}) b (kind, key, columns, second))
+      select second from differing`,
+    z.object({ second: Row.shape.second }),
+  );
+  return rows.map(({ second }) => second);
+}
+
 const secondOf = (alias: string) => {
   const epoch = sql`extract(epoch from ${sql.identifier(alias)}.utime)::int8`;
   return sql`int8range(${epoch}, ${epoch} + 1)::text`;
 };
 
-function beyond(target: Target, { span: { from, to }, scope }: Brought): SQL {
+function beyond(target: Target, { span: { from, to }, scope }: Omit<Brought, 'isAll'>): SQL {
   return sql`
     select 'not_in_source', ${keyText(target, 't')}, '{}'::text[], ${secondOf('t')} from ${target.into} t
     where t.utime >= to_timestamp(${from}::float8) and t.utime < to_timestamp(${to}::float8)
@@ -124,16 +147,20 @@ export function keyText({ facts }: Target, alias: string): SQL {
   )})`;
 }
 
-/** The names of the columns in which two copies differ; a copy that lacks a value which it may lack does not. */
-function differingColumns(target: Target): SQL {
+/**
+ * The names of the columns in which two copies differ; the one that may be `incomplete` does not where it lacks a value
+ * that it may lack.
+ */
+function differingColumns(target: Target, incomplete: 'read' | 'stored'): SQL {
   const { facts, columns } = target;
   const tests = columns
     .filter((name) => !facts.key.includes(name))
     .map((name) => {
       const [stored, read] = [sql`t.${sql.identifier(name)}`, sql`n.${sql.identifier(name)}`];
-      return mayLack(target, name)
-        ? sql`case when ${read} is not null and ${stored} is distinct from ${read} then ${name}::text end`
-        : sql`case when ${stored} is distinct from ${read} then ${name}::text end`;
+      const lacking = mayLack(target, name)
+        ? sql`${incomplete === 'read' ? read : stored} is null`
+        : sql`false`;
+      return sql`case when ${stored} is distinct from ${read} and not ${lacking} then ${name}::text end`;
     });
   return namesOf(tests);
 }

@@ -115,7 +115,8 @@ describe(refused, {
     scope: 'Pool or account that the range was refused for; empty where the dataset is read whole.',
     pass: 'Which reading could not be had: 0 the first, 1 the second one of rows that mature.',
     span: 'Half-open range of unix seconds that could not be had.',
-    reason: 'saturated, beyond_reach, source_gap, quarantined or failing.',
+    reason:
+      'saturated, beyond_reach, source_gap, quarantined, failing, or changed: a second reading brought something else.',
     detail: 'What the source or the check said, in one sentence for the operator.',
     attempts: 'How often the range was tried; the pause before the next try doubles each time.',
     first_at: 'When the range was refused for the first time, on the clock of the database.',

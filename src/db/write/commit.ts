@@ -1,24 +1,31 @@
 import type { Rejected, Rows, Tables } from '../../dataset/job.ts';
-import type { Range } from '../../range.ts';
+import { type Range, union, without } from '../../range.ts';
 import type { Extra } from '../../dataset/record.ts';
-import { addCoverage, type Stream } from '../coverage/coverage.ts';
+import { addCoverage } from '../coverage/coverage.ts';
 import type { Database, Session } from '../connection/database.ts';
+import { differingSeconds, type Brought } from '../read/compare.ts';
 import { insertStaged, stageRows } from './insert.ts';
 import { logPage, type PageLog } from './log-page.ts';
 import { holdLease, shortenLease, type Lease } from '../coordination/leases.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
-import { forgetRefusals, refuse } from '../coverage/refused.ts';
+import { forgetRefusals, refuse, refuseAnew } from '../coverage/refused.ts';
 import { readFloors } from '../coverage/retention.ts';
 import { ensurePartitions, rowsByTable } from './rows-by-table.ts';
-import { targetOf } from './target.ts';
+import { targetOf, type Target } from './target.ts';
 
 /** A second that cannot be read whole is done with too: the lease goes past it, coverage does not. */
 interface Done {
   readonly span: Range;
   readonly outcome: 'covered' | 'saturated';
-  /** True where this reading counts as the second one too: the rows had matured before they were read. */
-  readonly mature: boolean;
+}
+
+/** What a second reading needs: it confirms only seconds of which it brings what is stored. */
+export interface Again {
+  /** Which of the stored rows the stream is about. */
+  readonly scope: Brought['scope'];
+  /** How long to wait at least before seconds are read again of which it brought something else. */
+  readonly pauseSeconds: number;
 }
 
 /** One page, or the pages of one second that are written together: everything that their commit writes. */
@@ -38,6 +45,8 @@ export interface PageCommit {
   readonly replace: boolean;
   /** True: the range is read again because stored rows are wrong, so what the source says now counts. */
   readonly overwrite: boolean;
+  /** Set for a second reading: its rows are all of the seconds that are done, and are held against those stored. */
+  readonly again?: Again;
   /** The pages, in the order in which they were read; the last one completes. */
   readonly pages: readonly PageLog[];
 }
@@ -64,13 +73,15 @@ export async function commitPage(
   const replaced = commit.replace && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
   await ensurePartitions(partitions, byTable);
   await database.transaction(async (session) => {
-    const staged = await stageRows(session, byTable, { replaced });
+    const isWhole = replaced !== undefined || commit.again !== undefined;
+    const staged = await stageRows(session, byTable, { isWhole });
     await holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span));
+    const changed = await changedSeconds(session, staged, commit);
     await insertStaged(session, staged, { overwrite: commit.overwrite, replaced });
     await writeOddities(session, commit);
     await shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from);
     await logPages(session, commit);
-    if (commit.done !== undefined) await finish(session, commit.lease.stream, commit.done);
+    if (commit.done !== undefined) await finish(session, commit, commit.done, changed);
   });
 }
 
@@ -86,15 +97,43 @@ function lastSecond({ to }: Range): Range {
   return { from: to - 1, to };
 }
 
-async function finish(session: Session, stream: Stream, { span, outcome, mature }: Done): Promise<void> {
+/** The seconds from the first to the last one of which a second reading brings something else than what is stored. */
+async function changedSeconds(
+  session: Session,
+  staged: readonly Target[],
+  { again, done }: PageCommit,
+): Promise<Range | undefined> {
+  if (again === undefined || done?.outcome !== 'covered') return undefined;
+  const changed: Range[] = [];
+  for (const target of staged)
+    changed.push(...(await differingSeconds(session, target, { span: done.span, scope: again.scope })));
+  const spans = union(changed);
+  const [first, last] = [spans[0], spans.at(-1)];
+  return first && last && { from: first.from, to: last.to };
+}
+
+async function finish(
+  session: Session,
+  { lease: { stream }, again }: PageCommit,
+  { span, outcome }: Done,
+  changed: Range | undefined,
+): Promise<void> {
   if (outcome === 'saturated') {
     const detail = 'more rows of one logical time than the source lets anybody read';
     await refuse(session, stream, span, { reason: 'saturated', detail });
     return;
   }
-  await forgetRefusals(session, stream, span);
-  if (mature) await addCoverage(session, { ...stream, pass: 1 }, span);
-  await addCoverage(session, stream, span);
+  for (const part of without([span], changed === undefined ? [] : [changed])) {
+    await forgetRefusals(session, stream, part);
+    await addCoverage(session, stream, part);
+  }
+  if (changed === undefined) return;
+  const detail = 'a second reading brought something else than was stored; another one has to agree with it';
+  await refuseAnew(session, stream, changed, {
+    reason: 'changed',
+    detail,
+    pauseSeconds: again?.pauseSeconds ?? 0,
+  });
 }
 
 async function writeOddities(session: Session, commit: PageCommit): Promise<void> {

@@ -22,17 +22,18 @@ interface InsertOptions {
  * Brings rows of several tables to the server, whatever their number, each into its staging table. Before anything is
  * locked: a process that freezes while it sends is in no statement that Postgres would end, and would hold what it had
  * locked for as long as it stands. They are sorted by key, so that two transactions with common rows wait for each other
- * instead of deadlocking; of rows with the same key the first counts, its nulls filled from the others.
+ * instead of deadlocking; of rows with the same key the first counts, its nulls filled from the others. `isWhole`: the
+ * rows are all that there is, so that none at all says something too.
  * @returns the tables that `insertStaged` has to write
  */
 export async function stageRows(
   session: Session,
   byTable: readonly (readonly [table: object, rows: readonly object[]])[],
-  { replaced }: InsertOptions = {},
+  { isWhole = false }: { readonly isWhole?: boolean } = {},
 ): Promise<Target[]> {
   const staged: Target[] = [];
   for (const [table, rows] of byTable) {
-    if (rows.length === 0 && replaced === undefined) continue;
+    if (rows.length === 0 && !isWhole) continue;
     const target = targetOf(table);
     await fillStagingTable(session, target.staging, distinctRows(target.facts, rows));
     staged.push(target);

@@ -1,20 +1,42 @@
-import { readCoverage } from '../../db/coverage/coverage.ts';
-import { without } from '../../range.ts';
+import { dueAt, readCoverage } from '../../db/coverage/coverage.ts';
+import { readRefused } from '../../db/coverage/refused.ts';
+import { common, formatTime, type Range, without } from '../../range.ts';
 import { openStep, type Check } from '../check.ts';
 
-const NAME = 'second-reading';
+export const SECOND_READING = 'second-reading';
 
 /** Datasets without a checksum are read a second time, later: seconds that were read once have no grade. */
 export const secondReading: Check = {
-  name: NAME,
+  name: SECOND_READING,
   needs: [],
   async steps({ database }, input) {
-    const again = await readCoverage(database, { ...input.stream, pass: 1 });
-    return without(input.covered, again).map((stretch) =>
-      openStep(NAME, input, stretch, {
-        kind: 'read_once',
-        sentence: 'these seconds were read once; the source has no checksum, so a second reading must agree',
-      }),
+    const second = { ...input.stream, pass: 1 };
+    const once = without(input.covered, await readCoverage(database, second));
+    if (once.length === 0) return [];
+    const refused = await readRefused(database, second, 'changed');
+    const changed = common(
+      once,
+      refused.map(({ span }) => span),
     );
+    const latest = refused.map(({ retryAt }) => retryAt).sort((a, b) => b - a)[0];
+    const { maturitySeconds = 0 } = input.dataset.job;
+    const first = await dueAt(database, input.stream, once, maturitySeconds);
+    const step = (kind: string, sentence: string) => (stretch: Range) =>
+      openStep(SECOND_READING, input, stretch, { kind, sentence });
+    return [
+      ...without(once, changed).map(
+        step('read_once', `the source has no checksum, so a second reading must agree${fromOn(first)}`),
+      ),
+      ...changed.map(
+        step(
+          'read_differently',
+          `two readings differ; another must agree with the newer one${fromOn(latest)}`,
+        ),
+      ),
+    ];
   },
 };
+
+function fromOn(at: number | undefined): string {
+  return at === undefined ? '' : `, from ${formatTime(at)} on: sync makes it, or backfill --again`;
+}

@@ -1,22 +1,32 @@
 import type { Dataset } from '../../dataset/dataset.ts';
-import type { Stream } from '../../db/coverage/coverage.ts';
-import { type Range, union } from '../../range.ts';
+import { confirmDue, type Stream } from '../../db/coverage/coverage.ts';
+import { type Range, union, without } from '../../range.ts';
 import { DEEP } from './deep-check.ts';
 import type { Checked } from '../finding.ts';
 import { logChecks } from '../log-checks.ts';
 import { rememberFindings } from '../remember.ts';
 import { compareSpan, type CompareContext } from './compare-span.ts';
 
+export interface ComparedSpans {
+  readonly checks: readonly Checked[];
+  /** Seconds that were read to their end. */
+  readonly completed: readonly Range[];
+  /** Seconds for which this was the second reading, and it agreed. */
+  readonly confirmed: readonly Range[];
+  /** Seconds of rows of others' tables of which more is stored than these pages say. */
+  readonly unsaid: ReadonlyMap<string, readonly Range[]>;
+}
+
 /**
- * Compares spans of one stream with the source, and remembers what differs.
- * @returns `unsaid`: seconds of rows of others' tables of which more is stored than these pages say
+ * Compares spans of one stream with the source, and remembers what differs. Where a second reading is due this is one:
+ * every row was compared.
  */
 export async function compareSpans(
   context: CompareContext,
   place: { readonly dataset: Dataset; readonly stream: Stream },
   spans: readonly Range[],
   onMatched: (table: string, second: number, rows: number) => void = () => undefined,
-): Promise<{ checks: Checked[]; completed: Range[]; unsaid: Map<string, Range[]> }> {
+): Promise<ComparedSpans> {
   const { dataset, stream } = place;
   const checks: Checked[] = [];
   const completed: Range[] = [];
@@ -43,5 +53,11 @@ export async function compareSpans(
   }
   await rememberFindings(context.database, { jobs: context.jobs, dataset, stream }, checks);
   await logChecks(context.database, checks);
-  return { checks, completed: union(completed), unsaid };
+  const wrong = union(...checks.flatMap((check) => check.findings.map((finding) => finding.spans)));
+  const { maturitySeconds } = dataset.job;
+  const confirmed =
+    maturitySeconds === undefined
+      ? []
+      : await confirmDue(context.database, stream, without(union(completed), wrong), maturitySeconds);
+  return { checks, completed: union(completed), confirmed, unsaid };
 }

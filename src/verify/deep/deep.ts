@@ -1,11 +1,11 @@
 import { ownersOf } from '../../dataset/owners.ts';
-import { readVerified } from '../../db/coverage/verifications.ts';
+import { readVerified, setVerified } from '../../db/coverage/verifications.ts';
 import { common, type Range, union, without } from '../../range.ts';
 import { worthKeeping } from '../derivable.ts';
-import type { Checked } from '../finding.ts';
 import type { CompareContext } from './compare-span.ts';
 import type { Verified } from '../verify.ts';
-import { compareSpans } from './compare-spans.ts';
+import { compareSpans, type ComparedSpans } from './compare-spans.ts';
+import { SECOND_READING } from '../checks/second-reading.ts';
 import { drawSlices, rowsBySecond } from './sample.ts';
 
 /** How much of a table was held against the source, row by row. */
@@ -31,7 +31,7 @@ export async function checkDeep(
   draw: { readonly share: number; readonly random: () => number },
 ): Promise<DeepResult> {
   const comparedRows = new Map<string, Map<number, number>>();
-  const checkedBy = new Map<Verified, Checked[]>();
+  const comparedBy = new Map<Verified, ComparedSpans>();
   const tables: ComparedTable[] = [];
   const unsaid = new Map<string, readonly Range[]>();
   const width = ({ dataset }: Verified) => Object.keys(dataset.job.tables).length;
@@ -48,11 +48,11 @@ export async function checkDeep(
       comparedRows.set(table, sums);
     });
     for (const [table, spans] of compared.unsaid) unsaid.set(table, union(unsaid.get(table) ?? [], spans));
-    checkedBy.set(report, compared.checks);
+    comparedBy.set(report, compared);
     tables.push(...(await countTables(context, report, union(held, compared.completed))));
   }
   const checked: Verified[] = [];
-  for (const report of reports) checked.push(await withChecks(context, report, checkedBy.get(report) ?? []));
+  for (const report of reports) checked.push(await withComparison(context, report, comparedBy.get(report)));
   return { reports: checked, tables };
 }
 
@@ -111,11 +111,32 @@ async function countTables(
   return counted;
 }
 
-async function withChecks(
+/** Verifies what only wanted a second reading. */
+async function confirm(
   { database }: CompareContext,
   report: Verified,
-  checks: readonly Checked[],
+  confirmed: readonly Range[],
 ): Promise<Verified> {
+  if (confirmed.length === 0) return report;
+  const findings = report.findings
+    .map((finding) =>
+      finding.check === SECOND_READING ? { ...finding, spans: without(finding.spans, confirmed) } : finding,
+    )
+    .filter(({ spans }) => spans.length > 0);
+  const verified = without(report.covered, union(...findings.map(({ spans }) => spans)));
+  await setVerified(database, report.stream, verified, []);
+  return { ...report, findings, verified };
+}
+
+async function withComparison(
+  context: CompareContext,
+  given: Verified,
+  compared: ComparedSpans | undefined,
+): Promise<Verified> {
+  if (compared === undefined) return given;
+  const { database } = context;
+  const { checks } = compared;
+  const report = await confirm(context, given, compared.confirmed);
   const findings = checks.flatMap((check) => check.findings);
   // What another dataset's pages have shown to be wrong is wrong here too.
   const standing = common(report.verified, await readVerified(database, report.stream));

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
 import { hostname } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -165,32 +164,6 @@ describe('coverage', () => {
     expect(await readCoverage(store.database, stream)).toEqual([{ from: 0, to: 45 }]);
     const late = store.database.transaction((session) => holdLease(session, lease, { from: 50, to: 60 }));
     await expect(late).rejects.toThrow(LeaseLostError);
-  });
-
-  test('is subtracted from a second reading also while a first one that counts for both is committed', async () => {
-    const stream = newStream();
-    const second = { ...stream, pass: 1 };
-    const hole = { from: 10, to: 20 };
-    const lease = (await claim(stream, { length: 100 }))!;
-    let subtracting: Promise<void> | undefined;
-    await store.database.transaction(async (session) => {
-      await holdLease(session, lease, { from: 0, to: 50 });
-      subtracting = store.database.transaction(async (other) => {
-        await subtractCoverage(other, second, [hole]);
-        await subtractCoverage(other, stream, [hole]);
-      });
-      await delay(200);
-      await shortenLease(session, lease, 50);
-      await addCoverage(session, second, { from: 0, to: 50 });
-      await addCoverage(session, stream, { from: 0, to: 50 });
-    });
-    await subtracting;
-    const left = [
-      { from: 0, to: 10 },
-      { from: 20, to: 50 },
-    ];
-    expect(await readCoverage(store.database, stream)).toEqual(left);
-    expect(await readCoverage(store.database, second)).toEqual(left);
   });
 
   test('refuses again with a pause that doubles', async () => {

@@ -1,13 +1,15 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { commitPage } from '../../../src/db/write/commit.ts';
+import { commitPage, type PageCommit } from '../../../src/db/write/commit.ts';
 import { readCoverage, type Stream } from '../../../src/db/coverage/coverage.ts';
 import type { Database } from '../../../src/db/connection/database.ts';
 import { claimLease, type Lease } from '../../../src/db/coordination/leases.ts';
+import { readRefused } from '../../../src/db/coverage/refused.ts';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
 import { jetton_burns } from '../../../src/db/schema/jetton-burns.ts';
 import { LeaseLostError } from '../../../src/errors.ts';
+import { formatTime } from '../../../src/range.ts';
 import { untilAborted } from '../../../src/stop.ts';
 import { openTestStore } from '../../support/database.ts';
 
@@ -46,23 +48,85 @@ function stopping(real: Database) {
   return { database, stopped: untilAborted(reached.signal), goOn: () => gate.abort() };
 }
 
+const page = (lease: Lease, amounts: readonly string[]): PageCommit => ({
+  lease,
+  tables: { jetton_burns },
+  rows: amounts.map((amount, index) => ({
+    jetton_burns: [
+      {
+        ...row,
+        utime: formatTime(wanted.from + 10 * index),
+        transaction_lt: String(index),
+        // A server comes to know it later: no difference.
+        trace_id: lease.stream.pass > 0 ? 'y'.repeat(44) : null,
+        amount,
+      },
+    ],
+  })),
+  rejected: [],
+  extras: [],
+  ids: [],
+  replace: false,
+  overwrite: lease.stream.pass > 0,
+  ...(lease.stream.pass > 0 && { again: { scope: undefined, pauseSeconds: 3600 } }),
+  pages: [],
+  done: { span: lease.span, outcome: 'covered' },
+});
+
+test('a second reading confirms the seconds of which it brings what is stored, and is the first one of the others', async () => {
+  const store = await openTestStore();
+  const { database } = store;
+  const second = { ...stream, pass: 1 };
+  const read = async (pass: number, amounts: readonly string[]) => {
+    const claim = { stream: { ...stream, pass }, wanted: [wanted], length: 1000, owner: 'a' };
+    const lease = await claimLease(database, { ...claim, priority: 'refresh' });
+    await commitPage(database, createPartitions(database, 'month'), page(lease!, amounts));
+    return readCoverage(database, second);
+  };
+  const { from, to } = wanted;
+  const wait = () => database.run(sql`update etl.refused set retry_at = now()`);
+  const amounts = () =>
+    database.rows(
+      sql`select amount from ton.jetton_burns order by transaction_lt`,
+      z.object({ amount: z.string() }),
+    );
+  try {
+    await read(0, ['1', '2', '3']);
+    const confirmed = [
+      { from, to: from + 10 },
+      { from: from + 11, to },
+    ];
+    expect(await read(1, ['1', '5', '3'])).toEqual(confirmed);
+    expect(await amounts()).toEqual(['1', '5', '3'].map((amount) => ({ amount })));
+    const refused = await readRefused(database, second, 'changed');
+    expect(refused.map(({ span }) => span)).toEqual([{ from: from + 10, to: from + 11 }]);
+    expect(refused[0]!.retryAt - Date.now() / 1000).toBeGreaterThan(3500);
+    expect(
+      await claimLease(database, {
+        stream: second,
+        wanted: [wanted],
+        length: 9,
+        owner: 'b',
+        priority: 'tail',
+      }),
+    ).toBe(undefined);
+    // A row that the source has no longer is no agreement.
+    await wait();
+    expect(await read(1, ['1'])).toEqual(confirmed);
+    await wait();
+    expect(await read(1, ['1', '5'])).toEqual([wanted]);
+    expect(await readRefused(database, second, 'changed')).toEqual([]);
+  } finally {
+    await store.close();
+  }
+});
+
 test('a process that stops while it sends its rows holds nothing: its range is read by another, and it writes nothing', async () => {
   const store = await openTestStore();
   const claim = (owner: string) =>
     claimLease(store.database, { stream, wanted: [wanted], length: 1000, owner, priority: 'backfill' });
   const commit = (database: Database, lease: Lease) =>
-    commitPage(database, createPartitions(database, 'month'), {
-      lease,
-      tables: { jetton_burns },
-      rows: [{ jetton_burns: [row] }],
-      rejected: [],
-      extras: [],
-      ids: [],
-      replace: false,
-      overwrite: false,
-      pages: [],
-      done: { span: lease.span, outcome: 'covered', mature: false },
-    });
+    commitPage(database, createPartitions(database, 'month'), page(lease, ['5']));
   try {
     const lease = await claim('stopped');
     const { database, stopped, goOn } = stopping(store.database);

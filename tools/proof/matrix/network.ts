@@ -76,6 +76,7 @@ export async function readAgain({ url, source }: Place, only: readonly string[] 
   const crawl = await openTestCrawl({ url, database, close: () => Promise.resolve() }, source);
   try {
     await database.run(sql`update etl.pages set committed_at = committed_at - interval '3 days'`);
+    await database.run(sql`update etl.refused set retry_at = retry_at - interval '3 days' where pass = 1`);
     const datasets = chooseDatasets(only, await loadJobs());
     const reach = { range: RANGE, watermark: RANGE.to + 200_000 };
     await crawlRange({ ...crawl, datasets, reach, concurrency: 2, stop: never, again: true });
