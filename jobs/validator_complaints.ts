@@ -58,6 +58,7 @@ export default defineJob({
   rows: complaintRows,
   // Served from a copy of the database that lags by minutes.
   delaySeconds: 900,
+  everySeconds: 300,
   // Validators vote until the elector gives the stakes of the accused one's election back: its round of 65536 s and
   // 32768 s more, counted from the start of the round at the latest. Nothing changes after that.
   replacesRows: true,

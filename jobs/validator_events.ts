@@ -42,6 +42,7 @@ export default defineJob({
   }),
   // Served from a copy of the database that lags by minutes.
   delaySeconds: 900,
+  everySeconds: 300,
   // No checksum: an hour later a reading of another replica has to agree.
   maturitySeconds: 3600,
   checks: { 'cross-checks': { transaction: 'tx_hash' }, 'second-reading': true },

@@ -121,12 +121,51 @@ $$;
 comment on function ton.jetton_units(text, numeric) is
   'An amount of a jetton in whole units, exact, by the decimals of its master (an address in any form): 9 where the master is stored and says none, as wallets do; null where no dataset has stored the master.';
 
+create or replace function etl.trace_of(hash text) returns text
+language sql stable strict parallel safe as $$
+  select trace_id from (
+    select 1 as place, t.trace_id from ton.traces t where t.trace_id = trace_of.hash
+    union all
+    select 2, x.trace_id from ton.transactions x where x.hash = trace_of.hash
+    union all
+    -- A message belongs to the trace of its sender; one from outside to that of its receiver, which is of the same second.
+    select 3, x.trace_id from (
+      select m.utime, m.hash, m.destination, m.out_msg_tx_hash from ton.messages m where m.hash = trace_of.hash
+      union all
+      select m.utime, m.hash, m.destination, m.out_msg_tx_hash from ton.messages m where m.hash_norm = trace_of.hash
+    ) m,
+    lateral (
+      select x.trace_id from ton.transactions x where x.hash = m.out_msg_tx_hash
+      union all
+      select x.trace_id from ton.transactions x
+      where m.out_msg_tx_hash is null and x.account = m.destination and x.utime = m.utime and x.in_msg_hash = m.hash
+    ) x
+  ) found
+  where trace_id is not null order by place limit 1
+$$;
+comment on function etl.trace_of(text) is
+  'Id of the trace that a hash (base64) belongs to: of the trace itself, of one of its transactions or messages, or the normalized hash of the external message that began it; null where nothing that is stored has it.';
+
 create or replace function ton.trace_tree(trace text)
 returns table (
   depth int, tree text, utime timestamptz, lt bigint, account text, opcode text, value numeric, aborted boolean, tx_hash text
-) language sql stable parallel safe as $$
+) language plpgsql stable parallel safe as $$
+#variable_conflict use_column
+declare
+  wanted constant text := etl.trace_of(ton.ton_hash(trace));
+begin
+  if wanted is null then
+    raise exception 'nothing that is stored has the hash %', trace using errcode = 'no_data_found',
+      hint = format('Run: npx toncenter-etl why %s', ton.ton_hash(trace));
+  end if;
+  if not exists (select from ton.traces t where t.trace_id = wanted) then
+    raise exception 'trace % is not stored as finished', wanted using errcode = 'no_data_found',
+      detail = 'Some of its transactions are stored. It still runs, it broke off, or traces of its time are not read yet.',
+      hint = format('Run: npx toncenter-etl why %s', wanted);
+  end if;
+  return query
   with recursive chosen as (
-    select t.trace_id, t.start_utime, t.utime from ton.traces t where t.trace_id = ton.ton_hash(trace)
+    select t.trace_id, t.start_utime, t.utime from ton.traces t where t.trace_id = wanted
     order by t.utime desc limit 1
   ), edges as materialized (
     select e.tx_hash, e.parent_tx_hash, e.position from ton.trace_edges e, chosen c
@@ -149,10 +188,10 @@ returns table (
       and x.hash in (select e.tx_hash from edges e)
   ) x on x.hash = w.tx_hash
   left join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
-  order by w.path
-$$;
+  order by w.path;
+end $$;
 comment on function ton.trace_tree(text) is
-  'One finished trace as a tree, a row for each transaction in the order of execution along each branch: column tree is indented by depth and names account, operation and value of the message that started the transaction. The trace''s id in any form of a hash. No row where the trace is not stored as finished.';
+  'One finished trace as a tree, a row for each transaction in the order of execution along each branch: column tree is indented by depth and names account, operation and value of the message that started the transaction. Takes any hash that an explorer shows, in any form: of the trace, of one of its transactions or messages, or of the external message that began it, normalized or not. Raises an error where no finished trace that is stored has it.';
 
 -- Views by day. A day is one of UTC, whatever the session's time zone. Each day is looked up by a range of utime, so that
 -- `where day = '2026-01-01'` reads only that day: the bounds come from ton.days, which knows the days of all partitions.
@@ -190,6 +229,18 @@ comment on column ton.daily_activity.value is 'Coins that the messages of the da
 comment on column ton.daily_activity.fees is 'Fees that validators collected on the day, nanotons: sum of transactions.total_fees.';
 comment on column ton.daily_activity.traces is 'How many traces ended on the day: rows of traces, 0 where traces are not read.';
 comment on column ton.daily_activity.blocks is 'How many blocks of all shards and the masterchain were made: rows of blocks, 0 where blocks are not read.';
+
+create or replace view ton.active_wallets as
+select d.day, m.wallets, m.messages
+from ton.days d,
+lateral (
+  select count(distinct x.destination) as wallets, count(*) as messages
+  from ton.messages x
+  where x.utime >= d.starts and x.utime < d.ends and x.source is null and x.destination is not null having count(*) > 0) m;
+comment on view ton.active_wallets is 'How many wallets were used on each day, UTC: accounts that received a message from outside the chain, which is what somebody signed. Contracts that programs call from outside count too; who was only sent something does not.';
+comment on column ton.active_wallets.day is 'The day on which the wallets were used, UTC.';
+comment on column ton.active_wallets.wallets is 'How many accounts received a message from outside the chain.';
+comment on column ton.active_wallets.messages is 'How many such messages came in.';
 
 create or replace view ton.fees_by_part as
 select d.day, f.storage, f.gas, f.action, f.bounce, f.total - f.storage - f.gas - f.action - f.bounce as import, f.total, m.forward
@@ -349,6 +400,29 @@ $$;
 comment on function ton.jetton_holders(text, timestamptz) is
   'Who held a jetton before a moment (default: now) and how much, in its smallest units, richest first. The sum of the movements that are stored: true balances only where the jetton is stored from its beginning, and below zero for owners whose jettons came before that.';
 
+create or replace function ton.account_statement(account text, "from" timestamptz, "to" timestamptz)
+returns table (
+  utime timestamptz, kind text, asset text, amount numeric, balance numeric, counterparty text, jetton_master text, tx_hash text
+) language sql stable parallel safe as $$
+  select l.utime, l.kind, coalesce(t.symbol, l.jetton_master, 'TON'), l.amount * t.unit, l.balance * t.unit,
+    ton.ton_address_friendly(nullif(l.counterparty, '')), l.jetton_master, ton.hash_hex(l.tx_hash)
+  from ton.account_ledger l
+  left join (
+    select j.address, max(j.symbol) as symbol, ('1e-' || coalesce(max(j.decimals), 9))::numeric as unit
+    from (
+      select m.address, m.symbol, m.decimals from ton.jetton_masters m
+      union all
+      select m.address, m.symbol, m.decimals from ton.token_metadata m) j
+    group by j.address
+    union all
+    select '', 'TON', 0.000000001) t on t.address = coalesce(l.jetton_master, '')
+  where l.account = ton.ton_address(account_statement.account)
+    and l.utime >= account_statement."from" and l.utime < account_statement."to"
+  order by l.utime, l.lt, l.step, l.tx_hash
+$$;
+comment on function ton.account_statement(text, timestamptz, timestamptz) is
+  'Statement of an account (in any form) between two times, the second exclusive: every movement of account_ledger in whole units, with the symbol of the jetton. Amounts are null for jettons of which neither jetton_masters nor token_metadata is stored: their decimals are not known. Hashes are hex and addresses friendly, as explorers show them.';
+
 create or replace view ton.jetton_flows as
 select d.day, j.jetton_master, j.transfers, j.senders, j.receivers, j.amount, j.minted, j.burned
 from ton.days d,
@@ -374,7 +448,9 @@ comment on column ton.jetton_flows.burned is 'How many jettons were destroyed, i
 create or replace view ton.swaps as
 select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, a.details->>'dex' as dex, a.success,
   a.details->>'asset_in' as asset_in, (a.details->'dex_incoming_transfer'->>'amount')::numeric as amount_in,
-  a.details->>'asset_out' as asset_out, (a.details->'dex_outgoing_transfer'->>'amount')::numeric as amount_out
+  a.details->>'asset_out' as asset_out, (a.details->'dex_outgoing_transfer'->>'amount')::numeric as amount_out,
+  case when a.details->>'asset_in' is null then a.details->'dex_outgoing_transfer'->>'source'
+    else a.details->'dex_incoming_transfer'->>'destination' end as pool
 from ton.actions a where a.type = 'jetton_swap';
 comment on view ton.swaps is 'Exchanges of one asset for another on decentralized exchanges, one row a swap: the actions of type jetton_swap.';
 comment on column ton.swaps.utime is 'block time, UTC, at which the swap''s trace ended, as in actions: give a range of it.';
@@ -388,6 +464,31 @@ comment on column ton.swaps.asset_in is 'Jetton that was given, raw form; null w
 comment on column ton.swaps.amount_in is 'How much was given, in the smallest units. From details.dex_incoming_transfer.amount.';
 comment on column ton.swaps.asset_out is 'Jetton that was got, raw form; null where it was TON. From details.asset_out.';
 comment on column ton.swaps.amount_out is 'How much was got, in the smallest units. From details.dex_outgoing_transfer.amount.';
+comment on column ton.swaps.pool is 'Account of the exchange on the jetton''s side of the swap, raw form: what was given went there, or, where TON was given, what was got came from there. The pool itself, or what the exchange keeps its jettons in: a vault (dedust), a router (stonfi).';
+
+create or replace view ton.dex_volume as
+select d.day, s.dex, s.pool, s.jetton_master, s.swaps, s.accounts, s.bought, s.sold, s.volume, s.jettons
+from ton.days d,
+lateral (
+  select x.dex, x.pool, coalesce(x.asset_in, x.asset_out) as jetton_master, count(*) as swaps, count(distinct x.account) as accounts,
+    coalesce(sum(x.amount_in) filter (where x.asset_in is null), 0) as bought,
+    coalesce(sum(x.amount_out) filter (where x.asset_out is null), 0) as sold,
+    sum(case when x.asset_in is null then x.amount_in else x.amount_out end) as volume,
+    sum(case when x.asset_in is null then x.amount_out else x.amount_in end) as jettons
+  from ton.swaps x
+  where x.utime >= d.starts and x.utime < d.ends and x.success is not false and (x.asset_in is null) <> (x.asset_out is null)
+  group by 1, 2, 3) s;
+comment on view ton.dex_volume is 'What was traded for TON on decentralized exchanges by day, UTC, pool and jetton. Swaps of one jetton for another have no TON side and are not here. volume / jettons is the day''s mean price in nanotons of the jetton''s smallest unit.';
+comment on column ton.dex_volume.day is 'The day on which the trades'' traces ended, UTC.';
+comment on column ton.dex_volume.dex is 'The exchange that traded: dedust, stonfi, stonfi_v2, tonco and so on.';
+comment on column ton.dex_volume.pool is 'Account of the exchange on the jetton''s side of the trades, raw form: see swaps.pool.';
+comment on column ton.dex_volume.jetton_master is 'Contract of the jetton that was traded for TON, raw form.';
+comment on column ton.dex_volume.swaps is 'How many trades succeeded on the day.';
+comment on column ton.dex_volume.accounts is 'How many accounts traded.';
+comment on column ton.dex_volume.bought is 'TON that was given for the jetton, nanotons.';
+comment on column ton.dex_volume.sold is 'TON that was got for the jetton, nanotons.';
+comment on column ton.dex_volume.volume is 'TON that changed hands either way, nanotons: bought + sold.';
+comment on column ton.dex_volume.jettons is 'How many jettons changed hands for it, in the smallest units.';
 
 create or replace view ton.nft_ownership as
 select h.nft_address, h.owner, h.utime as since,
@@ -428,6 +529,37 @@ comment on column ton.validator_stakes.accepted is 'How many stakes the elector 
 comment on column ton.validator_stakes.rejected is 'How many stakes the elector sent back at once.';
 comment on column ton.validator_stakes.first_at is 'When the first of the stakes came, block time, UTC.';
 comment on column ton.validator_stakes.last_at is 'When the last of the stakes came, block time, UTC.';
+
+create or replace view ton.validator_income as
+select max(m.election_id) as election_id, to_timestamp(max(m.election_id)) as starts, m.stake_holder_address,
+  count(m.election_id) as elections, sum(m.stake) as stake, sum(m.returned) as returned, sum(m.returned) - sum(m.stake) as reward,
+  max(m.at) filter (where m.returned is not null) as returned_at
+from (
+  select x.*, count(x.returned) over (
+    partition by x.stake_holder_address order by x.at desc, (x.returned is null), x.lt desc) as returns_from_here
+  from (
+    select s.stake_holder_address, s.election_id, s.stake, null::numeric as returned, null::bigint as lt,
+      coalesce(to_timestamp(e.successor), 'infinity') as at
+    from (
+      select v.election_id, v.stake_holder_address, sum(v.amount) as stake from ton.validator_events v
+      where v.type = 'stake_accepted' and v.election_id is not null group by 1, 2) s
+    join (
+      select v.election_id, lead(v.election_id) over (order by v.election_id) as successor from ton.validator_events v
+      where v.type = 'stake_accepted' and v.election_id is not null group by 1) e on e.election_id = s.election_id
+    union all
+    select v.stake_holder_address, null, null, v.amount, v.tx_lt, v.utime from ton.validator_events v
+    where v.type = 'stake_recovered') x) m
+group by m.stake_holder_address, case when m.returns_from_here = 0 then -m.election_id else m.returns_from_here end
+having count(m.election_id) > 0;
+comment on view ton.validator_income is 'What came of the stakes of each election, one row for each holder of stakes and return. A return names no election: it settles the holder''s accepted stakes in the elections whose successor has begun by then and that no earlier return settled. Successors are known from stakes that are stored; what is not returned yet has nulls. Of a pool the reward is before its own shares.';
+comment on column ton.validator_income.election_id is 'Election whose stakes were settled, named by the unix time at which its validators begin; the last where a return settled several.';
+comment on column ton.validator_income.starts is 'When the validators of that election begin their work, UTC: election_id as a time.';
+comment on column ton.validator_income.stake_holder_address is 'Account that sent the stakes and got them back, raw form: a wallet or a pool.';
+comment on column ton.validator_income.elections is 'Of how many elections the stakes are together: 1 where the holder takes them back after each.';
+comment on column ton.validator_income.stake is 'Stakes that the elector accepted in those elections, nanotons, together.';
+comment on column ton.validator_income.returned is 'What the elector gave back, nanotons; null where nothing came back yet.';
+comment on column ton.validator_income.reward is 'What was earned, nanotons: returned - stake; below zero after a fine, null where nothing came back yet.';
+comment on column ton.validator_income.returned_at is 'When the stakes came back, block time, UTC; null where they have not yet.';
 
 create or replace view ton.complaints as
 select c.utime, c.election_id, c.complaint_hash, c.validator_pubkey, c.stake_holder_address, c.severity, c.suggested_fine, c.is_passed,
@@ -478,18 +610,46 @@ comment on column ton.nominator_pool_cycles.events is 'How many events the cycle
 
 -- A role that reads and does no more. Functions need no grant: whoever is not let into a schema cannot call them.
 
-create or replace function etl.allow_reading(reader name, password text, timeout interval) returns void
+create or replace function etl.reader_statements(reader name, password text, timeout interval)
+returns table (part text, statement text) language sql stable as $$
+  select 'role', format('create role %I login connection limit 20 password %L', reader, password)
+  where not exists (select from pg_roles where rolname = reader)
+  union all
+  select 'password', format('alter role %I login connection limit 20 password %L', reader, password)
+  where exists (select from pg_roles where rolname = reader)
+  union all
+  select 'settings', format('alter role %I in database %I set %s = %s', reader, current_database(), name, value)
+  from (values
+    ('search_path', 'ton, etl, public'), ('timezone', quote_literal('UTC')), ('default_transaction_read_only', 'on'),
+    ('statement_timeout', quote_literal((extract(epoch from timeout) * 1000)::bigint)),
+    ('idle_in_transaction_session_timeout', quote_literal('10min'))) settings (name, value)
+$$;
+comment on function etl.reader_statements(name, text, interval) is
+  'What makes a role that reads, or renews its password, and gives its sessions their settings: statements for a user who may make roles.';
+
+create or replace function etl.withheld_statements(reader name) returns setof text
+language sql stable as $$
+  select format('revoke temporary on database %I from public', current_database())
+  where has_database_privilege(reader, current_database(), 'temporary')
+  union all
+  -- The program itself locks; whose schema this is goes on doing so.
+  select format('grant execute on function %1$s to %2$I; revoke execute on function %1$s from public', p.oid::regprocedure, o.rolname)
+  from pg_proc p, pg_namespace n join pg_roles o on o.oid = n.nspowner
+  where n.nspname = 'etl' and p.pronamespace = 'pg_catalog'::regnamespace
+    and (p.proname ~ '^pg_(try_)?advisory_' or p.proname in ('lo_create', 'lo_creat', 'lo_from_bytea', 'lo_put', 'lowrite',
+      'lo_truncate', 'lo_truncate64', 'lo_unlink', 'lo_import', 'lo_export'))
+    and has_function_privilege(reader, p.oid, 'execute')
+$$;
+comment on function etl.withheld_statements(name) is
+  'What takes from a role all that Postgres lets everybody do beside reading: temporary tables, large objects, locks of programs. Empty where it is taken already.';
+
+drop function if exists etl.allow_reading(name, text, interval);
+create function etl.allow_reading(reader name, password text, timeout interval) returns table (part text, statement text)
 language plpgsql as $$
+#variable_conflict use_column
 declare
-  said record;
+  wanted record;
 begin
-  if not exists (select from pg_roles where rolname = reader) then
-    begin
-      execute format('create role %I login', reader);
-    -- Another database of this server wanted it at the same moment.
-    exception when duplicate_object or unique_violation then null;
-    end;
-  end if;
   if reader = current_user or exists (
     select from pg_roles r where r.rolname = reader
       and (r.rolsuper or r.rolcreaterole or r.rolcreatedb or r.rolreplication or r.rolbypassrls
@@ -498,14 +658,22 @@ begin
     raise exception 'role "%" may do more than read', reader using errcode = 'invalid_role_specification',
       hint = 'Give a name that no role has yet: --name.';
   end if;
-  execute format('alter role %I password %L', reader, password);
-  for said in select * from (values
-    ('search_path', 'ton, etl, public'), ('timezone', quote_literal('UTC')), ('default_transaction_read_only', 'on'),
-    ('statement_timeout', quote_literal((extract(epoch from timeout) * 1000)::bigint)),
-    ('idle_in_transaction_session_timeout', quote_literal('10min'))
-  ) settings (name, value) loop
-    execute format('alter role %I in database %I set %s = %s', reader, current_database(), said.name, said.value);
+  for wanted in select * from etl.reader_statements(reader, password, timeout) loop
+    begin
+      execute wanted.statement;
+    exception
+      -- Another database of this server wanted it at the same moment.
+      when duplicate_object or unique_violation then null;
+      -- Where the role could not be made, there is none to alter.
+      when insufficient_privilege or undefined_object then
+        part := wanted.part;
+        statement := wanted.statement;
+        return next;
+    end;
   end loop;
+  if not exists (select from pg_roles where rolname = reader) then
+    return;
+  end if;
   execute format('grant connect on database %I to %I', current_database(), reader);
   execute format('grant usage on schema ton, etl, etl_partitions to %I', reader);
   execute format('grant select on all tables in schema ton, etl_partitions to %I', reader);
@@ -514,12 +682,19 @@ begin
   execute format('alter default privileges in schema etl_partitions grant select on tables to %I', reader);
   -- Of the program's own tables those that say how far to trust the data; quarantine, settings and the rest stay closed.
   execute format('grant select on etl.coverage, etl.coverage_report, etl.wanted, etl.refused, etl.holes, etl.findings, etl.grades,
-    etl.verifications, etl.partitions, etl.pages, etl.schema_drift to %I', reader);
+    etl.verifications, etl.partitions, etl.pages, etl.schema_drift, etl.datasets, etl.feeds to %I', reader);
   -- Up to Postgres 14 everybody may create tables in schema public.
   if current_setting('server_version_num')::int < 150000 then
     revoke create on schema public from public;
   end if;
+  for wanted in select s.statement from etl.withheld_statements(reader) s (statement) loop
+    begin
+      execute wanted.statement;
+    exception when insufficient_privilege then null;
+    end;
+  end loop;
+  return query select 'server', s from etl.withheld_statements(reader) s;
 end $$;
 revoke execute on function etl.allow_reading(name, text, interval) from public;
 comment on function etl.allow_reading(name, text, interval) is
-  'Makes a role that reads the data and does no more, or renews its password: schemas ton and etl_partitions whole, with what is made afterwards, and of etl what says how far to trust the data. Its sessions are read-only, in UTC, find the tables without their schema, and end a statement after the timeout.';
+  'Makes a role that reads the data and does no more, or renews its password: schemas ton and etl_partitions whole, with what is made afterwards, and of etl what says how far to trust the data. Its sessions are read-only, in UTC, find the tables without their schema, and end a statement after the timeout. A role that is there already and that this user may not alter is granted the same. Gives back the statements that only an administrator may run: none where all is done.';

@@ -19,6 +19,65 @@ language sql immutable parallel safe as $$ select array_position(array['covered'
 comment on function etl.grade_rank(text) is
   'Order of the grades of completeness: covered (1), cross-checked (2), proved (3); null for any other word.';
 
+create or replace function etl.as_argument(second int8) returns text
+language sql immutable strict parallel safe as $$
+  select to_char(to_timestamp(second) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+$$;
+comment on function etl.as_argument(int8) is
+  'A unix second as commands take it: 2026-01-01T00:00:00Z.';
+
+create or replace function etl.seconds_between("from" timestamptz, "to" timestamptz) returns int8multirange
+language plpgsql immutable parallel safe as $$
+begin
+  if seconds_between."from" < seconds_between."to" then
+    return int8multirange(int8range(floor(extract(epoch from seconds_between."from"))::int8,
+      ceil(extract(epoch from seconds_between."to"))::int8));
+  end if;
+  raise exception 'from (%) must lie before to (%), which is exclusive', seconds_between."from", seconds_between."to"
+    using errcode = 'invalid_parameter_value';
+end $$;
+comment on function etl.seconds_between(timestamptz, timestamptz) is
+  'The unix seconds between two times (the second exclusive), as coverage counts them; raises an error where there are none.';
+
+create or replace function etl.missing_seconds(dataset text, wanted int8multirange, verified boolean) returns int8multirange
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select coalesce(range_agg(gap), '{}') from (
+    select unnest(wanted - case when missing_seconds.verified then c.verified else c.covered end) as gap
+    from etl.coverage c where c.dataset = missing_seconds.dataset and c.pass = 0
+    union all
+    select unnest(wanted) where not exists (select from etl.coverage c where c.dataset = missing_seconds.dataset and c.pass = 0)
+  ) gaps
+$$;
+comment on function etl.missing_seconds(text, int8multirange, boolean) is
+  'Which of the wanted unix seconds a stream does not cover, or has not verified; those of a dataset that is read for several accounts lack where any of them lacks.';
+
+create or replace function etl.require_stream(dataset text) returns void
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  found record;
+  nearest text;
+begin
+  select d.kind, d.tables into found from etl.datasets d where d.dataset = require_stream.dataset;
+  if found.kind = 'stream' then
+    return;
+  end if;
+  if found.kind is not null then
+    raise exception '% is a list, not a stream of time: it has no range that could be complete', require_stream.dataset
+      using errcode = 'invalid_parameter_value',
+        hint = format('select * from etl.fed(%L) says whether it has been read.', found.tables[1]);
+  end if;
+  -- Three letters in a row that both have, beside the length.
+  select d.dataset into nearest from etl.datasets d
+  order by (select count(*) from generate_series(1, length(require_stream.dataset) - 2) place
+      where strpos(d.dataset, lower(substr(require_stream.dataset, place, 3))) > 0) desc,
+    abs(length(d.dataset) - length(require_stream.dataset)), d.dataset limit 1;
+  raise exception 'there is no dataset "%"', require_stream.dataset
+    using errcode = 'invalid_parameter_value',
+      hint = format('Did you mean "%s"? select dataset, title from etl.datasets lists them.', nearest);
+end $$;
+comment on function etl.require_stream(text) is
+  'Raises an error where a word names no dataset, or one that is no stream of time.';
+
 create or replace function etl.assert_complete(dataset text, "from" timestamptz, "to" timestamptz, grade text default 'covered')
 -- Whoever may read the data may ask, though not read the quarantine.
 returns boolean language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
@@ -36,23 +95,13 @@ begin
     raise exception '"%" is no grade', assert_complete.grade
       using errcode = 'invalid_parameter_value', hint = 'Grades are covered, cross-checked and proved.';
   end if;
-  if not assert_complete."from" < assert_complete."to" then
-    raise exception 'from (%) must lie before to (%), which is exclusive', assert_complete."from", assert_complete."to"
-      using errcode = 'invalid_parameter_value';
-  end if;
-  wanted := int8multirange(int8range(floor(extract(epoch from assert_complete."from"))::int8,
-    ceil(extract(epoch from assert_complete."to"))::int8));
+  perform etl.require_stream(assert_complete.dataset);
+  wanted := etl.seconds_between(assert_complete."from", assert_complete."to");
   if proving and etl.grade_rank(highest) < etl.grade_rank(assert_complete.grade) then
     raise exception '% cannot be %, only %', assert_complete.dataset, assert_complete.grade, highest
       using errcode = 'object_not_in_prerequisite_state', hint = 'The source gives no checksum for it: ask for grade ' || highest || '.';
   end if;
-  select range_agg(gap) into missing from (
-    select unnest(wanted - case when proving then c.verified else c.covered end) gap
-    from (select 1) one left join etl.coverage c on c.dataset = assert_complete.dataset and c.pass = 0
-    where c.dataset is not null
-    union all
-    select unnest(wanted) where not exists (select from etl.coverage c where c.dataset = assert_complete.dataset and c.pass = 0)
-  ) gaps;
+  missing := etl.missing_seconds(assert_complete.dataset, wanted, proving);
   select f.table_name, f.row_key, f.differs, f.check_name, f.span, substring(f.row_key from '[A-Za-z0-9+/]{43}=') as hash
   into wrong from etl.findings f
   where f.dataset = assert_complete.dataset and f.span && wanted
@@ -62,20 +111,20 @@ begin
       assert_complete."from", assert_complete."to"
       using errcode = 'object_not_in_prerequisite_state',
         detail = format('%s %s of %s: %s (%s).', wrong.table_name, wrong.row_key,
-          to_char(to_timestamp(lower(wrong.span)) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), wrong.differs, wrong.check_name),
+          etl.as_argument(lower(wrong.span)), wrong.differs, wrong.check_name),
         hint = case when wrong.hash is not null then 'Run: npx toncenter-etl why ' || wrong.hash
-          else format('Run: npx toncenter-etl verify --from %s --to %s --only %s --repair', lower(wrong.span),
-            upper(wrong.span), assert_complete.dataset) end;
+          else format('Run: npx toncenter-etl verify --from %s --to %s --only %s --repair', etl.as_argument(lower(wrong.span)),
+            etl.as_argument(upper(wrong.span)), assert_complete.dataset) end;
   end if;
-  if missing is not null and not isempty(missing) then
+  if not isempty(missing) then
     select string_agg(reason, '; ') into why from (
       select distinct r.reason || ': ' || r.detail as reason from etl.refused r
       where r.dataset = assert_complete.dataset and r.span && missing
       union select distinct h.reason || ': ' || h.detail from etl.holes h
       where proving and h.dataset = assert_complete.dataset and h.span && missing
-      union select 'expired, or never wanted: kept from ' || to_timestamp(w.since) || ' on' from etl.wanted w
+      union select 'expired, or never wanted: kept from ' || etl.as_argument(w.since) || ' on' from etl.wanted w
       where w.dataset = assert_complete.dataset and lower(missing) < w.since and not proving
-      union select 'expired: kept from ' || to_timestamp((s.value->'datasets'->>assert_complete.dataset)::float8) || ' on'
+      union select 'expired: kept from ' || etl.as_argument((s.value->'datasets'->>assert_complete.dataset)::float8::int8) || ' on'
       from etl.settings s where s.name = 'floors'
         and lower(missing) < (s.value->'datasets'->>assert_complete.dataset)::float8
       limit 10) reasons;
@@ -85,7 +134,7 @@ begin
             where c.dataset = assert_complete.dataset and c.pass = 0)
           then 'It is covered, but nobody has verified it with success yet.' else 'It has not been read yet.' end),
         hint = format('Run: npx toncenter-etl %s --from %s --to %s --only %s', case when proving then 'verify' else 'backfill' end,
-          lower(missing), upper(missing), assert_complete.dataset)
+          etl.as_argument(lower(missing)), etl.as_argument(upper(missing)), assert_complete.dataset)
           || case when proving then ' --repair' else '' end;
   end if;
   select count(*) into unfit from etl.quarantine q where q.dataset = assert_complete.dataset

@@ -18,7 +18,7 @@ import { releaseLeasesOf } from './db/coordination/leases.ts';
 import { migrate } from './db/migrate/migrate.ts';
 import { claimNetwork } from './db/connection/network.ts';
 import { createPartitions } from './db/write/partitions.ts';
-import { OUTAGE, retry } from './retry.ts';
+import { createOutageLog, OUTAGE, retry, type RetryOptions } from './retry.ts';
 import type { Logger } from './logger.ts';
 import type { Budget } from './budget/budget.ts';
 import { openRecorder } from './api/recorder.ts';
@@ -46,7 +46,7 @@ export async function openStore(
     config.databaseUrl === undefined ? await openEmbedded({ dataDir: config.dataDir, logger }) : undefined;
   const url = config.databaseUrl ?? embedded?.url ?? '';
   try {
-    const database = await connect(url, applicationName, config.attempts);
+    const database = await connect(url, applicationName, config.attempts, logger);
     try {
       await migrate(database);
     } catch (error) {
@@ -68,9 +68,11 @@ export async function openStore(
 }
 
 /** A server that is starting or failing over is back in seconds: it is tried again before it counts as away. */
-function connect(url: string, applicationName: string, attempts: number): Promise<Database> {
+function connect(url: string, applicationName: string, attempts: number, logger: Logger): Promise<Database> {
   const delay = ({ attempt }: { readonly attempt: number }) => CONNECT_PAUSE_MS * attempt;
-  const options = { ...OUTAGE, delay, attempts, clock: systemClock, random: Math.random };
+  const outage = createOutageLog(logger, systemClock);
+  const onRetry: RetryOptions['onRetry'] = (failure) => outage.waits('the database', failure);
+  const options = { ...OUTAGE, delay, attempts, clock: systemClock, random: Math.random, onRetry };
   return retry(options, () => openDatabase({ url, applicationName }));
 }
 

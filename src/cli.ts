@@ -23,9 +23,11 @@ import { registerReader } from './commands/register/reader.ts';
 import { registerSimulate } from './commands/register/simulate.ts';
 import { EXIT } from './errors.ts';
 import { watchStdout } from './stdout.ts';
+import { protectTerminal } from './terminal.ts';
 
 setFlagsFromString(V8_FLAGS);
 watchStdout();
+protectTerminal();
 
 // A command is loaded when it is asked for: each brings packages that the others do without.
 const program = new Command('toncenter-etl')

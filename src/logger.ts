@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import pretty from 'pino-pretty';
-import { terminal } from './terminal.ts';
+import { printable, terminal } from './terminal.ts';
 
 export type { Logger };
 
@@ -34,7 +34,19 @@ export function createLogger({ level, format, destination = standardError() }: L
           colorize: process.stderr.isTTY && process.stderr.hasColors(),
         })
       : destination;
-  return pino({ level, redact: REDACTED, base: null, timestamp: pino.stdTimeFunctions.isoTime }, sink);
+  const formatters = { log: printableFields };
+  const timestamp = pino.stdTimeFunctions.isoTime;
+  return pino({ level, redact: REDACTED, base: null, timestamp, formatters }, sink);
+}
+
+/** What a server said may hold what a terminal would obey. */
+function printableFields(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? printable(value) : value,
+    ]),
+  );
 }
 
 /** On a terminal by its one writer, so that progress stands below. A log that cannot be written ends nobody. */

@@ -74,25 +74,62 @@ export const CONFLICT: RetryPolicy = {
   delay: ({ attempt, random }) => random * Math.min(5000, 50 * 2 ** attempt),
 };
 
+/** Tells that something is away while work waits for it, and that it is back. */
+export interface OutageLog {
+  /** An attempt at `what` failed. */
+  waits(what: string, failure: { readonly error: unknown; readonly pauseMs: number }): void;
+  /** Work at `what` was done. */
+  isBack(what: string): void;
+}
+
+/** An outage that lasts is logged again after so long, then each time that it has lasted twice as long. */
+const REMINDER_MS = 10 * 60_000;
+
+/** One line where an outage begins, whatever waits for its end, and one when nothing waits any more. */
+export function createOutageLog(logger: Logger, clock: Pick<Clock, 'monotonic'>): OutageLog {
+  const waiting = new Set<string>();
+  let [beganAt, reminder] = [0, 0];
+  return {
+    waits(what, { error, pauseMs }) {
+      const { code, message } =
+        error instanceof EtlError ? error : { code: 'unknown', message: String(error) };
+      if (waiting.size === 0) [beganAt, reminder] = [clock.monotonic(), 0];
+      waiting.add(what);
+      const fields = { what, code, reason: message, pauseMs };
+      if (clock.monotonic() - beganAt < reminder) {
+        logger.debug(fields, 'waiting before another attempt');
+        return;
+      }
+      logger.warn(fields, 'waiting before another attempt');
+      reminder = Math.max(REMINDER_MS, 2 * reminder);
+    },
+    isBack(what) {
+      if (!waiting.delete(what) || waiting.size > 0) return;
+      logger.info({ what, seconds: Math.round((clock.monotonic() - beganAt) / 1000) }, 'no longer waiting');
+    },
+  };
+}
+
 interface OutageOptions extends RetryContext {
   readonly logger: Logger;
   readonly signal: AbortSignal;
+  /** Shared by all that wait for the same API and database; default: one of its own. */
+  readonly outage?: OutageLog | undefined;
 }
 
-/** Waits for an API or a database that is away, and logs each pause; undefined where it was stopped meanwhile. */
+/** Waits for an API or a database that is away, and logs that it does; undefined where it was stopped meanwhile. */
 export async function outlast<T>(
   options: OutageOptions,
   what: string,
   work: () => Promise<T>,
 ): Promise<T | undefined> {
-  const { logger, signal } = options;
-  const onRetry: RetryOptions['onRetry'] = ({ error, pauseMs }) => {
-    const { code, message } = error instanceof EtlError ? error : { code: 'unknown', message: String(error) };
-    logger.warn({ what, code, reason: message, pauseMs }, 'waiting before another attempt');
-  };
+  const { signal, outage = createOutageLog(options.logger, options.clock) } = options;
   try {
     signal.throwIfAborted();
-    return await retry({ ...options, ...OUTAGE, onRetry }, work);
+    const onRetry: RetryOptions['onRetry'] = (failure) => outage.waits(what, failure);
+    const result = await retry({ ...options, ...OUTAGE, onRetry }, work);
+    outage.isBack(what);
+    return result;
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;

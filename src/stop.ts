@@ -20,7 +20,12 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
 /** A page that takes longer than this to finish is dropped; systemd and Docker kill soon after. */
 export const FINISHING_MS = 10_000;
 
-/** `Stop` from the process' signals: the first finishes the page, the second leaves at once. A stdout that nobody reads counts as the first. */
+const ENDING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM'];
+
+/**
+ * `Stop` from the process' signals: the first finishes the page, the second leaves at once. The end of the terminal that
+ * the log goes to (SIGHUP) is such a signal, too. A stdout that nobody reads counts as the first.
+ */
 export function stopOnSignals(logger: Logger): Stop & { dispose(): void } {
   const finishing = new AbortController();
   const leaving = new AbortController();
@@ -36,15 +41,43 @@ export function stopOnSignals(logger: Logger): Stop & { dispose(): void } {
     timer.unref();
   };
   const onGone = () => finishing.abort();
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  const signals: readonly NodeJS.Signals[] = process.stderr.isTTY ? [...ENDING, 'SIGHUP'] : ENDING;
+  for (const signal of signals) process.on(signal, onSignal);
   stdoutGone.addEventListener('abort', onGone);
   return {
     finishing: finishing.signal,
     leaving: leaving.signal,
     dispose() {
       clearTimeout(timer);
-      process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+      for (const signal of signals) process.off(signal, onSignal);
       stdoutGone.removeEventListener('abort', onGone);
     },
   };
+}
+
+/** A longer timer would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * Aborts with the signal, or after so long. Timer and controller of our own: Node 20 may collect an
+ * `AbortSignal.timeout` that only a combined signal holds.
+ */
+export function endedAfter(signal: AbortSignal, ms: number): AbortSignal {
+  const controller = new AbortController();
+  const end = () => controller.abort();
+  setTimeout(end, Math.min(ms, LONGEST_TIMER_MS)).unref();
+  signal.addEventListener('abort', end, { once: true });
+  return controller.signal;
+}
+
+/**
+ * Takes signals that mean nothing here, each of which would end the process or, SIGUSR1, open Node's debugger to whoever
+ * is on this machine. Without a terminal SIGHUP is one of them: there is no file to be opened again.
+ */
+export function ignoreOtherSignals(logger: Logger): void {
+  const onSignal = (signal: NodeJS.Signals) => {
+    logger.info({ signal }, 'signal ignored');
+  };
+  process.on('SIGUSR1', onSignal).on('SIGUSR2', onSignal);
+  if (!process.stderr.isTTY) process.on('SIGHUP', onSignal);
 }

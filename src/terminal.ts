@@ -1,3 +1,5 @@
+import { Console } from 'node:console';
+import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 
 /** The terminal behind stderr. It has one writer: lines that scroll go above the lines that stand at its foot. */
@@ -73,4 +75,28 @@ function wrapLine(line: string, columns: number): string {
     length = isLong ? 4 + more : length + more;
   }
   return lines;
+}
+
+/** Line feeds and tabs do no harm; other control characters move a cursor or change colours, and some turn a line around. */
+const UNPRINTABLE = /(?![\n\t])[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu;
+
+/** Text of others, such as a jetton's name, as a terminal may have it: what it could command is shown as �. */
+export function printable(text: string): string {
+  return text.replaceAll(UNPRINTABLE, '�');
+}
+
+/** What commands print reaches a terminal printable, and everything else as it is. */
+export function protectTerminal(): void {
+  globalThis.console = new Console({ stdout: protect(process.stdout), stderr: protect(process.stderr) });
+}
+
+function protect(stream: NodeJS.WriteStream): NodeJS.WritableStream {
+  if (!stream.isTTY) return stream;
+  return new Writable({
+    decodeStrings: false,
+    write(text: string, _encoding, done) {
+      stream.write(printable(text));
+      done();
+    },
+  });
 }

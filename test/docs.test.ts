@@ -88,7 +88,11 @@ test('every SQL example runs', async () => {
   const quoted = [...all.matchAll(/toncenter-etl sql "([^"]+)"/g)].map(([, statement = '']) => statement);
   expect(examples.length).toBeGreaterThan(2);
   const store = await openTestStore();
-  for (const statement of [...examples, ...quoted]) await runSql(store.database, statement, { write: false });
+  for (const statement of [...examples, ...quoted])
+    await runSql(store.database, statement, { write: false }).catch((error: unknown) => {
+      // An empty database has none of the hashes that examples ask for, and says so.
+      expect((error as Error).message).toMatch(/nothing that is stored has the hash/);
+    });
   await store.close();
 });
 

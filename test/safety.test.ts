@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -9,7 +10,9 @@ import { z } from 'zod';
 import { findQuarantined } from '../src/db/read/find-hash.ts';
 import { readQuarantined } from '../src/db/read/quarantined.ts';
 import { addWatch, readWatched } from '../src/db/cursors/watch-list.ts';
-import { passwordsIn, redact } from '../src/doctor/redact.ts';
+import { createRedactor, passwordsIn } from '../src/redact.ts';
+import { printable } from '../src/terminal.ts';
+import { compile } from './support/compile.ts';
 import { startSimulator } from './support/simulator/simulator.ts';
 import { openTestStore } from './support/database.ts';
 
@@ -110,10 +113,60 @@ test('a secret is redacted in every form in which it may stand in a text', () =>
     .filter((secret) => !'[redacted]'.includes(secret));
   fc.assert(
     fc.property(secrets, (secret) => {
-      for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) {
-        expect(redact(`a ${form} b`, [undefined, '', secret])).toBe('a [redacted] b');
+      const redact = createRedactor([undefined, '', secret]);
+      for (const form of [
+        secret,
+        encodeURIComponent(secret),
+        JSON.stringify(secret).slice(1, -1),
+        new URLSearchParams({ q: secret }).toString().slice(2),
+        encodeURIComponent(secret).replaceAll(/%[\dA-F]{2}/g, (escape) => escape.toLowerCase()),
+        Buffer.from(secret).toString('base64'),
+      ]) {
+        expect(redact(`a ${form} b`)).toBe('a [redacted] b');
       }
     }),
   );
+  const key = 'k3y-0123456789abcdef';
+  for (const user of ['', 'u', 'us', 'user'])
+    for (const encoding of ['base64', 'base64url'] as const) {
+      const code = Buffer.from(`${user}:${key}@`).toString(encoding);
+      const left = createRedactor([key])(`Basic ${code}`).replaceAll('[redacted]', '');
+      expect(Buffer.from(left.slice(6), 'base64').toString('latin1')).not.toContain(key.slice(4, 12));
+      expect(left.length).toBeLessThan(6 + code.length - key.length);
+    }
   expect(passwordsIn('postgres://me:p%40ss@host/x', undefined, 'no url')).toEqual(['p%40ss', 'p@ss']);
+});
+
+test('a short key garbles nothing', () => {
+  const text = 'a bad request, not a free one: freedom';
+  for (const key of ['a', 'be', 'not']) expect(createRedactor([key], '[key]')(text)).toBe(text);
+  expect(createRedactor(['free'], '[key]')(text)).toBe('a bad request, not a [key] one: freedom');
+});
+
+/** Would change the title of a window, its colours, what stands there, and the order of letters. */
+const HOSTILE = '\u001B]0;owned\u0007\u001B[2J\u009B31mred\u202Eback\r';
+
+test('what a terminal would obey never reaches it', async () => {
+  expect(printable(`${HOSTILE}one\n\ttwo`)).toMatch(
+    /^\uFFFD\]0;owned\uFFFD\uFFFD\[2J\uFFFD31mred\uFFFDback\uFFFDone\n\ttwo$/,
+  );
+  const store = await openTestStore();
+  const program = `node ${join(await compile(), 'src', 'cli.js')}`;
+  await store.database.run(
+    sql`insert into etl.failures (dataset, code, message) values ('blocks', 'api_failed', ${HOSTILE})`,
+  );
+  const run = (command: string, wrapped: readonly string[]) => {
+    const [file = '', ...args] = wrapped;
+    const env = { PATH: process.env['PATH'], TERM: 'xterm', DATABASE_URL: store.url, HOSTILE };
+    return spawnSync(file, [...args, `${program} ${command}`, '/dev/null'], { env }).stdout.toString();
+  };
+  for (const command of ['status', `sql "select '$HOSTILE' as name"`]) {
+    const shown = run(command, ['script', '-qec']);
+    expect(shown).toContain('owned');
+    // The terminal itself adds carriage returns.
+    expect(shown.replaceAll('\r\n', '\n')).toBe(printable(shown.replaceAll('\r\n', '\n')));
+  }
+  // In a pipe nothing is changed.
+  expect(run(`sql "select '$HOSTILE' as name"`, ['sh', '-c'])).toContain(HOSTILE.trim());
+  await store.close();
 });

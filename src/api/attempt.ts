@@ -22,6 +22,8 @@ export interface Chain {
   readonly count: CountingStats['add'];
   readonly host: string;
   readonly apiKey: string | undefined;
+  /** Takes the key out of a text, however it is spelled there. */
+  readonly withoutKey: (text: string) => string;
   readonly onExchange: ((attempt: Attempt) => void) | undefined;
   /** Where responses are kept, if they are. */
   readonly recorder: Pick<Recorder, 'record'> | undefined;
@@ -108,7 +110,7 @@ function read<T>(chain: Chain, call: Call<T>, response: ApiResponse): T {
     return call.parse(opened.result);
   } catch (error) {
     if (error instanceof EtlError && !(error instanceof BadResponseError)) throw error;
-    const reason = withoutKey(chain, summary(error));
+    const reason = chain.withoutKey(summary(error));
     // No cause: a ZodError prints every issue of a page.
     throw new BadResponseError(`${call.outgoing.label}: the response is not the endpoint's: ${reason}`, {
       hint: 'A proxy may answer for the API, or the API has changed: look at the response with curl.',
@@ -120,10 +122,6 @@ function read<T>(chain: Chain, call: Call<T>, response: ApiResponse): T {
  * A server may repeat a key that it does not like; nothing of its text goes further with the key in it. Words as short as
  * no key is may stand in data by chance, which must not change.
  */
-function redacted(chain: Chain, { status, text }: ApiResponse): string {
-  return status === 200 && (chain.apiKey?.length ?? 0) < SHORTEST_KEY ? text : withoutKey(chain, text);
-}
-
-function withoutKey({ apiKey }: Chain, text: string): string {
-  return apiKey === undefined ? text : text.replaceAll(apiKey, '[key]');
+function redacted({ apiKey, withoutKey }: Chain, { status, text }: ApiResponse): string {
+  return status === 200 && (apiKey?.length ?? 0) < SHORTEST_KEY ? text : withoutKey(text);
 }

@@ -10,7 +10,9 @@ import { linkSignals } from './link-signals.ts';
 import { createPreparer, readBaseUrl } from './prepare.ts';
 import { createRequestQueue, TAIL_LANES } from './queue.ts';
 import { summary } from './reason.ts';
+import { createRedactor } from '../redact.ts';
 import { retry, type RetryOptions } from '../retry.ts';
+import { createRetryLog } from './retry-log.ts';
 import { createRetryPolicy } from './retry-policy.ts';
 import { createStats, type Stats } from './stats.ts';
 import { createTransport } from './transport.ts';
@@ -100,13 +102,17 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     count,
     host: base.host,
     apiKey: options.apiKey,
+    withoutKey: createRedactor([options.apiKey], '[key]'),
     onExchange: options.onExchange,
     recorder: options.recorder,
   };
+  const persistence = { ...options, logRetry: createRetryLog(logger, clock) };
   const run = async <T>(call: Call<T>, signal: AbortSignal | undefined): Promise<Exchange<T>> => {
     const link = linkSignals(closing.signal, options.signal, signal);
     try {
-      return await queue.run(call.priority, link.signal, () => persist(chain, options, call, link.signal));
+      return await queue.run(call.priority, link.signal, () =>
+        persist(chain, persistence, call, link.signal),
+      );
     } finally {
       link.release();
     }
@@ -123,19 +129,22 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   };
 }
 
+interface Persistence extends Pick<ApiClientOptions, 'attempts' | 'random' | 'finishing'> {
+  readonly logRetry: ReturnType<typeof createRetryLog>;
+}
+
 /** Makes attempts until one succeeds or another makes no sense. */
 async function persist<T>(
   chain: Chain,
-  { attempts, random, finishing }: ApiClientOptions,
+  { attempts, random, finishing, logRetry }: Persistence,
   call: Call<T>,
   signal: AbortSignal,
 ): Promise<Exchange<T>> {
-  const { clock, logger, count } = chain;
+  const { clock, count } = chain;
   const { path, priority } = call;
   const ended = linkSignals(signal, finishing);
   const onRetry: RetryOptions['onRetry'] = ({ error, attempt: number, pauseMs }) => {
-    const fields = { path, priority, attempt: number, reason: summary(error), pauseMs: Math.round(pauseMs) };
-    logger.warn(fields, 'request failed, trying again');
+    logRetry({ path, priority, attempt: number, reason: summary(error), pauseMs: Math.round(pauseMs) });
     count(priority, 'retries', 1);
   };
   const options = { ...createRetryPolicy(), attempts, clock, random, signal: ended.signal, onRetry };

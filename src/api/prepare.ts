@@ -10,17 +10,14 @@ export interface Prepared {
   readonly outgoing: Outgoing;
 }
 
-interface Call {
-  /** A v3 path below the host. */
-  readonly path?: string;
-  /** A v2 method. */
-  readonly method?: string;
+/** A v3 path below the host, or a v2 method, with its parameters. */
+type Call = ({ readonly path: string } | { readonly method: string }) & {
   readonly params?: Params;
   readonly timeoutMs?: number | undefined;
-}
+};
 
 /** Makes a request of a call: a v2 method is its path. */
-export type Preparer = (call: Call & ({ readonly path: string } | { readonly method: string })) => Prepared;
+export type Preparer = (call: Call) => Prepared;
 
 interface PreparerOptions {
   /** Path before `/api`, without a slash at its end. */
@@ -45,7 +42,7 @@ export function createPreparer({
     ...(apiKey !== undefined && { 'x-api-key': checkedKey(apiKey) }),
   };
   return ({ params = {}, timeoutMs: own = timeoutMs, ...call }) => {
-    const path = call.path ?? `/api/v2/${call.method ?? ''}`;
+    const path = 'path' in call ? call.path : `/api/v2/${call.method}`;
     const query = toQuery(params);
     const target = `${prefix}${path}${query === '' ? '' : `?${query}`}`;
     return { path, query, outgoing: { target, headers, label: `GET ${path}`, timeoutMs: own } };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { printable } from '../terminal.ts';
 
 const MAX_LENGTH = 300;
 
@@ -59,6 +60,6 @@ function jsonOrNothing(body: string): unknown {
 }
 
 function oneLine(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ').trim();
+  const line = printable(text.replaceAll(/\s+/g, ' ').trim());
   return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}…` : line;
 }

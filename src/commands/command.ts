@@ -2,6 +2,7 @@ import { systemClock } from '../clock.ts';
 import { readConfig, type Config } from '../config.ts';
 import { EtlError, EXIT, IncompleteError, isAbort, type ExitCode } from '../errors.ts';
 import { createLogger, type Logger } from '../logger.ts';
+import { ignoreOtherSignals } from '../stop.ts';
 import { reportError } from './output/report-error.ts';
 
 /** What every command is given. */
@@ -20,6 +21,7 @@ export async function runCommand(command: (invocation: Invocation) => Promise<Ex
   try {
     const config = readConfig();
     const logger = createLogger({ level: config.logLevel, format: config.logFormat });
+    ignoreOtherSignals(logger);
     process.exitCode = await command({ config, logger, now: Math.floor(systemClock.now() / 1000) });
   } catch (thrown) {
     const error = isAbort(thrown) ? stoppedEarly() : thrown;

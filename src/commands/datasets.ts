@@ -6,14 +6,14 @@ import { formatOverview, formatSheet, sheetOf } from './output/datasets/sheet.ts
 
 /** `datasets [NAME]`: what can be crawled, and what it stores; needs neither database nor API. */
 export async function datasets(
-  { now }: Invocation,
+  { config, now }: Invocation,
   name: string | undefined,
   flags: { json?: boolean },
 ): Promise<ExitCode> {
   const all = await loadDatasets();
   const chosen = name === undefined ? all : [findDataset(name, all)];
   const hour = { from: now - 2 * 3600, to: now - 3600 };
-  const sheets = chosen.map((dataset) => sheetOf(dataset, hour));
+  const sheets = chosen.map((dataset) => sheetOf(dataset, hour, config.freshness));
   const [only] = sheets;
   if (flags.json === true) {
     console.log(JSON.stringify(name === undefined ? sheets : only, null, 2));

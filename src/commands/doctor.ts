@@ -1,12 +1,12 @@
 import { openApi, type Store } from '../app.ts';
 import { systemClock } from '../clock.ts';
 import { readChainInfo } from '../crawl/watermark/chain-info.ts';
-import { examineHead, examineNetwork } from '../doctor/examine-chain.ts';
+import { examineChain, findingOf } from '../doctor/examine-chain.ts';
 import { examineDatabase } from '../doctor/examine-database.ts';
 import { examineDisk } from '../doctor/examine-disk.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { writeBundle } from '../doctor/write-bundle.ts';
-import { EtlError, EXIT, isAbort, type ExitCode } from '../errors.ts';
+import { EXIT, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { printFindings } from './output/findings.ts';
 import { withHost } from './with-source.ts';
@@ -38,22 +38,20 @@ export async function doctor(invocation: Invocation, flags: DoctorFlags): Promis
   });
 }
 
-/** One request: whether the API answers, with this key, for the network that the database holds. */
 async function examineApi(invocation: Invocation, store: Store): Promise<Finding[]> {
   const config = { ...invocation.config, attempts: 1 };
+  const now = config.network === 'demo' ? undefined : invocation.now;
   try {
     return await withHost(invocation, store, async (opened) => {
       const api = openApi({ ...invocation, ...opened, config });
+      const read = (signal: AbortSignal) => readChainInfo(api, signal);
       try {
-        const chain = await readChainInfo(api, opened.stop.finishing);
-        const network = await examineNetwork(store.database, chain);
-        return config.network === 'demo' ? network : [...network, ...examineHead(chain, invocation.now)];
+        return await examineChain({ ...store, read, finishing: opened.stop.finishing, now });
       } finally {
         await api.close();
       }
     });
   } catch (error) {
-    if (!(error instanceof EtlError) || isAbort(error)) throw error;
-    return [{ check: 'api', what: error.message, remedy: error.hint ?? 'Try again later.' }];
+    return [findingOf(error)];
   }
 }

@@ -1,6 +1,5 @@
 import { openDatabase } from '../db/connection/database.ts';
 import { migrate } from '../db/migrate/migrate.ts';
-import { createPartitions } from '../db/write/partitions.ts';
 import { promoteTables } from '../db/migrate/promote.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
@@ -26,7 +25,7 @@ export async function promote(invocation: Invocation, url: string): Promise<Exit
           from: store.database,
           to,
           signal: stop.finishing,
-          partitions: createPartitions(to, invocation.config.partition),
+          partition: invocation.config.partition,
           onRows: (table, rows) => counts.set(table, (counts.get(table) ?? 0) + rows),
         });
         const rows = [...counts].map(([table, count]) => [table, String(count)]);

@@ -8,7 +8,10 @@ import type { Invocation } from './command.ts';
 import { formatTable } from './output/table.ts';
 import { withStore } from './with-store.ts';
 
-/** `prune`: what the daemon does every hour, once: drops what `ETL_RETENTION` does not keep. */
+/**
+ * `prune`: drops what `ETL_RETENTION` does not keep, once. The daemon does the same every hour; this is for a database that
+ * only `backfill` fills, and shows beforehand what a new setting would drop.
+ */
 export async function prune(invocation: Invocation, flags: { dryRun?: boolean }): Promise<ExitCode> {
   const { config, now } = invocation;
   if (config.retention.size === 0) {

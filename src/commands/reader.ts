@@ -9,18 +9,39 @@ interface ReaderFlags {
   readonly timeout: string;
 }
 
-/** `reader`: makes the read-only role and prints its connection string, alone, to stdout. */
+/**
+ * `reader`: makes the read-only role and prints its connection string, alone, to stdout; or, where this user may not
+ * make roles, the SQL with which an administrator does.
+ */
 export async function reader(invocation: Invocation, flags: ReaderFlags): Promise<ExitCode> {
+  const { name } = flags;
   const timeout = parseDuration(flags.timeout);
-  await withStore(invocation, 'toncenter-etl reader', async (store) => {
-    const password = await allowReading(store.database, { name: flags.name, timeout });
+  return withStore(invocation, 'toncenter-etl reader', async (store) => {
+    const { exists, password, left } = await allowReading(store.database, { name, timeout });
+    if (!exists) {
+      console.log(left.join('\n'));
+      console.error(
+        `the role of this program may not make roles: it lacks CREATEROLE\nhint: Let an administrator run the SQL above in this database, then run reader again. Keep the password that it names.`,
+      );
+      return EXIT.usage;
+    }
     const url = new URL(invocation.config.databaseUrl ?? store.embedded?.url ?? '');
-    url.username = flags.name;
-    url.password = password;
+    url.username = name;
+    url.password = password ?? '';
     console.log(url.href);
+    console.error(`${name} reads and does no more. ${passwordLine(password)}`);
+    if (store.embedded !== undefined)
+      console.error('The embedded server behind it runs only while a command such as sync runs.');
+    if (left.length > 0)
+      console.error(
+        `What is left needs an administrator of the server, in this database:\n${left.join('\n')}`,
+      );
+    return EXIT.done;
   });
-  console.error(
-    `${flags.name} reads and does no more. The password is new: one that was printed before is void.`,
-  );
-  return EXIT.done;
+}
+
+function passwordLine(password: string | undefined): string {
+  return password === undefined
+    ? 'The role was there before: its password stays as it is, and is not in the line above.'
+    : 'The password is new: one that was printed before is void.';
 }

@@ -1,12 +1,10 @@
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
-import { readStatus } from '../db/read/status.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { parseDuration } from '../range.ts';
 import { followedDatasets, readinessOf } from '../status/readiness.ts';
 import { readReport } from '../status/report.ts';
 import type { Invocation } from './command.ts';
-import { reportCollections } from './output/status/collection-report.ts';
 import { printStatus } from './output/status/status-report.ts';
 import { withStore } from './with-store.ts';
 
@@ -21,13 +19,9 @@ export async function status(
     throw new UsageError('--max-lag says what --check shall bear: give both');
   return withStore(invocation, 'toncenter-etl status', async (store) => {
     const all = await loadDatasets();
-    const { streams, collections } = splitKinds(all);
-    const report = {
-      ...(await readReport(store.database, streams, { rows: 'exact', now })),
-      collections: await reportCollections(store.database, collections, await readStatus(store.database)),
-    };
+    const report = await readReport(store.database, all, { rows: 'exact', now });
     if (flags.json === true) console.log(JSON.stringify(report, null, 2));
-    else printStatus(report, now);
+    else printStatus(report);
     if (flags.check !== true) return EXIT.done;
     const chosen = splitKinds(chooseDatasets(config.datasets, all)).streams;
     const followed = followedDatasets(chosen, config.schedules);

@@ -1,95 +1,54 @@
-import { openCrawl, type Crawl } from '../app.ts';
+import { openCrawl } from '../app.ts';
+import { systemClock } from '../clock.ts';
 import { piggybackedCollections } from '../crawl/collections/read-collections.ts';
-import { loadDatasets } from '../dataset/load-jobs.ts';
 import { runDaemon } from '../daemon/daemon.ts';
-import { createMetrics } from '../daemon/metrics.ts';
-import { startStatusServer, type StatusServer } from '../daemon/status-server.ts';
-import { followedDatasets } from '../status/readiness.ts';
-import { createSnapshots } from '../status/snapshot.ts';
-import { chooseDatasets, splitKinds, type Collection, type Dataset } from '../dataset/dataset.ts';
+import { observe } from '../daemon/observe.ts';
+import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
+import { loadDatasets } from '../dataset/load-jobs.ts';
 import { networkName } from '../db/connection/network.ts';
-import { EXIT, isAbort, UsageError, type ExitCode } from '../errors.ts';
+import { EXIT, type ExitCode } from '../errors.ts';
+import { outlast } from '../retry.ts';
 import type { Invocation } from './command.ts';
-import { withSource, type Opened } from './with-source.ts';
+import { withSource } from './with-source.ts';
 
 interface SyncFlags {
   readonly only?: readonly string[];
   readonly record?: string;
 }
 
-/** `sync`: the daemon. Ends with exit 0 when stopped. */
-export async function sync(invocation: Invocation, flags: SyncFlags): Promise<ExitCode> {
-  const { config } = invocation;
-  const all = await loadDatasets();
-  const { streams, collections } = splitKinds(chooseDatasets(flags.only ?? config.datasets, all));
-  const known = splitKinds(all);
-  const piggybacked = piggybackedCollections(known.collections);
-  return withSource(invocation, { demo: 'live' }, async (opened) => {
-    const chosen = { datasets: streams, collections, piggybacked };
-    try {
-      await follow(invocation, { ...opened, ...chosen, jobs: known.streams, record: flags.record });
-    } catch (error) {
-      // Stopped while it waited for the API to begin with: a daemon that is stopped has done its work.
-      if (!isAbort(error) || !opened.stop.finishing.aborted) throw error;
-    }
-    return EXIT.done;
-  });
-}
-
-interface Followed extends Opened {
-  readonly jobs: readonly Dataset[];
-  readonly datasets: readonly Dataset[];
-  readonly collections: readonly Collection[];
-  readonly piggybacked: readonly Collection[];
-  readonly record: string | undefined;
-}
-
-async function follow(invocation: Invocation, followed: Followed): Promise<void> {
+/** `sync`: the daemon. It waits for a database or an API that is away, and ends with exit 0 when stopped. */
+export async function sync(invocation: Invocation, { only, record }: SyncFlags): Promise<ExitCode> {
   const { config, logger } = invocation;
-  const { store, datasets, collections, piggybacked, stop } = followed;
-  const crawl = await openCrawl({ config, logger, ...followed });
-  try {
-    const metrics = createMetrics(crawl.context.api.stats);
-    crawl.subscribe((event) => metrics.onPage(event));
-    const server = await serve(invocation, followed, crawl, metrics);
+  const jobs = await loadDatasets();
+  const { streams: datasets, collections } = splitKinds(chooseDatasets(only ?? config.datasets, jobs));
+  const piggybacked = piggybackedCollections(splitKinds(jobs).collections);
+  return withSource(invocation, { demo: 'live', isPatient: true }, async (opened) => {
+    const { store, stop } = opened;
+    const waiting = { clock: systemClock, random: Math.random, attempts: Infinity, logger };
+    const crawl = await outlast({ ...waiting, signal: stop.finishing }, 'the API', () =>
+      openCrawl({ config, logger, record, ...opened }),
+    );
+    if (crawl === undefined) return EXIT.done;
     try {
-      logger.info(
-        {
+      const observation = await observe({ ...crawl, config, datasets, jobs });
+      try {
+        const started = {
           database: store.database.label,
           network: networkName(crawl.chain.globalId),
           datasets: [...datasets, ...collections].map(({ name }) => name),
           since: config.since,
           rps: config.rps,
-          status: server?.url,
-        },
-        'daemon started',
-      );
-      await runDaemon({ ...crawl, datasets, collections, piggybacked, config, stop });
-      logger.info('daemon stopped');
+          status: observation.url,
+        };
+        logger.info(started, 'daemon started');
+        await runDaemon({ ...crawl, datasets, collections, piggybacked, config, stop });
+        logger.info('daemon stopped');
+      } finally {
+        await observation.close();
+      }
     } finally {
-      await server?.close();
+      await crawl.close();
     }
-  } finally {
-    await crawl.close();
-  }
-}
-
-/** Data matter more than the page that tells of them: where its address is taken, the daemon runs without. */
-async function serve(
-  { config, logger }: Invocation,
-  { jobs, datasets }: Followed,
-  { context }: Crawl,
-  metrics: ReturnType<typeof createMetrics>,
-): Promise<StatusServer | undefined> {
-  const { listen } = config;
-  if (listen === undefined) return undefined;
-  try {
-    const followed = followedDatasets(datasets, config.schedules);
-    const snapshot = createSnapshots({ context, jobs, datasets: followed, config });
-    return await startStatusServer({ listen, clock: context.clock, logger, metrics, snapshot });
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    logger.warn({ reason: error.message, hint: error.hint }, 'no status page');
-    return undefined;
-  }
+    return EXIT.done;
+  });
 }

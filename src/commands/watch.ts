@@ -3,9 +3,8 @@ import type { Store } from '../app.ts';
 import { readNetwork } from '../db/connection/network.ts';
 import { addWatch, readWatched, removeWatch } from '../db/cursors/watch-list.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
-import { formatTime } from '../range.ts';
 import type { Invocation } from './command.ts';
-import { formatTable } from './output/table.ts';
+import { formatWatched } from './output/watch-list.ts';
 import { withStore } from './with-store.ts';
 
 const MAINNET = -239;
@@ -43,17 +42,7 @@ export function watchList(invocation: Invocation, { json = false }: { json?: boo
       console.log(JSON.stringify(watched, null, 2));
       return;
     }
-    const rows = watched.map(({ address, note, addedAt }) => [
-      address,
-      formatAddress(address, { testnet }),
-      formatTime(addedAt),
-      note,
-    ]);
-    console.log(
-      rows.length === 0
-        ? 'nobody is watched'
-        : formatTable(['address', 'friendly', 'since (UTC)', 'note'], rows),
-    );
+    console.log(formatWatched(watched, testnet));
   });
 }
 

@@ -1,8 +1,5 @@
 import type { Logger } from '../logger.ts';
-import { FINISHING_MS, stopOnSignals, type Stop } from '../stop.ts';
-
-/** A longer timer would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+import { endedAfter, FINISHING_MS, stopOnSignals, type Stop } from '../stop.ts';
 
 /** Lets a command work until a signal or the deadline tells it to stop, and listens no longer once it has ended. */
 export async function withStop<T>(
@@ -25,13 +22,4 @@ function withDeadline(stop: Stop, ms: number | undefined): Stop {
     finishing: endedAfter(stop.finishing, ms),
     leaving: endedAfter(stop.leaving, ms + FINISHING_MS),
   };
-}
-
-/** Timer and controller of our own: Node 20 may collect an `AbortSignal.timeout` that only a combined signal holds. */
-function endedAfter(signal: AbortSignal, ms: number): AbortSignal {
-  const controller = new AbortController();
-  const end = () => controller.abort();
-  setTimeout(end, Math.min(ms, LONGEST_TIMER_MS)).unref();
-  signal.addEventListener('abort', end, { once: true });
-  return controller.signal;
 }

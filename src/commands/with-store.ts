@@ -8,8 +8,13 @@ export async function withStore<T>(
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
   const store = await openStore(config, logger, name);
+  return closeAfter(store, () => work(store));
+}
+
+/** Works, and closes the database however that ends. */
+export async function closeAfter<T>(store: Store, work: () => Promise<T>): Promise<T> {
   try {
-    return await work(store);
+    return await work();
   } finally {
     await store.close();
   }

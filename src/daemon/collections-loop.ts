@@ -1,6 +1,8 @@
 import { readCollections } from '../crawl/collections/read-collections.ts';
 import { createShare } from '../budget/share.ts';
+import type { Clock } from '../clock.ts';
 import { needsRange, type Collection } from '../dataset/dataset.ts';
+import { walkSeconds } from '../dataset/pace.ts';
 import type { Priority } from '../budget/priority.ts';
 import { untilAborted } from '../stop.ts';
 import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
@@ -9,21 +11,41 @@ import { waitFor, type DaemonContext, type Position } from './daemon-context.ts'
 const SHARE = 0.2;
 /** Milliseconds between two rounds. */
 const PERIOD_MS = 60_000;
+/** A round begins a little early or late. */
+const SLACK_MS = 5000;
 const REFRESH: Priority = 'refresh';
 
-/** Keeps collections up to date until stopped, in rounds: what has moved, what was appended, what is to be rescanned. */
+/**
+ * Keeps collections up to date until stopped, in rounds: what has moved, what was appended, what is to be rescanned.
+ * Each walk is in as many rounds as it says.
+ */
 export async function runCollectionsLoop(daemon: DaemonContext, position: Position): Promise<void> {
   const { context, config, stop, collections = [] } = daemon;
   // A loop of the daemon that ended would end the others.
   if (collections.length === 0) return untilAborted(stop.finishing);
   const pace = createShare(config.rps * SHARE, context.clock, stop.finishing);
+  const takeDue = createTurns(context.clock);
   while (!stop.finishing.aborted) {
-    for (const collection of collections) {
+    for (const collection of collections.map(takeDue).filter(({ job }) => job.walks.length > 0)) {
       const round = roundOf(daemon, position, collection);
       await waitFor(daemon, collection.name, () => readCollections({ ...round, pace }, [collection]));
     }
     await context.clock.sleep(PERIOD_MS, stop.finishing).catch(() => undefined);
   }
+}
+
+/** Gives each collection with those of its walks alone whose turn it is. */
+function createTurns(clock: Pick<Clock, 'monotonic'>): (collection: Collection) => Collection {
+  const last = new Map<string, number>();
+  return ({ name, job }) => {
+    const now = clock.monotonic();
+    const due = job.walks.filter((walk) => {
+      const before = last.get(`${name}/${walk.name}`) ?? -Infinity;
+      return now - before >= 1000 * walkSeconds(walk) - SLACK_MS;
+    });
+    for (const walk of due) last.set(`${name}/${walk.name}`, now);
+    return { name, job: { ...job, walks: due } };
+  };
 }
 
 function roundOf(daemon: DaemonContext, { watermark, since }: Position, collection: Collection) {

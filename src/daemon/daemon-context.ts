@@ -4,7 +4,7 @@ import type { Planner } from '../crawl/streams/planner.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
-import { outlast } from '../retry.ts';
+import { outlast, type OutageLog } from '../retry.ts';
 import type { Stop } from '../stop.ts';
 
 /** What every loop of the daemon works with. */
@@ -21,6 +21,8 @@ export interface DaemonContext {
   readonly piggybacked?: readonly Collection[];
   readonly config: Config;
   readonly stop: Stop;
+  /** What the loops together say of an API or a database that is away; without it each speaks for itself. */
+  readonly outage?: OutageLog | undefined;
 }
 
 /** How far the chain is known, and from when on each dataset is wanted; all loops see what one of them has found. */
@@ -31,9 +33,9 @@ export interface Position {
 
 /** Runs a task until the API and the database are there for it; undefined where the daemon is stopped meanwhile. */
 export function waitFor<T>(
-  { context, stop }: Pick<DaemonContext, 'context' | 'stop'>,
+  { context, stop, outage }: Pick<DaemonContext, 'context' | 'stop' | 'outage'>,
   what: string,
   task: () => Promise<T>,
 ): Promise<T | undefined> {
-  return outlast({ ...context, attempts: Infinity, signal: stop.finishing }, what, task);
+  return outlast({ ...context, attempts: Infinity, signal: stop.finishing, outage }, what, task);
 }

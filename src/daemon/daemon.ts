@@ -1,6 +1,7 @@
 import { watermarkNotKnown, type Watermark } from '../crawl/watermark/watermark.ts';
 import { keepWanted, readWanted } from '../db/coverage/wanted.ts';
 import { parseTime } from '../range.ts';
+import { createOutageLog } from '../retry.ts';
 import { followedDatasets } from '../status/readiness.ts';
 import { runCollectionsLoop } from './collections-loop.ts';
 import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
@@ -19,7 +20,10 @@ const LEADER_ROUNDS = 2.5;
  * Keeps the datasets complete from `wanted` to the watermark until stopped: the tail in rounds, everything older
  * beside it. An API or a database that is away is waited for; only what a person must change ends it.
  */
-export async function runDaemon(daemon: DaemonContext): Promise<void> {
+export async function runDaemon(given: DaemonContext): Promise<void> {
+  const { logger, clock } = given.context;
+  const outage = createOutageLog(logger, clock);
+  const daemon = { ...given, outage };
   const pollWatermark = watermarkPoll(daemon);
   const position = await findPosition(daemon, pollWatermark);
   if (position === undefined) return;
@@ -27,7 +31,8 @@ export async function runDaemon(daemon: DaemonContext): Promise<void> {
   const followed = followedDatasets(daemon.datasets, daemon.config.schedules);
   const ends = await Promise.allSettled([
     loops.run((own) => runTailLoop({ ...own, datasets: followed }, position, pollWatermark)),
-    loops.run((own) => runHistoryLoop({ ...own, datasets: followed }, position)),
+    // It ends its work only when it is stopped, so it cannot tell that an outage is over.
+    loops.run((own) => runHistoryLoop({ ...own, datasets: followed, outage: undefined }, position)),
     loops.run((own) => runSchedules(own, position)),
     loops.run((own) => runVerifyLoop(own, position)),
     loops.run((own) => runDeletionWatch(own)),

@@ -10,6 +10,9 @@ import type { Snapshot } from '../status/snapshot.ts';
 /** Seconds: from a page that comes at once to one that the server nearly gives up on. */
 const PAGE_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
+/** Gauges of the library's own with names of counters. Others show what they show, by type. */
+const MISNAMED = ['handles', 'requests', 'resources'] as const;
+
 /** Metrics of this process and of the database that it writes to. */
 export interface Metrics {
   /** Counts a page that was committed. */
@@ -23,6 +26,7 @@ export interface Metrics {
 export function createMetrics(stats: Stats): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'toncenter_etl_' });
+  for (const name of MISNAMED) registry.removeSingleMetric(`toncenter_etl_nodejs_active_${name}_total`);
   const pages = pageMetrics(registry);
   countRequests(registry, stats);
   const state = stateMetrics(registry);
@@ -114,6 +118,22 @@ const STATE = {
     ['dataset'],
     'How far the end of what is covered lies behind the clock. High means that the tail does not keep up: look at toncenter_etl_budget_rate, then at toncenter_etl_head_age_seconds.',
   ],
+  lag_limit_seconds: [
+    ['dataset'],
+    'Lag above which the dataset counts as behind: its own delay, and what is borne beyond. High is by design, where a source is late; look at toncenter_etl_lag_seconds, which is held against it.',
+  ],
+  collection_age_seconds: [
+    ['dataset', 'walk'],
+    'Seconds since a list was last read whole, or a look-up, a history or a sample was last at its end. High (beyond a day for a list) means that it does not come to an end: look at the collections in /status and at the budget.',
+  ],
+  disk_free_bytes: [
+    [],
+    'Bytes that are free where the embedded database lies; none of a server. High is well; near toncenter_etl_disk_needed_bytes a crawl is about to pause: look at ETL_RETENTION and at what else fills the disk.',
+  ],
+  disk_needed_bytes: [
+    [],
+    'Bytes of ETL_MIN_FREE, below which nothing more is read. High means that it pauses early: look at toncenter_etl_disk_free_bytes.',
+  ],
   covered_seconds: [
     ['dataset'],
     'Seconds of chain time that are stored. High is well; a fall means that holes were found: look at the log for "rows were deleted" or "reading holes again".',
@@ -190,6 +210,11 @@ function stateMetrics(registry: Registry) {
         set('watermark_age_seconds', {}, ageOf(snapshot.head.watermark, snapshot.at));
       }
       showDatasets(snapshot, set);
+      showCollections(snapshot, set);
+      if (snapshot.disk !== null) {
+        set('disk_free_bytes', {}, snapshot.disk.free);
+        set('disk_needed_bytes', {}, snapshot.disk.minFree);
+      }
       showBudget(snapshot, set);
     },
   };
@@ -197,7 +222,17 @@ function stateMetrics(registry: Registry) {
 
 type Set = (name: keyof typeof STATE, labels: Readonly<Record<string, string>>, value: number) => void;
 
-function showDatasets({ datasets }: Snapshot, set: Set): void {
+function showCollections({ at: now, collections }: Snapshot, set: Set): void {
+  for (const { dataset, rows, walks, quarantined } of collections) {
+    for (const { walk, at } of walks)
+      if (at !== null) set('collection_age_seconds', { dataset, walk }, ageOf(at, now));
+    set('quarantined_records', { dataset }, quarantined);
+    for (const { table, rows: count } of rows) set('table_rows', { dataset, table }, count);
+  }
+}
+
+function showDatasets({ datasets, lagLimits }: Snapshot, set: Set): void {
+  for (const [dataset, limit] of Object.entries(lagLimits)) set('lag_limit_seconds', { dataset }, limit);
   for (const { dataset, lag, covered, verified, missing, holes, refused, quarantined, rows } of datasets) {
     if (lag !== null) set('lag_seconds', { dataset }, lag);
     set('covered_seconds', { dataset }, lengthOf(covered));

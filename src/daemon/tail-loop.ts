@@ -1,12 +1,15 @@
 import { readOrRefuse } from '../crawl/streams/read-leases.ts';
 import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import { roundSeconds } from '../dataset/pace.ts';
 import { toError } from '../errors.ts';
 import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
 import { wantsOf } from './wants.ts';
 
-/** The tail takes at most this part of the budget, so that a backfill advances at any plan. */
-const TAIL_SHARE = 0.5;
+/** The rounds of the tail take at most this part of the budget, so that a backfill advances at any plan. */
+const ROUNDS_SHARE = 0.4;
+/** What is asked less often than every round takes at most this part beside them. */
+const SLOW_SHARE = 0.1;
 /** Requests of a watermark, with which each round of the tail begins. */
 const WATERMARK_REQUESTS = 2;
 /** One bad range, or an endpoint that this server does not have, must not keep the rest from being read. */
@@ -19,41 +22,56 @@ export async function runTailLoop(
   pollWatermark: () => Promise<Watermark>,
 ): Promise<void> {
   const { context, datasets, stop } = options;
+  const { clock } = context;
   const running = new Map<string, Promise<void>>();
+  const dueAt = new Map<string, number>();
+  const isDue = ({ name }: Dataset) => !running.has(name) && clock.monotonic() >= (dueAt.get(name) ?? 0);
   const failures: Error[] = [];
   while (!stop.finishing.aborted && failures.length === 0) {
     position.watermark = (await waitFor(options, 'the watermark', pollWatermark)) ?? position.watermark;
-    for (const dataset of datasets.filter(({ name }) => !running.has(name))) {
+    for (const dataset of datasets.filter(isDue)) {
+      const began = clock.monotonic();
       const reading = waitFor(options, dataset.name, () => readTail(options, dataset, position))
+        .then((streams = 1) => {
+          dueAt.set(dataset.name, began + pauseMs(options, dataset, streams));
+        })
         .catch((error: unknown) => {
           failures.push(toError(error));
         })
         .finally(() => running.delete(dataset.name));
-      running.set(
-        dataset.name,
-        reading.then(() => undefined),
-      );
+      running.set(dataset.name, reading);
     }
-    await context.clock.sleep(tailPeriodMs(options), stop.finishing).catch(() => undefined);
+    await clock.sleep(tailPeriodMs(options), stop.finishing).catch(() => undefined);
   }
   await Promise.all(running.values());
   const [failure] = failures;
   if (failure !== undefined) throw failure;
 }
 
-async function readTail(options: DaemonContext, dataset: Dataset, position: Position): Promise<void> {
+/** Reads what a dataset lacks now; of how many streams it consists: one for each pool, where it is read pool by pool. */
+async function readTail(options: DaemonContext, dataset: Dataset, position: Position): Promise<number> {
   const { context, planner, stop } = options;
+  // What becomes readable meanwhile is the next round's: a dataset of many pools would never end.
+  const wants = await wantsOf({ ...options, datasets: [dataset] }, position, 'tail');
   while (!stop.finishing.aborted) {
-    const assignment = await planner.take(
-      await wantsOf({ ...options, datasets: [dataset] }, position, 'tail'),
-    );
-    if (assignment === undefined) return;
+    const assignment = await planner.take(wants);
+    if (assignment === undefined) break;
     await readOrRefuse(context, assignment, stop, ON_WRONG_RESPONSE);
   }
+  return wants.length;
 }
 
-/** Milliseconds between rounds: well within the freshness wanted, longer where that would cost more than its share. */
+/** Milliseconds between two rounds: well within the freshness wanted, longer where that would cost more than its share. */
 export function tailPeriodMs({ config, datasets }: DaemonContext): number {
-  const round = (datasets.length + WATERMARK_REQUESTS) / (config.rps * TAIL_SHARE);
-  return 1000 * Math.max(config.freshness / 5, round);
+  const often = datasets.filter(({ job }) => job.everySeconds === undefined);
+  const affordable = (often.length + WATERMARK_REQUESTS) / (config.rps * ROUNDS_SHARE);
+  return 1000 * Math.max(roundSeconds(config.freshness), affordable);
+}
+
+/** Milliseconds that a dataset pauses for beyond the rounds of the tail: as it says, longer where its streams cost too much. */
+function pauseMs({ config, datasets }: DaemonContext, { job }: Dataset, streams: number): number {
+  if (job.everySeconds === undefined) return 0;
+  const slow = datasets.filter((other) => other.job.everySeconds !== undefined);
+  const affordable = (streams * slow.length) / (config.rps * SLOW_SHARE);
+  return 1000 * Math.max(job.everySeconds, affordable);
 }

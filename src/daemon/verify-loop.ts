@@ -7,7 +7,7 @@ import { readVerified } from '../db/coverage/verifications.ts';
 import { takeDuty } from '../db/settings.ts';
 import { EtlError, EXIT } from '../errors.ts';
 import { common, formatRange, lengthOf, type Range, union, without } from '../range.ts';
-import { createBlockSource } from '../verify/closure/block-source.ts';
+import { createRepairContext } from '../verify/repair-context.ts';
 import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
 import { repairRange, type RepairContext } from '../verify/repair.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
@@ -57,7 +57,7 @@ interface Doubt {
 }
 
 export async function createVerifyLoop(options: VerifyOptions): Promise<VerifyLoop> {
-  const { context, chain, planner, stop, config, owner } = options;
+  const { context, stop, config, owner } = options;
   const jobs = await loadJobs();
   const periodMs = Math.max(SHORTEST_PERIOD_MS, (1000 * REQUESTS_OF_A_ROUND) / SHARE / config.rps);
   let doubts: readonly Doubt[] = [];
@@ -71,19 +71,13 @@ export async function createVerifyLoop(options: VerifyOptions): Promise<VerifyLo
       const range = await nextRange(options, waiting);
       if (range === undefined) return false;
       const holes = await countHoles(context.database);
-      const repair: RepairContext = {
-        database: context.database,
-        crawl: context,
-        clock: context.clock,
+      const repair = createRepairContext(options, {
         jobs,
-        planner,
         stop,
-        owner,
-        source: createBlockSource(context.api, chain, stop.leaving),
         watermark: options.watermark(),
         leastPause: (REQUESTS_OF_A_ROUND * (holes + 1)) / SHARE / config.rps,
         insist: false,
-      };
+      });
       const reports = await verifyAndRepair(repair, options.datasets, range);
       doubts = remember(doubts, unprovedIn(range, reports), now);
       return true;
@@ -101,10 +95,10 @@ async function verifyAndRepair(
   try {
     const found = await verifyRange(context, datasets, range);
     const { reports, rounds } = await repairRange(context, datasets, range, found);
-    logger.info(
-      { range: formatRange(range), proved: reports.every(isProved), repairs: rounds },
-      'stretch verified',
-    );
+    const fields = { range: formatRange(range), proved: reports.every(isProved), repairs: rounds };
+    // Only what was repaired is news: the newest stretch is not proved before its second reading.
+    if (rounds === 0) logger.debug(fields, 'stretch verified');
+    else logger.info(fields, 'stretch verified');
     return reports;
   } catch (error) {
     if (!(error instanceof EtlError) || error.retryable || error.exitCode === EXIT.usage) throw error;

@@ -63,10 +63,18 @@ export type WalkSpec<Rec> = Endpoint &
     readonly shape: Shape;
   };
 
-/** Reads a list by offset, and whole again after `rescanSeconds` (default: a day). */
-export function list<Rec>(spec: WalkSpec<Rec> & { readonly rescanSeconds?: number }): ListWalk {
-  const { rescanSeconds = DAY } = spec;
-  return { kind: 'list', ...common('list', spec), paginator: offset(), rescanSeconds };
+interface ListOptions {
+  readonly rescanSeconds?: number;
+  readonly everySeconds?: number;
+}
+
+/**
+ * Reads a list by offset, whole again after `rescanSeconds` (default: a day), and what was appended every `everySeconds`
+ * (default: 5 minutes).
+ */
+export function list<Rec>(spec: WalkSpec<Rec> & ListOptions): ListWalk {
+  const { rescanSeconds = DAY, everySeconds = 300 } = spec;
+  return { kind: 'list', ...common('list', spec), paginator: offset(), rescanSeconds, everySeconds };
 }
 
 interface LookupOptions {

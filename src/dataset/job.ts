@@ -45,6 +45,8 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
   readonly joinedUntil?: (raws: readonly unknown[]) => number | undefined;
   /** How far to keep behind the watermark, where the dataset's source lags behind the chain's. */
   readonly delaySeconds?: number;
+  /** The tail asks so often at most, where the dataset is not worth a request in each round. */
+  readonly everySeconds?: number;
   /**
    * A covered second is read again (pass 1) when it is so old: for rows that mature, and for datasets without a
    * checksum, of which two readings must agree.
@@ -115,6 +117,7 @@ export interface Job {
   readonly paginator: Paginator<unknown>;
   readonly tables: Tables;
   readonly delaySeconds: number | undefined;
+  readonly everySeconds: number | undefined;
   readonly maturitySeconds: number | undefined;
   readonly replacesRows: boolean;
   readonly scopes: Scopes | undefined;
@@ -135,6 +138,7 @@ export function defineJob<Cursor, Rec, T extends Tables>(spec: JobSpec<Cursor, R
     paginator: spec.paginator,
     tables: spec.tables,
     delaySeconds: spec.delaySeconds,
+    everySeconds: spec.everySeconds,
     maturitySeconds: spec.maturitySeconds,
     replacesRows: spec.replacesRows ?? false,
     scopes: spec.scopes,

@@ -69,6 +69,8 @@ export interface ListWalk extends AnyWalk {
   readonly paginator: OffsetPaginator;
   /** The whole list is read again so long after it was read. */
   readonly rescanSeconds: number;
+  /** So often the daemon asks whether anything was appended. */
+  readonly everySeconds: number;
 }
 
 /** A relation whose rows name subjects. */

@@ -2,6 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import { z, type ZodType } from 'zod';
 import type { Session } from './connection/database.ts';
 import { bare, insertInto, jsonParam, setExcluded } from './connection/sql.ts';
+import { workers } from './schema/budget.ts';
 import { settings } from './schema/pages.ts';
 
 /** Facts that every process which shares the database must agree on: rows of the table `settings`, by name. */
@@ -113,4 +114,16 @@ export async function takeDuty(
       set ${setExcluded(settings.value)}, ${bare(settings.updated_at)} = default
     where ${settings.value}->>'owner' = ${owner} or (${settings.value}->>'until')::timestamptz < clock_timestamp()`);
   return taken > 0;
+}
+
+/** Seconds since the process that has a duty last wrote; null where none ever had it. A sign of life of its own counts, too. */
+export async function readSilence(session: Session, duty: keyof typeof DUTIES): Promise<number | null> {
+  const owner = sql`${settings.value}->>'owner'`;
+  const [row] = await session.rows(
+    sql`select extract(epoch from clock_timestamp() - greatest(${settings.updated_at},
+          (select max(${workers.seen_at}) from ${workers} where ${workers.worker} = ${owner})))::float8 as seconds
+        from ${settings} where ${settings.name} = ${DUTIES[duty]}`,
+    z.object({ seconds: z.number() }),
+  );
+  return row === undefined ? null : Math.max(0, Math.round(row.seconds));
 }

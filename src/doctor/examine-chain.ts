@@ -1,14 +1,56 @@
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Database } from '../db/connection/database.ts';
 import { networkName, readNetwork } from '../db/connection/network.ts';
+import { EtlError, isAbort } from '../errors.ts';
 import { formatDuration } from '../range.ts';
+import { endedAfter } from '../stop.ts';
 import type { Finding } from './finding.ts';
 
 /** A chain whose newest block is older than this stands still, or the server that was asked lags; seconds. */
 const STALE = 300;
 
+/** A shared budget may be paused for minutes: longer than this nobody waits for a diagnosis. */
+const LONGEST_WAIT_MS = 45_000;
+
+interface ChainOptions {
+  readonly database: Database;
+  /** One request: whether the API answers, with this key. */
+  readonly read: (signal: AbortSignal) => Promise<ChainInfo>;
+  readonly finishing: AbortSignal;
+  /** Unix seconds; undefined where the chain's head does not follow the clock. */
+  readonly now: number | undefined;
+}
+
+/** Compares what the API says of the chain with the database and the clock. */
+export async function examineChain({ database, read, finishing, now }: ChainOptions): Promise<Finding[]> {
+  let chain: ChainInfo;
+  try {
+    chain = await read(endedAfter(finishing, LONGEST_WAIT_MS));
+  } catch (error) {
+    if (!isAbort(error) || finishing.aborted) throw error;
+    return [
+      {
+        check: 'budget',
+        what: `no request could be sent within ${LONGEST_WAIT_MS / 1000} s: the shared budget is used up or paused`,
+        remedy: 'See the budget in status: other processes take all of it, or the API has asked for a pause.',
+      },
+    ];
+  }
+  const network = await examineNetwork(database, chain);
+  return now === undefined ? network : [...network, ...examineHead(chain, now)];
+}
+
+/**
+ * What a failed request is for a diagnosis.
+ * @throws what is no failure of the API
+ */
+export function findingOf(error: unknown): Finding {
+  if (!(error instanceof EtlError) || isAbort(error)) throw error;
+  return { check: 'api', what: error.message, remedy: error.hint ?? 'Try again later.' };
+}
+
 /** Compares the network of the database with the one that the API serves. */
-export async function examineNetwork(database: Database, { globalId }: ChainInfo): Promise<Finding[]> {
+async function examineNetwork(database: Database, { globalId }: ChainInfo): Promise<Finding[]> {
   const held = await readNetwork(database);
   if (held === undefined || held === globalId) return [];
   return [
@@ -22,7 +64,7 @@ export async function examineNetwork(database: Database, { globalId }: ChainInfo
 }
 
 /** Compares the newest block that the API shows with the clock, `now` in unix seconds. */
-export function examineHead({ last }: ChainInfo, now: number): Finding[] {
+function examineHead({ last }: ChainInfo, now: number): Finding[] {
   const age = now - last.utime;
   if (age >= -STALE && age <= STALE) return [];
   return [

@@ -5,8 +5,8 @@ import type { Database } from '../db/connection/database.ts';
 import { readBundle } from '../db/read/support-bundle.ts';
 import { UsageError } from '../errors.ts';
 import { version } from '../package.ts';
+import { createRedactor, passwordsIn } from '../redact.ts';
 import type { Finding } from './finding.ts';
-import { passwordsIn, redact } from './redact.ts';
 
 interface BundleOptions {
   readonly config: Config;
@@ -38,8 +38,8 @@ export async function writeBundle(
     findings,
     tables: await readBundle(database),
   };
-  const secrets = [apiKey, ...passwordsIn(databaseUrl, baseUrl, embeddedUrl)];
-  const text = redact(`${JSON.stringify(bundle, null, 2)}\n`, secrets);
+  const redact = createRedactor([apiKey, ...passwordsIn(databaseUrl, baseUrl, embeddedUrl)]);
+  const text = redact(`${JSON.stringify(bundle, null, 2)}\n`);
   try {
     await writeFile(path, text, { mode: 0o600 });
   } catch (error) {

@@ -2,16 +2,17 @@ import { retryRecord } from '../crawl/streams/retry-record.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Database } from '../db/connection/database.ts';
 import type { Chosen, Quarantined } from '../db/read/quarantined.ts';
-import type { Partitions } from '../db/write/partitions.ts';
+import { createPartitions, type PartitionSize } from '../db/write/partitions.ts';
 import { everyRecord } from './every-record.ts';
 
 /** Reads stored records with this version's schemas: how many were written and released, and which still do not fit. */
 export async function retryStored(
   database: Database,
-  partitions: Partitions,
+  partition: PartitionSize,
   jobs: readonly Dataset[],
   chosen: Chosen,
 ): Promise<{ released: number; unfit: Quarantined[] }> {
+  const partitions = createPartitions(database, partition);
   const unfit: Quarantined[] = [];
   let released = 0;
   for await (const record of everyRecord(database, chosen)) {

@@ -8,6 +8,9 @@ const LONGEST_LAG_ROUNDS = 4;
 /** A head that is older than this does not move: blocks come every few seconds. */
 export const STILL_HEAD_SECONDS = 120;
 
+/** A daemon reports every few seconds that it lives: one that is silent for so long has ended, or cannot write. */
+export const SILENT_SECONDS = 60;
+
 /** What decides how far behind the clock a dataset, or the head of the chain, may be. */
 export interface LagLimits {
   /** Seconds between two rounds of the tail, as wanted. */
@@ -29,11 +32,11 @@ export function ageOf(time: number, now: number): number {
   return Math.max(0, now - time);
 }
 
-/** Seconds that a dataset may lag: its own delay, and what is borne beyond it. */
+/** Seconds that a dataset may lag: its own delay, the pause between two requests, and what is borne beyond them. */
 export function longestLagOf({ job }: Dataset, limits: LagLimits): number {
   const { freshness, watermarkDelay, maxLagSeconds } = limits;
   const borne = maxLagSeconds ?? Math.max(LONGEST_LAG_SECONDS, LONGEST_LAG_ROUNDS * freshness);
-  return borne + (job.delaySeconds ?? watermarkDelay);
+  return borne + (job.delaySeconds ?? watermarkDelay) + (job.everySeconds ?? 0);
 }
 
 /** Seconds that the newest block may be old. */

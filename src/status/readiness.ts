@@ -1,8 +1,8 @@
 import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
 import { formatDuration, lengthOf, without } from '../range.ts';
 import type { Schedule } from '../schedule.ts';
-import { longestHeadAgeOf, longestLagOf, type LagLimits } from './lag.ts';
-import type { Report } from './report.ts';
+import { ageOf, longestHeadAgeOf, longestLagOf, type LagLimits } from './lag.ts';
+import type { DatasetReport, Report } from './report.ts';
 
 /** Whether everything that is wanted is there, and why not. */
 export interface Readiness {
@@ -30,10 +30,12 @@ function headReasons({ head }: Report, limits: LagLimits): string[] {
   return [`the newest masterchain block is ${formatDuration(head.age)} old${waiting}`];
 }
 
-function datasetReasons(dataset: Dataset, { datasets }: Report, limits: LagLimits): string[] {
+function datasetReasons(dataset: Dataset, { datasets, at }: Report, limits: LagLimits): string[] {
   const { name } = dataset;
   const report = datasets.find((one) => one.dataset === name);
-  if (report === undefined || report.lag === null) return [`${name}: nothing is covered yet`];
+  if (report?.isWithoutPools === true) return [];
+  if (report === undefined || report.lag === null)
+    return isAwaited(dataset, report, at, limits) ? [] : [`${name}: nothing is covered yet`];
   const refused = report.refused.flatMap(({ span }) => span);
   const unread = lengthOf(without(report.missing, refused));
   const isBehind = report.lag > longestLagOf(dataset, limits);
@@ -41,6 +43,17 @@ function datasetReasons(dataset: Dataset, { datasets }: Report, limits: LagLimit
     ...(isBehind ? [`${name}: ${formatDuration(report.lag)} behind the clock`] : []),
     ...(unread > 0 ? [`${name}: ${formatDuration(unread)} of its past are not read yet`] : []),
   ];
+}
+
+/** Wanted since so short a time that it may still be behind all of it: its delay has not passed. */
+function isAwaited(
+  dataset: Dataset,
+  report: DatasetReport | undefined,
+  at: number,
+  limits: LagLimits,
+): boolean {
+  const since = report?.since ?? null;
+  return since !== null && ageOf(since, at) <= longestLagOf(dataset, limits);
 }
 
 /** The datasets that keep up with the head: all but those that a schedule reads from `ETL_SINCE` to the head. */

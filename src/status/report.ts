@@ -1,4 +1,4 @@
-import type { Dataset } from '../dataset/dataset.ts';
+import { splitKinds, type AnyJob, type Dataset } from '../dataset/dataset.ts';
 import { countRows, estimateRows, type RowCount } from '../db/read/count-rows.ts';
 import type { Database } from '../db/connection/database.ts';
 import { networkName, readNetwork } from '../db/connection/network.ts';
@@ -6,7 +6,11 @@ import { holesIn, readStatus, type Status } from '../db/read/status.ts';
 import { readWanted } from '../db/coverage/wanted.ts';
 import { readSavedWatermark } from '../db/coverage/watermark.ts';
 import { readSpending, type Spending } from '../db/coordination/workers.ts';
+import { readPools } from '../db/cursors/pools.ts';
+import { countLookups, type LookupCounts } from '../db/cursors/subjects.ts';
+import { readSilence } from '../db/settings.ts';
 import { common, type Range, union, without } from '../range.ts';
+import { readCollectionReports, type CollectionReport } from './collections.ts';
 import { ageOf, lagOf } from './lag.ts';
 
 /** Where one dataset stands. Ranges of unix seconds; of a dataset that is read pool by pool, those that all pools share. */
@@ -23,6 +27,8 @@ export interface DatasetReport {
   readonly rows: readonly RowCount[];
   /** Seconds between the clock and the end of what is covered; null where nothing is covered. */
   readonly lag: number | null;
+  /** True of a dataset that is read pool by pool, while no pool is known. */
+  readonly isWithoutPools: boolean;
   readonly quarantined: number;
   /** Members of the API that no column takes. */
   readonly drift: Status['drift'];
@@ -36,6 +42,8 @@ export interface Report {
   readonly at: number;
   readonly database: string;
   readonly network: string | null;
+  /** Seconds since a daemon last wrote; null where none has run. */
+  readonly silence: number | null;
   readonly head: {
     readonly seqno: number;
     /** Its block time, and the time below which no row can still appear; unix seconds. */
@@ -46,6 +54,7 @@ export interface Report {
     readonly waitingFor: string | null;
   } | null;
   readonly datasets: readonly DatasetReport[];
+  readonly collections: readonly CollectionReport[];
   readonly leases: Status['leases'];
   readonly spending: Spending;
 }
@@ -55,14 +64,17 @@ interface ReportOptions {
   readonly rows: 'exact' | 'estimated';
   /** Unix seconds. */
   readonly now: number;
+  /** Counts subjects of look-ups, which takes long where there are millions. Default: counts them now. */
+  readonly countLookups?: () => Promise<readonly LookupCounts[]>;
 }
 
 /** Reads where every dataset that the database knows of stands. */
 export async function readReport(
   database: Database,
-  datasets: readonly Dataset[],
+  datasets: readonly Dataset<AnyJob>[],
   options: ReportOptions,
 ): Promise<Report> {
+  const { streams, collections } = splitKinds(datasets);
   const status = await readStatus(database);
   const network = await readNetwork(database);
   const watermark = await readSavedWatermark(database);
@@ -70,19 +82,23 @@ export async function readReport(
   const known = new Set(
     [...status.streams, ...status.refused, ...status.failures, ...status.drift]
       .map(({ dataset }) => dataset)
-      .concat(...status.quarantined.keys()),
+      .concat(...status.quarantined.keys(), ...wanted.keys()),
   );
   const count = options.rows === 'exact' ? countRows : estimateRows;
+  const lookups = await (options.countLookups?.() ?? countLookups(database));
   const reports: DatasetReport[] = [];
-  for (const dataset of datasets.filter(({ name }) => known.has(name))) {
+  for (const dataset of streams.filter(({ name }) => known.has(name))) {
     const rows: RowCount[] = [];
     for (const table of Object.values(dataset.job.tables)) rows.push(await count(database, table));
-    reports.push(reportOn(dataset, { status, rows, since: wanted.get(dataset.name), now: options.now }));
+    const isWithoutPools = dataset.job.scopes !== undefined && (await readPools(database)).length === 0;
+    const since = wanted.get(dataset.name);
+    reports.push(reportOn(dataset, { status, rows, isWithoutPools, since, now: options.now }));
   }
   return {
     at: options.now,
     database: database.label,
     network: network === undefined ? null : networkName(network),
+    silence: await readSilence(database, 'watermark'),
     head:
       watermark === undefined
         ? null
@@ -94,6 +110,7 @@ export async function readReport(
             waitingFor: watermark.waitingFor,
           },
     datasets: reports,
+    collections: await readCollectionReports(database, collections, { status, lookups, count }),
     leases: status.leases,
     spending: await readSpending(database),
   };
@@ -102,11 +119,12 @@ export async function readReport(
 interface Facts {
   readonly status: Status;
   readonly rows: readonly RowCount[];
+  readonly isWithoutPools: boolean;
   readonly since: number | undefined;
   readonly now: number;
 }
 
-function reportOn({ name }: Dataset, { status, rows, since, now }: Facts): DatasetReport {
+function reportOn({ name }: Dataset, { status, rows, isWithoutPools, since, now }: Facts): DatasetReport {
   const streams = status.streams.filter((row) => row.dataset === name && row.pass === 0);
   const covered = shared(streams.map((stream) => stream.covered));
   const end = covered.at(-1)?.to;
@@ -119,6 +137,7 @@ function reportOn({ name }: Dataset, { status, rows, since, now }: Facts): Datas
     missing: since === undefined || end === undefined ? [] : without([{ from: since, to: end }], covered),
     rows,
     lag: lagOf(covered, now),
+    isWithoutPools,
     quarantined: status.quarantined.get(name) ?? 0,
     drift: status.drift.filter((row) => row.dataset === name),
     refused: status.refused.filter((row) => row.dataset === name),

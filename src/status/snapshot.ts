@@ -1,7 +1,11 @@
+import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
+import { noDiskGuard } from '../crawl/streams/disk-guard.ts';
+import { longestLagOf } from './lag.ts';
 import { readReport, type Report } from './report.ts';
-import type { Dataset } from '../dataset/dataset.ts';
+import type { AnyJob, Dataset } from '../dataset/dataset.ts';
+import { countLookups } from '../db/cursors/subjects.ts';
 import {
   readActivity,
   readSpentMinutes,
@@ -19,22 +23,30 @@ const HISTORY = 6 * 3600;
 const UNSETTLED = 120;
 /** A snapshot is good for so long, whoever asks for it, in milliseconds. */
 const GOOD_FOR_MS = 1000;
+/** Subjects of look-ups may be millions: they are counted once a minute, in milliseconds. */
+const LOOKUPS_GOOD_FOR_MS = 60_000;
 const MOST_REASONS = 20;
 
 /** Everything that the daemon's pages and metrics show, as of one moment. Times in unix seconds. */
 export interface Snapshot extends Report {
   readonly version: string;
   readonly readiness: Readiness;
+  /** The lag above which each dataset that follows the head is behind, seconds. */
+  readonly lagLimits: Readonly<Record<string, number>>;
   /** Minute by minute, the last six hours. */
   readonly activity: readonly Activity[];
   readonly spentMinutes: readonly SpentMinute[];
   readonly quarantine: readonly Unfit[];
+  /** Bytes of the embedded database's disk; null of a server, whose disk nobody here knows. */
+  readonly disk: { readonly free: number; readonly minFree: number } | null;
 }
 
 interface SnapshotOptions {
-  readonly context: Pick<CrawlContext, 'database' | 'clock'>;
+  readonly context: Pick<CrawlContext, 'database' | 'clock'> & Partial<Pick<CrawlContext, 'disk'>>;
+  /** The datasets that follow the head. */
   readonly datasets: readonly Dataset[];
-  readonly jobs: readonly Dataset[];
+  /** All that may be stored. */
+  readonly jobs: readonly Dataset<AnyJob>[];
   readonly config: Config;
 }
 
@@ -45,9 +57,12 @@ export function createSnapshots({
   jobs,
   config,
 }: SnapshotOptions): () => Promise<Snapshot> {
-  const { database, clock } = context;
+  const { database, clock, disk = noDiskGuard } = context;
   let activity: readonly Activity[] = [];
-  let current: { readonly at: number; readonly snapshot: Promise<Snapshot> } | undefined;
+  const lagLimits = Object.fromEntries(
+    datasets.map((dataset) => [dataset.name, longestLagOf(dataset, config)]),
+  );
+  const lookups = remembered(clock, LOOKUPS_GOOD_FOR_MS, () => countLookups(database));
   const read = async (): Promise<Snapshot> => {
     const at = Math.floor(clock.now() / 1000);
     const oldest = at - HISTORY;
@@ -55,19 +70,28 @@ export function createSnapshots({
     const from = Math.max(oldest, newest - UNSETTLED);
     const kept = activity.filter(({ minute }) => minute >= oldest && minute < from - (from % 60));
     activity = [...kept, ...(await readActivity(database, from - (from % 60)))];
-    const report = await readReport(database, jobs, { rows: 'estimated', now: at });
+    const counting = { rows: 'estimated', countLookups: lookups } as const;
+    const report = await readReport(database, jobs, { ...counting, now: at });
     return {
       version,
       ...report,
       activity,
+      lagLimits,
       readiness: readinessOf(report, datasets, config),
       spentMinutes: await readSpentMinutes(database, oldest),
       quarantine: await readUnfit(database, MOST_REASONS),
+      disk: (await disk.room()) ?? null,
     };
   };
+  return remembered(clock, GOOD_FOR_MS, read);
+}
+
+/** Reads anew only what was read longer ago than `goodForMs`. */
+function remembered<T>(clock: Clock, goodForMs: number, read: () => Promise<T>): () => Promise<T> {
+  let last: { readonly at: number; readonly value: Promise<T> } | undefined;
   return () => {
-    if (current === undefined || clock.monotonic() - current.at > GOOD_FOR_MS)
-      current = { at: clock.monotonic(), snapshot: read() };
-    return current.snapshot;
+    if (last === undefined || clock.monotonic() - last.at > goodForMs)
+      last = { at: clock.monotonic(), value: read() };
+    return last.value;
   };
 }

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { prompt } from '../../src/commands/output/sql-prompt.ts';
+import { prompt } from '../../src/commands/output/sql/prompt.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { openCli, type Cli, type CliResult } from '../support/cli.ts';
@@ -253,7 +253,9 @@ describe('why', () => {
 describe('datasets', () => {
   test.concurrent('lists what can be crawled, without a database', async () => {
     const { code, stdout } = await cli.run(['datasets'], { DATABASE_URL: 'postgres://127.0.0.1:1/x' });
-    expect(stdout).toMatch(/transactions +yes +transactions, messages +GET \/api\/v3\/transactions +\S/);
+    expect(stdout).toMatch(
+      /transactions +yes +12.0 +transactions, messages +GET \/api\/v3\/transactions +\S/,
+    );
     expect(code).toBe(0);
   });
 

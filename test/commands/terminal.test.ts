@@ -96,8 +96,10 @@ describe.concurrent('how far a backfill is', () => {
       expect(lines.findLastIndex((line) => line.includes('DEBUG'))).toBeLessThan(foot);
       expect(percents[0]).toBe('0.0');
       expect(percents.at(-1)).toBe('100.0');
-      // A word that is cut reaches the last column, and goes on in the first one of the next line.
-      const cut = lines.filter((line, row) => line.length === columns && /^\S/.test(lines[row + 1] ?? ''));
+      // A word that is cut reaches the last column, and goes on in the first one of the next line. A record may end there.
+      const cut = lines.filter(
+        (line, row) => line.length === columns && !line.endsWith('}') && /^\S/.test(lines[row + 1] ?? ''),
+      );
       expect(cut).toEqual([]);
     },
   );

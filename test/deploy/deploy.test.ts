@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -9,7 +10,9 @@ import { createMetrics } from '../../src/daemon/metrics.ts';
 import { runSql } from '../../src/db/read/free-sql.ts';
 import { parseSchedules } from '../../src/schedule.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
+import { promtool } from '../support/promtool.ts';
 
+const SYSTEMD_ANALYZE = '/usr/bin/systemd-analyze';
 const ROOT = join(import.meta.dirname, '..', '..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
@@ -60,6 +63,11 @@ describe('the files for deployment', () => {
     expect(unknown).toEqual([]);
   });
 
+  test.skipIf(promtool === undefined)('alerts are raised when they should be, and not before', () => {
+    const file = join(ROOT, 'test', 'deploy', 'alerts.promtool.yml');
+    expect(execFileSync(promtool ?? '', ['test', 'rules', file]).toString()).toContain('SUCCESS');
+  });
+
   test('the dashboard shows metrics that are served, and its SQL runs', async () => {
     const { panels } = Dashboard.parse(JSON.parse(read('deploy/grafana/dashboards/toncenter-etl.json')));
     const targets = panels.flatMap((panel) => panel.targets);
@@ -67,10 +75,25 @@ describe('the files for deployment', () => {
     expect(expressions.flatMap(metricsIn).filter((name) => !served.has(name))).toEqual([]);
     const statements = targets.flatMap(({ rawSql }) => rawSql ?? []);
     expect(statements.length).toBeGreaterThan(2);
-    for (const statement of statements) await runSql(store.database, statement, { write: false });
+    for (const statement of statements)
+      await runSql(store.database, statement.replaceAll(/\$\{\w+:sqlstring\}/g, "'blocks','traces'"), {
+        write: false,
+      });
   });
 
-  test('docker-compose mounts files that exist and passes settings that exist', () => {
+  test('the dashboard’s variables are those that its panels use', () => {
+    const text = read('deploy/grafana/dashboards/toncenter-etl.json');
+    const { templating } = z
+      .object({ templating: z.object({ list: z.array(z.object({ name: z.string(), query: z.string() })) }) })
+      .parse(JSON.parse(text));
+    const used = [...text.matchAll(/\$\{?([a-z]+)/g)].map(([, name]) => name);
+    expect(new Set(templating.list.map(({ name }) => name))).toEqual(new Set(used));
+    expect(
+      templating.list.flatMap(({ query }) => metricsIn(query)).filter((name) => !served.has(name)),
+    ).toEqual([]);
+  });
+
+  test('docker-compose mounts files that exist passes every setting, and keeps logs short', () => {
     const text = read('docker-compose.yml');
     const { services } = z
       .object({
@@ -79,6 +102,7 @@ describe('the files for deployment', () => {
           z.object({
             volumes: z.array(z.string()).default([]),
             environment: z.record(z.string(), z.string()).default({}),
+            logging: z.object({ options: z.object({ 'max-size': z.string(), 'max-file': z.string() }) }),
             profiles: z.array(z.string()).optional(),
           }),
         ),
@@ -91,8 +115,36 @@ describe('the files for deployment', () => {
       .filter((volume) => volume.startsWith('./'))
       .map((volume) => volume.split(':')[0] ?? '');
     for (const path of mounted) expect(() => statOf(path)).not.toThrow();
-    const settings = Object.keys(services['daemon']?.environment ?? {});
-    expect(settings.filter((name) => !SETTING_NAMES.includes(name))).toEqual([]);
+    const environment = services['daemon']?.environment ?? {};
+    // The image has no embedded database, so its directory and its disk are nobody's business.
+    const needless = new Set(['ETL_DATA_DIR', 'ETL_MIN_FREE']);
+    expect(new Set(Object.keys(environment).filter((name) => name !== 'PGPASSWORD'))).toEqual(
+      new Set(SETTING_NAMES.filter((name) => !needless.has(name))),
+    );
+    // In a URL characters of a password would have to be encoded.
+    expect(environment['DATABASE_URL']).not.toContain('${');
+    for (const [name, value] of Object.entries(environment))
+      if (name !== 'PGPASSWORD' && value.includes('${')) expect(value).toContain(`\${${name}:-`);
+  });
+
+  test('the services of systemd are of good form', () => {
+    const units = ['toncenter-etl.service', 'toncenter-etl-backfill.service', 'toncenter-etl-backfill.timer'];
+    const text = read(`deploy/systemd/${units[0] ?? ''}`);
+    // It lives through an outage of minutes, and the embedded database lies where the unit may write.
+    expect(text).toMatch(/^RestartSec=\d+$/m);
+    expect(text).toMatch(/^StartLimitIntervalSec=0$/m);
+    expect(text).toMatch(/^After=.*postgresql\.service/m);
+    expect(text).toMatch(/^Environment=ETL_DATA_DIR=\/var\/lib\/toncenter-etl\b/m);
+    expect(text).toMatch(/^StateDirectory=toncenter-etl$/m);
+    if (!existsSync(SYSTEMD_ANALYZE)) return;
+    const paths = units.map((unit) => join(ROOT, 'deploy', 'systemd', unit));
+    const { stderr } = spawnSync(SYSTEMD_ANALYZE, ['verify', ...paths]);
+    // It wants the program where the unit says that it is.
+    const others = stderr
+      .toString()
+      .split('\n')
+      .filter((line) => line !== '' && !line.includes('/usr/bin/node'));
+    expect(others).toEqual([]);
   });
 
   test('the role for readers is made by statements that Postgres takes', async () => {

@@ -113,7 +113,8 @@ describe.each(['1.2', '1.3'] as const)('contracts and accounts of build %s', (bu
   });
 
   test('a page of an account’s transactions begins where it was asked to, and ends before to_lt', async () => {
-    const { account } = addressesOf(simulator);
+    const accounts = [...simulator.truth.transactions()].map(({ account: each }) => each);
+    const account = accounts.find((each, place) => accounts.lastIndexOf(each) > place + 10) ?? '';
     const truth = simulator.truth.accountTransactions(account);
     const [, second, third] = truth.map(({ transaction_id }) => transaction_id);
     if (second === undefined || third === undefined) throw new Error('too few transactions');

@@ -5,7 +5,7 @@ import { ask, type Reply } from './ask.ts';
 import { hasOpenApi, makeValidator } from './open-api.ts';
 
 const START = 1_767_225_600;
-const SIZE = { start: START, duration: 900, load: 15, accounts: 200 } as const;
+const SIZE = { seed: 3, start: START, duration: 900, load: 15, accounts: 200 } as const;
 const NOTHING_ELSE = 'x_no_address_book=true&x_no_metadata=true';
 
 type Row = Record<string, unknown> & {

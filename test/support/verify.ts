@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import type { Crawl } from '../../src/app.ts';
-import { systemClock } from '../../src/clock.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { reachOf, type Reach } from '../../src/crawl/streams/reach.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
-import { createBlockSource } from '../../src/verify/closure/block-source.ts';
+import { createRepairContext } from '../../src/verify/repair-context.ts';
 import { repairRange, type RepairContext, type Repaired } from '../../src/verify/repair.ts';
 import { verifyRange, type Verified } from '../../src/verify/verify.ts';
 import { never } from './crawl.ts';
@@ -27,20 +26,10 @@ export interface Proof {
 
 export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> {
   const jobs = await loadJobs();
-  const source = createBlockSource(crawl.context.api, crawl.chain, never.leaving);
-  const context: RepairContext = {
-    database: store.database,
-    source,
-    jobs,
-    clock: systemClock,
-    crawl: crawl.context,
-    stop: never,
-    planner: crawl.planner,
-    watermark: crawl.chain.last.utime,
-    leastPause: 0,
-    insist: false,
-    owner: `test/${randomBytes(3).toString('hex')}`,
-  };
+  const owner = `test/${randomBytes(3).toString('hex')}`;
+  const watermark = crawl.chain.last.utime;
+  const options = { jobs, stop: never, watermark, leastPause: 0, insist: false };
+  const context: RepairContext = createRepairContext({ ...crawl, owner }, options);
   return {
     context,
     reach: (wanted = { from: 0, to: crawl.chain.last.utime }) =>

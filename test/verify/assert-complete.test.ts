@@ -47,12 +47,12 @@ describe('etl.assert_complete', () => {
     expect(await assertComplete('transactions', 1500, 3200)).toEqual([
       'transactions is not covered in {["1970-01-01 00:33:20+00","1970-01-01 00:50:00+00")}',
       'source_gap: 3 missing_transactions',
-      'Run: npx toncenter-etl backfill --from 2000 --to 3000 --only transactions',
+      'Run: npx toncenter-etl backfill --from 1970-01-01T00:33:20Z --to 1970-01-01T00:50:00Z --only transactions',
     ]);
     expect(await assertComplete('blocks', 1500, 3200)).toEqual([
       'blocks is not covered in {["1970-01-01 00:25:00+00","1970-01-01 00:53:20+00")}',
       'It has not been read yet.',
-      'Run: npx toncenter-etl backfill --from 1500 --to 3200 --only blocks',
+      'Run: npx toncenter-etl backfill --from 1970-01-01T00:25:00Z --to 1970-01-01T00:53:20Z --only blocks',
     ]);
   });
 
@@ -60,14 +60,14 @@ describe('etl.assert_complete', () => {
     expect(await assertComplete('transactions', 1200, 1800, 'proved')).toEqual([
       'transactions is not proved in {["1970-01-01 00:25:00+00","1970-01-01 00:30:00+00")}',
       'It is covered, but nobody has verified it with success yet.',
-      'Run: npx toncenter-etl verify --from 1500 --to 1800 --only transactions --repair',
+      'Run: npx toncenter-etl verify --from 1970-01-01T00:25:00Z --to 1970-01-01T00:30:00Z --only transactions --repair',
     ]);
   });
 
   test('says expired below what is wanted', async () => {
     expect(await assertComplete('transactions', 100, 1200)).toEqual([
       expect.stringContaining('not covered'),
-      'expired, or never wanted: kept from 1970-01-01 00:08:20+00 on',
+      'expired, or never wanted: kept from 1970-01-01T00:08:20Z on',
       expect.stringContaining('backfill'),
     ]);
   });
@@ -77,6 +77,24 @@ describe('etl.assert_complete', () => {
       'transactions lacks 1 records from 1970-01-01 00:50:00+00 to 1970-01-01 01:06:40+00: they are in quarantine',
       undefined,
       'Run: npx toncenter-etl quarantine',
+    ]);
+  });
+
+  test('tells a slip of the pen from a list', async () => {
+    expect(await assertComplete('transaction', 1000, 2000)).toEqual([
+      'there is no dataset "transaction"',
+      undefined,
+      'Did you mean "transactions"? select dataset, title from etl.datasets lists them.',
+    ]);
+    expect(await assertComplete('jeton_transfer', 1000, 2000)).toEqual([
+      'there is no dataset "jeton_transfer"',
+      undefined,
+      expect.stringContaining('Did you mean "jetton_transfers"?'),
+    ]);
+    expect(await assertComplete('jetton_masters', 1000, 2000)).toEqual([
+      'jetton_masters is a list, not a stream of time: it has no range that could be complete',
+      undefined,
+      "select * from etl.fed('jetton_masters') says whether it has been read.",
     ]);
   });
 
@@ -91,6 +109,73 @@ describe('etl.assert_complete', () => {
       undefined,
       'Grades are covered, cross-checked and proved.',
     ]);
+  });
+});
+
+describe('etl.fed', () => {
+  const fed = (call: string) =>
+    store.database.rows(
+      sql`select dataset, fed, missing::text, hint from ${sql.raw(`etl.fed(${call})`)}`,
+      z.object({
+        dataset: z.string(),
+        fed: z.boolean(),
+        missing: z.string().nullable(),
+        hint: z.string().nullable(),
+      }),
+    );
+
+  test('tells what of a view is covered, what is missing, and the command that reads it', async () => {
+    expect(await fed("'message_delays', to_timestamp(1500), to_timestamp(2100)")).toEqual([
+      {
+        dataset: 'transactions',
+        fed: false,
+        missing: '{["1970-01-01 00:33:20+00","1970-01-01 00:35:00+00")}',
+        hint: 'Run: npx toncenter-etl backfill --from 1970-01-01T00:33:20Z --to 1970-01-01T00:35:00Z --only transactions',
+      },
+    ]);
+    expect(await fed("'ton.message_delays', to_timestamp(1500), to_timestamp(2000)")).toEqual([
+      { dataset: 'transactions', fed: true, missing: '{}', hint: null },
+    ]);
+    const [actions, ...others] = await fed("'nft_ownership', to_timestamp(1500), to_timestamp(2000)");
+    expect([actions?.dataset, actions?.fed, others.map((each) => [each.dataset, each.fed])]).toEqual([
+      'actions',
+      false,
+      [['nft_transfers', true]],
+    ]);
+  });
+
+  test('without a range tells what has been read at all', async () => {
+    const all = async (relation: string) =>
+      (await fed(`'${relation}'`)).map(({ dataset, fed: isFed }) => [dataset, isFed]);
+    expect(await all('nft_ownership')).toEqual([
+      ['actions', false],
+      ['nft_transfers', true],
+    ]);
+    expect(await all('jetton_masters')).toEqual([['jetton_masters', false]]);
+    await store.database.script(
+      "insert into etl.cursors (dataset, scope, cursor) values ('jetton_masters', 'list', '{}')",
+    );
+    expect(await all('jetton_masters')).toEqual([['jetton_masters', true]]);
+  });
+
+  test('refuses what nothing feeds, and half a range', async () => {
+    const refused = (call: string) =>
+      fed(call).catch((error: unknown) => (error as { cause: { message: string } }).cause.message);
+    expect(await refused("'nothing'")).toBe(
+      'there is no table, view or function "nothing" that a dataset feeds',
+    );
+    expect(await refused("'swaps', now()")).toBe('a range has both ends: give from and to, or neither');
+    expect(await refused("'swaps', now(), now()")).toMatch(/must lie before/);
+  });
+
+  test('every table, view and function of schema ton that holds data is fed', async () => {
+    const rows = await store.database.rows(
+      sql`select relname::text as name from pg_class where relnamespace = 'ton'::regnamespace and relkind in ('r', 'p', 'v')
+            and relname <> 'days'
+          except select relation from etl.feeds`,
+      z.object({ name: z.string() }),
+    );
+    expect(rows).toEqual([]);
   });
 });
 

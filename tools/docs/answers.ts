@@ -2,8 +2,6 @@ import { parseAddress, formatAddress } from '../../src/ton/address.ts';
 import { actionTypes } from '../../src/records/action-types.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import type { TraceNodeJson } from '../../src/simulator/json/trace-json.ts';
-import type { Range } from '../../src/range.ts';
-import type { Truth } from '../../test/support/simulator/truth.ts';
 import { holders, jettonMovements, ledger } from '../../test/support/books-of-accounts.ts';
 import {
   deliveries,
@@ -14,17 +12,7 @@ import {
   sum,
   wayOfFailing,
 } from '../../test/support/facts.ts';
-
-/** What the network says to a question: rows of values as the statement of docs/analyst/questions.md prints them. */
-export type Answer = (network: Network) => readonly object[];
-
-export interface Network {
-  readonly truth: Truth;
-  readonly span: Range;
-  readonly transactions: readonly TransactionJson[];
-  /** What a dataset was read for. */
-  readonly spanOf: (dataset: string) => Range;
-}
+import { compare, ton, type Answer } from './answer.ts';
 
 const START = Date.UTC(2026, 0, 1) / 1000;
 const ONE = START + 3600;
@@ -34,15 +22,6 @@ const at = (utime: number | undefined) =>
   utime === undefined ? null : new Date(utime * 1000).toISOString().slice(0, 19).replace('T', ' ') + '+00';
 
 const bool = (value: unknown) => (value === true ? 't' : 'f');
-
-/** Nanotons as TON, digit by digit. */
-function ton(nanotons: bigint): string {
-  const digits = String(nanotons < 0n ? -nanotons : nanotons).padStart(10, '0');
-  return `${nanotons < 0n ? '-' : ''}${digits.slice(0, -9)}.${digits.slice(-9)}`;
-}
-
-const compare = (a: string | bigint | number, b: string | bigint | number): number =>
-  a < b ? -1 : a > b ? 1 : 0;
 
 function nodes(node: TraceNodeJson, depth = 0): { hash: string; depth: number }[] {
   return [
@@ -66,7 +45,7 @@ function describeNode(transaction: TransactionJson, depth: number) {
 
 const ITEM = '0:2A9A9E581C89069956B47AB6BD6F1FFC67B4A95D769A6EC33A94C2271C00AA02';
 
-/** The network's own answer to each question, by its title. */
+/** The network's own answer to each question about transactions, jettons and items, by its title. */
 export const answers: Readonly<Record<string, Answer>> = {
   'How busy was each hour?': ({ transactions }) =>
     [...groupBy(transactions, ({ now }) => String(now - (now % 3600)))].map(([hour, all]) => ({

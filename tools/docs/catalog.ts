@@ -53,7 +53,7 @@ export async function readCatalog(database: Database): Promise<Catalog> {
       select p.proname::text as name, format('%s(%s)', p.proname, pg_get_function_arguments(p.oid)) as signature,
         pg_get_function_result(p.oid) as returns, coalesce(obj_description(p.oid, 'pg_proc'), '') as comment
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-      where n.nspname = 'ton' or n.nspname = 'etl' and p.proname in ('assert_complete', 'as_times')
+      where n.nspname = 'ton' or n.nspname = 'etl' and p.proname in ('assert_complete', 'as_times', 'fed')
       order by n.nspname desc, 1`,
     Callable,
   );

@@ -1,14 +1,25 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Database } from '../../src/db/connection/database.ts';
+import { packageRoot } from '../../src/package.ts';
 import { readCatalog } from './catalog.ts';
 import { declaredRelations } from './declared-relations.ts';
+import { writeDbtSources } from './dbt-sources.ts';
 import { writeDiagram } from './diagram.ts';
 import { writeDictionary } from './dictionary.ts';
+import { readFeeds, writeNeeds } from './needs.ts';
+
+/** Generated pages live here, and the one that is written by hand but for some lines. */
+const FOLDER = join(packageRoot, 'docs', 'analyst');
 
 /** The generated pages of docs/analyst, by file name, as a migrated database and the declared relations make them. */
 export async function writeDocs(database: Database): Promise<Readonly<Record<string, string>>> {
   const catalog = await readCatalog(database);
+  const questions = await readFile(join(FOLDER, 'questions.md'), 'utf8');
   return {
     'dictionary.md': writeDictionary(catalog),
     'diagram.md': writeDiagram(catalog, await declaredRelations()),
+    'dbt-sources.yml': writeDbtSources(catalog),
+    'questions.md': writeNeeds(questions, await readFeeds(database)),
   };
 }

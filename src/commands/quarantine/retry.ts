@@ -1,7 +1,6 @@
 import { openCrawl } from '../../app.ts';
 import { loadJobs } from '../../dataset/load-jobs.ts';
 import { countQuarantined } from '../../db/read/quarantined.ts';
-import { createPartitions } from '../../db/write/partitions.ts';
 import { EXIT, type ExitCode } from '../../errors.ts';
 import { rereadSeconds } from '../../quarantine/reread-seconds.ts';
 import { retryStored } from '../../quarantine/retry-stored.ts';
@@ -24,8 +23,8 @@ export function quarantineRetry(
     const { database } = store;
     const chosen = await parseChosen(ids, flags);
     const jobs = await loadJobs();
-    const partitions = createPartitions(database, invocation.config.partition);
-    const { released, unfit } = await retryStored(database, partitions, jobs, chosen);
+    const { partition } = invocation.config;
+    const { released, unfit } = await retryStored(database, partition, jobs, chosen);
     printRetried(released, unfit);
     if (unfit.length === 0) return EXIT.done;
     const { again = false } = flags;

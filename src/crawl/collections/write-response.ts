@@ -43,12 +43,21 @@ export async function writeResponse(
     },
   };
   await commitWithRetry(context, () => commitResponse(context.database, context.partitions, commit));
-  const records = response.value.records.length;
-  context.logger.debug({ dataset: dataset.name, walk: walkContext.walk.name, records }, 'response committed');
+  const rows = response.value.records.length;
+  context.logger.debug(
+    {
+      dataset: dataset.name,
+      walk: walkContext.walk.name,
+      rows,
+      bytes: response.bytes,
+      ms: Math.round(response.ms),
+    },
+    'response committed',
+  );
   context.onPage({
     dataset: dataset.name,
     scope: '',
-    records,
+    records: rows,
     completed: undefined,
     bytes: response.bytes,
     ms: response.ms,

@@ -31,6 +31,8 @@ interface Progress {
   readonly waiting: readonly FetchedPage[];
   /** Whether a short page may have been cut. */
   readonly trust: SpanTrust;
+  /** What was read of it so far, for the log. */
+  readonly read: { readonly requests: number; readonly rows: number; readonly bytes: number };
 }
 
 /**
@@ -48,17 +50,22 @@ export async function crawlLease(context: CrawlContext, assignment: Assignment, 
     cursor: dataset.job.paginator.start(lease.span),
     waiting: [],
     trust: context.tuning(dataset).limits.openSpan(lease.span),
+    read: { requests: 0, rows: 0, bytes: 0 },
   };
+  const began = context.clock.monotonic();
+  const { scope } = lease.stream;
   try {
     while (progress.cursor !== undefined && !stop.finishing.aborted) {
       await context.disk.wait(stop.finishing);
       const page = await fetchPage(context, assignment, progress, stop.leaving);
       if (page !== undefined) progress = await commitAndAdvance(context, assignment, progress, page);
     }
-    logger.info({ dataset: dataset.name, range: formatRange(lease.span), priority }, 'lease ended');
+    const ms = Math.round(context.clock.monotonic() - began);
+    const range = formatRange(lease.span);
+    logger.debug({ dataset: dataset.name, scope, range, priority, ...progress.read, ms }, 'range read');
   } catch (error) {
     if (!(error instanceof LeaseLostError)) throw error;
-    logger.warn({ dataset: dataset.name, range: formatRange(progress.held.span) }, 'lease lost');
+    logger.warn({ dataset: dataset.name, scope, range: formatRange(progress.held.span) }, 'lease lost');
   } finally {
     letGo();
     await releaseLease(database, lease).catch(() => undefined);
@@ -69,7 +76,7 @@ export async function crawlLease(context: CrawlContext, assignment: Assignment, 
 async function commitAndAdvance(
   context: CrawlContext,
   assignment: Assignment,
-  { held, waiting, trust }: Progress,
+  { held, waiting, trust, read }: Progress,
   page: FetchedPage,
 ): Promise<Progress> {
   const { dataset } = assignment;
@@ -83,7 +90,17 @@ async function commitAndAdvance(
   }
   report(context, assignment, page);
   const left = done === undefined ? held : { ...held, span: { from: done.to, to: held.span.to } };
-  const next = { held: left, cursor: step.cursor, waiting: isWritten ? [] : pages, trust };
+  const next = {
+    held: left,
+    cursor: step.cursor,
+    waiting: isWritten ? [] : pages,
+    trust,
+    read: {
+      requests: read.requests + 1,
+      rows: read.rows + page.value.reading.positions.length,
+      bytes: read.bytes + page.bytes,
+    },
+  };
   return done === undefined || step.cursor === undefined ? next : await shorten(context, dataset, next);
 }
 
@@ -135,17 +152,17 @@ function report(
 ): void {
   const { scope } = lease.stream;
   const { completed } = page.value.step;
-  const records = page.value.reading.positions.length;
+  const rows = page.value.reading.positions.length;
   if (page.ms > SLOW_PAGE_MS)
     logger.warn(
-      { dataset: dataset.name, records, ms: Math.round(page.ms) },
+      { dataset: dataset.name, scope, rows, ms: Math.round(page.ms) },
       'slow page: see ms and request in etl.pages, the network, and the status of the source',
     );
-  if (completed !== undefined) tuning(dataset).density.learn(records, completed);
+  if (completed !== undefined) tuning(dataset).density.learn(rows, completed);
   const seconds = completed === undefined ? 0 : completed.to - completed.from;
   logger.debug(
-    { dataset: dataset.name, records, seconds, bytes: page.bytes, ms: Math.round(page.ms) },
+    { dataset: dataset.name, scope, rows, seconds, bytes: page.bytes, ms: Math.round(page.ms) },
     'page committed',
   );
-  onPage({ dataset: dataset.name, scope, records, completed, bytes: page.bytes, ms: page.ms });
+  onPage({ dataset: dataset.name, scope, records: rows, completed, bytes: page.bytes, ms: page.ms });
 }

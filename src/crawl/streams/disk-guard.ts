@@ -9,10 +9,15 @@ const EVERY = 5000;
 export interface DiskGuard {
   /** Resolves at once while there is room; otherwise says so, and resolves when there is. Rejects when aborted. */
   wait(signal: AbortSignal): Promise<void>;
+  /** Bytes that are free, and how many must be; undefined of somebody else's disk. */
+  room(): Promise<{ readonly free: number; readonly minFree: number } | undefined>;
 }
 
 /** For a database on somebody else's disk. */
-export const noDiskGuard: DiskGuard = { wait: () => Promise.resolve() };
+export const noDiskGuard: DiskGuard = {
+  wait: () => Promise.resolve(),
+  room: () => Promise.resolve(undefined),
+};
 
 /** Guards the file system of `directory`: below `minFree` bytes nothing more is read. */
 export function createDiskGuard(directory: string, minFree: number, clock: Clock, logger: Logger): DiskGuard {
@@ -22,6 +27,7 @@ export function createDiskGuard(directory: string, minFree: number, clock: Clock
     return bavail * bsize;
   };
   return {
+    room: async () => ({ free: await free(), minFree }),
     async wait(signal) {
       if (clock.monotonic() - checked < EVERY) return;
       let isLogged = false;

@@ -3,6 +3,8 @@ import type { Range } from '../../range.ts';
 
 /** Short pages of fewer rows are believed at once: no server caps so low, and quiet windows often hold as many. */
 const FEWEST = 10;
+/** After so many whole pages of a length the one that was cut counts as a server's that lagged behind. */
+const WHOLE_PAGES = 3;
 
 /**
  * Whether a short page may be the end of its window. A server that caps `limit` without a word cuts every page at the
@@ -61,8 +63,8 @@ interface Known {
   longest: number;
   /** Shorter lengths that came whole although they looked like a limit. */
   readonly innocent: Set<number>;
-  /** Lengths at which a page was cut once. */
-  readonly suspected: Set<number>;
+  /** Lengths at which a page was cut once, and how many pages of the length have come whole since. */
+  readonly suspected: Map<number, number>;
   /** The length at which the server cuts pages; Infinity where none was proved. */
   cap: number;
 }
@@ -75,7 +77,7 @@ interface Doubt {
 }
 
 export function createLimitTrust(onCap: (cap: number) => void): LimitTrust {
-  const known: Known = { whole: 0, longest: 0, innocent: new Set(), suspected: new Set(), cap: Infinity };
+  const known: Known = { whole: 0, longest: 0, innocent: new Set(), suspected: new Map(), cap: Infinity };
   return {
     limit: (wanted) => Math.min(wanted, known.cap),
     openSpan: (span) => openSpan(known, span, onCap),
@@ -106,8 +108,7 @@ function openSpan(known: Known, span: Range, onCap: (cap: number) => void): Span
     },
     ended() {
       if (doubt === undefined) return;
-      known.innocent.add(doubt.ids.size);
-      known.whole = Math.max(known.whole, doubt.ids.size);
+      learnWhole(known, doubt.ids.size);
       doubt = undefined;
     },
   };
@@ -128,8 +129,18 @@ function showsItsEnd({ offset, startLt, endLt }: Window): boolean {
   return offset === 0 || (startLt === undefined && endLt === undefined);
 }
 
+/** One whole page is no proof after one that was cut: a window may hold just as many rows as the server gives. */
+function learnWhole(known: Known, rows: number): void {
+  known.innocent.add(rows);
+  known.whole = Math.max(known.whole, rows);
+  const times = known.suspected.get(rows);
+  if (times === undefined) return;
+  if (times + 1 < WHOLE_PAGES) known.suspected.set(rows, times + 1);
+  else known.suspected.delete(rows);
+}
+
 function learnCut(known: Known, rows: number, onCap: (cap: number) => void): void {
-  if (!known.suspected.has(rows)) known.suspected.add(rows);
+  if (!known.suspected.has(rows)) known.suspected.set(rows, 0);
   else if (rows < known.cap) {
     known.cap = rows;
     onCap(rows);

@@ -1,4 +1,5 @@
 import { refuse } from '../../db/coverage/refused.ts';
+import { formatRange } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { readUnlessRefused, type OnWrongResponse } from '../failure-policy.ts';
@@ -78,6 +79,11 @@ export async function readOrRefuse(
     crawlLease(context, assignment, stop),
   );
   if (failure === undefined) return;
-  logger.error({ dataset: dataset.name, code: failure.code, reason: failure.message }, 'range refused');
+  const range = formatRange(lease.span);
+  const { code, message } = failure;
+  logger.error(
+    { dataset: dataset.name, scope: lease.stream.scope, range, code, reason: message },
+    'range refused',
+  );
   await refuse(database, lease.stream, lease.span, { reason: 'failing', detail: failure.message });
 }

@@ -1,10 +1,11 @@
 import type { Dataset } from '../../dataset/dataset.ts';
+import { SECOND_READING_SECONDS } from '../../dataset/pace.ts';
 import { readDue, type Stream } from '../../db/coverage/coverage.ts';
 import type { Database, Session } from '../../db/connection/database.ts';
 import { readPools } from '../../db/cursors/pools.ts';
 import { readFloors, type Floors } from '../../db/coverage/retention.ts';
 import type { Priority } from '../../budget/priority.ts';
-import { intersect, type Range } from '../../range.ts';
+import { intersect, lengthOf, type Range } from '../../range.ts';
 import { zonesOf, type Want } from './planner.ts';
 
 /** The first reading of a dataset that is read as a whole. */
@@ -80,9 +81,17 @@ export async function secondReadings(
     if (mature.from >= mature.to) continue;
     for (const first of await streamsOf(database, dataset)) {
       const due = await readDue(database, first, mature, maturitySeconds);
-      if (due.length > 0)
+      if (isWorthReading(dataset, due, watermark))
         wants.push({ dataset, stream: { ...first, pass: 1 }, zones: [due], priority: 'refresh' });
     }
   }
   return wants;
+}
+
+/** What matures all the time is read again in pieces: request by request it would cost as much as the tail. */
+function isWorthReading({ job }: Dataset, due: readonly Range[], watermark: number): boolean {
+  const { maturitySeconds = 0, delaySeconds = 0 } = job;
+  const growing = watermark - maturitySeconds - delaySeconds - SECOND_READING_SECONDS;
+  const end = due.at(-1)?.to;
+  return end !== undefined && (end <= growing || lengthOf(due) >= SECOND_READING_SECONDS);
 }

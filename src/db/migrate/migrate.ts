@@ -9,13 +9,20 @@ import { z } from 'zod';
 import { WrongDatabaseError } from '../../errors.ts';
 import { packageRoot } from '../../package.ts';
 import type { Database, Session } from '../connection/database.ts';
+import { loadDatasets, readJobs } from '../../dataset/load-jobs.ts';
 import { loadTables, readSchema } from '../load-tables.ts';
 import { factsOf } from '../schema/describe.ts';
 import { keepSetting, readSetting } from '../settings.ts';
+import { datasetsView } from './datasets-view.ts';
+import { literal } from './literal.ts';
 
 const FOLDER = join(packageRoot, 'migrations');
-/** Applied whole and in this order: the limiter of requests, what else the program calls, then what analysts call. */
+/**
+ * Applied whole and in this order: the limiter of requests, what else the program calls, what analysts call, and, after
+ * the list of datasets, what asks which of them feed it.
+ */
 const REPEATABLE = ['budget.sql', 'repeatable.sql', 'analyst.sql'];
+const FEEDS = 'feeds.sql';
 const LOCK = sql`hashtextextended('toncenter-etl/migrate', 0)`;
 const HISTORY = { migrationsFolder: FOLDER, migrationsSchema: 'etl', migrationsTable: 'migrations' };
 
@@ -25,7 +32,7 @@ const HISTORY = { migrationsFolder: FOLDER, migrationsSchema: 'etl', migrationsT
  * @throws WrongDatabaseError where a newer program has migrated the database already
  */
 export async function migrate(database: Database): Promise<void> {
-  const functions = await Promise.all(REPEATABLE.map((name) => readFile(join(FOLDER, name), 'utf8')));
+  const functions = await readRepeatable();
   const digest = await digestOf(functions);
   await alone(database, () =>
     database.connection(async (session, orm) => {
@@ -36,6 +43,16 @@ export async function migrate(database: Database): Promise<void> {
       await keepSetting(session, 'repeatable', { sha256: digest });
     }),
   );
+}
+
+interface Repeatable {
+  readonly first: readonly string[];
+  readonly feeds: string;
+}
+
+async function readRepeatable(): Promise<Repeatable> {
+  const read = (name: string) => readFile(join(FOLDER, name), 'utf8');
+  return { first: await Promise.all(REPEATABLE.map(read)), feeds: await read(FEEDS) };
 }
 
 /**
@@ -72,15 +89,16 @@ async function refuseNewer(session: Session): Promise<void> {
 }
 
 /** Of all that the repeatable part is made of: each start of the program asks whether it has changed. */
-async function digestOf(functions: readonly string[]): Promise<string> {
-  const sources = [...functions, ...(await readSchema()), commentsOf.toString()];
+async function digestOf({ first, feeds }: Repeatable): Promise<string> {
+  const made = [commentsOf.toString(), datasetsView.toString()];
+  const sources = [...first, feeds, ...(await readSchema()), ...(await readJobs()), ...made];
   return createHash('sha256').update(sources.join('\n')).digest('hex');
 }
 
-/** Functions and views as they are kept in SQL, and a comment for every table and column. */
-async function repeatableScript(functions: readonly string[]): Promise<string> {
+/** Functions and views as they are kept in SQL, the list of datasets, and a comment for every table and column. */
+async function repeatableScript({ first, feeds }: Repeatable): Promise<string> {
   const comments = (await loadTables()).flatMap(commentsOf);
-  return ['begin;', ...functions, ...comments, 'commit;'].join('\n');
+  return ['begin;', ...first, datasetsView(await loadDatasets()), feeds, ...comments, 'commit;'].join('\n');
 }
 
 function commentsOf(table: PgTable): string[] {
@@ -91,8 +109,4 @@ function commentsOf(table: PgTable): string[] {
     (column) => `comment on column ${title}."${column.name}" is ${literal(columns[column.name] ?? '')};`,
   );
   return [`comment on table ${title} is ${literal(comment)};`, ...columnComments];
-}
-
-function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }

@@ -6,7 +6,7 @@ import { UsageError, WrongDatabaseError } from '../../errors.ts';
 import { DAY, formatTime, parseRangeText } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { loadTables } from '../load-tables.ts';
-import type { Partitions } from '../write/partitions.ts';
+import { createPartitions, type PartitionSize } from '../write/partitions.ts';
 import { coverage, leases } from '../schema/coverage.ts';
 import { factsOf } from '../schema/describe.ts';
 import { pages, partitions as made } from '../schema/pages.ts';
@@ -36,8 +36,8 @@ interface Copied {
 interface PromoteOptions {
   readonly from: Database;
   readonly to: Database;
-  /** Of the database that is copied to. */
-  readonly partitions: Partitions;
+  /** How much time a partition of the new database holds. */
+  readonly partition: PartitionSize;
   readonly signal: AbortSignal;
   readonly onRows: (table: string, rows: number) => void;
 }
@@ -173,7 +173,10 @@ async function lastRow(to: Session, { title, columns, key, table }: Copied): Pro
   return row?.last ?? null;
 }
 
-async function makePartitions({ from, partitions }: PromoteOptions, { name, table }: Copied): Promise<void> {
+async function makePartitions(
+  { from, to, partition }: PromoteOptions,
+  { name, table }: Copied,
+): Promise<void> {
   const spans = await from.rows(
     sql`select ${made.span}::text from ${made} where ${made.parent} = ${name} order by lower(${made.span})`,
     z.object({ span: z.string().transform(parseRangeText) }),
@@ -185,7 +188,7 @@ async function makePartitions({ from, partitions }: PromoteOptions, { name, tabl
       ),
     ),
   );
-  await partitions.ensure([table], times);
+  await createPartitions(to, partition).ensure([table], times);
 }
 
 async function setSequence(to: Session, { title, name }: Copied, column: string): Promise<void> {

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { parseRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { coverage as c, leases as l, refused as r } from '../schema/coverage.ts';
-import { failures as f } from '../schema/pages.ts';
+import { failures as f, pages as p } from '../schema/pages.ts';
+import { cursors } from '../schema/cursors.ts';
 import { quarantine, schemaDrift as d } from '../schema/quarantine.ts';
 
 const ranges = z.string().transform(parseRangeText);
@@ -60,6 +61,7 @@ const Held = z.object({
 export interface Status {
   readonly streams: readonly z.infer<typeof StreamStatus>[];
   readonly refused: readonly z.infer<typeof Refused>[];
+  /** The last error of each dataset that has committed nothing since. */
   readonly failures: readonly z.infer<typeof Failure>[];
   readonly quarantined: ReadonlyMap<string, number>;
   readonly drift: readonly Drift[];
@@ -80,7 +82,10 @@ export async function readStatus(session: Session): Promise<Status> {
   );
   const failures = await session.rows(
     sql`select ${f.dataset}, ${f.code}, ${f.message}, ${f.hint}, extract(epoch from ${f.at})::int8 as at
-        from ${f} order by ${f.dataset}`,
+        from ${f}
+        where not exists (select from ${p} where ${p.dataset} = ${f.dataset} and ${p.committed_at} > ${f.at})
+          and not exists (select from ${cursors} where ${cursors.dataset} = ${f.dataset} and ${cursors.updated_at} > ${f.at})
+        order by ${f.dataset}`,
     Failure,
   );
   const quarantined = await session.rows(

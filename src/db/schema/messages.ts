@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import { boolean, index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
 import { address, amount, hash, int8, loadedAt, utime } from './columns.ts';
 import { describe } from './describe.ts';
@@ -37,6 +38,8 @@ export const messages = ton.table(
     primaryKey({ columns: [t.utime, t.hash] }),
     // A message is asked for by its hash alone, without its time.
     index('messages_hash').on(t.hash),
+    // Wallets know the messages that they send by this one; only messages from outside the chain have it.
+    index('messages_hash_norm').on(t.hash_norm).where(sql`hash_norm is not null`),
   ],
 );
 

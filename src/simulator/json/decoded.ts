@@ -1,7 +1,7 @@
 import { NONE } from '../network/chain/tables/block-table.ts';
 import type { World } from '../network/chain/world.ts';
 import { comment, queryId } from './comment.ts';
-import { jettonDestination } from '../network/chain/jetton-parties.ts';
+import { jettonDestination, otherParty } from '../network/chain/jetton-parties.ts';
 import { FORWARDED, jettonAmount, responseDestination } from './payload.ts';
 
 function varUint(value: string): object {
@@ -33,7 +33,7 @@ export function decodedBody(world: World, message: number): object | null {
   const trace = messages.trace.get(message);
   const op = messages.opOf(message);
   const common = { '@type': op, query_id: queryId(trace) };
-  const amount = (): object => varUint(jettonAmount(world, trace));
+  const amount = (): object => varUint(jettonAmount(world, trace, jettonSender(world, message)));
   switch (op) {
     case 'text_comment':
       return { '@type': 'text_comment', comment: comment(message), type: 'text_comment' };
@@ -48,13 +48,29 @@ export function decodedBody(world: World, message: number): object | null {
       };
     case 'jetton_internal_transfer':
     case 'jetton_notify':
-      return { ...common, amount: amount(), sender: address(world, traces.actor.get(trace)) };
+      return { ...common, amount: amount(), sender: address(world, jettonSender(world, message)) };
     case 'excess':
       return common;
     case 'nft_ownership_assigned':
       return { ...common, prev_owner: address(world, traces.actor.get(trace)) };
     default:
       return null;
+  }
+}
+
+/** Whose jettons a message of a transfer moves. */
+function jettonSender(world: World, message: number): number {
+  const { messages, accounts, traces } = world;
+  const source = messages.source.get(message);
+  switch (messages.opOf(message)) {
+    case 'jetton_transfer':
+      return source;
+    case 'jetton_notify':
+      return otherParty(world, messages.trace.get(message), messages.destination.get(message));
+    default:
+      return accounts.role(source) === 'jetton_wallet'
+        ? accounts.jettonWalletOwner(source)
+        : traces.actor.get(messages.trace.get(message));
   }
 }
 

@@ -25,6 +25,9 @@ export interface DescriptionJson {
 const EXIT_CODES = [13, 35, 132, 706, 65535, -14] as const;
 
 /** Exit code -14 is out of gas, the others are contracts' own. */
+/** Of the action phase: mostly too few coins, but also currencies, sizes and libraries that will not do. */
+const RESULT_CODES = [37, 37, 37, 37, 38, 34, 40, 43] as const;
+
 function exitCode(row: number): number {
   return EXIT_CODES[mix32(row) % EXIT_CODES.length] ?? 13;
 }
@@ -87,14 +90,15 @@ function actionPhase(world: World, row: number): object {
   const count = transactions.outCount.get(row);
   const fees = transactions.actionFee.get(row);
   const failed = transactions.kindOf(row) === 'action_failed';
+  const code = failed ? (RESULT_CODES[mix32(row + 8) % RESULT_CODES.length] ?? 37) : 0;
   const destroyed = transactions.has(row, TRANSACTION.destroyed);
   return {
     success: !failed,
     valid: !failed,
-    no_funds: failed,
+    no_funds: code === 37,
     status_change: destroyed ? 'deleted' : 'unchanged',
     ...(count > 0 ? { total_fwd_fees: String(fees * 3), total_action_fees: String(fees) } : {}),
-    result_code: failed ? 37 : 0,
+    result_code: code,
     ...(failed ? { result_arg: 1 } : {}),
     tot_actions: count + (failed ? 2 : 0),
     spec_actions: 0,

@@ -1,4 +1,5 @@
 import type { BocMaker } from '../network/chain/boc.ts';
+import { sentAmount } from '../network/chain/jetton-parties.ts';
 import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
 import { comment } from './comment.ts';
@@ -9,12 +10,15 @@ export const FORWARDED = '10000000';
 /** Jettons of some groups of wallets have 21 decimals: their amounts are beyond every machine number. */
 const MANY_DECIMALS = '000000000000';
 
-/** A trace's amount of jettons in their least units. */
-export function jettonAmount(world: World, trace: number): string {
-  const { traces, accounts } = world;
-  const amount = String(traces.amount.get(trace));
-  const group = accounts.indexInRole(traces.actor.get(trace)) % accounts.groups;
-  return group % 5 === 1 && amount !== '0' ? amount + MANY_DECIMALS : amount;
+/** What a party of a trace (default: who began it) sends of its jettons, in their least units. */
+export function jettonAmount(world: World, trace: number, sender = world.traces.actor.get(trace)): string {
+  const amount = String(sentAmount(world, trace, sender));
+  return hasManyDecimals(world, trace) && amount !== '0' ? amount + MANY_DECIMALS : amount;
+}
+
+/** True where the jettons of a trace have 21 decimals. */
+export function hasManyDecimals({ traces, accounts }: World, trace: number): boolean {
+  return (accounts.indexInRole(traces.actor.get(trace)) % accounts.groups) % 5 === 1;
 }
 
 /** The account to which a token message sends what is left of its value: who began the trace, or nobody. */

@@ -110,7 +110,7 @@ export function jettonTransferJson(world: World, bocs: BocMaker, row: number): J
     ...carrier(world, bocs, row),
     source: accounts.address(from),
     destination: accounts.address(to),
-    amount: jettonAmount(world, transactions.trace.get(row)),
+    amount: jettonAmount(world, transactions.trace.get(row), from),
     source_wallet: accounts.address(item),
     jetton_master: accounts.address(group),
     forward_ton_amount: FORWARDED,

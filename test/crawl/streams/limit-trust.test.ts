@@ -62,6 +62,19 @@ test('a server that cuts pages twice at one length is asked for no more than it 
   expect(caps).toEqual([137]);
 });
 
+test('a length at which a server that lagged behind cut a page once is believed again when more pages of it came whole', () => {
+  const trust = createLimitTrust(() => expect.unreachable());
+  const lagged = trust.openSpan(SPAN);
+  expect(sizeOf(lagged, 1000, ids(0, 137))).toBe(137);
+  expect(sizeOf(lagged, 1000, ids(136, 150))).toBe(1000);
+  for (const expected of [137, 137, 137, 1000]) {
+    const span = trust.openSpan(SPAN);
+    expect(sizeOf(span, 1000, ids(0, 137))).toBe(expected);
+    expect(sizeOf(span, 1000, ids(136, 137))).toBe(1000);
+    span.ended();
+  }
+});
+
 test('of two servers the one that cuts pages counts', () => {
   const caps: number[] = [];
   const trust = createLimitTrust((cap) => caps.push(cap));

@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
+import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
 import { allowReading } from '../../../src/db/migrate/reader.ts';
 import { blocks } from '../../../src/db/schema/blocks.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';
@@ -23,7 +24,8 @@ async function connectAs(user: string, password: string): Promise<pg.Client> {
 beforeAll(async () => {
   store = await openTestStore();
   await createPartitions(store.database, 'month').ensure([blocks], ['2026-01-05T00:00:00Z']);
-  reader = await connectAs(NAME, await allowReading(store.database, { name: NAME, timeout: 7 }));
+  const { password = '' } = await allowReading(store.database, { name: NAME, timeout: 7 });
+  reader = await connectAs(NAME, password);
 });
 afterAll(async () => {
   await reader.end();
@@ -76,6 +78,25 @@ describe('the reader', () => {
     expect(await one("select etl.assert_complete('blocks', '2026-01-01Z', '2026-01-02Z')")).toBe(true);
   });
 
+  test('asks which datasets feed what, and whether they do', async () => {
+    expect(await one("select tables::text from etl.datasets where dataset = 'blocks'")).toBe(
+      '{blocks,block_parents}',
+    );
+    expect(await one("select string_agg(dataset, ' ') from etl.feeds where relation = 'swaps'")).toBe(
+      'actions',
+    );
+    expect(await one("select fed from etl.fed('blocks', '2026-01-01Z', '2026-01-02Z')")).toBe(true);
+  });
+
+  test('has no more than so many sessions', async () => {
+    const {
+      rows: [role],
+    } = await reader.query<{ limit: number }>(
+      'select rolconnlimit as limit from pg_roles where rolname = current_user',
+    );
+    expect(role?.limit).toBe(20);
+  });
+
   test('has its statements ended', async () => {
     expect(await one('show statement_timeout')).toBe('7s');
     await reader.query("set statement_timeout = '50ms'");
@@ -108,6 +129,15 @@ describe('the reader', () => {
     'select rolpassword from pg_authid',
     "select etl.take_slots('h', 1, 0, 1, false, 0)",
     `select etl.allow_reading('${NAME}', 'x', '1s')`,
+    'create temp table mine (x int)',
+    'select lo_create(0)',
+    "select lo_from_bytea(0, 'x')",
+    "select lo_put(1, 0, 'x')",
+    "select lo_import('/etc/hostname')",
+    'select lo_unlink(1)',
+    "select pg_advisory_lock(hashtextextended('toncenter-etl/migrate', 0))",
+    'select pg_try_advisory_lock_shared(1, 2)',
+    'select pg_advisory_xact_lock(1)',
     'create role another',
     'set role postgres',
   ];
@@ -130,10 +160,66 @@ describe('the reader', () => {
 
 test('a new password voids the old one, and a role that may do more is refused', async () => {
   const next = await allowReading(store.database, { name: NAME, timeout: 7 });
+  expect(next).toMatchObject({ exists: true, left: [] });
   await expect(connectAs(NAME, 'another')).rejects.toThrow(/password authentication failed/);
-  const again = await connectAs(NAME, next);
+  const again = await connectAs(NAME, next.password ?? '');
   await again.end();
   await expect(allowReading(store.database, { name: 'postgres', timeout: 7 })).rejects.toThrow(
     /may do more than read/,
   );
+});
+
+describe('an owner who may not make roles', () => {
+  const OWNER = `owner_${randomBytes(4).toString('hex')}`;
+  const MADE = `made_${randomBytes(4).toString('hex')}`;
+  let database: Database;
+
+  beforeAll(async () => {
+    await store.database.script(`
+      create role ${OWNER} login password 'x';
+      grant execute on all functions in schema pg_catalog to ${OWNER};
+      alter database ${new URL(store.url).pathname.slice(1)} owner to ${OWNER};
+      do $$ declare r record; begin
+        for r in select nspname from pg_namespace where nspname in ('ton', 'etl', 'etl_partitions') loop
+          execute format('alter schema %I owner to ${OWNER}', r.nspname);
+        end loop;
+        for r in select oid::regclass as name, relkind from pg_class where relnamespace::regnamespace::text in ('ton', 'etl', 'etl_partitions')
+          and relkind in ('r', 'p', 'v') loop
+          execute format('alter %s %s owner to ${OWNER}', case r.relkind when 'v' then 'view' else 'table' end, r.name);
+        end loop;
+        for r in select oid::regprocedure as name from pg_proc where pronamespace::regnamespace::text in ('ton', 'etl') loop
+          execute format('alter function %s owner to ${OWNER}', r.name);
+        end loop;
+      end $$`);
+    const url = new URL(store.url);
+    Object.assign(url, { username: OWNER, password: 'x' });
+    database = await openDatabase({ url: url.href, applicationName: 'owner' });
+  });
+  afterAll(async () => {
+    await database.close();
+    await store.database.script(
+      `reassign owned by ${OWNER} to current_user; drop owned by ${MADE}; drop role ${MADE}; drop owned by ${OWNER}; drop role ${OWNER}`,
+    );
+  });
+
+  test('is given the SQL for the administrator, who makes the role, which is then adopted', async () => {
+    const first = await allowReading(database, { name: MADE, timeout: 7 });
+    expect(first).toMatchObject({ exists: false, password: undefined });
+    expect(first.left[0]).toMatch(/^create role .* password '/);
+    await store.database.script(first.left.join('\n'));
+    const second = await allowReading(database, { name: MADE, timeout: 7 });
+    expect(second).toMatchObject({ exists: true, password: undefined });
+    expect(second.left.filter((statement) => /password|statement_timeout/.test(statement))).toHaveLength(1);
+    const password = /password '(.*)'/.exec(first.left[0] ?? '')?.[1] ?? '';
+    const made = await connectAs(MADE, password);
+    const { rows } = await made.query(
+      "select current_setting('statement_timeout') as timeout, (select count(*)::int from blocks) as blocks",
+    );
+    await made.end();
+    expect(rows).toEqual([{ timeout: '7s', blocks: 2 }]);
+  });
+
+  test('still locks and makes temporary tables itself', async () => {
+    await database.script('select pg_advisory_xact_lock(1); create temp table mine (x int) on commit drop');
+  });
 });

@@ -13,6 +13,8 @@ import {
   sum,
   wayOfFailing,
 } from '../../support/facts.ts';
+import { isSwap, poolOf, tonVolumes } from '../../support/books-of-exchanges.ts';
+import { incomes } from '../../support/books-of-validators.ts';
 import { openCrawledStore, type CrawledStore } from '../../support/crawled-store.ts';
 import { twoDays } from '../../support/two-days.ts';
 
@@ -201,24 +203,13 @@ test('jetton_holders knows who held how much, at the end and at any time', async
   }
 });
 
-interface Swap {
-  readonly dex: string;
-  readonly sender: string;
-  readonly asset_in: string | null;
-  readonly asset_out: string | null;
-  readonly dex_incoming_transfer: { readonly amount: string };
-  readonly dex_outgoing_transfer: { readonly amount: string };
-}
-
 test('swaps are the exchanges that the source found', async () => {
-  const swaps = [...store.truth.actions(store.span, actionTypes)].filter(
-    ({ type }) => type === 'jetton_swap',
-  );
+  const swaps = [...store.truth.actions(store.span, actionTypes)].filter(isSwap);
   await expectRows(
-    `select account, dex, success, asset_in, amount_in, asset_out, amount_out, trace_id, action_id,
+    `select account, dex, success, asset_in, amount_in, asset_out, amount_out, pool, trace_id, action_id,
        (utime at time zone 'UTC')::text as utime from swaps`,
     swaps.map((action) => {
-      const details = action.details as Swap;
+      const { details } = action;
       return {
         account: details.sender,
         dex: details.dex,
@@ -227,12 +218,113 @@ test('swaps are the exchanges that the source found', async () => {
         amount_in: details.dex_incoming_transfer.amount,
         asset_out: details.asset_out,
         amount_out: details.dex_outgoing_transfer.amount,
+        pool: poolOf(details),
         trace_id: action.trace_id,
         action_id: action.action_id,
         utime: iso(action.trace_end_utime).replace('T', ' '),
       };
     }),
   );
+});
+
+test('dex_volume adds what was traded for TON, pool by pool', async () => {
+  const volumes = tonVolumes(store.truth, store.span);
+  expect(volumes.some(({ bought, sold }) => bought > 0n && sold > 0n)).toBe(true);
+  await expectRows('select * from dex_volume', volumes);
+});
+
+test('active_wallets counts who was called from outside the chain', async () => {
+  const called = transactions.filter(({ in_msg }) => in_msg !== null && in_msg.source === null);
+  await expectRows(
+    'select * from active_wallets',
+    [...groupBy(called, ({ now }) => dayOf(now))].map(([day, all]) => ({
+      day,
+      wallets: new Set(all.map(({ account }) => account)).size,
+      messages: all.length,
+    })),
+  );
+});
+
+test('account_statement is the ledger of one account in whole units', async () => {
+  const entries = ledger(store.truth, store.span);
+  const account = [...groupBy(entries, (entry) => entry.account)]
+    .filter(([, all]) => all.some(({ jetton }) => jetton !== ''))
+    .sort(([, a], [, b]) => b.length - a.length)[0]![0];
+  const middle = Math.floor((store.span.from + store.span.to) / 2);
+  const units = new Map(
+    (
+      await store.ask("select address, symbol, '1e-' || coalesce(decimals, 9) as unit from jetton_masters")
+    ).map(({ address, symbol, unit }) => [address, { symbol, unit }]),
+  );
+  const own = entries.filter((entry) => entry.account === account && entry.utime >= middle);
+  expect(new Set(own.map(({ jetton }) => jetton === '')).size).toBe(2);
+  const rows = await store.ask(
+    `select extract(epoch from utime)::bigint as utime, kind, asset, jetton_master, amount::text, balance::text, tx_hash
+     from account_statement(ton_address_friendly('${account}'), to_timestamp(${middle}), 'infinity')`,
+  );
+  const shifted = await store.ask(
+    `select (v.amount * v.unit)::text as amount, (v.balance * v.unit)::text as balance from (values ${own
+      .map(({ amount, balance, jetton }, place) => {
+        const unit = jetton === '' ? '1e-9' : (units.get(jetton)?.unit ?? '1e-9');
+        return `(${place}, ${String(amount)}::numeric, ${String(balance)}::numeric, '${unit}'::numeric)`;
+      })
+      .join(',')}) v (place, amount, balance, unit) order by place`,
+  );
+  const trimmed = (text: string | null | undefined) => text?.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
+  expect(
+    rows
+      .map(({ utime, kind, jetton_master, amount, balance }) =>
+        [utime, kind, jetton_master, trimmed(amount), trimmed(balance)].join(' '),
+      )
+      .sort(),
+  ).toEqual(
+    own
+      .map(({ utime, kind, jetton }, place) =>
+        [
+          utime,
+          kind,
+          jetton === '' ? null : jetton,
+          trimmed(shifted[place]?.['amount']),
+          trimmed(shifted[place]?.['balance']),
+        ].join(' '),
+      )
+      .sort(),
+  );
+  expect(rows.every(({ asset, jetton_master }) => (jetton_master === null) === (asset === 'TON'))).toBe(true);
+});
+
+test('trace_tree finds a trace by every hash that it has', async () => {
+  const { truth, span } = store;
+  const trace = [...truth.traces(span)].find(
+    ({ external_hash, transactions_order }) => external_hash !== null && transactions_order.length > 2,
+  )!;
+  const own = transactions.filter(({ trace_id }) => trace_id === trace.trace_id);
+  const external = own.find(({ in_msg }) => in_msg?.source === null)!.in_msg!;
+  const inner = own.find(({ in_msg }) => in_msg !== null && in_msg.source !== null)!.in_msg!;
+  const hashes = [
+    trace.trace_id,
+    trace.external_hash!,
+    ...own.map(({ hash }) => hash),
+    external.hash,
+    external.hash_norm ?? external.hash,
+    inner.hash,
+  ];
+  const expected = await store.ask(`select * from trace_tree('${trace.trace_id}')`);
+  expect(expected.map(({ tx_hash }) => tx_hash).sort()).toEqual(own.map(({ hash }) => hash).sort());
+  for (const hash of hashes) {
+    const bytes = Buffer.from(hash, 'base64');
+    for (const form of [
+      hash,
+      bytes.toString('base64url'),
+      bytes.toString('hex'),
+      `0x${bytes.toString('hex')}`,
+    ])
+      expect(await store.ask(`select * from trace_tree('${form}')`), form).toEqual(expected);
+  }
+  await expect(store.ask(`select * from trace_tree('${'0'.repeat(64)}')`)).rejects.toMatchObject({
+    code: 'P0002',
+    hint: `Run: npx toncenter-etl why ${'A'.repeat(43)}=`,
+  });
 });
 
 test('nft_ownership follows each item from owner to owner', async () => {
@@ -297,6 +389,16 @@ test('validator_stakes adds the stakes of each election', async () => {
         last: all.at(-1)?.utime,
       };
     }),
+  );
+});
+
+test('validator_income pairs what is given back with what was staked', async () => {
+  const rows = incomes([...store.truth.validatorEvents(store.spanOf('validator_events'))]);
+  expect(rows.filter(({ reward }) => reward !== null && reward > 0n).length).toBeGreaterThan(0);
+  await expectRows(
+    `select election_id, stake_holder_address, elections, stake, returned, reward,
+       extract(epoch from returned_at)::bigint as returned_at from validator_income`,
+    rows,
   );
 });
 

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Crawl } from '../../../src/app.ts';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { createPartitions } from '../../../src/db/write/partitions.ts';
 import { promoteTables } from '../../../src/db/migrate/promote.ts';
 import { UsageError, WrongDatabaseError } from '../../../src/errors.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
@@ -40,7 +39,7 @@ const copy = (to: TestStore, signal = never.finishing, onRows: () => void = () =
     to: to.database,
     signal,
     onRows,
-    partitions: createPartitions(to.database, 'month'),
+    partition: 'month',
   });
 
 /** Everything of a table as text, in one digest. */

@@ -1,5 +1,6 @@
 import type { LookupWalk, Walk } from '../../../dataset/walk.ts';
 import type { Collection } from '../../../dataset/dataset.ts';
+import { restingRequests } from '../../../dataset/pace.ts';
 import { describeTable, type TableDescription } from '../../../db/read/table-description.ts';
 import { formatDuration } from '../../../range.ts';
 
@@ -11,18 +12,21 @@ export interface CollectionSheet {
   /** Endpoints, one a walk. */
   readonly endpoint: string;
   readonly walks: readonly { readonly how: string; readonly from: string; readonly cost: string }[];
+  /** Requests a minute that keep it up to date while nothing happens; look-ups and histories take none then. */
+  readonly requestsAtRest: number;
   readonly cannotKnow: string;
   readonly onRequest: boolean;
   readonly tables: readonly TableDescription[];
 }
 
-export function collectionSheet({ name, job }: Collection): CollectionSheet {
+export function collectionSheet({ name, job }: Collection, freshness: number): CollectionSheet {
   return {
     name,
     title: job.title,
     core: job.core,
     endpoint: [...new Set(job.walks.map(endpointOf))].join(', '),
     walks: job.walks.map((walk) => ({ how: walk.kind, from: endpointOf(walk), cost: costOf(walk) })),
+    requestsAtRest: restingRequests(job, freshness),
     cannotKnow: job.limitations,
     onRequest: job.onRequest,
     tables: Object.values(job.tables).map(describeTable),
@@ -38,6 +42,7 @@ export function collectionFacts(sheet: CollectionSheet): [string, string][] {
       ['how', `${WORDS[how] ?? how}: ${from}`],
       ['cost', cost],
     ]),
+    ['at rest', `${sheet.requestsAtRest.toFixed(1)} requests a minute`],
     ['limits', `it cannot know ${sheet.cannotKnow}`],
     ['tables', sheet.tables.map(({ name }) => name).join(', ')],
   ];
@@ -58,7 +63,7 @@ function endpointOf({ endpoint }: Walk): string {
 function costOf(walk: Walk): string {
   switch (walk.kind) {
     case 'list':
-      return `one request for each ${walk.paginator.maxSize} records, one to see whether any were appended; whole again every ${formatDuration(walk.rescanSeconds)}`;
+      return `one request for each ${walk.paginator.maxSize} records, one every ${formatDuration(walk.everySeconds)} to see whether any were appended; whole again every ${formatDuration(walk.rescanSeconds)}`;
     case 'lookup':
       return lookupCost(walk);
     case 'backward':

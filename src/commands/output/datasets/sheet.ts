@@ -3,26 +3,30 @@ import type { TableDescription } from '../../../db/read/table-description.ts';
 import type { Range } from '../../../range.ts';
 import { formatTable } from '../table.ts';
 import { collectionFacts, collectionSheet, type CollectionSheet } from './collection-sheet.ts';
-import { streamFacts, streamSheet, type StreamSheet } from './stream-sheet.ts';
+import { atRest, streamFacts, streamSheet, type StreamSheet } from './stream-sheet.ts';
 
 export type Sheet = StreamSheet | CollectionSheet;
 
-/** `hour` is the range of the request that is shown. */
-export function sheetOf({ name, job }: Dataset<AnyJob>, hour: Range): Sheet {
-  return job.kind === 'stream' ? streamSheet({ name, job }, hour) : collectionSheet({ name, job });
+/** `hour` is the range of the request that is shown; `freshness` in seconds decides how often the tail asks. */
+export function sheetOf({ name, job }: Dataset<AnyJob>, hour: Range, freshness: number): Sheet {
+  return job.kind === 'stream'
+    ? streamSheet({ name, job }, hour, freshness)
+    : collectionSheet({ name, job }, freshness);
 }
 
 /** All of them, a line each. */
 export function formatOverview(sheets: readonly Sheet[]): string {
-  const rows = sheets.map(({ name, core, tables, endpoint, title }) => [
-    name,
-    core ? 'yes' : '',
-    tables.map((table) => table.name).join(', '),
-    endpoint,
-    title,
+  const rows = sheets.map((sheet) => [
+    sheet.name,
+    sheet.core ? 'yes' : '',
+    atRest('walks' in sheet ? { ...sheet, readPer: null } : sheet),
+    sheet.tables.map((table) => table.name).join(', '),
+    sheet.endpoint,
+    sheet.title,
   ]);
-  return `${formatTable(['dataset', 'core', 'tables', 'endpoint', 'what it is'], rows)}
+  return `${formatTable(['dataset', 'core', 'at rest', 'tables', 'endpoint', 'what it is'], rows)}
 
+At rest: requests a minute that keep it up to date while nothing happens.
 More on one of them: toncenter-etl datasets ${sheets[0]?.name ?? 'NAME'}`;
 }
 

@@ -1,4 +1,5 @@
 import type { Dataset } from '../../../dataset/dataset.ts';
+import { restingRequests } from '../../../dataset/pace.ts';
 import type { Params } from '../../../dataset/paginator.ts';
 import { describeTable, type TableDescription } from '../../../db/read/table-description.ts';
 import { formatDuration, type Range } from '../../../range.ts';
@@ -17,6 +18,8 @@ export interface StreamSheet {
   /** Seconds after which each second is read once more; null where one reading is enough. */
   readonly readAgainAfter: number | null;
   readonly readPer: string | null;
+  /** Requests a minute that keep it up to date while nothing happens; for each of what it is read for, if there is. */
+  readonly requestsAtRest: number;
   /** The highest grade that a range of it can have: covered, cross-checked or proved. */
   readonly grade: string;
   /** The checks that verify it, by name; none where nothing can. */
@@ -25,7 +28,7 @@ export interface StreamSheet {
 }
 
 /** `hour` is the range of the request that is shown. */
-export function streamSheet({ name, job }: Dataset, hour: Range): StreamSheet {
+export function streamSheet({ name, job }: Dataset, hour: Range, freshness: number): StreamSheet {
   const { paginator } = job;
   return {
     name,
@@ -37,6 +40,7 @@ export function streamSheet({ name, job }: Dataset, hour: Range): StreamSheet {
     delay: job.delaySeconds ?? null,
     readAgainAfter: job.maturitySeconds ?? null,
     readPer: job.scopes?.param ?? null,
+    requestsAtRest: restingRequests(job, freshness),
     grade: job.grade.grade,
     checks: Object.keys(job.checks),
     tables: Object.values(job.tables).map(describeTable),
@@ -53,6 +57,7 @@ export function streamFacts(sheet: StreamSheet): string[][] {
     ['page', `at most ${sheet.pageSize} records`],
     ['order', orderOf(sheet.params)],
     ['cost', costOf(sheet)],
+    ['at rest', `${atRest(sheet)} requests a minute`],
     ...(sheet.delay === null
       ? []
       : [['delay', `${formatDuration(sheet.delay)} behind the head, because its source lags`]]),
@@ -74,6 +79,11 @@ function orderOf({ sort }: Params): string {
   return sort === 'asc'
     ? 'by time, ascending'
     : 'the server’s own; windows of time are read one after the other';
+}
+
+/** In one decimal; of a dataset that is read for one thing at a time, for each of them. */
+export function atRest({ requestsAtRest, readPer }: Pick<StreamSheet, 'requestsAtRest' | 'readPer'>): string {
+  return `${requestsAtRest.toFixed(1)}${readPer === null ? '' : ` a ${readPer}`}`;
 }
 
 function costOf({ pageSize, readAgainAfter, readPer }: StreamSheet): string {

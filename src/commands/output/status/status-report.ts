@@ -1,19 +1,17 @@
 import { formatDuration, formatRange, formatTime, lengthOf } from '../../../range.ts';
+import { SILENT_SECONDS } from '../../../status/lag.ts';
 import type { DatasetReport, Report } from '../../../status/report.ts';
 import { formatTable } from '../table.ts';
-import { collectionLines, type CollectionReport } from './collection-report.ts';
+import { collectionLines } from './collection-report.ts';
 import { spendingLines } from './spending.ts';
 
 /** How many ranges of one kind are printed for a dataset before the rest is only counted. */
 const SHOWN = 5;
 
-/** Where every dataset stands. */
-export interface StatusReport extends Report {
-  readonly collections: readonly CollectionReport[];
-}
-
-/** `now` in unix seconds. */
-export function printStatus(report: StatusReport, now: number): void {
+/** Prints where every dataset stands; first of all, that nobody keeps it so. */
+export function printStatus(report: Report): void {
+  const { at: now } = report;
+  for (const line of silenceLines(report)) console.log(line);
   console.log(`database  ${report.database}`);
   console.log(`network   ${report.network ?? 'none yet: nothing was crawled'}`);
   if (report.head !== null) console.log(headLine(report.head));
@@ -27,6 +25,12 @@ export function printStatus(report: StatusReport, now: number): void {
     console.log(`reading   ${dataset}: ${span.map(formatRange).join()} (${priority}, ${owner})`);
   }
   for (const line of spendingLines(report.spending)) console.log(line);
+}
+
+function silenceLines({ silence }: Report): string[] {
+  if (silence === null || silence <= SILENT_SECONDS) return [];
+  const duration = formatDuration(silence);
+  return [`daemon    no daemon has written for ${duration}: start toncenter-etl sync, or look at its log`];
 }
 
 function headLine({ seqno, age, watermark, waitingFor }: NonNullable<Report['head']>): string {

@@ -4,6 +4,7 @@ import {
   customPayload,
   FORWARDED,
   forwardPayload,
+  hasManyDecimals,
   jettonAmount,
   responseDestination,
 } from '../../json/payload.ts';
@@ -59,7 +60,7 @@ function transferDetails({ world, bocs, trace }: Leg, row: number): object {
     receiver: accounts.address(to),
     sender_jetton_wallet: accounts.address(item),
     receiver_jetton_wallet: accounts.address(accounts.jettonWallet(to, accounts.jettonSlot(item))),
-    amount: jettonAmount(world, trace),
+    amount: jettonAmount(world, trace, from),
     comment: decoded === null ? null : comment(message),
     is_encrypted_comment: decoded === null ? null : false,
     query_id: queryId(trace),
@@ -75,7 +76,9 @@ function addressOrNull(world: World, account: number | undefined): string | null
 }
 
 function swapDetails({ world, trace }: Leg, there: number, back: number): object {
-  const [incoming, outgoing] = [swapTransfer(world, there, trace), swapTransfer(world, back, trace)];
+  const ton = tonSide(world, trace);
+  const incoming = swapTransfer(world, there, ton === 'in');
+  const outgoing = swapTransfer(world, back, ton === 'out');
   const dex = DEXES[mix32(trace + 1) % DEXES.length] ?? 'dedust';
   const hop = {
     asset_in: incoming.asset,
@@ -95,16 +98,23 @@ function swapDetails({ world, trace }: Leg, there: number, back: number): object
   };
 }
 
-function swapTransfer(world: World, row: number, trace: number): Readonly<Record<SwapMember, string>> {
-  const { accounts } = world;
+/** Which side of a swap is TON. Exchanges move it as a jetton of their own, which the server prints as no asset. */
+function tonSide(world: World, trace: number): 'in' | 'out' | undefined {
+  if (hasManyDecimals(world, trace)) return undefined;
+  return (['in', 'in', 'out', 'out', undefined] as const)[mix32(trace + 5) % 5];
+}
+
+function swapTransfer(world: World, row: number, ton: boolean): Readonly<Record<SwapMember, string | null>> {
+  const { accounts, transactions } = world;
   const { from, to, item, group } = jettonParties(world, row);
+  const receiving = accounts.jettonWallet(to, accounts.jettonSlot(item));
   return {
-    asset: accounts.address(group),
+    asset: ton ? null : accounts.address(group),
     source: accounts.address(from),
     destination: accounts.address(to),
-    source_jetton_wallet: accounts.address(item),
-    destination_jetton_wallet: accounts.address(accounts.jettonWallet(to, accounts.jettonSlot(item))),
-    amount: jettonAmount(world, trace),
+    source_jetton_wallet: ton ? null : accounts.address(item),
+    destination_jetton_wallet: ton ? null : accounts.address(receiving),
+    amount: jettonAmount(world, transactions.trace.get(row), from),
   };
 }
 

@@ -1,3 +1,4 @@
+import { mix32 } from '../../random.ts';
 import type { World } from './world.ts';
 
 /** The wallet to which a `jetton_transfer` message sends jettons: the trace's party that does not own the sending jetton wallet. */
@@ -7,4 +8,28 @@ export function jettonDestination(world: World, message: number): number {
   const owner = accounts.jettonWalletOwner(messages.destination.get(message));
   const actor = traces.actor.get(trace);
   return owner === actor ? traces.partner.get(trace) : actor;
+}
+
+/** The other of the two parties of a trace. */
+export function otherParty({ traces }: World, trace: number, party: number): number {
+  const actor = traces.actor.get(trace);
+  return party === actor ? traces.partner.get(trace) : actor;
+}
+
+/** What an exchange holds of each jetton as it counts, in the least units: far more than one swap takes. */
+const RESERVE = 1_000_000_000_000n;
+
+/** What a party of a trace sends of its jettons, in their least units. An exchange gives another amount than it gets. */
+export function sentAmount({ traces }: World, trace: number, sender: number): number {
+  const amount = traces.amount.get(trace);
+  const exchanges = traces.purposeOf(trace) === 'jetton_swap' && sender !== traces.actor.get(trace);
+  return exchanges ? priced(amount, sender) : amount;
+}
+
+/** What `exchange` gives for an amount: the product of its reserves stays as it is, and 0.3 % are its own. */
+export function priced(amount: number, exchange: number): number {
+  const given = BigInt(amount) * 997n;
+  const other = (RESERVE * BigInt(200 + (mix32(exchange) % 700))) / 1000n;
+  const got = (given * other) / (RESERVE * 1000n + given);
+  return Math.max(1, Number(got));
 }

@@ -1,5 +1,6 @@
 import { NONE } from '../chain/tables/block-table.ts';
 import type { Role } from '../chain/tables/accounts.ts';
+import { otherParty, sentAmount } from '../chain/jetton-parties.ts';
 import { nftReceiver } from '../chain/generate/reactions.ts';
 import type { World } from '../chain/world.ts';
 
@@ -32,9 +33,13 @@ export class WorldState {
   }
 
   private moveTokens(account: number, row: number): void {
-    const { transactions, traces } = this.world;
-    const amount = traces.amount.get(transactions.trace.get(row));
-    const sign = SIGNS[this.opOf(row) ?? ''] ?? 0;
+    const { transactions, accounts } = this.world;
+    const trace = transactions.trace.get(row);
+    const owner = accounts.jettonWalletOwner(account);
+    const op = this.opOf(row) ?? '';
+    const sender = op === 'jetton_internal_transfer' ? otherParty(this.world, trace, owner) : owner;
+    const amount = sentAmount(this.world, trace, sender);
+    const sign = SIGNS[op] ?? 0;
     this.tokens.set(account, this.tokensOf(account) + sign * amount);
   }
 

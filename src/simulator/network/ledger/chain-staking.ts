@@ -9,7 +9,7 @@ import { complaints, type ComplaintJson } from '../staking/complaint.ts';
 import { cycleJson, electionJson, type CycleJson, type ElectionJson } from '../staking/cycle-json.ts';
 import { Elections } from '../staking/elections.ts';
 import { PoolEvents, type PoolEventJson } from '../staking/pool-events.ts';
-import { validatorEventJson, type ValidatorEventJson } from '../staking/validator-event.ts';
+import { ValidatorEvents, type ValidatorEventJson } from '../staking/validator-event.ts';
 
 /** Validators, their elections and pools in a generated network. */
 export class ChainStaking implements StakingSource {
@@ -25,7 +25,8 @@ export class ChainStaking implements StakingSource {
     this.books = new PoolEvents(world, this.schedule);
     const source = <T>(family: Family, json: (row: number) => T): EventSource<T> =>
       eventsOf(world, family, transactions, json);
-    this.validatorEvents = source('validator_events', (row) => validatorEventJson(this.schedule, row));
+    const events = new ValidatorEvents(this.schedule);
+    this.validatorEvents = source('validator_events', (row) => events.json(row));
     this.poolEvents = source('pool_events', (row) => this.books.json(row));
   }
 

@@ -13,7 +13,7 @@ export interface Validator {
   /** 64 upper-case hex digits. */
   readonly pubkey: string;
   readonly adnl: string;
-  /** The wallet's address. */
+  /** Address of a wallet, or of a nominator pool. */
   readonly stakeHolder: string;
   readonly weight: bigint;
   /** Nanotons. */
@@ -59,8 +59,9 @@ export class Elections {
   validator(cycle: number, index: number): Validator {
     const { world } = this;
     const key = (cycle + 1_000_000) * VALIDATORS + index;
-    const { accounts } = world;
-    const holder = accounts.account('wallet', (accounts.groups + index) % accounts.wallets);
+    const { accounts, pools } = world;
+    // The first few stake through a pool, as most do.
+    const holder = pools[index] ?? accounts.account('wallet', (accounts.groups + index) % accounts.wallets);
     const stake = 300_000_000_000_000n + BigInt(mix32(key) % 1_000_000) * 100_000_007n;
     return {
       index,

@@ -2,6 +2,7 @@ import type { Random } from '../../../random.ts';
 import type { AccountStates } from './account-states.ts';
 import { ELECTOR } from '../tables/accounts.ts';
 import { OUTSIDE, type Op } from '../tables/message-table.ts';
+import { otherParty, sentAmount } from '../jetton-parties.ts';
 import type { World } from '../world.ts';
 
 /** A message that a transaction wants to send. */
@@ -82,25 +83,20 @@ function mintTarget(world: World, trace: number): number {
   return world.accounts.jettonWallet(world.traces.partner.get(trace), world.traces.slot.get(trace));
 }
 
-function otherParty(world: World, trace: number, party: number): number {
-  const actor = world.traces.actor.get(trace);
-  return party === actor ? world.traces.partner.get(trace) : actor;
-}
-
 function jettonLeaves({ world, states }: Stage, { account }: Received, trace: number): Outgoing[] {
   const owner = world.accounts.jettonWalletOwner(account);
   const target = world.accounts.jettonWallet(
     otherParty(world, trace, owner),
     world.accounts.jettonSlot(account),
   );
-  states.addTokens(account, -world.traces.amount.get(trace));
+  states.addTokens(account, -sentAmount(world, trace, owner));
   return [{ op: 'jetton_internal_transfer', to: target, value: 'rest', bounce: true }];
 }
 
 function jettonArrives(stage: Stage, { account }: Received, trace: number, excess: Outgoing): Outgoing[] {
   const { world, states, random } = stage;
   const owner = world.accounts.jettonWalletOwner(account);
-  states.addTokens(account, world.traces.amount.get(trace));
+  states.addTokens(account, sentAmount(world, trace, otherParty(world, trace, owner)));
   const swap = world.traces.purposeOf(trace) === 'jetton_swap' && owner === world.traces.partner.get(trace);
   if (swap) return [{ op: 'jetton_notify', to: owner, value: SWAP_FORWARD, bounce: false }, excess];
   if (random.chance(0.3)) return [excess];

@@ -1,6 +1,6 @@
-import { csvLine } from '../../export/csv.ts';
-import type { TextResult } from '../../db/connection/database.ts';
-import { formatTable } from './table.ts';
+import { csvLine } from '../../../export/csv.ts';
+import type { TextResult } from '../../../db/connection/database.ts';
+import { formatTable } from '../table.ts';
 
 export type SqlFormat = 'table' | 'csv' | 'json';
 

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import { saysSomething, splitSql } from './sql-text.ts';
+import { saysSomething, splitSql } from '../../parse/split-sql.ts';
 
 interface PromptOptions {
   readonly input: NodeJS.ReadableStream;

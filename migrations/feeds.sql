@@ -1,0 +1,104 @@
+-- Which datasets feed which relation. Applied last: it asks Postgres what every view is made of.
+-- The view etl.datasets is made beside this file, from the files in jobs/.
+
+create or replace view etl.feeds as
+with recursive parts as (
+  select c.oid as relation, c.oid as part from pg_catalog.pg_class c
+  where c.relnamespace = 'ton'::regnamespace and c.relkind in ('r', 'p', 'v')
+  union
+  select p.relation, d.refobjid from parts p
+  join pg_catalog.pg_rewrite r on r.ev_class = p.part
+  join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_rewrite'::regclass and d.objid = r.oid
+    and d.refclassid = 'pg_catalog.pg_class'::regclass
+), of_relations as (
+  select distinct r.relname::text as relation, s.dataset
+  from parts p join pg_catalog.pg_class r on r.oid = p.relation join pg_catalog.pg_class t on t.oid = p.part
+  join etl.datasets s on t.relname = any(s.tables) and t.relnamespace = 'ton'::regnamespace
+)
+select relation, dataset from of_relations
+union
+-- What the body of a function reads is no dependency that Postgres knows.
+select f.name, r.dataset from (values
+  ('trace_tree', 'traces'), ('trace_tree', 'transactions'), ('jetton_holders', 'jetton_movements'),
+  ('trace_tree', 'messages'), ('jetton_units', 'jetton_masters'), ('jetton_units', 'token_metadata'),
+  ('account_statement', 'account_ledger'), ('account_statement', 'jetton_masters'),
+  ('account_statement', 'token_metadata')) f (name, reads)
+join of_relations r on r.relation = f.reads;
+comment on view etl.feeds is 'Which datasets fill each table, view and function of schema ton: what has to be read before it has rows.';
+comment on column etl.feeds.relation is 'Table, view or function of schema ton that is fed, without its schema.';
+comment on column etl.feeds.dataset is 'Name of a dataset that feeds the relation: its file in jobs/ without the ending.';
+
+create or replace function etl.fed(relation text, "from" timestamptz default null, "to" timestamptz default null)
+returns table (dataset text, fed boolean, missing tstzmultirange, hint text)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  name constant text := regexp_replace(fed.relation, '^ton\.', '');
+  wanted int8multirange;
+begin
+  if not exists (select from etl.feeds f where f.relation = name) then
+    raise exception 'there is no table, view or function "%" that a dataset feeds', fed.relation
+      using errcode = 'undefined_table', hint = 'select distinct relation from etl.feeds lists them.';
+  end if;
+  if (fed."from" is null) <> (fed."to" is null) then
+    raise exception 'a range has both ends: give from and to, or neither' using errcode = 'invalid_parameter_value';
+  end if;
+  if fed."from" is not null then
+    wanted := etl.seconds_between(fed."from", fed."to");
+  end if;
+  return query
+  select d.dataset, s.state, s.missing, case when not s.state then s.hint end
+  from etl.feeds f join etl.datasets d on d.dataset = f.dataset
+  cross join lateral (
+    -- Without a range a stream feeds where any second of it is covered.
+    select case when wanted is null then exists (
+          select from etl.coverage c where c.dataset = d.dataset and c.pass = 0 and not isempty(c.covered))
+        else isempty(m.gaps) end as state,
+      etl.as_times(m.gaps) as missing,
+      format('Run: npx toncenter-etl backfill --from %s --to %s --only %s',
+        coalesce(etl.as_argument(lower(m.gaps)), '-1h'), coalesce(etl.as_argument(upper(m.gaps)), 'now'), d.dataset) as hint
+    from (select case when wanted is not null then etl.missing_seconds(d.dataset, wanted, false) end as gaps) m
+    where d.kind = 'stream'
+    union all
+    select exists (select from etl.cursors c where c.dataset = d.dataset and c.cursor is not null)
+        or exists (select from etl.lookups l where l.dataset = d.dataset and l.asked_at is not null), null::tstzmultirange,
+      format('Run: npx toncenter-etl backfill --only %s, or name it in ETL_DATASETS of sync', d.dataset)
+    where d.kind = 'list') s
+  where f.relation = name
+  order by s.state, d.dataset;
+end $$;
+comment on function etl.fed(text, timestamptz, timestamptz) is
+  'Whether a table, view or function has what it needs between two times (the second exclusive): one row for each dataset that feeds it, those that lack something first, with the missing times and the command that reads them. A list is fed once its reading has begun. Where fed is false, no rows mean nothing.';
+
+-- What a view or a function needs is said where people look: in its comment. Those of tables follow after this file.
+do $$
+declare
+  fed record;
+begin
+  for fed in
+    select r.what, r.comment || ' Needs: ' || string_agg(f.dataset || case when d.core then '' else ' (not core)' end, ', ' order by f.dataset) || '.' as comment
+    from (
+      select c.relname::text as name, 'view ' || c.oid::regclass as what, obj_description(c.oid, 'pg_class') as comment
+      from pg_catalog.pg_class c where c.relnamespace = 'ton'::regnamespace and c.relkind = 'v'
+      union all
+      select p.proname::text, 'function ' || p.oid::regprocedure, obj_description(p.oid, 'pg_proc')
+      from pg_catalog.pg_proc p where p.pronamespace = 'ton'::regnamespace
+    ) r join etl.feeds f on f.relation = r.name join etl.datasets d on d.dataset = f.dataset
+    group by r.what, r.comment
+  loop
+    execute format('comment on %s is %L', fed.what, fed.comment);
+  end loop;
+end $$;
+
+-- Readers that were made before these views.
+do $$
+declare
+  reader record;
+begin
+  for reader in
+    select distinct a.grantee::regrole as name from pg_catalog.pg_class c, pg_catalog.aclexplode(c.relacl) a
+    where c.oid = 'etl.coverage_report'::regclass and a.grantee <> 0 and a.grantee <> c.relowner and a.privilege_type = 'SELECT'
+  loop
+    execute format('grant select on etl.datasets, etl.feeds to %s', reader.name);
+  end loop;
+end $$;

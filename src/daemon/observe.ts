@@ -1,0 +1,65 @@
+import type { Config } from '../config.ts';
+import type { CrawlContext, PageEvent } from '../crawl/crawl-context.ts';
+import type { AnyJob, Dataset } from '../dataset/dataset.ts';
+import { UsageError } from '../errors.ts';
+import { followedDatasets } from '../status/readiness.ts';
+import { createSnapshots } from '../status/snapshot.ts';
+import { createMetrics } from './metrics.ts';
+import { startStatusServer, type StatusServer } from './status-server.ts';
+import { createSummaryLoop } from './summary-loop.ts';
+
+interface ObserveOptions {
+  readonly context: CrawlContext;
+  readonly subscribe: (listener: (event: PageEvent) => void) => void;
+  readonly config: Config;
+  /** What the daemon reads, of streams. */
+  readonly datasets: readonly Dataset[];
+  /** Every dataset that there is. */
+  readonly jobs: readonly Dataset<AnyJob>[];
+}
+
+/** What tells people and machines how a daemon does: the status page with its metrics, and a line in the log each minute. */
+export interface Observation {
+  /** Address of the status page; undefined where none is served. */
+  readonly url: string | undefined;
+  close(): Promise<void>;
+}
+
+export async function observe(options: ObserveOptions): Promise<Observation> {
+  const { context, subscribe, config, jobs } = options;
+  const { clock, logger, api } = context;
+  const datasets = followedDatasets(options.datasets, config.schedules);
+  const snapshot = createSnapshots({ context, jobs, datasets, config });
+  const metrics = createMetrics(api.stats);
+  const summary = createSummaryLoop({ clock, logger, stats: api.stats, snapshot, rps: config.rps });
+  subscribe((event) => {
+    metrics.onPage(event);
+    summary.onPage(event);
+  });
+  const server = await serve(config.listen, { clock, logger, metrics, snapshot });
+  const closing = new AbortController();
+  const telling = summary.run(closing.signal);
+  return {
+    url: server?.url,
+    close: async () => {
+      closing.abort();
+      await telling;
+      await server?.close();
+    },
+  };
+}
+
+/** Data matter more than the page that tells of them: where its address is taken, the daemon runs without. */
+async function serve(
+  listen: string | undefined,
+  options: Omit<Parameters<typeof startStatusServer>[0], 'listen'>,
+): Promise<StatusServer | undefined> {
+  if (listen === undefined) return undefined;
+  try {
+    return await startStatusServer({ ...options, listen });
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    options.logger.warn({ reason: error.message, hint: error.hint }, 'no status page');
+    return undefined;
+  }
+}

@@ -1,0 +1,99 @@
+import type { Stats } from '../api/stats.ts';
+import type { Clock } from '../clock.ts';
+import type { PageEvent } from '../crawl/crawl-context.ts';
+import { toError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { lengthOf } from '../range.ts';
+import type { Snapshot } from '../status/snapshot.ts';
+
+/** Milliseconds between two lines. */
+const PERIOD_MS = 60_000;
+/** A minute that used more of the plan than this waited for it. */
+const NEARLY_ALL = 0.8;
+
+interface SummaryOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly stats: Stats;
+  readonly snapshot: () => Promise<Snapshot>;
+  /** Requests a second that the plan allows. */
+  readonly rps: number;
+}
+
+/** What the daemon did, a line a minute, and a line more where it becomes ready or is no longer. */
+export interface SummaryLoop {
+  onPage(event: PageEvent): void;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export function createSummaryLoop(options: SummaryOptions): SummaryLoop {
+  const { clock, logger, stats, snapshot } = options;
+  let rows = 0;
+  let last = counted(stats);
+  let wasReady: boolean | undefined;
+  const tellReadiness = ({ readiness: { ready, reasons } }: Snapshot) => {
+    if (ready === wasReady) return;
+    wasReady = ready;
+    if (ready) logger.info('ready: everything wanted is there');
+    else logger.info({ reason: reasons.join('; ') }, 'not ready: something wanted is not there yet');
+  };
+  const tell = async () => {
+    const now = counted(stats);
+    const spent = {
+      requests: now.requests - last.requests,
+      refused: now.refused - last.refused,
+      retries: now.retries - last.retries,
+    };
+    const done = { rows, ...spent };
+    [rows, last] = [0, now];
+    try {
+      const current = await snapshot();
+      tellReadiness(current);
+      const waitingFor = waitsFor(options, spent.requests, current);
+      logger.info(
+        { ...done, lag: lagsOf(current), missing: missingOf(current), waitingFor },
+        'the last minute',
+      );
+    } catch (error) {
+      logger.info({ ...done, waitingFor: 'the database', reason: toError(error).message }, 'the last minute');
+    }
+  };
+  return {
+    onPage: ({ records }) => {
+      rows += records;
+    },
+    async run(signal) {
+      const isOver = () => signal.aborted;
+      while (!isOver()) {
+        await clock.sleep(PERIOD_MS, signal).catch(() => undefined);
+        if (!isOver()) await tell();
+      }
+    },
+  };
+}
+
+function counted({ requests, refused, retries }: Stats) {
+  return { requests, refused, retries };
+}
+
+/** Seconds behind the clock, of each dataset that follows the head. */
+function lagsOf({ datasets, lagLimits }: Snapshot): Readonly<Record<string, number | null>> {
+  const followed = datasets.filter(({ dataset }) => dataset in lagLimits);
+  return Object.fromEntries(followed.map(({ dataset, lag }) => [dataset, lag]));
+}
+
+/** Seconds of the past that are wanted and not stored, of all datasets together. */
+function missingOf({ datasets }: Snapshot): number {
+  return datasets.reduce((sum, { missing }) => sum + lengthOf(missing), 0);
+}
+
+/** What would have to come for more to be done; undefined where nothing is in the way. */
+function waitsFor(
+  { rps }: SummaryOptions,
+  requests: number,
+  { spending, head }: Snapshot,
+): string | undefined {
+  if (spending.budgets.some(({ paused }) => paused > 0)) return 'the server, which asked for a pause';
+  if (requests > (NEARLY_ALL * rps * PERIOD_MS) / 1000) return 'the budget';
+  return head?.waitingFor ?? undefined;
+}

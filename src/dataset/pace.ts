@@ -1,0 +1,32 @@
+import type { AnyJob } from './dataset.ts';
+import type { Walk } from './walk.ts';
+
+/** Within the freshness wanted the tail asks so often: a row waits for the next round, and for its requests. */
+const ROUNDS = 3;
+/** Rows that have matured are read again when so many seconds of them have gathered. */
+export const SECOND_READING_SECONDS = 300;
+/** Look-ups see so often whether anything is new, in seconds. */
+const LOOKUP_SECONDS = 60;
+
+/** Seconds between two rounds of the tail, where the budget has room for them. */
+export function roundSeconds(freshness: number): number {
+  return freshness / ROUNDS;
+}
+
+/** Seconds between two readings of a walk. */
+export function walkSeconds(walk: Walk): number {
+  return walk.kind === 'list' || walk.kind === 'sample' ? walk.everySeconds : LOOKUP_SECONDS;
+}
+
+/**
+ * Requests a minute that keep a dataset up to date while nothing happens; of one that is read pool by pool, for each pool.
+ * Look-ups and histories cost nothing then.
+ */
+export function restingRequests(job: AnyJob, freshness: number): number {
+  if (job.kind === 'collection')
+    return job.walks
+      .filter(({ kind }) => kind === 'list' || kind === 'sample')
+      .reduce((sum, walk) => sum + 60 / walkSeconds(walk), 0);
+  const first = 60 / Math.max(roundSeconds(freshness), job.everySeconds ?? 0);
+  return first + (job.maturitySeconds === undefined ? 0 : 60 / SECOND_READING_SECONDS);
+}

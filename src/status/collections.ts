@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import type { Collection } from '../dataset/dataset.ts';
+import type { Database } from '../db/connection/database.ts';
+import { readStandings, type Standing } from '../db/cursors/cursor-standings.ts';
+import type { LookupCounts } from '../db/cursors/subjects.ts';
+import type { RowCount } from '../db/read/count-rows.ts';
+import type { Status } from '../db/read/status.ts';
+
+/** Where one walk of a collection stands. */
+export interface WalkReport {
+  readonly walk: string;
+  /** How far it is, in words; empty where there is nothing to say but when. */
+  readonly progress: string;
+  /** Unix seconds at which it was last done; null while the first reading of a list lasts. */
+  readonly at: number | null;
+  readonly beingRead: boolean;
+}
+
+/** Where a dataset that is no stream of time stands. */
+export interface CollectionReport {
+  readonly dataset: string;
+  readonly rows: readonly RowCount[];
+  readonly walks: readonly WalkReport[];
+  readonly lookups: readonly LookupCounts[];
+  readonly quarantined: number;
+  readonly lastError: Status['failures'][number] | null;
+}
+
+interface CollectionFacts {
+  readonly status: Status;
+  readonly lookups: readonly LookupCounts[];
+  readonly count: (database: Database, table: object) => Promise<RowCount>;
+}
+
+/** Of every collection that was ever read. */
+export async function readCollectionReports(
+  database: Database,
+  collections: readonly Collection[],
+  { status, lookups, count }: CollectionFacts,
+): Promise<CollectionReport[]> {
+  const standings = await readStandings(database);
+  const reports: CollectionReport[] = [];
+  for (const { name, job } of collections) {
+    const walks = standings.filter(({ dataset }) => dataset === name).map(walkReport);
+    const lastError = status.failures.find(({ dataset }) => dataset === name) ?? null;
+    const own = lookups.filter(({ dataset }) => dataset === name);
+    if (walks.length === 0 && own.length === 0 && lastError === null) continue;
+    const rows: RowCount[] = [];
+    for (const table of Object.values(job.tables)) rows.push(await count(database, table));
+    const quarantined = status.quarantined.get(name) ?? 0;
+    reports.push({ dataset: name, rows, walks, lookups: own, quarantined, lastError });
+  }
+  return reports;
+}
+
+const List = z.object({
+  round: z.boolean(),
+  at: z.number(),
+  ended: z.number().nullable(),
+  beyond: z.number().nullable(),
+});
+const Blocks = z.object({ covered: z.array(z.object({ from: z.number(), to: z.number() })) });
+
+function walkReport({ scope, cursor, owner, updatedAt }: Standing): WalkReport {
+  const common = { walk: scope, beingRead: owner !== null };
+  const list = List.safeParse(cursor).data;
+  if (list !== undefined) return { ...common, at: list.ended, progress: listProgress(list) };
+  const blocks = Blocks.safeParse(cursor).data;
+  if (blocks === undefined) return { ...common, at: updatedAt, progress: '' };
+  const count = blocks.covered.reduce((sum, { from, to }) => sum + to - from, 0);
+  const progress = `${count} masterchain blocks in ${blocks.covered.length} ranges`;
+  return { ...common, at: updatedAt, progress };
+}
+
+function listProgress({ round, at, ended, beyond }: z.infer<typeof List>): string {
+  if (beyond !== null) return `to ${beyond}, the rest is beyond reach`;
+  if (!round) return 'whole';
+  return ended === null ? `at ${at} so far` : `being read again, at ${at}; whole`;
+}

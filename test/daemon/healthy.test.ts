@@ -1,0 +1,171 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import { compile } from '../support/compile.ts';
+import { openCli, type Cli, type RunningCli } from '../support/cli.ts';
+import { openTestStore, type TestStore } from '../support/database.ts';
+import { openScreen } from '../support/screen.ts';
+import { promtool } from '../support/promtool.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let cli: Cli;
+let store: TestStore;
+let other: TestStore;
+let simulator: Simulator;
+let daemon: RunningCli;
+let url: string;
+let settings: Record<string, string>;
+
+beforeAll(async () => {
+  cli = await openCli();
+  [store, other] = [await openTestStore(), await openTestStore()];
+  const now = Math.floor(Date.now() / 1000);
+  simulator = await startSimulator({ start: now - 1200, live: { head: now }, load: 0.5, accounts: 100 });
+  // All other settings have their defaults.
+  settings = { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '50' };
+  daemon = cli.start(['sync'], { ...settings, ETL_LISTEN: '127.0.0.1:0', LOG_LEVEL: 'info' });
+  url = await daemon.sees(/"status":"(http:[^"]+)"/);
+}, 60_000);
+afterAll(async () => {
+  daemon.child.kill('SIGKILL');
+  await simulator.close();
+  await Promise.all([store.close(), other.close()]);
+  await cli.close();
+});
+
+/** How many datasets have something covered: all of core but the one that is a quarter of an hour late. */
+async function followed(): Promise<number> {
+  const Count = z.object({ count: z.coerce.number() });
+  const [row] = await store.database.rows(
+    sql`select count(*) as count from etl.coverage where pass = 0 and not isempty(covered)`,
+    Count,
+  );
+  return row?.count ?? 0;
+}
+
+/** What the crontab runs every quarter of an hour, word by word. */
+function checkOfCrontab(): string[] {
+  const words = /node dist\/src\/cli\.js (status .*) >\/dev\/null/.exec(
+    readFileSync(join(ROOT, 'deploy', 'crontab'), 'utf8'),
+  )?.[1];
+  return (words ?? '').split(' ');
+}
+
+/** The alerts that the metrics of a moment would raise if they stayed as they are for hours. */
+function alertsFor(metrics: string): string {
+  const directory = mkdtempSync(join(tmpdir(), 'toncenter-etl-alerts-'));
+  const alerts = readFileSync(join(ROOT, 'deploy', 'prometheus', 'alerts.yml'), 'utf8');
+  const names = [...alerts.matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
+  const label = (labels: string) => `{job="toncenter-etl",instance="daemon"${labels}}`;
+  const input_series = [...metrics.matchAll(/^(toncenter_etl_\w+)(?:\{(.*)\})? ([\d.e+-]+)$/gm)]
+    .map(([, name = '', labels = '', value = '']) => ({
+      series: `${name}${label(labels === '' ? '' : `,${labels}`)}`,
+      values: `${Number(value)}x1200`,
+    }))
+    .concat({ series: `up${label('')}`, values: '1x1200' });
+  const alert_rule_test = names.map((alertname) => ({ eval_time: '18h', alertname, exp_alerts: [] }));
+  try {
+    writeFileSync(join(directory, 'alerts.yml'), alerts);
+    writeFileSync(
+      join(directory, 'test.yml'),
+      JSON.stringify({
+        rule_files: ['alerts.yml'],
+        evaluation_interval: '1m',
+        tests: [{ interval: '1m', input_series, alert_rule_test }],
+      }),
+    );
+    return execFileSync(promtool ?? '', ['test', 'rules', join(directory, 'test.yml')]).toString();
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+describe('of a healthy daemon with default settings', () => {
+  test('/ready, /metrics, status --check and the crontab say the same', async () => {
+    await expect.poll(followed, { timeout: 40_000, interval: 500 }).toBe(4);
+    const ready = await fetch(`${url}/ready`);
+    expect([ready.status, await ready.json()]).toEqual([200, { ready: true, reasons: [] }]);
+    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^toncenter_etl_ready 1$/m);
+    const check = await cli.run(['status', '--check'], settings);
+    expect([check.code, check.stderr]).toEqual([0, '']);
+    expect(check.stdout).toMatch(/^database /);
+    const cron = await cli.run(checkOfCrontab(), settings);
+    expect([cron.code, cron.stderr]).toEqual([0, '']);
+  });
+
+  test.skipIf(promtool === undefined)('no alert is raised, and the metrics are of good form', async () => {
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(alertsFor(metrics)).toContain('SUCCESS');
+    // Exit 3 where it has anything to say.
+    expect(execFileSync(promtool ?? '', ['check', 'metrics'], { input: metrics }).toString()).toBe('');
+  });
+
+  test('signals that mean nothing end nothing, and open no debugger', async () => {
+    for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const) {
+      daemon.child.kill(signal);
+      await daemon.sees(new RegExp(`"signal":"${signal}","msg":"signal ignored"`));
+    }
+    expect((await fetch(`${url}/health`)).status).toBe(200);
+  });
+
+  test('status says in its first line that it is dead, and the lag goes on with the clock', async () => {
+    daemon.child.kill('SIGTERM');
+    const { code, stderr } = await daemon.ended;
+    expect(code).toBe(0);
+    const messages = stderr
+      .trim()
+      .split('\n')
+      .map((line) => z.object({ msg: z.string() }).parse(JSON.parse(line)).msg)
+      .filter((message) => message !== 'signal ignored' && message !== 'the last minute');
+    // Half a minute of all datasets of core.
+    expect(messages).toEqual([
+      'daemon started',
+      'finishing the page in hand; once more to leave at once',
+      'daemon stopped',
+    ]);
+    await store.database.run(
+      sql`update etl.settings set updated_at = now() - interval '5 minutes' where name = 'lookout'`,
+    );
+    const { stdout } = await cli.run(['status'], settings);
+    expect(stdout).toMatch(/^daemon {4}no daemon has written for 5m/);
+  });
+});
+
+test('sync waits for a database and for an API that are away at its start', async () => {
+  const elsewhere = await startSimulator({ start: Math.floor(Date.now() / 1000) - 600 });
+  const { port } = new URL(elsewhere.url);
+  await elsewhere.close();
+  const away = { ETL_ATTEMPTS: '1', LOG_LEVEL: 'info' };
+  const one = cli.start(['sync'], { ...settings, ...away, DATABASE_URL: 'postgres://127.0.0.1:1/nothing' });
+  await one.sees(/"what":"the database","code":"database_unavailable".*waiting/);
+  one.child.kill('SIGTERM');
+  const another = cli.start(['sync'], { ...settings, ...away, TONCENTER_NETWORK: elsewhere.url });
+  await another.sees(/"what":"the API","code":"api_unavailable".*waiting/);
+  const now = Math.floor(Date.now() / 1000);
+  const back = await startSimulator({ start: now - 600, live: { head: now }, port: Number(port) });
+  await another.sees(/daemon started/);
+  another.child.kill('SIGTERM');
+  expect([(await one.ended).code, (await another.ended).code]).toEqual([0, 0]);
+  await back.close();
+});
+
+test('a terminal that is closed ends a run in the ordered way', async () => {
+  const program = join(await compile(), 'src', 'cli.js');
+  const env = { ...settings, DATABASE_URL: other.url, ETL_LISTEN: 'off', HOME: tmpdir() };
+  const screen = openScreen(`exec node ${program} sync`, { columns: 80, env });
+  await expect.poll(() => screen.lines().join('\n'), { timeout: 30_000 }).toContain('daemon started');
+  // Whoever ends in another way leaves its sign of life behind.
+  const alive = () =>
+    other.database.rows(sql`select worker from etl.workers`, z.object({ worker: z.string() }));
+  await expect.poll(alive, { timeout: 10_000 }).toHaveLength(1);
+  screen.child.kill('SIGKILL');
+  await expect.poll(alive, { timeout: 20_000 }).toEqual([]);
+});

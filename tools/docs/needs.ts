@@ -1,0 +1,32 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Database } from '../../src/db/connection/database.ts';
+
+const Feed = z.object({ relation: z.string(), dataset: z.string(), core: z.boolean() });
+
+/** A dataset that feeds a table, view or function of schema ton. */
+export type Feed = z.infer<typeof Feed>;
+
+export function readFeeds(database: Database): Promise<Feed[]> {
+  return database.rows(
+    sql`select f.relation, f.dataset, d.core from etl.feeds f join etl.datasets d using (dataset)
+        order by f.dataset, f.relation`,
+    Feed,
+  );
+}
+
+const QUESTION = /^(## .*\n\n```sql\n([\s\S]*?);\n```\n)(\nNeeds: .*\n)?/gm;
+
+/** The page of questions, each with a line that says which datasets it needs. */
+export function writeNeeds(page: string, feeds: readonly Feed[]): string {
+  return page.replaceAll(QUESTION, (_all, head: string, statement: string) => {
+    return `${head}\nNeeds: ${needsOf(statement, feeds)}.\n`;
+  });
+}
+
+function needsOf(statement: string, feeds: readonly Feed[]): string {
+  const words = new Set(statement.match(/\w+/g));
+  const read = feeds.filter(({ relation }) => words.has(relation));
+  const datasets = new Map(read.map(({ dataset, core }) => [dataset, core]));
+  return [...datasets].map(([name, core]) => (core ? name : `${name} (not core)`)).join(', ');
+}
