@@ -1,11 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { UsageError } from './errors.ts';
+import { parsePostgres, readDatabaseUrl } from './postgres-url.ts';
 import { parseDuration, parseTime } from './range.ts';
 import { parseSchedules, type Schedule } from './schedule.ts';
+import { findUnknown, readValues, type UnknownSetting } from './setting-values.ts';
 
 /** What an operator may choose of how much is read. */
 export interface Choices {
@@ -35,10 +35,8 @@ const duration = z.string().transform((text, context) => attempt(context, () => 
 
 const Environment = z.object({
   DATABASE_URL: z
-    .url({
-      protocol: /^postgres(ql)?$/,
-      error: 'is not a URL like postgres://user:password@host:5432/database',
-    })
+    .string()
+    .superRefine((text, context) => void attempt(context, () => parsePostgres(text), ''))
     .optional(),
   TONCENTER_NETWORK: z
     .string()
@@ -98,7 +96,7 @@ export type Network = 'mainnet' | 'testnet' | 'demo' | 'custom';
 
 /** The environment, parsed once. */
 export interface Config {
-  /** Undefined: the embedded server in `dataDir`. */
+  /** Of `DATABASE_URL` and libpq's variables; undefined: the embedded server in `dataDir`. */
   readonly databaseUrl: string | undefined;
   readonly network: Network;
   /** Undefined for the demo network, whose host the program starts by itself. */
@@ -130,33 +128,47 @@ export interface Config {
   readonly logFormat: 'pretty' | 'json';
   /** How a run tells how far it is where it has no terminal: `json` only where it was asked for. */
   readonly progressFormat: 'text' | 'json';
+  /** Names that look like settings and are none. */
+  readonly unknownSettings: readonly UnknownSetting[];
 }
 
 /** The settings that exist, for the documentation's test. */
 export const SETTING_NAMES: readonly string[] = Object.keys(Environment.shape);
 
+interface ReadOptions {
+  /** What is wrong with the name of a dataset; undefined where nothing is. */
+  readonly faultOfDataset?: (name: string) => string | undefined;
+}
+
 /**
  * Reads the environment and `.env` of the working directory; the environment wins.
  * @throws UsageError that names every variable that is wrong, all at once
  */
-export function readConfig(environment: NodeJS.ProcessEnv = process.env, directory = process.cwd()): Config {
-  const values = { ...readEnvFile(join(directory, '.env')), ...environment };
-  const given = Object.fromEntries(
-    SETTING_NAMES.map((name) => [name, values[name] === '' ? undefined : values[name]]),
-  );
-  const parsed = Environment.safeParse(given);
-  if (!parsed.success) throw tellAll(parsed.error, given);
-  return toConfig(parsed.data);
+export function readConfig(
+  environment: NodeJS.ProcessEnv = process.env,
+  directory = process.cwd(),
+  { faultOfDataset = () => undefined }: ReadOptions = {},
+): Config {
+  const values = readValues(environment, directory);
+  const parsed = Environment.safeParse(values);
+  const faults = [
+    ...(parsed.success ? [] : parsed.error.issues.map((issue) => faultIn(issue, values))),
+    ...words.parse(values['ETL_DATASETS'] ?? '').flatMap((name) => {
+      const fault = faultOfDataset(name);
+      return fault === undefined ? [] : [`ETL_DATASETS: ${fault}`];
+    }),
+  ];
+  if (!parsed.success || faults.length > 0)
+    throw new UsageError(faults.join('\n'), {
+      hint: 'Settings come from the environment and from .env; README.md lists them.',
+    });
+  return toConfig(parsed.data, values);
 }
 
-function readEnvFile(path: string): NodeJS.Dict<string> {
-  return existsSync(path) ? parseEnv(readFileSync(path, 'utf8')) : {};
-}
-
-function toConfig(env: z.infer<typeof Environment>): Config {
+function toConfig(env: z.infer<typeof Environment>, values: NodeJS.Dict<string>): Config {
   const { network, baseUrl } = source(env.TONCENTER_NETWORK);
   return {
-    databaseUrl: env.DATABASE_URL,
+    databaseUrl: readDatabaseUrl(env.DATABASE_URL, values),
     network,
     baseUrl,
     apiKey: env.TONCENTER_API_KEY,
@@ -175,6 +187,7 @@ function toConfig(env: z.infer<typeof Environment>): Config {
     minFree: env.ETL_MIN_FREE,
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json'),
+    unknownSettings: findUnknown(values, SETTING_NAMES),
     progressFormat: env.LOG_FORMAT === 'json' ? 'json' : 'text',
   };
 }
@@ -199,26 +212,21 @@ function isNetworkName(text: string): text is 'mainnet' | 'testnet' | 'demo' {
   return text === 'demo' || Object.hasOwn(HOSTS, text);
 }
 
-/** The key's value is never repeated, wrong or not. */
-function tellAll(error: z.ZodError, given: Readonly<Record<string, unknown>>): UsageError {
-  const lines = error.issues.map(({ path, message }) => {
-    const name = String(path[0]);
-    const value = name === 'TONCENTER_API_KEY' || name === 'DATABASE_URL' ? '' : ` "${String(given[name])}"`;
-    return `${name}${value} ${message}`;
-  });
-  return new UsageError(lines.join('\n'), {
-    hint: 'Settings come from the environment and from .env; README.md lists them.',
-  });
+/** The values of the key and of the URL with its password are never repeated, wrong or not. */
+function faultIn({ path, message }: z.core.$ZodIssue, values: NodeJS.Dict<string>): string {
+  const name = String(path[0]);
+  const isSecret = name === 'TONCENTER_API_KEY' || name === 'DATABASE_URL';
+  return `${name}${isSecret ? '' : ` "${values[name] ?? ''}"`} ${message}`;
 }
 
 /** Runs a parser of this program within a schema: its sentence becomes the issue's. */
-function attempt<T>(context: z.RefinementCtx, parse: () => T): T {
+function attempt<T>(context: z.RefinementCtx, parse: () => T, prefix = 'is wrong: '): T {
   try {
     return parse();
   } catch (error) {
     context.addIssue({
       code: 'custom',
-      message: `is wrong: ${error instanceof Error ? error.message : String(error)}`,
+      message: `${prefix}${error instanceof Error ? error.message : String(error)}`,
     });
     return z.NEVER;
   }

@@ -101,7 +101,13 @@ export class DatabaseConflictError extends EtlError {
 
 /** Postgres answered, and the response is an error that trying again does not change. */
 export class DatabaseError extends EtlError {
-  readonly code = 'database';
+  readonly code: string = 'database';
+}
+
+/** The database does not let this program in, or not do its work: a person must change a setting or a right. */
+export class DatabaseAccessError extends DatabaseError {
+  override readonly code = 'database_access';
+  override readonly exitCode = EXIT.usage;
 }
 
 /** The database is not the one that these settings mean: other network, newer schema, too old a server. */

@@ -56,6 +56,10 @@ function inBase64(secret: string): string[] {
 export function passwordsIn(...urls: readonly (string | undefined)[]): string[] {
   return urls
     .filter((url) => url !== undefined && URL.canParse(url))
-    .map((url) => new URL(url ?? '').password)
-    .flatMap((password) => [password, decodeURIComponent(password)]);
+    .map((url) => new URL(url ?? ''))
+    .flatMap(({ password, searchParams }) => [
+      password,
+      decodeURIComponent(password),
+      searchParams.get('password') ?? '',
+    ]);
 }

@@ -30,7 +30,13 @@ export async function backfill(invocation: Invocation, flags: BackfillFlags): Pr
     try {
       const { watermarkDelay: delaySeconds, choices, attempts, rps } = config;
       const shared = { ...chosen, baseUrl: opened.baseUrl, concurrency: CONCURRENCY };
-      const report = createBackfillReport({ ...shared, crawl, style: progressStyle(config, quiet), rps, allowed });
+      const report = createBackfillReport({
+        ...shared,
+        crawl,
+        style: progressStyle(config, quiet),
+        rps,
+        allowed,
+      });
       const settings = { delaySeconds, choices, attempts, again, dryRun };
       const isWhole = await runBackfill({ ...crawl, ...shared, ...settings, stop: opened.stop }, report);
       return isWhole ? EXIT.done : EXIT.incomplete;

@@ -1,6 +1,8 @@
 import { systemClock } from '../clock.ts';
 import { readConfig, type Config } from '../config.ts';
 import { EtlError, EXIT, IncompleteError, isAbort, type ExitCode } from '../errors.ts';
+import { faultOfName } from '../dataset/dataset.ts';
+import { datasetNames } from '../dataset/load-jobs.ts';
 import { createLogger, type Logger } from '../logger.ts';
 import { ignoreOtherSignals } from '../stop.ts';
 import { reportError } from './output/report-error.ts';
@@ -19,8 +21,14 @@ export interface Invocation {
  */
 export async function runCommand(command: (invocation: Invocation) => Promise<ExitCode>): Promise<void> {
   try {
-    const config = readConfig();
+    const names = await datasetNames();
+    const config = readConfig(undefined, undefined, {
+      faultOfDataset: (name) => faultOfName(name, names)?.message,
+    });
     const logger = createLogger({ level: config.logLevel, format: config.logFormat });
+    logWarnings(logger);
+    for (const { name, nearest } of config.unknownSettings)
+      logger.warn({ what: name, hint: `Did you mean ${nearest}?` }, 'there is no such setting');
     ignoreOtherSignals(logger);
     process.exitCode = await command({ config, logger, now: Math.floor(systemClock.now() / 1000) });
   } catch (thrown) {
@@ -28,6 +36,13 @@ export async function runCommand(command: (invocation: Invocation) => Promise<Ex
     reportError(error);
     process.exitCode = error instanceof EtlError ? error.exitCode : EXIT.failed;
   }
+}
+
+/** Warnings of Node and of packages are records of the log as any other, not text between them. */
+function logWarnings(logger: Logger): void {
+  process.removeAllListeners('warning').on('warning', ({ name, message }) => {
+    logger.warn({ code: name, reason: message }, 'Node warns');
+  });
 }
 
 /** What a signal or a deadline ends is a wait of which nothing could be kept: no command aborts anything else. */

@@ -4,6 +4,7 @@ import { readChainInfo } from '../crawl/watermark/chain-info.ts';
 import { examineChain, findingOf } from '../doctor/examine-chain.ts';
 import { examineDatabase } from '../doctor/examine-database.ts';
 import { examineDisk } from '../doctor/examine-disk.ts';
+import { examineSettings } from '../doctor/examine-settings.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { writeBundle } from '../doctor/write-bundle.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
@@ -23,6 +24,7 @@ export async function doctor(invocation: Invocation, flags: DoctorFlags): Promis
   const { config } = invocation;
   return withStore(invocation, 'toncenter-etl doctor', async (store) => {
     const findings = [
+      ...examineSettings(config),
       ...(await examineDatabase(store.database, () => systemClock.now() / 1000)),
       ...(await examineDisk(config.minFree, store.embedded?.dataDir)),
       ...(await examineApi(invocation, store)),

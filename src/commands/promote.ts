@@ -2,6 +2,7 @@ import { openDatabase } from '../db/connection/database.ts';
 import { migrate } from '../db/migrate/migrate.ts';
 import { promoteTables } from '../db/migrate/promote.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
+import { parsePostgres } from '../postgres-url.ts';
 import type { Invocation } from './command.ts';
 import { formatTable } from './output/table.ts';
 import { withStop } from './with-stop.ts';
@@ -12,8 +13,7 @@ const NAME = 'toncenter-etl promote';
 
 /** `promote postgres://…`: moves what the embedded database holds to a server, without asking the API for anything. */
 export async function promote(invocation: Invocation, url: string): Promise<ExitCode> {
-  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url))
-    throw new UsageError('that is no URL like postgres://user:password@host:5432/database');
+  requirePostgres(url);
   return withStop(invocation.logger, (stop) =>
     withStore(invocation, NAME, async (store) => {
       const to = await openDatabase({ url, applicationName: NAME });
@@ -41,4 +41,13 @@ export async function promote(invocation: Invocation, url: string): Promise<Exit
       }
     }),
   );
+}
+
+function requirePostgres(url: string): void {
+  try {
+    parsePostgres(url);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(`where to promote to ${error.message}`);
+  }
 }

@@ -1,5 +1,6 @@
 import { allowReading } from '../db/migrate/reader.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
+import { withLogin } from '../postgres-url.ts';
 import { parseDuration } from '../range.ts';
 import type { Invocation } from './command.ts';
 import { withStore } from './with-store.ts';
@@ -25,10 +26,8 @@ export async function reader(invocation: Invocation, flags: ReaderFlags): Promis
       );
       return EXIT.usage;
     }
-    const url = new URL(invocation.config.databaseUrl ?? store.embedded?.url ?? '');
-    url.username = name;
-    url.password = password ?? '';
-    console.log(url.href);
+    const url = invocation.config.databaseUrl ?? store.embedded?.url ?? '';
+    console.log(withLogin(url, name, password ?? ''));
     console.error(`${name} reads and does no more. ${passwordLine(password)}`);
     if (store.embedded !== undefined)
       console.error('The embedded server behind it runs only while a command such as sync runs.');

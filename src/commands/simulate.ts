@@ -3,6 +3,7 @@ import { formatTime } from '../range.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../simulator/http/server.ts';
 import type { Invocation } from './command.ts';
 import { parseSimulate, type SimulateFlags } from './parse/simulate-flags.ts';
+import { programName } from '../program-name.ts';
 
 /** `simulate`: serves a simulated TON Center until Ctrl-C. */
 export async function simulate({ now }: Invocation, flags: SimulateFlags): Promise<ExitCode> {
@@ -11,7 +12,7 @@ export async function simulate({ now }: Invocation, flags: SimulateFlags): Promi
     console.log(`serving   ${describe(flags, simulator)}`);
     for (const line of simulator.contents) console.log(`          ${line}`);
     console.log(`address   ${simulator.url}/api/v3`);
-    console.log(`use it    TONCENTER_NETWORK=${simulator.url} npx toncenter-etl sync`);
+    console.log(`use it    TONCENTER_NETWORK=${simulator.url} ${programName} sync`);
     await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve));
     console.log(`stopped   after ${simulator.stats.total} requests`);
     for (const [path, requests] of simulator.stats.byPath) console.log(`          ${path} ${requests}`);

@@ -6,7 +6,8 @@ import { formatResult, summarize } from './output/sql/format-result.ts';
 import { parseSql, type SqlFlags } from './parse/sql-flags.ts';
 import { withStore } from './with-store.ts';
 
-const FROM_SETTING = 'This is DATABASE_URL as it is set, with its password if it holds one.';
+const FROM_SETTING =
+  'This is what DATABASE_URL or PGHOST and the like say, with the password if they hold one.';
 
 const FROM_EMBEDDED =
   'It holds a password, and the embedded server behind it runs only while a command such as sync runs.';

@@ -1,4 +1,4 @@
-import { distance } from 'fastest-levenshtein';
+import { closest } from 'fastest-levenshtein';
 import { UsageError } from '../errors.ts';
 import type { CollectionJob } from './collection.ts';
 import type { Job } from './job.ts';
@@ -43,7 +43,11 @@ export function chooseDatasets<J extends AnyJob>(
   const chosen = new Set<string>();
   for (const word of words) {
     const datasets = byWord(word, available);
-    if (datasets.length === 0) throw unknown(word, available);
+    if (datasets.length === 0)
+      throw unknown(
+        word,
+        available.map(({ name }) => name),
+      );
     for (const { name } of datasets) chosen.add(name);
   }
   return available.filter(({ name }) => chosen.has(name));
@@ -69,16 +73,23 @@ const NOT_DATASETS: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-function unknown(word: string, available: readonly Dataset<AnyJob>[]): UsageError {
+/** Groups of datasets, which can be named as they can. */
+const GROUPS = ['core', 'all'];
+
+/** What is wrong with a word that shall choose among datasets of these names; undefined where nothing is. */
+export function faultOfName(word: string, names: readonly string[]): UsageError | undefined {
+  return GROUPS.includes(word) || names.includes(word) ? undefined : unknown(word, names);
+}
+
+function unknown(word: string, names: readonly string[]): UsageError {
   const reason = NOT_DATASETS.get(/^pending/i.test(word) ? 'pending' : word.toLowerCase());
   if (reason !== undefined) {
     return new UsageError(`"${word}" is no dataset of its own: ${reason}`, {
-      hint: `Datasets are ${available.map(({ name }) => name).join(', ')}.`,
+      hint: `Datasets are ${names.join(', ')}.`,
     });
   }
-  const names = available.map(({ name }) => name);
-  const [nearest] = [...names, 'core', 'all'].sort((a, b) => distance(word, a) - distance(word, b));
-  return new UsageError(`there is no dataset "${word}": did you mean "${nearest ?? ''}"?`, {
+  const nearest = closest(word, [...names, ...GROUPS]);
+  return new UsageError(`there is no dataset "${word}": did you mean "${nearest}"?`, {
     hint: `Datasets are ${names.join(', ')}; core and all name groups of them.`,
   });
 }

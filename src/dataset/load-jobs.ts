@@ -12,16 +12,23 @@ export async function loadJobs(): Promise<Dataset[]> {
 export async function loadDatasets(): Promise<Dataset<AnyJob>[]> {
   return Promise.all(
     (await filesOfJobs()).map(async (file) => ({
-      name: file.replace(/\.[jt]s$/, ''),
+      name: nameOf(file),
       job: await loadJob(file),
     })),
   );
+}
+
+/** The names of all datasets, without loading them. */
+export async function datasetNames(): Promise<string[]> {
+  return (await filesOfJobs()).map(nameOf);
 }
 
 /** What tells one state of `jobs/` from another: far cheaper than loading them. */
 export async function readJobs(): Promise<string[]> {
   return Promise.all((await filesOfJobs()).map((file) => readFile(new URL(file, FOLDER), 'utf8')));
 }
+
+const nameOf = (file: string): string => file.replace(/\.[jt]s$/, '');
 
 async function filesOfJobs(): Promise<string[]> {
   return (await readdir(FOLDER)).filter((file) => /\.[jt]s$/.test(file)).sort();

@@ -4,6 +4,7 @@ import { readStatus } from '../db/read/status.ts';
 import { readSpending } from '../db/coordination/workers.ts';
 import { formatDuration } from '../range.ts';
 import type { Finding } from './finding.ts';
+import { programName } from '../program-name.ts';
 
 /** Clocks that differ by more than this make logs misleading and times such as -6h wrong; seconds. */
 const SKEW = 5;
@@ -37,7 +38,7 @@ async function examineSchema(database: Database): Promise<Finding[]> {
     ...invalid.map((name) => ({
       check: 'indexes',
       what: `the index ${name} is invalid: making it failed, and no query uses it`,
-      remedy: `toncenter-etl sql --write "reindex index ${name}"`,
+      remedy: `${programName} sql --write "reindex index ${name}"`,
     })),
     ...stray.map((what) => ({
       check: 'partitions',
@@ -102,17 +103,18 @@ async function examineState(database: Database): Promise<Finding[]> {
     ...[...quarantined].map(([dataset, records]) => ({
       check: 'quarantine',
       what: `${records} records of ${dataset} did not fit their schema`,
-      remedy: `toncenter-etl quarantine retry --only ${dataset} --again`,
+      remedy: `${programName} quarantine retry --only ${dataset} --again`,
     })),
     ...refused.map(({ dataset, reason, detail, attempts }) => ({
       check: 'refused',
       what: `a range of ${dataset} cannot be had: ${reason}, ${detail}; tried ${attempts} times`,
-      remedy: 'It is tried again by itself, with growing pauses; `toncenter-etl status` names the range.',
+      remedy: `It is tried again by itself, with growing pauses; \`${programName} status\` names the range.`,
     })),
     ...failures.map(({ dataset, code, message, hint }) => ({
       check: 'failures',
       what: `${dataset} failed last with ${code}: ${message}`,
-      remedy: hint ?? '`toncenter-etl status` tells when; run it with LOG_LEVEL=debug to see each request.',
+      remedy:
+        hint ?? `\`${programName} status\` tells when; run it with LOG_LEVEL=debug to see each request.`,
     })),
   ];
 }

@@ -1,10 +1,11 @@
 import type { Clock } from '../clock.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
-import type { Database } from '../db/connection/database.ts';
+import type { Database, Session } from '../db/connection/database.ts';
 import type { Range } from '../range.ts';
 import type { BlockSource } from './closure/block-source.ts';
 import type { Finding } from './finding.ts';
+import type { Held } from './held.ts';
 
 export interface VerifyContext {
   readonly database: Database;
@@ -30,6 +31,8 @@ export interface CheckInput {
 export interface Result {
   readonly findings: readonly Finding[];
   readonly rows: number;
+  /** The rows that it counted in its stretch, on which it rests: they must be as many as the receipts say. */
+  readonly held?: readonly Held[];
 }
 
 /** A check of one stretch of seconds. */
@@ -38,7 +41,9 @@ export interface Step {
   /** Another check that is made in the same go. */
   readonly also?: string;
   readonly stretch: Range;
-  readonly run: () => Promise<Result>;
+  /** Tables of a check that waits for the source: it is not made on one snapshot, so they are counted after it. */
+  readonly waitsFor?: readonly object[];
+  readonly run: (session: Session) => Promise<Result>;
 }
 
 /** One way to verify a dataset: a file in `checks/`, named as datasets declare it. */

@@ -11,7 +11,8 @@ import { common, DAY, lengthOf, type Range, union, without } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { worthKeeping } from './derivable.ts';
 import { countOf, during } from './finding.ts';
-import { checkTransactions } from './checks/transactions.ts';
+import { countTransactions } from './checks/transactions.ts';
+import { runStep } from './run-step.ts';
 import type { VerifyContext } from './check.ts';
 import { verifyRange } from './verify.ts';
 
@@ -71,14 +72,17 @@ async function lengthOfPages(session: Session, wanted: readonly Range[], size: n
   return Math.min(LONGEST, Math.ceil(((to - from) * PAGES_PER_LEASE * size) / Math.max(1, count)));
 }
 
-/** A lease whose rows are there already: covers what can be, under the same lock and check as a page's commit. */
+/**
+ * A lease whose rows are there already: covers what can be, under the same lock and check as a page's commit. What the
+ * check did not hold is not met. Rows can only be added meanwhile: whoever removes some takes the lease away.
+ */
 async function settle({ database }: DeriveContext, lease: Lease, size: number): Promise<number> {
   try {
+    const { findings } = await runStep(database, lease.stream, countTransactions(lease.span));
+    const holes = common(union(...findings.map(({ spans }) => spans)), [lease.span]);
+    const met = without([lease.span], holes);
     return await database.transaction(async (session) => {
       await holdLease(session, lease, lease.span);
-      const { findings } = await checkTransactions(session, lease.span);
-      const holes = common(union(...findings.map(({ spans }) => spans)), [lease.span]);
-      const met = without([lease.span], holes);
       const rows = await countsOf(session, met);
       const kept = worthKeeping(
         lease.span,

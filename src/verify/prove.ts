@@ -27,7 +27,8 @@ export async function proveRange(context: RepairContext, options: ProveOptions):
   const { datasets, range, share, repair, random } = options;
   let reports: readonly Verified[] = await verifyRange(context, datasets, range);
   let compared: readonly ComparedTable[] = [];
-  if (share > 0) ({ reports, tables: compared } = await checkDeep(context, reports, { share, random }));
+  if (share > 0)
+    ({ reports, tables: compared } = await checkDeep(context, reports, { datasets, share, random }));
   if (repair) ({ reports } = await repairRange(context, datasets, range, reports));
   const isShort = compared.some((table) => table.compared < Math.floor(share * table.stored));
   return { reports, compared, isShort };

@@ -1,7 +1,8 @@
-import { union } from '../range.ts';
+import { union, without } from '../range.ts';
 import type { Step, CheckInput, VerifyContext } from './check.ts';
 import { checksOf } from './every-check.ts';
 import type { Checked } from './finding.ts';
+import { NOT_HELD, runStep } from './run-step.ts';
 
 /** Runs every check that a dataset has, on every stretch of it that is covered. */
 export async function runChecks(context: VerifyContext, input: CheckInput): Promise<Checked[]> {
@@ -10,17 +11,18 @@ export async function runChecks(context: VerifyContext, input: CheckInput): Prom
     for (const step of await check.steps(context, input))
       checked.push(...(await timed(context, input, step)));
   }
-  return forgiveNeighbours(checked);
+  return forgiveNeighbours(withoutCounted(checked));
 }
 
 /** One entry for each check that the step makes; the time is the first one's. */
 async function timed(
-  { clock, source }: VerifyContext,
+  { database, clock, source }: VerifyContext,
   { dataset, stream }: CheckInput,
-  { check, also, stretch, run }: Step,
+  step: Step,
 ): Promise<Checked[]> {
+  const { check, also, stretch } = step;
   const [start, asked] = [clock.monotonic(), source.requests()];
-  const { findings, rows } = await run();
+  const { findings, rows } = await runStep(database, stream, step);
   const names = also === undefined ? [check] : [check, also];
   return names.map((name, index) => ({
     check: name,
@@ -31,6 +33,23 @@ async function timed(
     findings: findings.filter((finding) => finding.check === name),
     requests: index === 0 ? source.requests() - asked : 0,
     ms: index === 0 ? clock.monotonic() - start : 0,
+  }));
+}
+
+/** Minutes whose rows do not agree with their receipts are found by that check: the others need not say it again. */
+function withoutCounted(checks: readonly Checked[]): Checked[] {
+  const counted = union(
+    ...checks
+      .filter(({ check }) => check === 'receipts')
+      .flatMap(({ findings }) => findings.map(({ spans }) => spans)),
+  );
+  return checks.map((check) => ({
+    ...check,
+    findings: check.findings
+      .map((finding) =>
+        finding.kind === NOT_HELD ? { ...finding, spans: without(finding.spans, counted) } : finding,
+      )
+      .filter(({ kind, spans }) => kind !== NOT_HELD || spans.length > 0),
   }));
 }
 

@@ -1,4 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
@@ -99,6 +102,7 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
       ETL_MIN_FREE: 'plenty',
       LOG_FORMAT: 'xml',
       DATABASE_URL: 'mysql://me:secret@host/x',
+      ETL_DATASETS: 'foo,blocks',
     });
     expect(code).toBe(2);
     for (const name of [
@@ -110,10 +114,51 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
       'ETL_MIN_FREE "plenty" is wrong',
       'LOG_FORMAT "xml" is not',
       'DATABASE_URL is not a URL like',
+      'ETL_DATASETS: there is no dataset "foo": did you mean',
     ])
       expect(stderr).toContain(name);
     expect(stderr).not.toContain('secret');
   });
+});
+
+test('names that are no settings are warned of, with the nearest one, and doctor finds them', async () => {
+  const store = await openTestStore();
+  const settings = {
+    DATABASE_URL: store.url,
+    TONCENTER_APIKEY: 'the-key-itself',
+    ETL_SINCEE: '-7d',
+    TONCENTER_NETWORK: `http://${NOWHERE}`,
+    ETL_ATTEMPTS: '1',
+  };
+  const status = await cli.run(['status'], settings);
+  const doctor = await cli.run(['doctor', '--json'], settings);
+  await store.close();
+  expect(status.stderr).toMatch(
+    /"what":"ETL_SINCEE","hint":"Did you mean ETL_SINCE\?","msg":"there is no such setting"/,
+  );
+  expect(status.stderr).toMatch(/"what":"TONCENTER_APIKEY","hint":"Did you mean TONCENTER_API_KEY\?"/);
+  expect(status.stderr + doctor.stdout).not.toContain('the-key-itself');
+  expect(status.code).toBe(0);
+  expect(doctor.stdout).toMatch(/"check": "settings",\s+"what": "ETL_SINCEE is no setting/);
+});
+
+test('where there is no DATABASE_URL, libpq’s variables and ~/.pgpass say where the database is', async () => {
+  const store = await openTestStore();
+  const { hostname, port, pathname, username, password } = new URL(store.url);
+  const variables = { PGHOST: hostname, PGPORT: port, PGUSER: username, PGDATABASE: pathname.slice(1) };
+  const ask = (more: Record<string, string>) =>
+    cli.run(['sql', '--csv', 'select current_database()'], { ...variables, ...more });
+  const home = await mkdtemp(join(tmpdir(), 'toncenter-etl-home-'));
+  await writeFile(join(home, '.pgpass'), `${hostname}:${port}:*:${username}:${password}\n`, { mode: 0o600 });
+  const given = await ask({ PGPASSWORD: decodeURIComponent(password) });
+  const found = await ask({ HOME: home });
+  const wrong = await ask({ PGPASSWORD: 'guess' });
+  await rm(home, { recursive: true });
+  await store.close();
+  for (const { stdout, stderr } of [given, found])
+    expect([stdout.split('\n')[1], stderr]).toEqual([pathname.slice(1), '(1 row)\n']);
+  expect(wrong.stderr).toContain('hint: Check user and password');
+  expect(wrong.code).toBe(2);
 });
 
 describe('what is away is tried again, then exit 75', () => {

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -35,9 +35,12 @@ export async function openCli(): Promise<Cli> {
   const program = await compile();
   // No .env lies here.
   const cwd = await mkdtemp(join(tmpdir(), 'toncenter-etl-cwd-'));
+  // As npm links it: by its name.
+  const bin = join(cwd, 'toncenter-etl');
+  await symlink(join(program, 'src', 'cli.js'), bin);
   const children = new Set<ChildProcess>();
   const start: Cli['start'] = (args, settings = {}, input = '') => {
-    const child = spawn(process.execPath, [join(program, 'src', 'cli.js'), ...args], {
+    const child = spawn(process.execPath, [bin, ...args], {
       cwd,
       env: {
         PATH: process.env['PATH'],

@@ -35,7 +35,7 @@ async function compileProgram(directory: string): Promise<void> {
 
 async function sourcesIn(folder: string): Promise<string[]> {
   const names = await readdir(join(ROOT, folder), { recursive: true });
-  return names.filter((name) => name.endsWith('.ts')).map((name) => join(folder, name));
+  return names.filter((name) => /(?<!\.d)\.ts$/.test(name)).map((name) => join(folder, name));
 }
 
 async function translate(path: string, directory: string): Promise<void> {

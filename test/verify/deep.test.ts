@@ -63,6 +63,7 @@ describe('what no checksum speaks of', () => {
     const reports = await proof.verify(datasets, range);
     const before = simulator.stats.total;
     const { reports: compared, tables } = await checkDeep(proof.context, reports, {
+      datasets,
       share: 1,
       random: Math.random,
     });
@@ -124,14 +125,18 @@ describe('what no checksum speaks of', () => {
     const left = kinds(repaired.reports);
     // A repaired second of a dataset without a checksum waits for its second reading.
     expect(left.filter((kind) => !kind.startsWith('second-reading'))).toEqual([]);
-    const last = await checkDeep(proof.context, repaired.reports, { share: 1, random: Math.random });
+    const last = await checkDeep(proof.context, repaired.reports, {
+      datasets,
+      share: 1,
+      random: Math.random,
+    });
     expect(kinds(last.reports).filter((kind) => !kind.startsWith('second-reading'))).toEqual([]);
   });
 
   test('costs the share of the pages that was asked for', async () => {
     const reports = await proof.verify(datasets, range);
     const before = simulator.stats.total;
-    const draw = { share: 0.01, random: () => 0.5 };
+    const draw = { datasets, share: 0.01, random: () => 0.5 };
     expect(
       kinds((await checkDeep(proof.context, reports, draw)).reports).filter((kind) =>
         kind.startsWith('deep'),
@@ -235,12 +240,14 @@ test('a response for another window than the one asked for is refused, also an e
     await of.readAgain(events, covered);
     const reports = await of.verify(events, covered);
     expect(
-      (await checkDeep(of.context, reports, { share: 1, random: () => 0.5 })).reports[0]!.checks.at(-1)!.rows,
+      (
+        await checkDeep(of.context, reports, { datasets: events, share: 1, random: () => 0.5 })
+      ).reports[0]!.checks.at(-1)!.rows,
     ).toBeGreaterThan(0);
     isOther = true;
-    await expect(checkDeep(of.context, reports, { share: 1, random: () => 0.5 })).rejects.toThrow(
-      'the response says that it is for',
-    );
+    await expect(
+      checkDeep(of.context, reports, { datasets: events, share: 1, random: () => 0.5 }),
+    ).rejects.toThrow('the response says that it is for');
   } finally {
     await opened.close();
     await lying.close();

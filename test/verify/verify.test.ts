@@ -1,8 +1,14 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import type { Crawl } from '../../src/app.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
+import { transactions } from '../../src/db/schema/transactions.ts';
+import type { Step } from '../../src/verify/check.ts';
+import { countTransactions } from '../../src/verify/checks/transactions.ts';
+import { holdRows, rowsOf } from '../../src/verify/held.ts';
+import { runStep } from '../../src/verify/run-step.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
@@ -169,4 +175,77 @@ describe('where rows were changed by hand', () => {
       }
     },
   );
+});
+
+describe('what a check did not see', () => {
+  const transactionsCheck = { dataset: 'transactions', scope: '' };
+
+  test('it does not prove: it says how many rows it held, and of how many', async () => {
+    const stored = rowsOf(await holdRows(store.database, transactions, range));
+    const half = { from: range.from, to: range.from + 300 };
+    const { findings } = await runStep(store.database, transactionsCheck, {
+      check: 'half',
+      stretch: range,
+      run: async (session) => {
+        const held = await holdRows(session, transactions, half);
+        return { findings: [], rows: rowsOf(held), held: [held] };
+      },
+    });
+    expect(findings).toMatchObject([{ check: 'half', kind: 'rows_not_held', outcome: 'doubt' }]);
+    const [, held, owed] = /^held (\d+) of (\d+) rows of transactions, from 20/.exec(findings[0]!.example)!;
+    expect(Number(held)).toBeLessThan(Number(owed));
+    expect(Number(owed)).toBeLessThan(stored);
+    expect(findings[0]!.spans.at(-1)?.to).toBe(range.to);
+  });
+
+  test('a warning of the database fails it, with its text', async () => {
+    await run(`create function etl.warn() returns int language plpgsql as
+      $$ begin raise notice 'all is well'; raise warning 'index is corrupted'; return 1; end $$`);
+    const step: Step = {
+      check: 'warned',
+      stretch: range,
+      run: async (session) => ({ findings: [], rows: await session.run(sql`select etl.warn()`) }),
+    };
+    const { findings } = await runStep(store.database, transactionsCheck, step);
+    expect(findings).toMatchObject([
+      {
+        kind: 'warning',
+        spans: [range],
+        example: expect.stringMatching(/WARNING: index is corrupted$/) as unknown,
+      },
+    ]);
+    expect(findings).toHaveLength(1);
+  });
+
+  test('rows that a policy hides from the role are an error', async () => {
+    await run(`create role sees_little; grant usage on schema ton, etl to sees_little;
+      grant select on all tables in schema ton, etl to sees_little;
+      alter table ton.transactions enable row level security;
+      create policy little on ton.transactions to sees_little using (hash < 'M')`);
+    const step = countTransactions(range);
+    const asAnother: Step = {
+      ...step,
+      run: async (session) => {
+        await session.run(sql`set local role sees_little`);
+        return step.run(session);
+      },
+    };
+    await expect(runStep(store.database, transactionsCheck, asAnother)).rejects.toThrow('row-level security');
+    await run(`drop policy little on ton.transactions; alter table ton.transactions disable row level security;
+      drop owned by sees_little; drop role sees_little`);
+  });
+
+  test('rows of a partition that is detached are missed, and nothing of them is verified', async () => {
+    const [part] = await store.database.rows(
+      sql`select c.oid::regclass::text as name, pg_get_expr(c.relpartbound, c.oid) as bounds from pg_class c
+          where c.oid = (select tableoid from ton.transactions limit 1)`,
+      z.object({ name: z.string(), bounds: z.string() }),
+    );
+    await run(`alter table ton.transactions detach partition ${part!.name}`);
+    const found = await proof.verify(datasets, range);
+    expect(of(found, 'transactions').verified).toEqual([]);
+    expect(kinds(of(found, 'transactions'))).toContain('receipts: vanished_rows_of_transactions');
+    await run(`alter table ton.transactions attach partition ${part!.name} ${part!.bounds}`);
+    for (const { verified } of await proof.verify(datasets, range)) expect(verified).toEqual([range]);
+  });
 });

@@ -4,6 +4,7 @@ import { uncoverStatements } from '../../db/read/uncover-statements.ts';
 import { formatTime } from '../../range.ts';
 import { questionsOn, type KnownThing } from '../../why/ask-by-hash.ts';
 import type { Clue } from '../../why/find-clues.ts';
+import { programName } from '../../program-name.ts';
 
 /** Members of a row that are shown; the rest is a `select` away. */
 const SHOWN = 6;
@@ -50,7 +51,7 @@ function findingLines({ dataset, table, key, differs, check, span, found_at }: O
     clueLine('wrong', `${table} ${key}: ${differs} (${check} of ${dataset}, found ${found_at})`),
     clueLine(
       'repair',
-      `toncenter-etl verify --from ${from} --to ${to} --only ${dataset} --deep 100% --repair`,
+      `${programName} verify --from ${from} --to ${to} --only ${dataset} --deep 100% --repair`,
     ),
   ];
 }
@@ -75,7 +76,7 @@ function pageLine({ id, dataset, request, worker, committedAt, wrote }: LoggedPa
 function selectLine({ table, column }: FoundRow, hash: string): string {
   return clueLine(
     'whole row',
-    `toncenter-etl sql "select * from ${table} where ${column} = '${hash}'" --json`,
+    `${programName} sql "select * from ${table} where ${column} = '${hash}'" --json`,
   );
 }
 
@@ -85,7 +86,7 @@ function quarantineLines(record: QuarantinedRecord): string[] {
   return [
     clueLine('quarantine', `record ${id} of ${dataset} at ${formatTime(utime)}: ${where}: ${reason}`),
     clueLine('since', `${formatTime(firstAt)}, received ${attempts} ${attempts === 1 ? 'time' : 'times'}`),
-    clueLine('see it', `toncenter-etl quarantine show ${id}`),
+    clueLine('see it', `${programName} quarantine show ${id}`),
   ];
 }
 
@@ -102,7 +103,7 @@ function knownLines({ kind, utime, hash }: KnownThing, asked: string): string[] 
 }
 
 function coverageLines({ dataset, covered, refused }: SecondCoverage, time: number): string[] {
-  const backfill = `toncenter-etl backfill --from ${time} --to ${time + 1} --only ${dataset}`;
+  const backfill = `${programName} backfill --from ${time} --to ${time + 1} --only ${dataset}`;
   if (!covered) {
     const reason = refused === null ? '' : ` (${refused})`;
     return [
@@ -116,7 +117,7 @@ function coverageLines({ dataset, covered, refused }: SecondCoverage, time: numb
       `${dataset} covers ${formatTime(time)}: if it is of that second, its row should be there`,
     ),
     clueLine('repair', `take that second out of what counts as covered, then read it again:`),
-    clueLine('', `toncenter-etl sql --write "${uncoverStatements(dataset, time)}"`),
+    clueLine('', `${programName} sql --write "${uncoverStatements(dataset, time)}"`),
     clueLine('', backfill),
   ];
 }

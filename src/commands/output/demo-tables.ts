@@ -1,6 +1,7 @@
 import type { Store } from '../../app.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import { runSql } from '../../db/read/free-sql.ts';
+import { programName } from '../../program-name.ts';
 import { formatTable } from './table.ts';
 
 const HOUR = `
@@ -24,10 +25,11 @@ export async function printTables(
   await show(database, 'What landed', `select * from (${counts}) counted where rows > 0 order by "table"`);
   await show(database, 'The busiest accounts between 01:00 and 02:00', HOUR);
   await show(database, 'The last blocks', LAST_BLOCKS);
+  const place = embedded === undefined ? '' : `ETL_DATA_DIR=${embedded.dataDir} `;
   console.log(`
 Now ask it yourself:
-  ETL_DATA_DIR=${embedded?.dataDir ?? ''} npx toncenter-etl sql "${LAST_BLOCKS.trim().replaceAll(/\s+/g, ' ')}"
-  ETL_DATA_DIR=${embedded?.dataDir ?? ''} npx toncenter-etl status`);
+  ${place}${programName} sql "${LAST_BLOCKS.trim().replaceAll(/\s+/g, ' ')}"
+  ${place}${programName} status`);
 }
 
 async function show(database: Store['database'], title: string, query: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { QuarantineKind, Quarantined } from '../../db/read/quarantined.ts';
 import { formatRange, formatTime } from '../../range.ts';
 import { formatTable } from './table.ts';
+import { programName } from '../../program-name.ts';
 
 /** Unfit records that are named after a retry. */
 const SHOWN = 50;
@@ -24,7 +25,7 @@ export function printQuarantine(kinds: readonly QuarantineKind[], first: readonl
   console.log(formatTable(header, first.map(listRow)));
   const total = kinds.reduce((sum, { records }) => sum + records, 0);
   if (total > first.length)
-    console.log(`and ${total - first.length} more: toncenter-etl quarantine list --json`);
+    console.log(`and ${total - first.length} more: ${programName} quarantine list --json`);
 }
 
 function listRow(record: Quarantined): string[] {
@@ -71,8 +72,8 @@ export function printLeft(left: number, unfit: number, again: boolean): void {
   if (left === 0) return;
   console.error(
     again
-      ? 'hint: The source stands by them: `toncenter-etl quarantine export` writes them out for a bug report.'
-      : 'hint: `toncenter-etl quarantine retry --again` asks the API for those seconds anew.',
+      ? `hint: The source stands by them: \`${programName} quarantine export\` writes them out for a bug report.`
+      : `hint: \`${programName} quarantine retry --again\` asks the API for those seconds anew.`,
   );
 }
 

@@ -4,6 +4,7 @@ import type { Finding } from '../../verify/finding.ts';
 import type { Proof } from '../../verify/prove.ts';
 import { isProved, type Verified } from '../../verify/verify.ts';
 import { formatTable } from './table.ts';
+import { programName } from '../../program-name.ts';
 
 /** How many ranges of one kind are printed before the rest is only counted. */
 const SHOWN = 5;
@@ -62,8 +63,8 @@ function wrongRow(reports: readonly Verified[]): string {
 function commandFor(key: string): string {
   const hash = HASH.exec(key)?.[0];
   return hash === undefined
-    ? `toncenter-etl sql "select * from etl.findings where row_key = '${key}'"`
-    : `toncenter-etl why ${hash}`;
+    ? `${programName} sql "select * from etl.findings where row_key = '${key}'"`
+    : `${programName} why ${hash}`;
 }
 
 type Entry = readonly [string, string, number, readonly Finding[], number, number];
@@ -107,7 +108,7 @@ function linesOf(report: Verified, range: Range, causes: readonly string[]): str
     ),
     ...(missing.length > 0
       ? [
-          `hint      toncenter-etl backfill --from ${missing[0]?.from ?? ''} --to ${missing.at(-1)?.to ?? ''} --only ${report.stream.dataset}`,
+          `hint      ${programName} backfill --from ${missing[0]?.from ?? ''} --to ${missing.at(-1)?.to ?? ''} --only ${report.stream.dataset}`,
         ]
       : []),
   ];

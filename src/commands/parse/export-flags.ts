@@ -9,6 +9,7 @@ import type { FileFormat } from '../../export/row-file.ts';
 import { tablesOf } from '../../export/tables-of.ts';
 import { parseRange, type Range } from '../../range.ts';
 import type { Invocation } from '../command.ts';
+import { programName } from '../../program-name.ts';
 
 export interface ExportFlags {
   readonly from: string;
@@ -48,7 +49,7 @@ function streamsAmong(chosen: readonly Dataset<AnyJob>[]): {
   const names = collections.map(({ name }) => name).join(', ');
   const leftOut = `lists and look-ups have no range of time to export: ${names}`;
   if (streams.length > 0) return { streams, leftOut };
-  const hint = 'toncenter-etl sql --csv "select * from …" writes such a table out whole.';
+  const hint = `${programName} sql --csv "select * from …" writes such a table out whole.`;
   throw new UsageError(leftOut, { hint });
 }
 

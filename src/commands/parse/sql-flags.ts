@@ -2,6 +2,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { UsageError } from '../../errors.ts';
 import type { SqlFormat } from '../output/sql/format-result.ts';
 import { saysSomething, splitSql } from './split-sql.ts';
+import { programName } from '../../program-name.ts';
 
 export interface SqlFlags {
   readonly url?: boolean;
@@ -41,6 +42,6 @@ function readStatements(text: string): string[] {
   const all = saysSomething(rest) ? [...statements, rest] : [...statements];
   if (all.length > 0) return all;
   throw new UsageError('there is no statement', {
-    hint: 'Give one as argument or on stdin: toncenter-etl sql "select count(*) from transactions".',
+    hint: `Give one as argument or on stdin: ${programName} sql "select count(*) from transactions".`,
   });
 }

@@ -3,6 +3,7 @@ import { EXIT, UsageError, type ExitCode } from '../../errors.ts';
 import type { Invocation } from '../command.ts';
 import { printRecord } from '../output/quarantine-report.ts';
 import { withStore } from '../with-store.ts';
+import { programName } from '../../program-name.ts';
 
 /** `quarantine show ID`: one record, whole. */
 export function quarantineShow(invocation: Invocation, id: number): Promise<ExitCode> {
@@ -10,7 +11,7 @@ export function quarantineShow(invocation: Invocation, id: number): Promise<Exit
     const [record] = await readQuarantined(database, { ids: [id] }, { after: 0, limit: 1 });
     if (record === undefined) {
       throw new UsageError(`there is no record ${id} in quarantine`, {
-        hint: '`toncenter-etl quarantine list` shows which there are.',
+        hint: `\`${programName} quarantine list\` shows which there are.`,
       });
     }
     printRecord(record);

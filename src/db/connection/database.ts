@@ -5,6 +5,8 @@ import pg from 'pg';
 import type { ZodType } from 'zod';
 import { DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
 import { copyIn } from './copy-in.ts';
+import { chooseServer, type ServerChoice } from './server-choice.ts';
+import { connectionOf } from './servers.ts';
 import { translate } from './translate.ts';
 
 /** Postgres 14 brought multiranges, on which coverage rests. */
@@ -34,8 +36,11 @@ export interface Database extends Session {
   readonly label: string;
   /** Server version as Postgres counts it: 150004 is 15.4. */
   readonly version: number;
-  /** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. */
-  transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. `onWarning` hears what the
+   * server warns of meanwhile.
+   */
+  transaction<T>(work: (session: Session) => Promise<T>, onWarning?: (text: string) => void): Promise<T>;
   /** Runs `work` with one connection of its own, outside of any transaction: for session locks and migrations. */
   connection<T>(work: (session: Session, orm: NodePgDatabase) => Promise<T>): Promise<T>;
   /** Runs text of many statements, as migrations are. */
@@ -64,14 +69,21 @@ interface DatabaseOptions {
   readonly maxConnections?: number;
 }
 
-/** Connects and checks the server's version. Throws DatabaseUnavailableError or WrongDatabaseError. */
+/**
+ * Connects to the first server that answers, and checks its version.
+ * @throws DatabaseUnavailableError, DatabaseAccessError or WrongDatabaseError
+ */
 export async function openDatabase({
   url,
   applicationName,
   maxConnections = 8,
 }: DatabaseOptions): Promise<Database> {
+  const connection = connectionOf(url);
+  const choice = chooseServer(connection);
   const pool = new pg.Pool({
-    connectionString: url,
+    ...connection.login,
+    Client: choice.Client,
+    verify: choice.verify,
     max: maxConnections,
     application_name: applicationName,
     connectionTimeoutMillis: 10_000,
@@ -85,11 +97,21 @@ export async function openDatabase({
   // last message, and by its socket; the second would end the process.
   pool.on('connect', (client) => client.on('error', ignore));
   try {
-    const version = await serverVersion(pool);
-    return assemble(pool, url, version);
+    return assemble(pool, connection.label, await firstAnswer(pool, choice));
   } catch (error) {
     await pool.end();
     throw translate(error);
+  }
+}
+
+/** The version of the first server that answers, of all that there are. */
+async function firstAnswer(pool: pg.Pool, choice: ServerChoice): Promise<number> {
+  const tried = choice.index();
+  try {
+    return await serverVersion(pool);
+  } catch (error) {
+    if (choice.index() <= tried) throw error;
+    return firstAnswer(pool, choice);
   }
 }
 
@@ -107,12 +129,13 @@ async function serverVersion(pool: pg.Pool): Promise<number> {
   return version;
 }
 
-function assemble(pool: pg.Pool, url: string, version: number): Database {
+function assemble(pool: pg.Pool, label: string, version: number): Database {
   return {
-    label: labelOf(url),
+    label,
     version,
     ...sessionOn(drizzle(pool), (task) => withClient(pool, task)),
-    transaction: (work) => withClient(pool, (client) => inTransaction(client, work)),
+    transaction: (work, onWarning) =>
+      withClient(pool, (client) => hearing(client, onWarning, () => inTransaction(client, work))),
     connection: (work) =>
       withClient(pool, (client) => {
         const orm = drizzle(client);
@@ -204,6 +227,26 @@ async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Pro
 
 const ignore = () => undefined;
 
+/** What a server says that is no warning; other levels it prints in its own language. */
+const QUIET = new Set(['NOTICE', 'INFO', 'LOG', 'DEBUG']);
+
+async function hearing<T>(
+  client: pg.PoolClient,
+  onWarning: ((text: string) => void) | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (onWarning === undefined) return work();
+  const onNotice = ({ severity, message }: { severity: string | undefined; message: string | undefined }) => {
+    if (!QUIET.has(severity ?? '')) onWarning(`${severity ?? ''}: ${message ?? ''}`);
+  };
+  client.on('notice', onNotice);
+  try {
+    return await work();
+  } finally {
+    client.off('notice', onNotice);
+  }
+}
+
 async function inTransaction<T>(client: pg.PoolClient, work: (session: Session) => Promise<T>): Promise<T> {
   await client.query(BEGIN);
   try {
@@ -214,9 +257,4 @@ async function inTransaction<T>(client: pg.PoolClient, work: (session: Session) 
     await client.query('rollback').catch(ignore);
     throw error;
   }
-}
-
-function labelOf(url: string): string {
-  const { hostname, port, pathname } = new URL(url);
-  return `${hostname}:${port === '' ? '5432' : port}${pathname}`;
 }

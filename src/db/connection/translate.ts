@@ -1,4 +1,5 @@
 import {
+  DatabaseAccessError,
   DatabaseConflictError,
   DatabaseError,
   DatabaseUnavailableError,
@@ -13,6 +14,41 @@ const FROZEN = '25P03';
 const AWAY = /^(08...|57P0[1-5]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ENOENT)$/;
 const AWAY_TEXT =
   /connection terminated|connection ended|timeout exceeded when trying to connect|not queryable/i;
+
+/** What ends by itself, or when somebody does something on the server: worth waiting for. */
+const PASSING: ReadonlyMap<string, readonly [what: string, hint: string]> = new Map([
+  ['53100', ["the database's disk is full", 'Free some space.']],
+  ['58P01', ['the database misses a file of its own', 'Was Postgres upgraded while it ran? Restart it.']],
+]);
+
+/** What a person must change, by SQLSTATE, code of Node or the driver's words. */
+const ACCESS: readonly (readonly [pattern: RegExp, hint: string])[] = [
+  [
+    /^28P01$|password must be a string/,
+    'Check user and password in DATABASE_URL, PGUSER, PGPASSWORD or ~/.pgpass. In a URL, characters such as @ / # % are percent-encoded.',
+  ],
+  [
+    /^28000$/,
+    'Check the user of DATABASE_URL (or PGUSER); pg_hba.conf on the server says who may connect, and how.',
+  ],
+  [
+    /^3D000$/,
+    'Create the database, such as with `createdb`, or correct its name in DATABASE_URL (or PGDATABASE).',
+  ],
+  [/^42501$/, 'Connect as the owner of the database, or let the owner grant that right to this role.'],
+  [
+    /^25006$/,
+    'This is a standby, or default_transaction_read_only is on. Connect to the primary: with several hosts, target_session_attrs=read-write finds it.',
+  ],
+  [
+    /does not support SSL/,
+    'Switch TLS on at the server, or set sslmode=prefer (or PGSSLMODE) to go without.',
+  ],
+  [
+    /CERT|SELF_SIGNED|UNABLE_TO_|certificate/,
+    'Name the certificate of its authority with sslrootcert, or set sslmode=require to encrypt without proof of who is there.',
+  ],
+];
 
 /** Errors of the driver become errors of this program; the only place that knows Postgres' codes. */
 export function translate(error: unknown): unknown {
@@ -41,13 +77,19 @@ function ofServer(code: string, message: string, cause: unknown): EtlError {
       hint: 'Check that Postgres runs and that DATABASE_URL is right; nothing that was committed is lost.',
     });
   }
-  if (code === '53100') {
-    return new DatabaseUnavailableError(`the database's disk is full: ${message}`, {
-      cause,
-      hint: 'Free some space.',
-    });
+  const passing = PASSING.get(code);
+  if (passing !== undefined) {
+    const [what, hint] = passing;
+    return new DatabaseUnavailableError(`${what}: ${message}`, { cause, hint });
   }
-  return new DatabaseError(`the database refused: ${message}${code === '' ? '' : ` (${code})`}`, { cause });
+  const remedy = ACCESS.find(([pattern]) => pattern.test(code) || pattern.test(message));
+  if (remedy !== undefined)
+    return new DatabaseAccessError(refused(message, code), { cause, hint: remedy[1] });
+  return new DatabaseError(refused(message, code), { cause });
+}
+
+function refused(message: string, code: string): string {
+  return `the database refused: ${message}${code === '' ? '' : ` (${code})`}`;
 }
 
 /** Drizzle's own error says only "Failed query", with all parameters; the reason is its cause. */

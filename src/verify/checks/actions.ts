@@ -1,9 +1,10 @@
 import { sql } from 'drizzle-orm';
+import { actions as actionsTable } from '../../db/schema/actions.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { common, type Range } from '../../range.ts';
-import { atSpeed } from '../at-speed.ts';
 import type { Check, Result } from '../check.ts';
-import { countOf, during, findingsOf, secondOf } from '../finding.ts';
+import { during, findingsOf, secondOf } from '../finding.ts';
+import { holdRows, rowsOf } from '../held.ts';
 
 const NAME = 'actions';
 
@@ -11,11 +12,11 @@ const NAME = 'actions';
 export const actions: Check = {
   name: NAME,
   needs: ['traces'],
-  steps: ({ database }, { covered, proved }) =>
+  steps: (_, { covered, proved }) =>
     common(covered, proved.get('traces') ?? []).map((stretch) => ({
       check: NAME,
       stretch,
-      run: () => atSpeed(database, (session) => checkActions(session, stretch)),
+      run: (session) => checkActions(session, stretch),
     })),
 };
 
@@ -25,11 +26,8 @@ export const actions: Check = {
  */
 async function checkActions(session: Session, stretch: Range): Promise<Result> {
   const findings = await findingsOf(session, { check: NAME, dataset: 'actions', query: doubts(stretch) });
-  const rows = await countOf(
-    session,
-    sql`select count(*) as count from ton.actions a where ${during('a', stretch)}`,
-  );
-  return { findings, rows };
+  const held = await holdRows(session, actionsTable, stretch);
+  return { findings, rows: rowsOf(held), held: [held] };
 }
 
 /** A trace that is larger than its server gives has no tree, so its transactions are not known by it. */

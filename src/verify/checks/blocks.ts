@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { block_parents, blocks as blocksTable } from '../../db/schema/blocks.ts';
 import type { LinkedBlock } from '../../crawl/watermark/block-links.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { common, formatTime, type Range, without } from '../../range.ts';
@@ -29,6 +30,7 @@ export const blocks: Check = {
       return {
         check: CHECK,
         stretch,
+        waitsFor: [block_parents, blocksTable],
         run: () => checkBlocks(database, source, { stretch, covered: around }),
       };
     }),

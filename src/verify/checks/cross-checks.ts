@@ -1,21 +1,23 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { CrossCheck } from '../../dataset/checks.ts';
 import type { Session } from '../../db/connection/database.ts';
+import { targetOf } from '../../db/write/target.ts';
 import { common, type Range } from '../../range.ts';
 import type { Check, Result, CheckInput } from '../check.ts';
-import { countOf, during, findingsOf, secondOf, type Finding } from '../finding.ts';
+import { during, findingsOf, secondOf, type Finding } from '../finding.ts';
+import { holdRows, rowsOf } from '../held.ts';
 
 const NAME = 'cross-checks';
 
 export const crossChecks: Check = {
   name: NAME,
   needs: ['transactions'],
-  steps({ database }, input) {
+  steps(_, input) {
     const held = common(input.covered, input.proved.get('transactions') ?? []);
     return held.map((stretch) => ({
       check: NAME,
       stretch,
-      run: () => checkAgainstTransactions(database, input, stretch),
+      run: (session) => checkAgainstTransactions(session, input, stretch),
     }));
   },
 };
@@ -30,9 +32,9 @@ async function checkAgainstTransactions(
   stretch: Range,
 ): Promise<Result> {
   const hook = job.checks[NAME];
-  const [own] = Object.keys(job.tables);
+  const [own] = Object.values(job.tables);
   if (hook === undefined || own === undefined) return { findings: [], rows: 0 };
-  const table = sql`ton.${sql.identifier(own)}`;
+  const table = targetOf(own).into;
   const doubts = [
     stray(table, hook, scope, stretch),
     ...(hook.made === undefined ? [] : [unmade(table, hook, stretch)]),
@@ -40,11 +42,8 @@ async function checkAgainstTransactions(
   const findings: Finding[] = [];
   for (const query of doubts)
     findings.push(...(await findingsOf(session, { check: NAME, dataset: name, scope, query })));
-  const rows = await countOf(
-    session,
-    sql`select count(*) as count from ${table} r where ${during('r', stretch)}`,
-  );
-  return { findings, rows };
+  const held = await holdRows(session, own, stretch);
+  return { findings, rows: rowsOf(held), held: [held] };
 }
 
 /** A row that is not of this scope alone cannot be removed with the scope's second. */

@@ -2,11 +2,11 @@ import { sql } from 'drizzle-orm';
 import { messages as messagesTable } from '../../db/schema/messages.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
-import { atSpeed } from '../at-speed.ts';
 import { bookDoubts, bookSieve } from '../books/books.ts';
 import { transactionsWithMessages } from '../books/with-messages.ts';
 import type { Check, Result } from '../check.ts';
-import { countOf, during, type Finding, findingsOf, secondAt, secondOf } from '../finding.ts';
+import { during, type Finding, findingsOf, secondAt, secondOf } from '../finding.ts';
+import { holdRows, rowsOf } from '../held.ts';
 import { settings } from '../../db/schema/pages.ts';
 
 /**
@@ -68,12 +68,12 @@ const strayMessages = (stretch: Range) => sql`
 export const messages: Check = {
   name: 'messages',
   needs: [],
-  steps: ({ database }, { covered }) =>
+  steps: (_, { covered }) =>
     covered.map((stretch) => ({
       check: 'messages',
       also: 'books',
       stretch,
-      run: () => atSpeed(database, (session) => checkMessagesAndBooks(session, stretch)),
+      run: (session) => checkMessagesAndBooks(session, stretch),
     })),
 };
 
@@ -92,11 +92,8 @@ async function checkMessagesAndBooks(session: Session, stretch: Range): Promise<
     table: messagesTable,
     query: strayMessages(stretch),
   });
-  const rows = await countOf(
-    session,
-    sql`select count(*) as count from ton.messages m where ${during('m', stretch)}`,
-  );
-  return { findings: [...findings.map(withTable), ...strays], rows };
+  const held = await holdRows(session, messagesTable, stretch);
+  return { findings: [...findings.map(withTable), ...strays], rows: rowsOf(held), held: [held] };
 }
 
 /** Of a transaction with more messages than it sent, its messages are doubtful: one of them may be under another's hash. */

@@ -12,11 +12,11 @@ const q = alias(quarantined, 'q');
 export const quarantine: Check = {
   name: 'quarantine',
   needs: [],
-  steps: ({ database }, { dataset, stream, covered }) =>
+  steps: (_, { dataset, stream, covered }) =>
     covered.map((stretch) => ({
       check: 'quarantine',
       stretch,
-      run: () => checkQuarantine(database, dataset.name, stream.scope, stretch),
+      run: (session) => checkQuarantine(session, dataset.name, stream.scope, stretch),
     })),
 };
 

@@ -27,8 +27,8 @@ export const receipts: Check = {
           others.push(...(await readCoverage(database, other)));
       }
       for (const stretch of without(covered, others)) {
-        const run = () =>
-          checkReceipts(database, table, { dataset: dataset.name, scope: stream.scope }, stretch);
+        const run = (session: Session) =>
+          checkReceipts(session, table, { dataset: dataset.name, scope: stream.scope }, stretch);
         steps.push({ check: 'receipts', stretch, run });
       }
     }

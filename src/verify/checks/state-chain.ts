@@ -1,19 +1,20 @@
 import { sql } from 'drizzle-orm';
+import { transactions } from '../../db/schema/transactions.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
-import { atSpeed } from '../at-speed.ts';
 import type { Check, Result } from '../check.ts';
-import { countOf, during, findingsOf, secondAt, secondOf } from '../finding.ts';
+import { during, findingsOf, secondAt, secondOf } from '../finding.ts';
+import { holdRows, rowsOf } from '../held.ts';
 import { quarantine } from '../../db/schema/quarantine.ts';
 
 export const stateChain: Check = {
   name: 'state-chain',
   needs: [],
-  steps: ({ database }, { covered }) =>
+  steps: (_, { covered }) =>
     covered.map((stretch) => ({
       check: 'state-chain',
       stretch,
-      run: () => atSpeed(database, (session) => checkStateChain(session, stretch)),
+      run: (session) => checkStateChain(session, stretch),
     })),
 };
 
@@ -47,9 +48,6 @@ async function checkStateChain(session: Session, stretch: Range): Promise<Result
       from broken b cross join lateral (values (${secondOf('b')}), (${secondAt(sql`last_utime`)})) s (span)
       where kind is not null`,
   });
-  const rows = await countOf(
-    session,
-    sql`select count(*) as count from ton.transactions t where ${during('t', stretch)}`,
-  );
-  return { findings, rows };
+  const held = await holdRows(session, transactions, stretch);
+  return { findings, rows: rowsOf(held), held: [held] };
 }

@@ -1,10 +1,11 @@
 import { sql, type SQL } from 'drizzle-orm';
+import { trace_edges, traces as tracesTable } from '../../db/schema/traces.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { readCoverage } from '../../db/coverage/coverage.ts';
 import { common, type Range, without } from '../../range.ts';
-import { atSpeed } from '../at-speed.ts';
 import { openStep, type Check, type Result, type Step } from '../check.ts';
-import { countOf, during, findingsOf, secondOf } from '../finding.ts';
+import { during, findingsOf, secondOf } from '../finding.ts';
+import { holdRows, rowsOf } from '../held.ts';
 import { quarantine } from '../../db/schema/quarantine.ts';
 
 const NAME = 'traces';
@@ -23,8 +24,7 @@ export const traces: Check = {
       ...held.map((stretch): Step => {
         const end = known.find(({ from, to }) => from < stretch.to && to >= stretch.to)?.to ?? stretch.to;
         const until = Math.min(end, stretch.to + AFTERMATH);
-        const run = () => atSpeed(database, (session) => checkTraces(session, stretch, until));
-        return { check: NAME, stretch, run };
+        return { check: NAME, stretch, run: (session) => checkTraces(session, stretch, until) };
       }),
       ...without(input.covered, held).map((stretch) =>
         openStep(NAME, input, stretch, {
@@ -50,11 +50,9 @@ async function checkTraces(session: Session, stretch: Range, transactionsUntil: 
     ...(await findingsOf(session, { ...facts, query: bodiless(stretch) })),
     ...(await findingsOf(session, { ...facts, query: unlisted(stretch, near) })),
   ];
-  const rows = await countOf(
-    session,
-    sql`select count(*) as count from ton.trace_edges e where ${during('e', stretch)}`,
-  );
-  return { findings, rows };
+  const edges = await holdRows(session, trace_edges, stretch);
+  const whole = await holdRows(session, tracesTable, stretch);
+  return { findings, rows: rowsOf(edges), held: [edges, whole] };
 }
 
 /** Traces larger than the source gives come without their tree, and say so. */

@@ -1,9 +1,11 @@
 import { sql } from 'drizzle-orm';
+import { blocks } from '../../db/schema/blocks.ts';
+import { transactions as transactionsTable } from '../../db/schema/transactions.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { common, type Range, without } from '../../range.ts';
-import { atSpeed } from '../at-speed.ts';
-import { openStep, type Check, type Result } from '../check.ts';
-import { countOf, during, findingsOf, secondOf } from '../finding.ts';
+import { openStep, type Check, type Result, type Step } from '../check.ts';
+import { during, findingsOf, secondOf } from '../finding.ts';
+import { holdRows, rowsOf } from '../held.ts';
 import { quarantine } from '../../db/schema/quarantine.ts';
 
 const NAME = 'transactions';
@@ -11,14 +13,10 @@ const NAME = 'transactions';
 export const transactions: Check = {
   name: NAME,
   needs: ['blocks'],
-  steps({ database }, input) {
+  steps(_, input) {
     const counted = common(input.covered, input.proved.get('blocks') ?? []);
     return [
-      ...counted.map((stretch) => ({
-        check: NAME,
-        stretch,
-        run: () => atSpeed(database, (session) => checkTransactions(session, stretch)),
-      })),
+      ...counted.map(countTransactions),
       ...without(input.covered, counted).map((stretch) =>
         openStep(NAME, input, stretch, {
           kind: 'no_proved_blocks',
@@ -30,11 +28,16 @@ export const transactions: Check = {
   },
 };
 
+/** The check of seconds whose blocks are known to be all there. */
+export function countTransactions(proved: Range): Step {
+  return { check: NAME, stretch: proved, run: (session) => checkTransactions(session, proved) };
+}
+
 /**
  * Each block says how many transactions it holds: so many must be stored for it. `proved` are seconds whose blocks are
  * known to be all there. Older servers leave the shard of a transaction's block out; their seconds get no verdict.
  */
-export async function checkTransactions(session: Session, proved: Range): Promise<Result> {
+async function checkTransactions(session: Session, proved: Range): Promise<Result> {
   const findings = await findingsOf(session, {
     check: NAME,
     dataset: 'transactions',
@@ -59,9 +62,6 @@ export async function checkTransactions(session: Session, proved: Range): Promis
       union all
       select 'no_shard', 'open', utime::text, ${secondOf('s')} from shardless s`,
   });
-  const rows = await countOf(
-    session,
-    sql`select count(*) as count from ton.transactions t where ${during('t', proved)}`,
-  );
-  return { findings, rows };
+  const held = await holdRows(session, transactionsTable, proved);
+  return { findings, rows: rowsOf(held), held: [held, await holdRows(session, blocks, proved)] };
 }

@@ -1,3 +1,4 @@
+import type { Dataset } from '../../dataset/dataset.ts';
 import { ownersOf } from '../../dataset/owners.ts';
 import { readVerified, setVerified } from '../../db/coverage/verifications.ts';
 import { common, type Range, union, without } from '../../range.ts';
@@ -15,6 +16,14 @@ export interface ComparedTable {
   readonly stored: number;
 }
 
+export interface DeepOptions {
+  /** Datasets that are compared: not those that only were verified because a check of these needs them. */
+  readonly datasets: readonly Dataset[];
+  /** Share of the stored rows, from 0 to 1. */
+  readonly share: number;
+  readonly random: () => number;
+}
+
 export interface DeepResult {
   readonly reports: readonly Verified[];
   readonly tables: readonly ComparedTable[];
@@ -28,14 +37,15 @@ export interface DeepResult {
 export async function checkDeep(
   context: CompareContext,
   reports: readonly Verified[],
-  draw: { readonly share: number; readonly random: () => number },
+  draw: DeepOptions,
 ): Promise<DeepResult> {
   const comparedRows = new Map<string, Map<number, number>>();
   const comparedBy = new Map<Verified, ComparedSpans>();
   const tables: ComparedTable[] = [];
   const unsaid = new Map<string, readonly Range[]>();
+  const chosen = reports.filter(({ dataset }) => draw.datasets.includes(dataset));
   const width = ({ dataset }: Verified) => Object.keys(dataset.job.tables).length;
-  for (const report of reports.toSorted((a, b) => width(b) - width(a))) {
+  for (const report of chosen.toSorted((a, b) => width(b) - width(a))) {
     const [own = ''] = Object.keys(report.dataset.job.tables);
     const known =
       draw.share >= 1 ? (comparedRows.get(own) ?? new Map<number, number>()) : new Map<number, number>();
@@ -133,10 +143,9 @@ async function withComparison(
   given: Verified,
   compared: ComparedSpans | undefined,
 ): Promise<Verified> {
-  if (compared === undefined) return given;
   const { database } = context;
-  const { checks } = compared;
-  const report = await confirm(context, given, compared.confirmed);
+  const { checks, confirmed } = compared ?? { checks: [], confirmed: [] };
+  const report = await confirm(context, given, confirmed);
   const findings = checks.flatMap((check) => check.findings);
   // What another dataset's pages have shown to be wrong is wrong here too.
   const standing = common(report.verified, await readVerified(database, report.stream));

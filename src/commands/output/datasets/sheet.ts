@@ -4,6 +4,7 @@ import type { Range } from '../../../range.ts';
 import { formatTable } from '../table.ts';
 import { collectionFacts, collectionSheet, type CollectionSheet } from './collection-sheet.ts';
 import { atRest, streamFacts, streamSheet, type StreamSheet } from './stream-sheet.ts';
+import { programName } from '../../../program-name.ts';
 
 export type Sheet = StreamSheet | CollectionSheet;
 
@@ -27,7 +28,7 @@ export function formatOverview(sheets: readonly Sheet[]): string {
   return `${formatTable(['dataset', 'core', 'at rest', 'tables', 'endpoint', 'what it is'], rows)}
 
 At rest: requests a minute that keep it up to date while nothing happens.
-More on one of them: toncenter-etl datasets ${sheets[0]?.name ?? 'NAME'}`;
+More on one of them: ${programName} datasets ${sheets[0]?.name ?? 'NAME'}`;
 }
 
 /** One of them, column by column. */

@@ -4,6 +4,7 @@ import type { DatasetReport, Report } from '../../../status/report.ts';
 import { formatTable } from '../table.ts';
 import { collectionLines } from './collection-report.ts';
 import { spendingLines } from './spending.ts';
+import { programName } from '../../../program-name.ts';
 
 /** How many ranges of one kind are printed for a dataset before the rest is only counted. */
 const SHOWN = 5;
@@ -30,7 +31,9 @@ export function printStatus(report: Report): void {
 function silenceLines({ silence }: Report): string[] {
   if (silence === null || silence <= SILENT_SECONDS) return [];
   const duration = formatDuration(silence);
-  return [`daemon    no daemon has written for ${duration}: start toncenter-etl sync, or look at its log`];
+  return [
+    `daemon    no daemon has written for ${duration}: start \`${programName} sync\`, or look at its log`,
+  ];
 }
 
 function headLine({ seqno, age, watermark, waitingFor }: NonNullable<Report['head']>): string {
@@ -72,7 +75,7 @@ function detailLines(report: DatasetReport, now: number): string[] {
     ),
     ...(quarantined > 0
       ? [
-          `unfit     ${dataset}: ${quarantined} in quarantine: toncenter-etl quarantine list --only ${dataset}`,
+          `unfit     ${dataset}: ${quarantined} in quarantine: ${programName} quarantine list --only ${dataset}`,
         ]
       : []),
     ...drift.slice(0, SHOWN).map(driftLine),

@@ -6,6 +6,7 @@ import { elementTexts } from './element-texts.ts';
 import { LISTS, PAGING } from './lists.ts';
 import { readRecording, type RecordedResponse } from './read-recording.ts';
 import { RecordedList, type Window } from './recorded-list.ts';
+import { programName } from '../../../program-name.ts';
 
 const INFO = '/api/v3/masterchainInfo';
 const Info = z.looseObject({ last: z.looseObject({ gen_utime: z.union([z.string(), z.number()]) }) });
@@ -29,7 +30,7 @@ export class Recording {
     this.latest = Math.max(0, ...[...this.lists.values()].map((list) => list.latest));
     if (!this.exact.has(INFO)) {
       throw new UsageError(`${directory} holds no recorded response of ${INFO}`, {
-        hint: 'Record a whole run: `toncenter-etl backfill … --record DIR`.',
+        hint: `Record a whole run: \`${programName} backfill … --record DIR\`.`,
       });
     }
   }

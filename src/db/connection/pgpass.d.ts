@@ -1,0 +1,16 @@
+declare module 'pgpass' {
+  interface Connection {
+    readonly host: string;
+    readonly port: number;
+    readonly database: string;
+    readonly user: string;
+  }
+
+  /** Looks a password up in `PGPASSFILE` or `~/.pgpass`. */
+  function pgpass(connection: Connection, done: (password: string | undefined) => void): void;
+  namespace pgpass {
+    /** Where warnings about the file's rights go; the stream that was used before is returned. */
+    function warnTo(stream: NodeJS.WritableStream): NodeJS.WritableStream;
+  }
+  export = pgpass;
+}

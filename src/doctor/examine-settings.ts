@@ -1,0 +1,11 @@
+import type { Config } from '../config.ts';
+import type { Finding } from './finding.ts';
+
+/** Names in the environment or in `.env` that look like settings and are none. */
+export function examineSettings({ unknownSettings }: Config): Finding[] {
+  return unknownSettings.map(({ name, nearest }) => ({
+    check: 'settings',
+    what: `${name} is no setting, and does nothing`,
+    remedy: `Write ${nearest} if that is meant, else remove it from the environment or .env.`,
+  }));
+}
