@@ -127,11 +127,10 @@ async function compareValues(run: Run, client: pg.Client): Promise<string[]> {
 
 async function compareWithSource(run: Run): Promise<string[]> {
   return withProof(run, async (proof) => {
-    const reports = await proof.verify(await datasetsNamed(...DATASETS), run.plan.range);
-    const { reports: checked, tables } = await checkDeep(proof.context, reports, {
-      share: 1,
-      random: () => 0.5,
-    });
+    const datasets = await datasetsNamed(...DATASETS);
+    const reports = await proof.verify(datasets, run.plan.range);
+    const whole = { datasets, share: 1, random: () => 0.5 };
+    const { reports: checked, tables } = await checkDeep(proof.context, reports, whole);
     const findings = checked.flatMap((report) => report.findings.filter(({ check }) => check === DEEP));
     const short = tables.filter(({ compared, stored }) => compared < stored);
     return [

@@ -155,6 +155,11 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
         find: 'return [quarantine, receipts, ',
         instead: 'return [quarantine, ',
       },
+      {
+        module: 'verify/run-step',
+        find: 'if (found === undefined)',
+        instead: 'if (stretch !== undefined)',
+      },
     ],
     caughtBy: cells('validator_events row deleted'),
   },
