@@ -168,7 +168,7 @@ const STATE = {
   ],
   budget_rate: [
     ['host'],
-    'Requests a second that are used of the plan now. High (near the plan) is well; low means that the server refused: look at toncenter_etl_api_refused_total.',
+    'Requests a second that may be sent now, of what the plan allows. High (near the plan) is well; low means that the server refused: look at toncenter_etl_api_refused_total.',
   ],
   budget_paused_seconds: [
     ['host'],

@@ -86,7 +86,7 @@ async function examineRate(database: Database): Promise<Finding[]> {
     )
     .map(({ host, plan, rate, refusals }) => ({
       check: 'rate',
-      what: `${host} refuses at ${plan} requests a second (${refusals} refusals); ${rate.toFixed(1)} are used`,
+      what: `${host} refuses at ${plan} requests a second (${refusals} refusals); at most ${rate.toFixed(1)} are sent now`,
       remedy:
         'Set TONCENTER_RPS to what the plan allows, or see who else uses the key: the limit counts all processes.',
     }));

@@ -68,7 +68,8 @@ function walkReport({ scope, cursor, owner, updatedAt }: Standing): WalkReport {
   const blocks = Blocks.safeParse(cursor).data;
   if (blocks === undefined) return { ...common, at: updatedAt, progress: '' };
   const count = blocks.covered.reduce((sum, { from, to }) => sum + to - from, 0);
-  const progress = `${count} masterchain blocks in ${blocks.covered.length} ranges`;
+  const { length } = blocks.covered;
+  const progress = `${count} masterchain blocks in ${length} ${length === 1 ? 'range' : 'ranges'}`;
   return { ...common, at: updatedAt, progress };
 }
 

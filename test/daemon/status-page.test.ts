@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { loadJobs } from '../../src/dataset/load-jobs.ts';
+import { loadDatasets, loadJobs } from '../../src/dataset/load-jobs.ts';
 import { createMetrics } from '../../src/daemon/metrics.ts';
 import { startStatusServer, type StatusServer } from '../../src/daemon/status-server.ts';
 import { createSnapshots } from '../../src/status/snapshot.ts';
@@ -18,6 +18,8 @@ const DAY = 86_400;
 const now = Math.floor(Date.now() / 1000);
 /** Twelve days ago at midnight. */
 const SINCE = now - (now % DAY) - 12 * DAY;
+
+const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
 
 const LABEL = `document.activeElement.getAttribute('aria-label')`;
 
@@ -180,13 +182,28 @@ describe.skipIf(browserPath === undefined)('with a year of coverage of every dat
         select ${name}::text, range_agg(int8range(day, day + 86340)), range_agg(int8range(day, day + 86340)) filter (where day % 172800 = 0)
         from generate_series(${SINCE - 365 * DAY}::int8, ${SINCE}::int8, 86400) day`);
     }
+    // What the source said and named may be markup.
+    await store.database.run(sql`
+      insert into etl.failures (dataset, code, message, hint) values ('traces', 'api_failed', ${HOSTILE}, ${HOSTILE}),
+        ('jetton_masters', 'api_failed', ${HOSTILE}, null)`);
+    await store.database.run(sql`
+      insert into etl.quarantine (dataset, record_id, utime, path, reason, raw, request)
+      values ('actions', 'a', now(), ${HOSTILE}, ${HOSTILE}, '{}', '')`);
+    await store.database.run(sql`
+      insert into etl.cursors (dataset, scope, cursor, updated_at) values ('jetton_masters', 'list',
+        ${JSON.stringify({ at: 7, end: 7, round: false, ended: SINCE, beyond: null })}::jsonb, now() - interval '1 day')`);
     const context = { database: store.database, clock: systemClock };
     server = await startStatusServer({
       listen: '127.0.0.1:0',
       clock: systemClock,
       logger: silent,
       metrics: createMetrics(createStats().stats),
-      snapshot: createSnapshots({ context, jobs, datasets: jobs, config: testConfig() }),
+      snapshot: createSnapshots({
+        context,
+        jobs: await loadDatasets(),
+        datasets: jobs,
+        config: testConfig(),
+      }),
     });
   });
   afterAll(async () => {
@@ -209,5 +226,29 @@ describe.skipIf(browserPath === undefined)('with a year of coverage of every dat
     }
     expect(Math.min(...times)).toBeLessThan(1000);
     console.log(`status page with a year of coverage: ${times.join(', ')} ms`);
+  });
+
+  test('shows collections with their age, and words of the source as words', async () => {
+    const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
+    await page.goto(server.url);
+    const list = page.locator('#collections tr', { hasText: 'jetton_masters' });
+    await expect.poll(() => list.textContent()).toMatch(/list whole 1[23]d/);
+    const troubles = page.locator('#troubles');
+    expect((await troubles.textContent())?.split(HOSTILE)).toHaveLength(6);
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.title()).toContain('toncenter-etl');
+    const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    expect(await page.evaluate<number>(overflow)).toBe(0);
+    // A row is a card, and no card is as high as the screen.
+    const highest = `Math.max(...[...document.querySelectorAll('table.plain tbody tr')].map((row) => row.getBoundingClientRect().height))`;
+    expect(await page.evaluate<number>(highest)).toBeLessThan(500);
+    const { collections } = (await (await fetch(`${server.url}/status`)).json()) as { collections: unknown };
+    expect(collections).toMatchObject([
+      { dataset: 'jetton_masters', walks: [{ progress: 'whole', at: SINCE }] },
+    ]);
+    expect(await (await fetch(`${server.url}/metrics`)).text()).toMatch(
+      /^toncenter_etl_collection_age_seconds\{dataset="jetton_masters",walk="list"\} \d+$/m,
+    );
+    await page.close();
   });
 });

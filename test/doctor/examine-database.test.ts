@@ -35,6 +35,28 @@ test('a rate that the server does not bear is reported while it is fresh', async
   expect(await examine()).toEqual([]);
   await refused(0.5, 60);
   expect(await examine()).toEqual([
-    'rate: api.example refuses at 10 requests a second (17 refusals); 4.9 are used',
+    'rate: api.example refuses at 10 requests a second (17 refusals); at most 4.9 are sent now',
   ]);
+});
+
+test('an error is forgotten when its dataset has committed something since, and not before', async () => {
+  const failures = async () => (await examine()).filter((what) => what.startsWith('failures'));
+  await store.database.run(sql`
+    insert into etl.failures (dataset, code, message, at)
+    select dataset, 'database', 'it was away', now() - interval '1 minute'
+    from unnest('{blocks,traces,jetton_masters,nft_sales}'::text[]) dataset`);
+  const page = (dataset: string, ago: string) =>
+    store.database.run(sql`
+      insert into etl.pages (dataset, span, request, rows, bytes, ms, worker, committed_at)
+      values (${dataset}, '[1,2)', '', 1, 1, 1, 'w', now() - ${ago}::interval)`);
+  await page('blocks', '2 minutes');
+  expect(await failures()).toHaveLength(4);
+  await page('blocks', '1 second');
+  // A look-up that has nothing to ask for moves its cursor alone.
+  await store.database.run(
+    sql`insert into etl.cursors (dataset, scope, cursor) values ('nft_sales', 'lookup', '{}')`,
+  );
+  expect(await failures()).toEqual(
+    ['jetton_masters', 'traces'].map((name) => `failures: ${name} failed last with database: it was away`),
+  );
 });

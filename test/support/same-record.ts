@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { omissions } from '../../src/db/schema/omissions.ts';
+import { omissions } from './omissions.ts';
 
 /** JSON whose inner shape is not the API's: a null in it is kept. */
 const FREE_FORM = /^(decoded|extra|details)$|currencies$/;

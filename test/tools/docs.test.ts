@@ -60,7 +60,7 @@ describe('every question has the response of the network itself:', () => {
 });
 
 describe('every declared relation finds rows, at most one for each:', async () => {
-  test.each(await declaredRelations())('$table $name', async (relation) => {
+  test.each(declaredRelations())('$table $name', async (relation) => {
     const given = relation.fields.map((field) => `${relation.table}.${field} is not null`).join(' and ');
     const [row] = await store.ask(
       `select (select count(*) from ${relation.table} where ${given}) as rows, (select count(*) from ${joinOf(relation)}) as found`,

@@ -1,8 +1,9 @@
-import { readdir } from 'node:fs/promises';
-import { createTableRelationsHelpers, is, One, Relations } from 'drizzle-orm';
+import type { Relations } from 'drizzle-orm';
+import { createTableRelationsHelpers, is, One } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
+import * as declared from './relations.ts';
 
-/** How the rows of one table find a row of another, as src/db/schema declares it. */
+/** How the rows of one table find a row of another, as `relations.ts` declares it. */
 export interface DeclaredRelation {
   readonly name: string;
   readonly table: string;
@@ -11,18 +12,10 @@ export interface DeclaredRelation {
   readonly references: readonly string[];
 }
 
-const FOLDER = new URL('../../src/db/schema/', import.meta.url);
-
-/** Every relation that a file in src/db/schema exports, by table and name. There is no list to extend. */
-export async function declaredRelations(): Promise<DeclaredRelation[]> {
-  const files = (await readdir(FOLDER)).filter((file) => /\.[jt]s$/.test(file)).sort();
-  const modules = await Promise.all(
-    files.map((file) => import(new URL(file, FOLDER).href) as Promise<object>),
-  );
-  const all = modules
-    .flatMap((module): unknown[] => Object.values(module))
-    .filter((value) => is(value, Relations));
-  return all.flatMap(relationsOf).sort((a, b) => (`${a.table} ${a.name}` < `${b.table} ${b.name}` ? -1 : 1));
+/** Every relation that `relations.ts` exports, by table and name. */
+export function declaredRelations(): DeclaredRelation[] {
+  const all = Object.values(declared).flatMap(relationsOf);
+  return all.sort((a, b) => (`${a.table} ${a.name}` < `${b.table} ${b.name}` ? -1 : 1));
 }
 
 function relationsOf({ table, config }: Relations): DeclaredRelation[] {

@@ -18,7 +18,7 @@ export async function writeDocs(database: Database): Promise<Readonly<Record<str
   const questions = await readFile(join(FOLDER, 'questions.md'), 'utf8');
   return {
     'dictionary.md': writeDictionary(catalog),
-    'diagram.md': writeDiagram(catalog, await declaredRelations()),
+    'diagram.md': writeDiagram(catalog, declaredRelations()),
     'dbt-sources.yml': writeDbtSources(catalog),
     'questions.md': writeNeeds(questions, await readFeeds(database)),
   };

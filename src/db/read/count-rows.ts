@@ -38,11 +38,12 @@ export async function estimateRows(database: Session, table: object): Promise<Ro
 }
 
 async function estimate(database: Session, name: string): Promise<number> {
+  const table = `ton.${name}`;
   const [row] = await database.rows(
     sql`select coalesce(sum(greatest(reltuples::int8, n_live_tup, 0)), 0)::int8 as rows
-        from pg_partition_tree(${`ton.${name}`}::regclass) tree
+        from (select ${table}::regclass as relid union select relid from pg_partition_tree(${table}::regclass)) tree
           join pg_class on pg_class.oid = tree.relid left join pg_stat_user_tables stats on stats.relid = tree.relid
-        where isleaf`,
+        where relkind = 'r'`,
     Count,
   );
   return row?.rows ?? 0;

@@ -14,7 +14,7 @@ export function spendingLines({ budgets, workers, spent }: Spending): string[] {
       ...here.map(({ worker }) => worker),
     ]);
     return [
-      budgetLine(host, budget),
+      budgetLine(host, budget, sum(here.map(({ lastMinute }) => lastMinute)) / 60),
       ...[...names].map((name) => {
         const state = workers.find(({ worker }) => worker === name);
         return workerLine(
@@ -31,8 +31,11 @@ export function spendingLines({ budgets, workers, spent }: Spending): string[] {
 function budgetLine(
   host: string,
   { plan, rate, paused, refusals, lastRefusal }: Omit<Spending['budgets'][number], 'host'>,
+  used: number,
 ): string {
-  const parts = [`${host} allows ${plan} requests a second, ${rate.toFixed(1)} are used`];
+  const parts = [
+    `${host} allows ${plan} requests a second; at most ${rate.toFixed(1)} are sent now, ${used.toFixed(1)} were in the last minute`,
+  ];
   if (paused > 0) parts.push(`paused for ${formatDuration(Math.ceil(paused))}`);
   if (lastRefusal !== null) {
     parts.push(

@@ -16,12 +16,15 @@ export function printStatus(report: Report): void {
   console.log(`database  ${report.database}`);
   console.log(`network   ${report.network ?? 'none yet: nothing was crawled'}`);
   if (report.head !== null) console.log(headLine(report.head));
-  for (const line of collectionLines(report.collections, now)) console.log(line);
-  if (report.datasets.length === 0) return;
-  console.log();
-  const header = ['dataset', 'rows', 'covered from', 'to (UTC)', 'covered', 'holes', 'lag', 'quarantined'];
-  console.log(formatTable(header, report.datasets.map(tableRow)));
-  for (const dataset of report.datasets) for (const line of detailLines(dataset, now)) console.log(line);
+  if (report.datasets.length > 0) {
+    console.log();
+    const header = ['dataset', 'rows', 'covered from', 'to (UTC)', 'covered', 'holes', 'lag', 'quarantined'];
+    console.log(formatTable(header, report.datasets.map(tableRow)));
+  }
+  const collections = collectionLines(report.collections, now);
+  if (collections.length > 0) console.log(['', ...collections, ''].join('\n'));
+  const details = report.datasets.flatMap((dataset) => detailLines(dataset, now));
+  for (const line of [...tableLines(report.datasets), ...details]) console.log(line);
   for (const { dataset, owner, span, priority } of report.leases) {
     console.log(`reading   ${dataset}: ${span.map(formatRange).join()} (${priority}, ${owner})`);
   }
@@ -56,17 +59,26 @@ function tableRow(report: DatasetReport): string[] {
   ];
 }
 
+/** The tables beside those that are named like their dataset; one that several datasets fill, once. */
+function tableLines(reports: readonly DatasetReport[]): string[] {
+  const others = new Map(
+    reports.flatMap(({ dataset, rows }) =>
+      rows
+        .slice(1)
+        .filter(({ rows: count }) => count > 0)
+        .map((row) => [row.table, { dataset, ...row }] as const),
+    ),
+  );
+  return [...others.values()].map(
+    ({ dataset, table, rows, exact }) =>
+      `table     ${dataset}: ${table} has ${exact ? '' : 'about '}${rows} rows`,
+  );
+}
+
 function detailLines(report: DatasetReport, now: number): string[] {
-  const { dataset, holes, rows, refused, drift, quarantined, lastError } = report;
+  const { dataset, holes, refused, drift, quarantined, lastError } = report;
   const more = holes.length > SHOWN ? [`hole      ${dataset}: and ${holes.length - SHOWN} more`] : [];
   return [
-    ...rows
-      .slice(1)
-      .filter(({ rows: count }) => count > 0)
-      .map(
-        ({ table, rows: count, exact }) =>
-          `table     ${dataset}: ${table} has ${exact ? '' : 'about '}${count} rows`,
-      ),
     ...holes.slice(0, SHOWN).map((hole) => `hole      ${dataset}: ${formatRange(hole)}`),
     ...more,
     ...refused.map(
