@@ -67,7 +67,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
         instead: '',
       },
     ],
-    caughtBy: cells('transactions.compute_vm_steps other'),
+    caughtBy: cells('messages.content_decoded filled'),
   },
   {
     name: 'rows that came with others passed over',
