@@ -29,7 +29,7 @@ export default defineJob({
   tables: { blocks, block_parents },
   rows: blockRows,
   joinedUntil,
-  byBlock: '/api/v3/masterchainBlockShards',
+  byBlock: { path: '/api/v3/masterchainBlockShards', param: 'seqno' },
   checks: { blocks: true },
   grade: {
     grade: 'proved',

@@ -24,6 +24,8 @@ export default defineJob({
   position,
   tables: { traces, trace_edges, transactions, messages, actions, action_accounts, action_transactions },
   rows: traceRows,
+  // Those that ended in the block.
+  byBlock: { path: '/api/v3/traces', param: 'mc_seqno' },
   checks: { traces: true },
   grade: {
     grade: 'proved',

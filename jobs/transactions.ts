@@ -21,7 +21,7 @@ export default defineJob({
   position,
   tables: { transactions, messages },
   rows: transactionRows,
-  byBlock: '/api/v3/transactionsByMasterchainBlock',
+  byBlock: { path: '/api/v3/transactionsByMasterchainBlock', param: 'seqno' },
   checks: { transactions: true, messages: true, 'state-chain': true },
   grade: {
     grade: 'proved',

@@ -34,6 +34,8 @@ export interface Store {
   /** The embedded server, for people and other programs to connect to; undefined where `DATABASE_URL` is set. */
   readonly embedded: { readonly url: string; readonly dataDir: string } | undefined;
   close(): Promise<void>;
+  /** Stops the embedded server, if nobody else uses it, without waiting for what is under way here. */
+  abandon(): Promise<void>;
 }
 
 /** Connects to `DATABASE_URL`, or starts (or joins) the embedded server, and brings the schema up to date. */
@@ -60,6 +62,7 @@ export async function openStore(
         await database.close();
         await embedded?.close();
       },
+      abandon: async () => embedded?.close(),
     };
   } catch (error) {
     await embedded?.close();

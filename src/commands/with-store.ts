@@ -8,7 +8,28 @@ export async function withStore<T>(
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
   const store = await openStore(config, logger, name);
-  return closeAfter(store, () => work(store));
+  const stopListening = endByItself(store);
+  return closeAfter(store, () => work(store)).finally(stopListening);
+}
+
+/** A command without a page in hand ends at once at a signal, but it leaves no embedded server behind. */
+function endByItself(store: Store): () => void {
+  const signals: readonly NodeJS.Signals[] =
+    store.embedded === undefined ? [] : ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  const stopListening = () => {
+    for (const signal of signals) process.off(signal, onSignal);
+  };
+  const onSignal = (signal: NodeJS.Signals) => {
+    // Others listen too where there is something to be finished, or where the signal means nothing.
+    if (process.listenerCount(signal) > 1) return;
+    const end = () => {
+      stopListening();
+      process.kill(process.pid, signal);
+    };
+    store.abandon().then(end, end);
+  };
+  for (const signal of signals) process.on(signal, onSignal);
+  return stopListening;
 }
 
 /** Works, and closes the database however that ends. */

@@ -60,14 +60,21 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
   /** Set where the endpoint answers for one thing at a time: each has its own coverage. */
   readonly scopes?: Scopes;
   /**
-   * Path of an endpoint that gives the same records by masterchain block (`seqno`): the last resort of repair, where
-   * windows of time leave something out again and again.
+   * An endpoint that gives the same records by masterchain block: the last resort of repair, where windows of time leave
+   * something out again and again.
    */
-  readonly byBlock?: string;
+  readonly byBlock?: ByBlock;
   /** What verification holds the rows against; `{}` where nothing can be, so that no second is ever verified. */
   readonly checks: Checks;
   /** What a verified second of the dataset is known to be; needed where there are checks. */
   readonly grade?: GradeFacts;
+}
+
+/** How records are asked for by masterchain block. */
+export interface ByBlock {
+  readonly path: string;
+  /** The request parameter that takes the block's number. */
+  readonly param: 'seqno' | 'mc_seqno';
 }
 
 /** What a dataset is read for, one request parameter's value at a time. */
@@ -121,7 +128,7 @@ export interface Job {
   readonly maturitySeconds: number | undefined;
   readonly replacesRows: boolean;
   readonly scopes: Scopes | undefined;
-  readonly byBlock: string | undefined;
+  readonly byBlock: ByBlock | undefined;
   readonly checks: Checks;
   readonly grade: GradeFacts;
   read(records: readonly unknown[]): Reading;

@@ -5,7 +5,7 @@ import type { Database, Session } from '../db/connection/database.ts';
 import type { Range } from '../range.ts';
 import type { BlockSource } from './closure/block-source.ts';
 import type { Finding } from './finding.ts';
-import type { Held } from './held.ts';
+import type { Held } from './run/held.ts';
 
 export interface VerifyContext {
   readonly database: Database;

@@ -12,7 +12,7 @@ import type { Stop } from '../stop.ts';
 import { worthKeeping } from './derivable.ts';
 import { countOf, during } from './finding.ts';
 import { countTransactions } from './checks/transactions.ts';
-import { runStep } from './run-step.ts';
+import { runStep } from './run/run-step.ts';
 import type { VerifyContext } from './check.ts';
 import { verifyRange } from './verify.ts';
 

@@ -3,27 +3,25 @@ import { fillHoles, type FillContext } from '../crawl/streams/fill-holes.ts';
 import { splitAtArchive } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownersOf } from '../dataset/owners.ts';
-import { readCoverage, subtractCoverage, type Stream } from '../db/coverage/coverage.ts';
+import { readCoverage, subtractCoverage } from '../db/coverage/coverage.ts';
 import { keepHole, readHoles, type HoleReason } from '../db/coverage/holes.ts';
 import type { Reopening } from '../db/coverage/reopen.ts';
 import { resetReceipts, wholeMinutes } from '../db/write/receipt-ledger.ts';
 import { targetOf } from '../db/write/target.ts';
-import { registeringBlocks } from '../db/read/registering-blocks.ts';
-import { byBlock } from '../dataset/paginators/by-block.ts';
 import { common, DAY, type Range, union, without } from '../range.ts';
 import { DEEP } from './deep/deep-check.ts';
 import { wholeTables } from './deep/compare-span.ts';
 import { compareSpans } from './deep/compare-spans.ts';
 import type { VerifyContext } from './check.ts';
 import { describeFinding, type Finding } from './finding.ts';
+import { datasetByBlock } from './repair/dataset-by-block.ts';
+import { Tries } from './repair/tries.ts';
 import { verifyRange, type Verified } from './verify.ts';
 
-/** A hole can lead to the next: blocks first, then what is in them. Nothing needs more rounds than this. */
-const MOST_ROUNDS = 8;
+/** A hole can lead to the next: blocks first, then what is in them. Each is read twice and by block at most. */
+const MOST_ROUNDS = 12;
 /** So often a second is read again before what is wrong with it is taken for the source's own. */
 const MOST_READINGS = 2;
-/** A hole of so many masterchain blocks, a request each, is no longer one that a last resort is for. */
-const MOST_BLOCKS = 200;
 /** Seconds between two holes that are read along, where nobody knows yet how many a page holds. */
 const LEAST_GAP = 5;
 /** A lease that is longer than this was not learned from pages. */
@@ -46,9 +44,6 @@ export interface Repaired {
   readonly rounds: number;
 }
 
-/** Seconds of each stream that were read again, once and twice. */
-type Tries = Map<string, Range[][]>;
-
 /**
  * Reads again what verification found wanting, and verifies again, until nothing is left that another reading could
  * repair. What stays wrong is the source's own: rows that are not to be had are refused, with growing pauses; rows that
@@ -61,20 +56,28 @@ export async function repairRange(
   found: readonly Verified[],
 ): Promise<Repaired> {
   let reports = found;
-  const tries: Tries = new Map();
+  const tries = new Tries();
   let round = 0;
   for (; round < MOST_ROUNDS && !context.stop.finishing.aborted; round += 1) {
-    let begun = false;
-    for (const report of reports) begun = (await readAgain(context, report, tries)) || begun;
+    const begun =
+      (await readEach(reports, (report) => readAgain(context, report, tries))) ||
+      (await readEach(reports, (report) => readByBlock(context, report, tries)));
     if (!begun) break;
     await compareEach(context, reports);
     reports = await verifyRange(context, datasets, range);
   }
-  let asked = false;
-  for (const report of reports) asked = (await readByBlock(context, report, tries)) || asked;
-  if (asked) reports = await verifyRange(context, datasets, range);
   for (const report of reports) await settle(context, report);
   return { reports, rounds: round };
+}
+
+/** False where there was nothing to read. */
+async function readEach(
+  reports: readonly Verified[],
+  read: (report: Verified) => Promise<boolean>,
+): Promise<boolean> {
+  let begun = false;
+  for (const report of reports) begun = (await read(report)) || begun;
+  return begun;
 }
 
 async function compareEach(context: RepairContext, reports: readonly Verified[]): Promise<void> {
@@ -112,14 +115,13 @@ function isUncounted({ check, outcome }: Finding): boolean {
 async function readAgain(context: RepairContext, report: Verified, tries: Tries): Promise<boolean> {
   const { stream, dataset, findings } = report;
   const coverage = await readCoverage(context.database, stream);
-  const tried = tries.get(keyOf(stream)) ?? [];
   const given = context.insist
     ? []
     : (await readHoles(context.database, stream)).filter(
         ({ due, reason }) => !due || reason === 'source_gap',
       );
   const exhausted = union(
-    tried[MOST_READINGS - 1] ?? [],
+    tries.atLeast(MOST_READINGS, stream, 'by time'),
     given.map(({ span }) => span),
   );
   const holes = joinNear(
@@ -129,7 +131,7 @@ async function readAgain(context: RepairContext, report: Verified, tries: Tries)
     coverage,
   );
   if (holes.length === 0) return false;
-  tries.set(keyOf(stream), countTries(tried, holes));
+  tries.add(stream, 'by time', holes);
   context.crawl.logger.warn(
     { dataset: dataset.name, holes: holes.length, found: findings.filter(isDoubtful).map(describeFinding) },
     'reading holes again',
@@ -139,27 +141,19 @@ async function readAgain(context: RepairContext, report: Verified, tries: Tries)
 }
 
 /**
- * What windows of time did not repair is asked for by masterchain block, which servers find another way. False where
- * nothing is left, or where nobody knows the blocks.
+ * What windows of time did not repair is asked for by masterchain block, which servers find another way; once. False
+ * where nothing is left, or where nobody knows the blocks.
  */
 async function readByBlock(context: RepairContext, report: Verified, tries: Tries): Promise<boolean> {
   const { dataset, stream, findings, missing } = report;
-  const { byBlock: path } = dataset.job;
-  if (path === undefined || context.stop.finishing.aborted) return false;
-  const left = union(doubtfulOf(findings), missing);
-  const holes = common(left, tries.get(keyOf(stream))?.[0] ?? []);
-  const known: { readonly hole: Range; readonly seqnos: readonly number[] }[] = [];
-  for (const hole of holes) {
-    const seqnos = await registeringBlocks(context.database, hole);
-    if (seqnos.length > 0 && seqnos.length <= MOST_BLOCKS) known.push({ hole, seqnos });
-  }
-  if (known.length === 0) return false;
-  const seqnosOf = ({ from }: Range) =>
-    known.find(({ hole }) => from >= hole.from && from < hole.to)?.seqnos ?? [];
-  const job = { ...dataset.job, path, params: {}, paginator: byBlock(seqnosOf) };
-  const spans = known.map(({ hole }) => hole);
-  context.crawl.logger.warn({ dataset: dataset.name, holes: spans.length }, 'reading holes by block');
-  await fillHoles(context, { name: dataset.name, job }, reopeningOf(context, report, spans));
+  if (context.stop.finishing.aborted) return false;
+  const left = common(union(doubtfulOf(findings), missing), tries.atLeast(1, stream, 'by time'));
+  const holes = without(left, tries.atLeast(1, stream, 'by block'));
+  const asked = await datasetByBlock(context.database, dataset, holes);
+  if (asked === undefined) return false;
+  tries.add(stream, 'by block', asked.holes);
+  context.crawl.logger.warn({ dataset: dataset.name, holes: asked.holes.length }, 'reading holes by block');
+  await fillHoles(context, asked.dataset, reopeningOf(context, report, asked.holes));
   return true;
 }
 
@@ -169,18 +163,6 @@ function doubtfulOf(findings: readonly Finding[]): Range[] {
 
 function isDoubtful({ outcome }: Finding): boolean {
   return outcome === 'hole' || outcome === 'surplus' || outcome === 'doubt';
-}
-
-function keyOf({ dataset, scope }: Stream): string {
-  return `${dataset}/${scope}`;
-}
-
-/** Index n holds the seconds that were tried n + 1 times. */
-function countTries(tried: readonly Range[][], holes: readonly Range[]): Range[][] {
-  const counted = [union(tried[0] ?? [], holes)];
-  for (let n = 1; n < MOST_READINGS; n += 1)
-    counted.push(union(tried[n] ?? [], common(tried[n - 1] ?? [], holes)));
-  return counted;
 }
 
 /** Holes less than a page apart are read as one: two requests would bring the rows between them too. */

@@ -10,9 +10,9 @@ import { common, type Range, union, without } from '../range.ts';
 import type { VerifyContext } from './check.ts';
 import { checksOf } from './every-check.ts';
 import type { Checked, Finding } from './finding.ts';
-import { logChecks } from './log-checks.ts';
+import { logChecks } from './run/log-checks.ts';
 import { rememberedFindings, rememberFindings } from './remember.ts';
-import { runChecks } from './run-checks.ts';
+import { runChecks } from './run/run-checks.ts';
 
 /** What became of one dataset, or of one pool of it, in a range. */
 export interface Verified {

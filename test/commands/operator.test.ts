@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { readFileSync } from 'node:fs';
+import pg from 'pg';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openCli, type Cli } from '../support/cli.ts';
 import { openTestStore, type TestStore } from '../support/database.ts';
@@ -100,6 +101,31 @@ test('--version names the program, its schema, Postgres and the build of the API
   expect(stdout).toMatch(/^api +made for builds 1\.2 and 1\.3; last seen 1\.3/m);
   const bare = await cli.run(['--version'], {});
   expect(bare.stdout).toMatch(/^postgres +1\d.*embedded$/m);
+});
+
+test('a command that is ended by a signal leaves no embedded server behind', async () => {
+  const url = (await cli.run(['sql', '--url'], {})).stdout.trim();
+  /** How often the statement runs there; undefined where no server answers. */
+  const running = async () => {
+    const client = new pg.Client({ connectionString: url });
+    try {
+      await client.connect();
+      const { rowCount } = await client.query(
+        `select from pg_stat_activity where query = 'select pg_sleep(50)'`,
+      );
+      return rowCount;
+    } catch {
+      return undefined;
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  };
+  expect(await running()).toBe(undefined);
+  const command = cli.start(['sql', 'select pg_sleep(50)'], {});
+  await expect.poll(running, { timeout: 20_000 }).toBe(1);
+  command.child.kill('SIGTERM');
+  expect((await command.ended).code).toBe(null);
+  expect(await running()).toBe(undefined);
 });
 
 test('prune says what is kept, and that nothing is where nothing is set', async () => {

@@ -29,7 +29,12 @@ export async function openTestCrawl(
   await makeBudget(store, new URL(baseUrl).host, config.rps);
   return openCrawl({
     config,
-    store: { database: store.database, embedded: undefined, close: () => Promise.resolve() },
+    store: {
+      database: store.database,
+      embedded: undefined,
+      close: () => Promise.resolve(),
+      abandon: () => Promise.resolve(),
+    },
     logger: silent,
     stop: changes.stop ?? never,
     baseUrl,

@@ -97,7 +97,12 @@ async function ours(
     stop,
     baseUrl: simulator.url,
     logger: createLogger({ level: 'warn', format: 'json' }),
-    store: { database: store.database, embedded: undefined, close: () => Promise.resolve() },
+    store: {
+      database: store.database,
+      embedded: undefined,
+      close: () => Promise.resolve(),
+      abandon: () => Promise.resolve(),
+    },
   });
   const datasets = (await loadJobs()).filter((job) => job.name === dataset.name);
   const start = performance.now();

@@ -156,7 +156,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
         instead: 'return [quarantine, ',
       },
       {
-        module: 'verify/run-step',
+        module: 'verify/run/run-step',
         find: 'if (found === undefined)',
         instead: 'if (stretch !== undefined)',
       },

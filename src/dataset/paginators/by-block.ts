@@ -11,14 +11,22 @@ export interface ByBlockCursor {
 
 /**
  * Reads a span through the masterchain blocks that register what is in it, one after the other, for endpoints that take
- * `seqno`, `limit`, `offset` and whose responses never change. Only the last of them completes the span. `seqnosOf` must
+ * its number, `limit`, `offset` and whose responses never change. Only the last of them completes the span. `seqnosOf` must
  * name at least one block; records of other seconds that come along do no harm.
  */
-export function byBlock(seqnosOf: (span: Range) => readonly number[]): Paginator<ByBlockCursor> {
+export function byBlock(
+  seqnosOf: (span: Range) => readonly number[],
+  { param, maxSize }: { readonly param: string; readonly maxSize: number },
+): Paginator<ByBlockCursor> {
   return {
-    maxSize: 1000,
+    maxSize,
     start: (span) => ({ span, seqnos: seqnosOf(span), skip: 0 }),
-    request: ({ seqnos: [seqno], skip }, size) => ({ seqno, limit: size, offset: skip, sort: 'asc' }),
+    request: ({ seqnos: [seqno], skip }, size) => ({
+      [param]: seqno,
+      limit: size,
+      offset: skip,
+      sort: 'asc',
+    }),
     next: ({ span, seqnos, skip }, { positions, size }) => {
       if (positions.length >= size)
         return { completed: undefined, cursor: { span, seqnos, skip: skip + positions.length } };

@@ -4,7 +4,7 @@ import type { Session } from '../../db/connection/database.ts';
 import { common, type Range } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
 import { during, findingsOf, secondOf } from '../finding.ts';
-import { holdRows, rowsOf } from '../held.ts';
+import { holdRows, rowsOf } from '../run/held.ts';
 
 const NAME = 'actions';
 

@@ -5,7 +5,7 @@ import { targetOf } from '../../db/write/target.ts';
 import { common, type Range } from '../../range.ts';
 import type { Check, Result, CheckInput } from '../check.ts';
 import { during, findingsOf, secondOf, type Finding } from '../finding.ts';
-import { holdRows, rowsOf } from '../held.ts';
+import { holdRows, rowsOf } from '../run/held.ts';
 
 const NAME = 'cross-checks';
 

@@ -6,7 +6,7 @@ import { bookDoubts, bookSieve } from '../books/books.ts';
 import { transactionsWithMessages } from '../books/with-messages.ts';
 import type { Check, Result } from '../check.ts';
 import { during, type Finding, findingsOf, secondAt, secondOf } from '../finding.ts';
-import { holdRows, rowsOf } from '../held.ts';
+import { holdRows, rowsOf } from '../run/held.ts';
 import { settings } from '../../db/schema/pages.ts';
 
 /**

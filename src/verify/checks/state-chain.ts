@@ -4,7 +4,7 @@ import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
 import { during, findingsOf, secondAt, secondOf } from '../finding.ts';
-import { holdRows, rowsOf } from '../held.ts';
+import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/quarantine.ts';
 
 export const stateChain: Check = {

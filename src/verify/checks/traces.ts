@@ -5,7 +5,7 @@ import { readCoverage } from '../../db/coverage/coverage.ts';
 import { common, type Range, without } from '../../range.ts';
 import { openStep, type Check, type Result, type Step } from '../check.ts';
 import { during, findingsOf, secondOf } from '../finding.ts';
-import { holdRows, rowsOf } from '../held.ts';
+import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/quarantine.ts';
 
 const NAME = 'traces';

@@ -3,7 +3,7 @@ import { confirmDue, type Stream } from '../../db/coverage/coverage.ts';
 import { type Range, union, without } from '../../range.ts';
 import { DEEP } from './deep-check.ts';
 import type { Checked } from '../finding.ts';
-import { logChecks } from '../log-checks.ts';
+import { logChecks } from '../run/log-checks.ts';
 import { rememberFindings } from '../remember.ts';
 import { compareSpan, type CompareContext } from './compare-span.ts';
 

@@ -11,7 +11,7 @@ test('reads each block to its end, by offset where it fills a page, and complete
     [8, 0],
     [9, 5],
   ]);
-  const paginator = byBlock(() => [...records.keys()]);
+  const paginator = byBlock(() => [...records.keys()], { param: 'seqno', maxSize: 1000 });
   const asked: string[] = [];
   const completed: unknown[] = [];
   let cursor: ByBlockCursor | undefined = paginator.start(SPAN);

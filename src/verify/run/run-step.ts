@@ -1,8 +1,8 @@
-import type { Database } from '../db/connection/database.ts';
-import type { Stream } from '../db/coverage/coverage.ts';
+import type { Database } from '../../db/connection/database.ts';
+import type { Stream } from '../../db/coverage/coverage.ts';
 import { atSpeed } from './at-speed.ts';
-import type { Result, Step } from './check.ts';
-import type { Finding } from './finding.ts';
+import type { Result, Step } from '../check.ts';
+import type { Finding } from '../finding.ts';
 import { findUnheld, type Held, holdRows } from './held.ts';
 
 /** Kind of the finding of a check that did not hold the rows that there must be. */

@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import type { Session } from '../db/connection/database.ts';
-import { isWithin, wholeMinutes } from '../db/write/receipt-ledger.ts';
-import { minuteOf, RECEIPT_SECONDS } from '../db/write/receipts.ts';
-import { receipts } from '../db/schema/verification.ts';
-import { targetOf } from '../db/write/target.ts';
-import { common, formatTime, type Range, without } from '../range.ts';
-import { during } from './finding.ts';
+import type { Session } from '../../db/connection/database.ts';
+import { isWithin, wholeMinutes } from '../../db/write/receipt-ledger.ts';
+import { minuteOf, RECEIPT_SECONDS } from '../../db/write/receipts.ts';
+import { receipts } from '../../db/schema/verification.ts';
+import { targetOf } from '../../db/write/target.ts';
+import { common, formatTime, type Range, without } from '../../range.ts';
+import { during } from '../finding.ts';
 
 /** How many rows of a table a check has held, by the minute in which they lie. */
 export interface Held {

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Database, Session } from '../db/connection/database.ts';
+import type { Database, Session } from '../../db/connection/database.ts';
 
 /** All statements of a check see one moment: what is counted is what was checked. */
 const SNAPSHOT = sql`set transaction isolation level repeatable read, read only`;

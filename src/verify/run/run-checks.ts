@@ -1,7 +1,7 @@
-import { union, without } from '../range.ts';
-import type { Step, CheckInput, VerifyContext } from './check.ts';
-import { checksOf } from './every-check.ts';
-import type { Checked } from './finding.ts';
+import { union, without } from '../../range.ts';
+import type { Step, CheckInput, VerifyContext } from '../check.ts';
+import { checksOf } from '../every-check.ts';
+import type { Checked } from '../finding.ts';
 import { NOT_HELD, runStep } from './run-step.ts';
 
 /** Runs every check that a dataset has, on every stretch of it that is covered. */

@@ -1,7 +1,7 @@
-import type { Session } from '../db/connection/database.ts';
-import { logVerification } from '../db/coverage/verifications.ts';
-import { union } from '../range.ts';
-import { describeFinding, type Checked } from './finding.ts';
+import type { Session } from '../../db/connection/database.ts';
+import { logVerification } from '../../db/coverage/verifications.ts';
+import { union } from '../../range.ts';
+import { describeFinding, type Checked } from '../finding.ts';
 
 /** One row of the log for each check. */
 export async function logChecks(session: Session, checks: readonly Checked[]): Promise<void> {
