@@ -616,7 +616,7 @@ returns table (part text, statement text) language sql stable as $$
   where not exists (select from pg_roles where rolname = reader)
   union all
   select 'password', format('alter role %I login connection limit 20 password %L', reader, password)
-  where exists (select from pg_roles where rolname = reader)
+  where password is not null and exists (select from pg_roles where rolname = reader)
   union all
   select 'settings', format('alter role %I in database %I set %s = %s', reader, current_database(), name, value)
   from (values
@@ -625,7 +625,7 @@ returns table (part text, statement text) language sql stable as $$
     ('idle_in_transaction_session_timeout', quote_literal('10min'))) settings (name, value)
 $$;
 comment on function etl.reader_statements(name, text, interval) is
-  'What makes a role that reads, or renews its password, and gives its sessions their settings: statements for a user who may make roles.';
+  'What makes a role that reads, or renews its password (unless that is null), and gives its sessions their settings: statements for a user who may make roles.';
 
 create or replace function etl.withheld_statements(reader name) returns setof text
 language sql stable as $$

@@ -31,6 +31,8 @@ const CONNECT_PAUSE_MS = 500;
 /** The database that the settings mean, migrated. */
 export interface Store {
   readonly database: Database;
+  /** Of the database, with its password. */
+  readonly url: string;
   /** The embedded server, for people and other programs to connect to; undefined where `DATABASE_URL` is set. */
   readonly embedded: { readonly url: string; readonly dataDir: string } | undefined;
   close(): Promise<void>;
@@ -57,6 +59,7 @@ export async function openStore(
     }
     return {
       database,
+      url,
       embedded,
       close: async () => {
         await database.close();

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { openCrawl } from '../app.ts';
 import { runBackfill } from '../backfill/run-backfill.ts';
 import type { Config } from '../config.ts';
-import { chooseDatasets } from '../dataset/dataset.ts';
-import { loadJobs } from '../dataset/load-jobs.ts';
+import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
+import { loadDatasets } from '../dataset/load-jobs.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { createLogger } from '../logger.ts';
 import type { Invocation } from './command.ts';
@@ -15,6 +15,8 @@ import { withSource } from './with-source.ts';
 /** The demo network's own limit: enough to be quick, and a limit all the same. */
 const RPS = 25;
 const CONCURRENCY = 3;
+/** What gives amounts their decimals, and accounts their names: small, and read in seconds. */
+const NAMES = ['jetton_masters', 'nft_collections', 'address_book', 'token_metadata', 'multisig_wallets'];
 /** The network is read as far as it goes: neither its range nor its requests were asked for. */
 const UNBOUNDED = { wanted: undefined, allowed: undefined };
 const ONCE = { piggybacked: [], delaySeconds: 0, again: false, dryRun: false };
@@ -26,21 +28,23 @@ export async function demo({ config: given, now }: Invocation): Promise<ExitCode
   // The bars tell how far it is: a line for each range as well would push them off the screen.
   const level = given.logLevel === 'info' ? 'warn' : given.logLevel;
   const invocation = { config, now, logger: createLogger({ level, format: given.logFormat }) };
-  const datasets = chooseDatasets(['all'], await loadJobs());
+  const available = await loadDatasets();
+  const datasets = splitKinds(available).streams;
+  const collections = splitKinds(chooseDatasets(NAMES, available)).collections;
   return withSource(invocation, { demo: 'still' }, async (opened) => {
     const { store, stop, baseUrl } = opened;
     const crawl = await openCrawl({ ...invocation, ...opened });
     try {
       const { chain } = crawl;
       const wanted = { from: chain.first.utime, to: chain.last.utime };
-      const shared = { datasets, collections: [], baseUrl, concurrency: CONCURRENCY };
+      const shared = { datasets, collections, baseUrl, concurrency: CONCURRENCY };
       const style = progressStyle(config);
       const report = createBackfillReport({ ...shared, ...UNBOUNDED, crawl, style, rps: RPS });
       const { choices, attempts } = config;
       const run = { ...crawl, ...shared, ...ONCE, jobs: datasets, wanted, choices, attempts, stop };
       const isWhole = await runBackfill(run, report);
       if (!isWhole) return EXIT.incomplete;
-      await printTables(store, datasets);
+      await printTables(store, [...datasets, ...collections]);
       return EXIT.done;
     } finally {
       await crawl.close();

@@ -8,8 +8,7 @@ import { withStore } from './with-store.ts';
 
 /** `export --from … --to … --out DIR`: a file for each partition, and the manifest that says what is in them. */
 export async function exportRows(invocation: Invocation, flags: ExportFlags): Promise<ExitCode> {
-  const { leftOut, ...wanted } = await parseExport(invocation, flags);
-  if (leftOut !== undefined) console.error(`left out: ${leftOut}`);
+  const wanted = await parseExport(invocation, flags);
   return withStop(invocation.logger, (stop) =>
     withStore(invocation, 'toncenter-etl export', async ({ database }) => {
       console.error(`exports ${formatRange(wanted.range)} of ${database.label} to ${wanted.directory}`);

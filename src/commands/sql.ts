@@ -1,10 +1,14 @@
+import { openForReading } from '../db/migrate/open-for-reading.ts';
 import { runSql } from '../db/read/free-sql.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { converse } from './output/sql/converse.ts';
-import { formatResult, summarize } from './output/sql/format-result.ts';
+import { showResult, type Shape } from './output/sql/show-result.ts';
 import { parseSql, type SqlFlags } from './parse/sql-flags.ts';
 import { withStore } from './with-store.ts';
+
+/** What Postgres shows of who is connected. */
+const APPLICATION = 'toncenter-etl sql';
 
 const FROM_SETTING =
   'This is what DATABASE_URL or PGHOST and the like say, with the password if they hold one.';
@@ -13,8 +17,8 @@ const FROM_EMBEDDED =
   'It holds a password, and the embedded server behind it runs only while a command such as sync runs.';
 
 /**
- * `sql [STATEMENT]`: runs statements of the user's own, each in a transaction of its own that cannot write unless
- * `--write` says so. Results go to stdout, everything else to stderr.
+ * `sql [STATEMENT]`: runs statements of the user's own, each in a transaction of its own, as a role that can only
+ * read unless `--write` says otherwise. Results go to stdout, everything else to stderr.
  */
 export async function sql(
   invocation: Invocation,
@@ -23,14 +27,18 @@ export async function sql(
 ): Promise<ExitCode> {
   const wanted = await parseSql(given, flags);
   if (wanted.kind === 'url') return printUrl(invocation);
-  return withStore(invocation, 'toncenter-etl sql', async ({ database }) => {
-    const show = async (statement: string) => {
-      const result = await runSql(database, statement, { write: flags.write === true });
-      if (result.columns.length > 0) console.log(formatResult(result, wanted.format, process.stdout.isTTY));
-      console.error(summarize(result));
+  return withStore(invocation, APPLICATION, async (store) => {
+    const write = flags.write === true;
+    const database = write ? store.database : await openForReading(store, APPLICATION);
+    const show = async (statement: string, shape: Shape) => {
+      showResult(await runSql(database, statement, { write }), wanted.format, shape);
     };
-    if (wanted.kind === 'conversation') await converse(database.label, show);
-    else for (const statement of wanted.statements) await show(statement);
+    try {
+      if (wanted.kind === 'conversation') await converse(database.label, show);
+      else for (const statement of wanted.statements) await show(statement, 'table');
+    } finally {
+      if (database !== store.database) await database.close();
+    }
     return EXIT.done;
   });
 }

@@ -12,6 +12,8 @@ import type { FileFormat } from './row-file.ts';
 export interface ExportedTable {
   readonly dataset: string;
   readonly table: TableDescription;
+  /** True for a list or look-up: it is written as it is now, and left out where nothing of it has been read. */
+  readonly isSnapshot: boolean;
 }
 
 interface ExportOptions {
@@ -21,6 +23,8 @@ interface ExportOptions {
   readonly format: FileFormat;
   readonly directory: string;
   readonly stop: Stop;
+  /** Unix seconds. */
+  readonly now: number;
   /** Called for each file: written anew, or left as it is because nothing of it has changed. */
   readonly onFile: (entry: ManifestEntry, written: boolean) => void;
 }
@@ -35,15 +39,17 @@ export async function exportTables(options: ExportOptions): Promise<boolean> {
   await mkdir(directory, { recursive: true });
   const manifest = await readManifest(directory, format.name);
   const entries = new Map(manifest.files.map((entry) => [entry.file, entry]));
-  for (const { dataset, table } of tables) {
+  for (const exported of tables) {
+    const { table, isSnapshot } = exported;
     for (const part of await partsOf(database, table, range)) {
       if (stop.finishing.aborted) return false;
+      if (isSnapshot && (await stateOf(database, part)).rows === 0) continue;
       const file = `${table.name}/${part.name}.${format.name}`;
       const known = entries.get(file);
-      const facts = await factsOf(database, file, dataset, part);
+      const facts = await factsOf(options, file, exported, part);
       const unchanged = known !== undefined && (await isUnchanged(options, part, known, facts));
       const entry = unchanged
-        ? { ...known, grade: facts.grade }
+        ? { ...known, grade: facts.grade, taken_at: facts.taken_at }
         : { ...facts, ...(await writePart(options, part, join(directory, file))) };
       entries.set(file, entry);
       await writeManifest(directory, { ...manifest, files: [...entries.values()] });
@@ -55,7 +61,12 @@ export async function exportTables(options: ExportOptions): Promise<boolean> {
 
 type Facts = Omit<ManifestEntry, 'rows' | 'bytes' | 'changed_at'>;
 
-async function factsOf(database: Database, file: string, dataset: string, part: TablePart): Promise<Facts> {
+async function factsOf(
+  { database, now }: ExportOptions,
+  file: string,
+  { dataset, isSnapshot }: ExportedTable,
+  part: TablePart,
+): Promise<Facts> {
   const { table, span } = part;
   return {
     file,
@@ -63,7 +74,8 @@ async function factsOf(database: Database, file: string, dataset: string, part: 
     dataset,
     from: span === undefined ? null : formatTime(span.from),
     to: span === undefined ? null : formatTime(span.to),
-    grade: await gradeOf(database, dataset, span),
+    taken_at: isSnapshot ? formatTime(Math.floor(now)) : null,
+    grade: isSnapshot ? 'as read' : await gradeOf(database, dataset, span),
     columns: table.columns.map(({ name, type }) => ({ name, type })),
   };
 }

@@ -15,6 +15,8 @@ const Entry = z.object({
   to: z.string().nullable(),
   rows: z.number(),
   bytes: z.number(),
+  /** When the rows of a list or look-up were what they are, UTC; null for a stream. */
+  taken_at: z.string().nullable().default(null),
   /** proved, cross-checked, covered or incomplete; `as read` for a table that is no stream. */
   grade: z.string(),
   /** The newest loaded_at among the rows, UTC; null where there are none. */

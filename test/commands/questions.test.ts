@@ -77,6 +77,20 @@ describe('sql', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '(2 rows)\n' });
   });
 
+  test.concurrent('shows where a statement goes wrong, and the nearest name', async () => {
+    const { code, stderr } = await ask('sql', 'select count(*)\nfrom transaction');
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      'error: the database refused: relation "transaction" does not exist (42P01)\nLINE 2: from transaction\n             ^\nhint: Did you mean transactions?\n',
+    );
+  });
+
+  test.concurrent('runs no program of the machine, though the setting names a superuser', async () => {
+    const { code, stdout, stderr } = await ask('sql', "copy (select 1) to program 'cat'");
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/permission denied|must be/);
+  });
+
   test.concurrent('finds the tables without their schema and tells times in UTC', async () => {
     const { stdout } = await ask(
       'sql',
@@ -151,11 +165,15 @@ describe('sql', () => {
         ran.push(statement);
         return Promise.resolve();
       },
+      command: (line) => {
+        ran.push(line);
+        return Promise.resolve();
+      },
     });
-    input.end('select 1; select\n 2\n;\n\\q\nselect 3;\n');
+    input.end("select 1; select\n 2\n;\n\\d blocks\nselect '\n\\d';\n\\q\nselect 3;\n");
     await ended;
     output.end();
-    expect(ran).toEqual(['select 1', 'select\n 2']);
+    expect(ran).toEqual(['select 1', 'select\n 2', '\\d blocks', "select '\n\\d'"]);
     expect(await text(output)).toContain('sql> ');
   });
 });

@@ -72,6 +72,25 @@ const within = ({ from, to }: { from: string | null; to: string | null }) =>
   from === null ? 'true' : `utime >= '${from}' and utime < '${to}'`;
 
 describe('export to parquet', () => {
+  test('takes lists and look-ups that were read as they are now, and says when', async () => {
+    const { files } = await manifest();
+    const [masters] = files.filter(({ table }) => table === 'jetton_masters');
+    expect(masters).toMatchObject({
+      file: 'jetton_masters/jetton_masters.parquet',
+      from: null,
+      grade: 'as read',
+    });
+    expect(masters?.taken_at).toMatch(/^20\d\d-.*Z$/);
+    const rows = await store.ask('select count(*) as rows from jetton_masters');
+    expect(rows).toEqual([{ rows: String(masters?.rows) }]);
+    expect(files.filter(({ table }) => table === 'blocks').map(({ taken_at }) => taken_at)).toEqual([
+      null,
+      null,
+    ]);
+    // Nobody looked them up.
+    expect(files.filter(({ table }) => table === 'dns_records')).toEqual([]);
+  });
+
   test('writes a file for each partition, and a manifest of all of them', async () => {
     expect(outcome.code).toBe(0);
     const { files } = await manifest();

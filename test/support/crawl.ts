@@ -31,6 +31,7 @@ export async function openTestCrawl(
     config,
     store: {
       database: store.database,
+      url: store.url,
       embedded: undefined,
       close: () => Promise.resolve(),
       abandon: () => Promise.resolve(),

@@ -99,6 +99,7 @@ async function ours(
     logger: createLogger({ level: 'warn', format: 'json' }),
     store: {
       database: store.database,
+      url: store.url,
       embedded: undefined,
       close: () => Promise.resolve(),
       abandon: () => Promise.resolve(),

@@ -1,5 +1,5 @@
 import type { Store } from '../../app.ts';
-import type { Dataset } from '../../dataset/dataset.ts';
+import type { AnyJob, Dataset } from '../../dataset/dataset.ts';
 import { runSql } from '../../db/read/free-sql.ts';
 import { programName } from '../../program-name.ts';
 import { formatTable } from './table.ts';
@@ -16,7 +16,7 @@ const LAST_BLOCKS = `
 /** Prints what the demo has brought: how much of everything, some questions with their answers, and how to ask more. */
 export async function printTables(
   { database, embedded }: Store,
-  datasets: readonly Dataset[],
+  datasets: readonly Dataset<AnyJob>[],
 ): Promise<void> {
   const names = [...new Set(datasets.flatMap(({ job }) => Object.keys(job.tables)))].sort();
   const counts = names

@@ -12,7 +12,7 @@ export function registerReader(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        'psql "$(toncenter-etl reader)"',
+        'psql "$(toncenter-etl reader)"    # the embedded server must run: start sync first',
         'toncenter-etl reader --name metabase --timeout 5m    # run again: a new password',
       ),
     )

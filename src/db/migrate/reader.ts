@@ -7,8 +7,8 @@ export interface ReaderOptions {
   readonly name: string;
   /** Seconds after which a statement of the role's is ended; 0 for never. */
   readonly timeout: number;
-  /** Default: a new one, at random. */
-  readonly password?: string | undefined;
+  /** Default: a new one, at random. Null keeps that of a role which is there. */
+  readonly password?: string | null;
 }
 
 /** What became of a role that was to read. */
@@ -40,7 +40,7 @@ export async function allowReading(
   const lacks = (part: z.infer<typeof Left>['part']) => left.some((each) => each.part === part);
   return {
     exists: !lacks('role'),
-    password: lacks('role') || lacks('password') ? undefined : password,
+    password: password === null || lacks('role') || lacks('password') ? undefined : password,
     // A role that somebody else made keeps the password that it has.
     left: left.filter(({ part }) => part !== 'password').map(({ statement }) => `${statement};`),
   };

@@ -1,5 +1,6 @@
 import { DatabaseError, UsageError } from '../../errors.ts';
 import type { Database, TextResult } from '../connection/database.ts';
+import { explainRefusal } from './explain-refusal.ts';
 
 /** read_only_sql_transaction */
 const READ_ONLY = '25006';
@@ -20,7 +21,8 @@ export async function runSql(
       settings: { search_path: 'ton, etl, public', TimeZone: 'UTC' },
     });
   } catch (error) {
-    if (!isRefusedWrite(error)) throw error;
+    if (!(error instanceof DatabaseError)) throw error;
+    if (!isRefusedWrite(error)) throw await explainRefusal(database, text, error);
     throw new UsageError(`nothing was changed: ${error.message}`, {
       cause: error,
       hint: 'The statement would write, and reading is all that is allowed unless you say so: add --write.',
@@ -28,8 +30,6 @@ export async function runSql(
   }
 }
 
-function isRefusedWrite(error: unknown): error is DatabaseError {
-  if (!(error instanceof DatabaseError)) return false;
-  const { cause } = error;
+function isRefusedWrite({ cause }: DatabaseError): boolean {
   return typeof cause === 'object' && cause !== null && 'code' in cause && cause.code === READ_ONLY;
 }

@@ -39,7 +39,9 @@ export const messages = ton.table(
     // A message is asked for by its hash alone, without its time.
     index('messages_hash').on(t.hash),
     // Wallets know the messages that they send by this one; only messages from outside the chain have it.
-    index('messages_hash_norm').on(t.hash_norm).where(sql`hash_norm is not null`),
+    index('messages_hash_norm')
+      .on(t.hash_norm)
+      .where(sql`hash_norm is not null`),
   ],
 );
 

@@ -4,6 +4,8 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
 import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
+import { openForReading } from '../../../src/db/migrate/open-for-reading.ts';
+import { runSql } from '../../../src/db/read/free-sql.ts';
 import { allowReading } from '../../../src/db/migrate/reader.ts';
 import { blocks } from '../../../src/db/schema/blocks.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';
@@ -167,6 +169,46 @@ test('a new password voids the old one, and a role that may do more is refused',
   await expect(allowReading(store.database, { name: 'postgres', timeout: 7 })).rejects.toThrow(
     /may do more than read/,
   );
+});
+
+describe('sql, where the setting names a superuser', () => {
+  test('can only read: no program, no file, no lock, no large object, and no other role', async () => {
+    const database = await openForReading(store, 'sql');
+    const program = "execute $x$copy (select 1) to program 'cat'$x$; end $$";
+    const attempts = [
+      "copy (select 1) to program 'cat'",
+      "copy (select 1) to '/tmp/toncenter-etl-written'",
+      `do $$ begin reset role; ${program}`,
+      `do $$ begin set session authorization default; ${program}`,
+      'set role postgres',
+      "select pg_read_file('postgresql.conf')",
+      'select lo_create(0)',
+      'select pg_advisory_lock(1)',
+      'create temp table mine (x int)',
+    ];
+    const outcomes = await Promise.all(
+      attempts.map((statement) =>
+        runSql(database, statement, { write: false }).then(
+          () => 'done',
+          (error: unknown) => (error as Error).message,
+        ),
+      ),
+    );
+    const refused = /permission denied|must be|nothing was changed/;
+    expect(attempts.filter((_, place) => !refused.test(outcomes[place] ?? ''))).toEqual([]);
+    const { rows } = await runSql(database, 'select count(*) from etl.settings', { write: false });
+    expect(rows).toHaveLength(1);
+    await database.close();
+  });
+
+  test('finds its role again, and so does another process', async () => {
+    const both = await Promise.all([openForReading(store, 'sql'), openForReading(store, 'sql')]);
+    for (const database of both) {
+      const { rows } = await runSql(database, 'select current_user', { write: false });
+      expect(rows).toEqual([['toncenter_etl_sql']]);
+      await database.close();
+    }
+  });
 });
 
 describe('an owner who may not make roles', () => {

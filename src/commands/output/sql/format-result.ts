@@ -21,6 +21,22 @@ export function formatResult(result: TextResult, format: SqlFormat, terminal: bo
   );
 }
 
+/** True where a line of the table does not fit into so many columns. */
+export function isTooWide(table: string, columns: number): boolean {
+  return table.split('\n').some((line) => line.length > columns);
+}
+
+/** Each row as lines of its own, one for each column, whole. */
+export function formatRecords({ columns, rows }: TextResult): string {
+  const width = Math.max(...columns.map((column) => column.length));
+  return rows
+    .flatMap((row, index) => [
+      `-- ${index + 1} ${'-'.repeat(width)}`,
+      ...columns.map((column, place) => `${column.padEnd(width)}  ${oneLine(row[place] ?? '')}`.trimEnd()),
+    ])
+    .join('\n');
+}
+
 /** What the statement did, for people: `(3 rows)`, or Postgres' own words where it returns none: `DELETE 3`. */
 export function summarize({ columns, rows, command }: TextResult): string {
   return columns.length === 0 ? command : `(${rows.length} ${rows.length === 1 ? 'row' : 'rows'})`;

@@ -1,0 +1,25 @@
+import type { TextResult } from '../../../db/connection/database.ts';
+import { formatRecords, formatResult, isTooWide, summarize, type SqlFormat } from './format-result.ts';
+
+/** How rows are shown: as a table where it fits, each as a record, or as lines that are cut where the terminal ends. */
+export type Shape = 'table' | 'records' | 'lines';
+
+/**
+ * Prints a result to stdout, and to stderr what the statement did. A table that is wider than the terminal becomes
+ * records, one below the other, as it does where these are asked for.
+ */
+export function showResult(result: TextResult, format: SqlFormat, shape: Shape): void {
+  if (result.columns.length > 0)
+    console.log(format === 'table' ? shaped(result, shape) : formatResult(result, format, false));
+  console.error(summarize(result));
+}
+
+function shaped(result: TextResult, shape: Shape): string {
+  const { isTTY, columns } = process.stdout;
+  const table = formatResult(result, 'table', isTTY);
+  if (shape === 'records') return formatRecords(result);
+  if (!isTTY || !isTooWide(table, columns)) return table;
+  if (shape === 'table') return formatRecords(result);
+  const cut = (line: string) => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line);
+  return table.split('\n').map(cut).join('\n');
+}

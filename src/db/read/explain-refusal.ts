@@ -1,0 +1,62 @@
+import { sql } from 'drizzle-orm';
+import { distance } from 'fastest-levenshtein';
+import pg from 'pg';
+import { z } from 'zod';
+import { DatabaseError } from '../../errors.ts';
+import type { Database } from '../connection/database.ts';
+
+/** undefined_table, undefined_column, undefined_function. */
+const UNKNOWN = new Set(['42P01', '42703', '42883']);
+const NAMED = /(?:relation|column|function) "?([^"( ]+)/;
+
+const Name = z.object({ name: z.string() });
+
+/** The same error with the place in the statement that Postgres stumbled over, its detail, and what to do about it. */
+export async function explainRefusal(
+  database: Database,
+  statement: string,
+  error: DatabaseError,
+): Promise<DatabaseError> {
+  const { cause } = error;
+  if (!(cause instanceof pg.DatabaseError)) return error;
+  const lines = [error.message, ...placeLines(statement, Number(cause.position)), cause.detail];
+  const hint = cause.hint ?? (await nearest(database, cause)) ?? error.hint;
+  return new DatabaseError(lines.filter((line) => line !== undefined).join('\n'), {
+    cause,
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
+/** `position` counts characters from 1; NaN where Postgres names none. */
+function placeLines(statement: string, position: number): string[] {
+  if (!(position >= 1)) return [];
+  const before = Array.from(statement)
+    .slice(0, position - 1)
+    .join('');
+  const number = before.split('\n').length;
+  const line = statement.split('\n')[number - 1] ?? '';
+  const head = `LINE ${number}: `;
+  const column = before.length - (before.lastIndexOf('\n') + 1);
+  // A tab moves the caret as it moves the line.
+  const indent = line.slice(0, column).replaceAll(/[^\t]/g, ' ');
+  return [`${head}${line}`, `${' '.repeat(head.length)}${indent}^`];
+}
+
+async function nearest(database: Database, { code, message }: pg.DatabaseError): Promise<string | undefined> {
+  const named = NAMED.exec(message)?.[1]?.replace(/^.*\./, '');
+  if (named === undefined || !UNKNOWN.has(code ?? '')) return undefined;
+  const names = await database.rows(namesLike(code), Name);
+  const [best] = names.map(({ name }) => name).sort((a, b) => distance(named, a) - distance(named, b));
+  if (best === undefined || distance(named, best) > Math.max(2, named.length / 3)) return undefined;
+  return `Did you mean ${best}?`;
+}
+
+function namesLike(code: string | undefined) {
+  if (code === '42883') return sql`select distinct proname::text as name from pg_proc`;
+  const relations = sql`pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname in ('ton', 'etl') and c.relkind in ('r', 'p', 'v')`;
+  if (code === '42P01') return sql`select c.relname::text as name from ${relations}`;
+  return sql`
+    select distinct a.attname::text as name from pg_attribute a
+    where a.attnum > 0 and not a.attisdropped and a.attrelid in (select c.oid from ${relations})`;
+}
