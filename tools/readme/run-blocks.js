@@ -86,6 +86,13 @@ async function runSync(block, more) {
   if (/\berror: |ERROR/.test(output)) throw new Error('sync failed');
 }
 
+// Who stops this leaves nothing running.
+for (const signal of ['SIGINT', 'SIGTERM'])
+  process.once(signal, () => {
+    for (const { pid } of children) process.kill(-pid, 'SIGINT');
+    process.exitCode = 1;
+  });
+
 try {
   const began = performance.now();
   const clone = spawn('git', ['clone', '--quiet', checkout, app], { stdio: 'inherit' });
