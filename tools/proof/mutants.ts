@@ -66,7 +66,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
         instead: '',
       },
     ],
-    caughtBy: cells('transactions.compute_vm_steps other'),
+    caughtBy: cells('messages.content_decoded filled'),
   },
   {
     name: 'rows that came with others passed over',
@@ -81,16 +81,16 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: cells('blocks.rand_seed other'),
   },
   {
-    name: 'unreached blocks kept',
-    what: 'the closure of blocks has one side: a block that nothing names as its parent is proved',
+    name: 'silence believed',
+    what: 'a value over which the source is silent is no difference',
     edits: [
       {
-        module: 'verify/closure/surplus-blocks',
-        find: 'select 1 from links l where l.workchain = b.workchain and l.shard = b.shard and l.seqno = b.seqno)',
-        instead: 'select 1)',
+        module: 'verify/deep/compare-span',
+        find: 'withUnsaid(found.differences, unsaid)',
+        instead: 'withUnsaid(found.differences, [])',
       },
     ],
-    caughtBy: cells('blocks row invented'),
+    caughtBy: cells('messages.content_decoded filled'),
   },
   {
     name: 'parents believed',
@@ -110,16 +110,33 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: cells('block_parents.parent_seqno changed'),
   },
   {
-    name: 'surplus stays',
-    what: 'repair does not remove what the source does not know',
+    name: 'any text is a hash',
+    what: 'what a source sends in the place of a hash is stored as it came',
     edits: [
       {
-        module: 'verify/repair',
-        find: 'const whole = [...wholeTables(dataset, jobs)]',
-        instead: 'if (jobs.length > 0) return [];\n    const whole = [...wholeTables(dataset, jobs)]',
+        module: 'records/form',
+        find: ".regex(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/, 'is no hash: 44 characters of base64')",
+        instead: '',
       },
     ],
-    caughtBy: cells('blocks row invented'),
+    caughtBy: kind('/api/v3/transactions: hash of one character'),
+  },
+  {
+    name: 'receipts not asked',
+    what: 'what the commits counted is not held against what is stored',
+    edits: [
+      {
+        module: 'verify/every-check',
+        find: 'return [quarantine, receipts, ',
+        instead: 'return [quarantine, ',
+      },
+      {
+        module: 'verify/run/run-step',
+        find: 'if (found === undefined)',
+        instead: 'if (stretch !== undefined)',
+      },
+    ],
+    caughtBy: cells('validator_events row deleted'),
   },
 ];
 
