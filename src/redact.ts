@@ -61,5 +61,6 @@ export function passwordsIn(...urls: readonly (string | undefined)[]): string[] 
       password,
       decodeURIComponent(password),
       searchParams.get('password') ?? '',
-    ]);
+    ])
+    .filter((password) => password !== '');
 }

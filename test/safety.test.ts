@@ -134,7 +134,8 @@ test('a secret is redacted in every form in which it may stand in a text', () =>
       expect(Buffer.from(left.slice(6), 'base64').toString('latin1')).not.toContain(key.slice(4, 12));
       expect(left.length).toBeLessThan(6 + code.length - key.length);
     }
-  expect(passwordsIn('postgres://me:p%40ss@host/x', undefined, 'no url')).toEqual(['p%40ss', 'p@ss']);
+  const urls = ['postgres://me:p%40ss@host/x', undefined, 'no url', 'postgres:///x?password=se%2Fcret'];
+  expect(passwordsIn(...urls)).toEqual(['p%40ss', 'p@ss', 'se/cret']);
 });
 
 test('a short key garbles nothing', () => {
