@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
-import { V8_FLAGS } from './config.ts';
+import { join } from 'node:path';
+import { SETTING_NAMES, V8_FLAGS } from './config.ts';
+import { packageRoot } from './package.ts';
 import { runCommand } from './commands/command.ts';
 import { registerBackfill } from './commands/register/backfill.ts';
 import { registerPlan } from './commands/register/plan.ts';
@@ -20,6 +22,7 @@ import { registerQuarantine } from './commands/register/quarantine.ts';
 import { registerSql } from './commands/register/sql.ts';
 import { registerExport } from './commands/register/export.ts';
 import { registerReader } from './commands/register/reader.ts';
+import { registerCompletion } from './commands/register/completion.ts';
 import { registerSimulate } from './commands/register/simulate.ts';
 import { EXIT } from './errors.ts';
 import { watchStdout } from './stdout.ts';
@@ -29,12 +32,31 @@ setFlagsFromString(V8_FLAGS);
 watchStdout();
 protectTerminal();
 
+const ABOUT = `
+Settings, from the environment and from .env in the working directory; README.md explains them all:
+  DATABASE_URL        your Postgres (also PGHOST, PGUSER, …, ~/.pgpass); without it an embedded one in ~/.toncenter-etl
+  TONCENTER_API_KEY   from toncenter.com; without one, 1 request a second
+  TONCENTER_NETWORK   mainnet (default), testnet, demo, or the base URL of a host
+  ETL_DATASETS        what is read: names, core (default) or all
+  LOG_LEVEL           trace, debug, info (default), warn, error or silent
+  and ${SETTING_NAMES.filter((name) => !/^(DATABASE_URL|TONCENTER_(API_KEY|NETWORK)|ETL_DATASETS|LOG_LEVEL)$/.test(name)).join(', ')}
+
+Exit codes:
+  0   done
+  1   failed
+  2   a person must change something: the command line, a setting, a key, a right
+  3   incomplete: what was read is kept, and the same command continues
+  75  the API or the database does not answer: try again later
+
+Docs: ${join(packageRoot, 'README.md')} and docs/ beside it: analyst.md, operator.md, library.md`;
+
 // A command is loaded when it is asked for: each brings packages that the others do without.
 const program = new Command('toncenter-etl')
   .description(
     'Reads a TON Center API into Postgres: resumable, under its rate limit, and provably complete.',
   )
   .option('--version', 'versions of this program, its schema, Postgres and the API’s build')
+  .addHelpText('after', ABOUT)
   .showHelpAfterError('(--help shows what can be said)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.done : EXIT.usage));
 
@@ -58,6 +80,7 @@ const COMMANDS = [
   registerExport,
   registerReader,
   registerSimulate,
+  registerCompletion,
 ];
 for (const register of COMMANDS) register(program);
 

@@ -4,7 +4,7 @@ import { EXIT } from './errors.ts';
 const gone = new AbortController();
 
 /** Aborted when nobody reads stdout any more (`| head`), or its disk is full. */
-export const stdoutGone = gone.signal;
+export const stdoutGone: AbortSignal = gone.signal;
 
 /**
  * Lets a command end by itself when stdout can take no more: what it has opened is closed, such as the embedded server.

@@ -1,4 +1,4 @@
-import { distance } from 'fastest-levenshtein';
+import { closest, distance } from 'fastest-levenshtein';
 import { UsageError } from '../errors.ts';
 import type { Faults } from './faults.ts';
 
@@ -55,8 +55,10 @@ export const FAULT_NAMES: readonly string[] = Object.keys(READERS);
 export function readFault(text: string, faults: Faults = {}): Faults {
   const [name = '', value = ''] = splitOnce(text, '=');
   if (!isFault(name)) {
-    const [nearest] = FAULT_NAMES.toSorted((a, b) => distance(name, a) - distance(name, b));
-    throw new UsageError(`there is no fault "${name}": did you mean "${nearest ?? ''}"?`, {
+    const nearest = closest(name, FAULT_NAMES);
+    // Of a word that shares little with any name, none is meant.
+    const isNear = distance(name, nearest) <= nearest.length / 2;
+    throw new UsageError(`there is no fault "${name}"${isNear ? `: did you mean "${nearest}"?` : ''}`, {
       hint: `Faults are ${FAULT_NAMES.join(', ')}.`,
     });
   }

@@ -193,3 +193,32 @@ test('a row that somebody else wrote is found too', async () => {
   );
   expect(receiptsIn(found)).toEqual(['unknown_rows_of_jetton_transfers']);
 });
+
+test('an action that does not fit its trace is found without asking the source, and read again', async () => {
+  const only = datasets.filter(({ name }) => name === 'actions');
+  const nth = (n: number) =>
+    sql.raw(`(select action_id from ton.actions order by utime, trace_id, action_id offset ${n} limit 1)`);
+  await store.database.run(
+    sql`update ton.actions set end_utime = '2106-01-01Z' where action_id = ${nth(20)}`,
+  );
+  await store.database.run(
+    sql`update ton.actions set trace_end_lt = trace_end_lt + 1 where action_id = ${nth(60)}`,
+  );
+  await store.database.run(sql`update ton.actions set account_count = 99 where action_id = ${nth(100)}`);
+  await store.database.run(sql`update ton.action_transactions set tx_hash = trace_id || 'x'
+    where position = 0 and action_id = ${nth(140)}`);
+  const found = await proof.verify(only, range);
+  const kinds = found.flatMap(({ findings }) =>
+    findings.filter(({ check }) => check === 'actions').map(({ kind, count }) => `${count} ${kind}`),
+  );
+  expect(kinds.sort()).toEqual([
+    '1 action_beyond_trace',
+    '1 other_members',
+    '1 other_trace_end',
+    '1 transaction_of_no_trace',
+  ]);
+  await proof.repair(only, range, found);
+  await proof.readAgain(only, range);
+  for (const { dataset, findings, verified } of await proof.verify(only, range))
+    expect([dataset.name, findings, verified]).toEqual([dataset.name, [], [range]]);
+});

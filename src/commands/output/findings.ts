@@ -6,5 +6,6 @@ export function printFindings(findings: readonly Finding[]): void {
     console.log(`${check.padEnd(10)}${what}`);
     console.log(`${'remedy'.padStart(12)}  ${remedy}`);
   }
-  console.log(findings.length === 0 ? 'nothing is wrong' : `${findings.length} findings`);
+  const count = findings.length;
+  console.log(count === 0 ? 'nothing is wrong' : `${count} finding${count === 1 ? '' : 's'}`);
 }

@@ -7,7 +7,7 @@ export function registerPlan(program: Command): void {
   program
     .command('plan')
     .description(
-      'what a backfill of a range will bring and cost: looks into it, prints ranges, reads nothing',
+      'what a backfill of a range will bring and cost: asks for samples, stores no data, prints ranges',
     )
     .requiredOption('--from <time>', 'first second of the range, UTC')
     .requiredOption('--to <time>', 'end of the range, exclusive')

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { runCommand } from '../command.ts';
 import type { QuarantineFlags } from '../parse/quarantine-flags.ts';
-import { examples, list, wholeNumber, wholeNumbers } from './words.ts';
+import { examples, list, refuseWords, wholeNumber, wholeNumbers } from './words.ts';
 
 export function registerQuarantine(program: Command): void {
   const quarantine = program
@@ -17,8 +17,7 @@ export function registerQuarantine(program: Command): void {
       ),
     );
 
-  quarantine
-    .command('list', { isDefault: true })
+  refuseWords(quarantine, quarantine.command('list', { isDefault: true }))
     .description('why, and which')
     .option('--only <datasets>', 'of these datasets, with commas between', list)
     .option('--json', 'for programs')

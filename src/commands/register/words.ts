@@ -1,4 +1,5 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
+import { closest } from 'fastest-levenshtein';
 
 /** Reads words with commas between. */
 export const list = (text: string): string[] => text.split(',').filter((word) => word !== '');
@@ -16,4 +17,14 @@ export function wholeNumbers(text: string, before: readonly number[] = []): numb
 /** The end of a command's `--help`. */
 export function examples(...lines: string[]): string {
   return ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n');
+}
+
+/** Refuses words behind the command that `parent` runs by default: they are misspelled commands. */
+export function refuseWords(parent: Command, byDefault: Command): Command {
+  return byDefault.allowExcessArguments().hook('preAction', () => {
+    const [word] = byDefault.args;
+    if (word === undefined) return;
+    const names = parent.commands.map((command) => command.name());
+    parent.error(`error: unknown command '${word}'\n(Did you mean ${closest(word, names)}?)`);
+  });
 }

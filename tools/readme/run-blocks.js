@@ -1,0 +1,124 @@
+/*
+ * Runs the README's own blocks of commands, in their order, as a newcomer does: on a fresh clone, in one home directory,
+ * without settings. `node tools/readme/run-blocks.js [CHECKOUT]`; for an ordinary user run it as one.
+ *
+ * Three things differ from what the README says. `npm test` is left out. The real networks are `simulate --live` of the
+ * clone: TONCENTER_NETWORK names its URL, also where a block says testnet. A key and a server that nobody has (`…`,
+ * postgres://user:…) are a word and the embedded Postgres. `sync` is stopped by Ctrl-C once it is healthy.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** From the clone to the first answer of SQL. */
+const LONGEST_SECONDS = 180;
+const STATUS_PAGE = 'http://127.0.0.1:9465/health';
+
+const checkout = resolve(process.argv[2] ?? '.');
+const place = mkdtempSync(join(tmpdir(), 'toncenter-etl-readme-'));
+const app = join(place, 'app');
+const home = join(place, 'home');
+mkdirSync(home);
+const env = { PATH: process.env.PATH, HOME: home, LANG: 'C.UTF-8' };
+const children = new Set();
+
+/** Starts a shell; `ended` has its exit code and all that it printed. */
+function start(script, more = {}) {
+  const child = spawn('bash', ['-euo', 'pipefail', '-c', script], {
+    cwd: app,
+    env: { ...env, ...more },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  children.add(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      output += chunk;
+      process.stdout.write(chunk);
+    });
+  const ended = new Promise((done) => {
+    child.once('close', (code) => {
+      children.delete(child);
+      done({ code, output });
+    });
+  });
+  return { child, ended, output: () => output };
+}
+
+async function run(script, more) {
+  console.log(`\n$ ${script.trim().replaceAll('\n', '\n$ ')}`);
+  const { code, output } = await start(script, more).ended;
+  if (code !== 0) throw new Error(`exit ${code}: ${script}`);
+  return output;
+}
+
+async function until(holds, what) {
+  for (let left = 600; left > 0; left -= 1) {
+    if (await holds()) return;
+    await delay(200);
+  }
+  throw new Error(`waited in vain for ${what}`);
+}
+
+/** The blocks without a language above the list of commands: what a newcomer types. */
+function blocksOf(readme) {
+  const beginning = readme.slice(0, readme.indexOf('\n## Commands'));
+  return [...beginning.matchAll(/^```\n([\s\S]*?)^```$/gm)].map(([, block]) => block);
+}
+
+function adapt(block) {
+  return block
+    .replace(/^npm ci && npm test.*$/m, '')
+    .replaceAll('testnet', '"$SIMULATED"')
+    .replaceAll('…', 'key')
+    .replace(/^export DATABASE_URL=.*$/m, '');
+}
+
+async function runSync(block, more) {
+  console.log(`\n$ ${block.trim().replaceAll('\n', '\n$ ')}`);
+  const daemon = start(block, more);
+  await until(async () => (await fetch(STATUS_PAGE).catch(() => undefined))?.ok === true, 'the status page');
+  process.kill(-daemon.child.pid, 'SIGINT');
+  const { output } = await daemon.ended;
+  if (/\berror: |ERROR/.test(output)) throw new Error('sync failed');
+}
+
+// Who stops this leaves nothing running.
+for (const signal of ['SIGINT', 'SIGTERM'])
+  process.once(signal, () => {
+    for (const { pid } of children) process.kill(-pid, 'SIGINT');
+    process.exitCode = 1;
+  });
+
+try {
+  const began = performance.now();
+  const clone = spawn('git', ['clone', '--quiet', checkout, app], { stdio: 'inherit' });
+  if ((await new Promise((done) => clone.once('close', done))) !== 0) throw new Error('git clone failed');
+  const [first = '', ...rest] = blocksOf(readFileSync(join(app, 'README.md'), 'utf8')).map(adapt);
+  if (rest.length < 2) throw new Error('the README has lost its blocks');
+  const shown = await run(first);
+  const [next] = /^ +(ETL_DATA_DIR=.* sql .*)$/m.exec(shown)?.slice(1) ?? [];
+  if (next === undefined) throw new Error('demo does not say how to go on');
+  await run(next);
+  const seconds = (performance.now() - began) / 1000;
+  const simulator = start('npx toncenter-etl simulate --live --hours 2 --rate-limit sliding-window:25');
+  await until(() => /http:\/\/127\.0\.0\.1:\d+/.test(simulator.output()), 'the simulator');
+  const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(simulator.output());
+  const settings = { TONCENTER_NETWORK: url, SIMULATED: url };
+  for (const block of rest) {
+    if (/ sync$/m.test(block)) await runSync(block, settings);
+    else await run(block, settings);
+  }
+  for (const command of ['status', 'doctor --json', 'datasets transactions', '--version'])
+    await run(`npx toncenter-etl ${command}`, settings);
+  console.log(
+    `\nreadme: ${rest.length + 1} blocks without an error, ${seconds.toFixed(0)} s from the clone to SQL`,
+  );
+  if (seconds > LONGEST_SECONDS) throw new Error(`more than ${LONGEST_SECONDS} s from the clone to SQL`);
+} finally {
+  for (const { pid } of children) process.kill(-pid, 'SIGKILL');
+  rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+}
