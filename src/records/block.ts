@@ -1,4 +1,4 @@
-import { hash, optionalHash, shard, workchain } from './form.ts';
+import { hash, optionalHash, seqno, shard, workchain } from './form.ts';
 import { z } from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
 import type { block_parents, blocks } from '../db/schema/blocks.ts';
@@ -6,13 +6,13 @@ import { formatTime } from '../range.ts';
 import { count, flag, int, requiredInt, requiredInt64, requiredSeconds } from './scalar.ts';
 
 /** What names a block: workchain, shard (upper-case hex without padding) and sequence number. */
-export const blockId = z.strictObject({ workchain, shard, seqno: requiredInt });
+export const blockId = z.strictObject({ workchain, shard, seqno });
 
 /** One element of `blocks` of GET /api/v3/blocks, and `first` and `last` of masterchainInfo. */
 export const block = z.strictObject({
   workchain,
   shard,
-  seqno: requiredInt,
+  seqno,
   root_hash: hash,
   file_hash: hash,
   global_id: int,

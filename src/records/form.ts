@@ -33,6 +33,9 @@ export const workchain = z.literal([-1, 0], { error: 'is no workchain: -1 or 0' 
 /** A shard's prefix in upper-case hex without padding. */
 export const shard = z.string().regex(/^[1-9A-F][0-9A-F]{0,15}$/, 'is no shard: up to 16 hex digits');
 
+/** The number of a block within its shard. */
+export const seqno = z.int32().min(0, 'is no seqno: 0 or more');
+
 export const accountStatus = z.enum(['nonexist', 'uninit', 'frozen', 'active']);
 
 /** A public key or an ADNL address: 64 hex digits in upper case. */

@@ -1,4 +1,4 @@
-import { account, accountStatus, hash, optionalHash, shard, workchain } from './form.ts';
+import { account, accountStatus, hash, optionalHash, seqno, shard, workchain } from './form.ts';
 import { z } from 'zod';
 import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/record.ts';
 import type { messages } from '../db/schema/messages.ts';
@@ -13,13 +13,12 @@ import {
   flag,
   int,
   requiredDigits,
-  requiredInt,
   requiredInt64,
   requiredSeconds,
 } from './scalar.ts';
 
 /** The block of a transaction; older recordings leave its shard null. */
-const blockRef = z.strictObject({ workchain, shard: shard.nullish(), seqno: requiredInt });
+const blockRef = z.strictObject({ workchain, shard: shard.nullish(), seqno });
 
 /** A transaction with its messages, as in `transactions` of GET /api/v3/transactions and of a trace. */
 export const transaction = z.strictObject({

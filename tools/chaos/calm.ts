@@ -6,9 +6,12 @@ import { quarantineRetry } from '../../src/commands/quarantine/retry.ts';
 import { readConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import type { ExitCode } from '../../src/errors.ts';
+import { checkDeep } from '../../src/verify/deep/deep.ts';
+import { DEEP } from '../../src/verify/deep/deep-check.ts';
+import { describeFinding } from '../../src/verify/finding.ts';
 import { differences } from '../proof/differences.ts';
 import { datasetsNamed, openTestCrawl, silent } from '../../test/support/crawl.ts';
-import { openProof } from '../../test/support/verify.ts';
+import { openProof, type Proof } from '../../test/support/verify.ts';
 import { compareCovered, findDoubled, findRounded, truthOf } from './audit.ts';
 import { DATASETS, directUrl, LOG, settingsOf, withClient, type Run } from './run.ts';
 import { within } from './within.ts';
@@ -91,31 +94,50 @@ async function retryQuarantine(run: Run): Promise<string[]> {
 }
 
 /** Actions that were classified again are exchanged by their second reading, which an hour later would be due. */
-async function secondReading(run: Run): Promise<void> {
+function secondReading(run: Run): Promise<void> {
+  return withProof(run, async (proof) => proof.readAgain(await datasetsNamed('actions'), run.plan.range));
+}
+
+async function withProof<T>(run: Run, work: (proof: Proof) => Promise<T>): Promise<T> {
   const url = directUrl(run);
   const database = await openDatabase({ url, applicationName: 'chaos' });
   const store = { url, database, close: () => Promise.resolve() };
   const crawl = await openTestCrawl(store, run.simulator.url);
   try {
-    const proof = await openProof(store, crawl);
-    await proof.readAgain(await datasetsNamed('actions'), run.plan.range);
+    return await work(await openProof(store, crawl));
   } finally {
     await crawl.close();
     await database.close();
   }
 }
 
-/** Every value of every row, not only that the rows are there. */
+/** Every value of every row, not only that the rows are there: by the truth, and in all tables by the source. */
 async function compareValues(run: Run, client: pg.Client): Promise<string[]> {
-  for (const table of ['transactions', 'blocks', 'messages'])
+  for (const table of ['transactions', 'blocks', 'messages', 'traces', 'jetton_transfers', 'actions'])
     await client.query(`update ton.${table} set extra = null where extra is not null`);
   const found = await differences(directUrl(run), run.simulator, run.plan.range, IMMUTABLE);
-  return [...found]
+  const byTruth = [...found]
     .filter(([, seconds]) => seconds.size > 0)
     .map(
       ([dataset, seconds]) =>
         `${dataset}: values differ in ${seconds.size} seconds, such as ${[...seconds][0] ?? ''}`,
     );
+  return [...byTruth, ...(await compareWithSource(run))];
+}
+
+async function compareWithSource(run: Run): Promise<string[]> {
+  return withProof(run, async (proof) => {
+    const datasets = await datasetsNamed(...DATASETS);
+    const reports = await proof.verify(datasets, run.plan.range);
+    const whole = { datasets, share: 1, random: () => 0.5 };
+    const { reports: checked, tables } = await checkDeep(proof.context, reports, whole);
+    const findings = checked.flatMap((report) => report.findings.filter(({ check }) => check === DEEP));
+    const short = tables.filter(({ compared, stored }) => compared < stored);
+    return [
+      ...findings.map((finding) => `${finding.dataset}: ${describeFinding(finding)}`),
+      ...short.map(({ table, compared, stored }) => `${table}: ${compared} of ${stored} rows compared`),
+    ];
+  });
 }
 
 async function countQuarantined(client: pg.Client): Promise<number> {

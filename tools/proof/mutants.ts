@@ -11,6 +11,7 @@ export interface ProofMutant extends Mutant {
 }
 
 const cells = (...ids: string[]) => ['--matrix', '--quick', ...ids.flatMap((id) => ['--cell', id])];
+const twice = (id: string) => ['--matrix', '--cell', id];
 const kind = (name: string) => ['--wire', '--seeds', '1', '--kind', name];
 
 /** Bugs of verification, one for each of its rules, as changes to a compiled copy of the program. */
@@ -66,7 +67,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
         instead: '',
       },
     ],
-    caughtBy: cells('transactions.compute_vm_steps other'),
+    caughtBy: cells('messages.content_decoded filled'),
   },
   {
     name: 'rows that came with others passed over',
@@ -79,6 +80,18 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
       },
     ],
     caughtBy: cells('blocks.rand_seed other'),
+  },
+  {
+    name: 'silence believed',
+    what: 'a value over which the source is silent is no difference',
+    edits: [
+      {
+        module: 'verify/deep/compare-span',
+        find: 'withUnsaid(found.differences, unsaid)',
+        instead: 'withUnsaid(found.differences, [])',
+      },
+    ],
+    caughtBy: cells('messages.content_decoded filled'),
   },
   {
     name: 'unreached blocks kept',
@@ -120,6 +133,47 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
       },
     ],
     caughtBy: cells('blocks row invented'),
+  },
+  {
+    name: 'any text is a hash',
+    what: 'what a source sends in the place of a hash is stored as it came',
+    edits: [
+      {
+        module: 'records/form',
+        find: ".regex(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/, 'is no hash: 44 characters of base64')",
+        instead: '',
+      },
+    ],
+    caughtBy: kind('/api/v3/transactions: hash of one character'),
+  },
+  {
+    name: 'receipts not asked',
+    what: 'what the commits counted is not held against what is stored',
+    edits: [
+      {
+        module: 'verify/every-check',
+        find: 'return [quarantine, receipts, ',
+        instead: 'return [quarantine, ',
+      },
+      {
+        module: 'verify/run/run-step',
+        find: 'if (found === undefined)',
+        instead: 'if (stretch !== undefined)',
+      },
+    ],
+    caughtBy: cells('validator_events row deleted'),
+  },
+  {
+    name: 'second reading only counted',
+    what: 'a second reading confirms a second whatever it brings',
+    edits: [
+      {
+        module: 'db/write/commit',
+        find: "if (again === undefined || done?.outcome !== 'covered')\n        return undefined;",
+        instead: 'return undefined;',
+      },
+    ],
+    caughtBy: twice('jetton_transfers.amount changed'),
   },
 ];
 

@@ -17,7 +17,8 @@ export interface Place {
   readonly source: string;
 }
 
-const logger = createLogger({ level: process.env['PROOF_LOG'] ?? 'silent', format: 'json' });
+const level = process.env['PROOF_LOG'] ?? 'silent';
+const logger = createLogger({ level, format: 'json' });
 
 /** Runs a command of the program in this process: one of its own would take most of its time to load. */
 export async function runHere(
@@ -31,6 +32,7 @@ export async function runHere(
       TONCENTER_RPS: '1000',
       ETL_WATERMARK_DELAY: '0s',
       ETL_ATTEMPTS: '3',
+      LOG_LEVEL: level,
       LOG_FORMAT: 'json',
     },
     '/nowhere',

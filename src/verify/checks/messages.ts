@@ -5,7 +5,7 @@ import type { Range } from '../../range.ts';
 import { bookDoubts, bookSieve } from '../books/books.ts';
 import { transactionsWithMessages } from '../books/with-messages.ts';
 import type { Check, Result } from '../check.ts';
-import { during, type Finding, findingsOf, secondOf } from '../finding.ts';
+import { during, type Finding, findingsOf, secondAt, secondOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { settings } from '../../db/schema/pages.ts';
 
@@ -43,15 +43,26 @@ const isExpired = sql`
 /** A message without a stored sender came from outside the chain, and was received at once. */
 const NEAR = 3600;
 
-/** A message that no stored transaction has sent or received: it is nobody's. */
+/** The chain itself sends messages in this name, and no transaction does. */
+const SYSTEM = `-1:${'0'.repeat(64)}`;
+
+/**
+ * A message that no stored transaction has sent or received is nobody's. One that was received, and sent in a second in
+ * which nobody has sent it, stands in another second or under another hash than its own.
+ */
 const strayMessages = (stretch: Range) => sql`
   with senderless as materialized (
-    select m.utime, m.hash from ton.messages m where ${during('m', stretch)} and not exists (
-      select 1 from ton.transactions t where ${during('t', stretch)} and t.utime = m.utime and t.hash = m.out_msg_tx_hash))
-  select 'stray_message' as kind, 'surplus' as outcome, s.hash as id, ${secondOf('s')} as span
-  from senderless s where not exists (
-    select 1 from ton.transactions t where ${during('t', { from: stretch.from, to: stretch.to + NEAR })}
-      and t.in_msg_hash = s.hash and t.in_msg_utime = s.utime)`;
+    select m.utime, m.hash, m.source is not null and m.source <> ${SYSTEM} and m.created_lt is not null as was_sent
+    from ton.messages m where ${during('m', stretch)} and not exists (
+      select 1 from ton.transactions t where ${during('t', stretch)} and t.utime = m.utime and t.hash = m.out_msg_tx_hash)),
+  received as materialized (
+    select s.utime, s.hash, s.was_sent, t.utime as received_at from senderless s left join ton.transactions t
+      on ${during('t', { from: stretch.from, to: stretch.to + NEAR })} and t.in_msg_hash = s.hash and t.in_msg_utime = s.utime)
+  select 'stray_message' as kind, 'surplus' as outcome, hash as id, ${secondOf('r')} as span
+  from received r where received_at is null
+  union all
+  select 'unsent_message', 'doubt', hash, ${secondAt(sql`place`)}
+  from received r, unnest(array[utime, received_at]) as place where was_sent and received_at is not null`;
 
 /** Makes the check `books` in the same go. */
 export const messages: Check = {

@@ -43,7 +43,8 @@ export async function checkDeep(
   const comparedBy = new Map<Verified, ComparedSpans>();
   const tables: ComparedTable[] = [];
   const unsaid = new Map<string, readonly Range[]>();
-  const chosen = reports.filter(({ dataset }) => draw.datasets.includes(dataset));
+  const names = new Set(draw.datasets.map(({ name }) => name));
+  const chosen = reports.filter(({ dataset }) => names.has(dataset.name));
   const width = ({ dataset }: Verified) => Object.keys(dataset.job.tables).length;
   for (const report of chosen.toSorted((a, b) => width(b) - width(a))) {
     const [own = ''] = Object.keys(report.dataset.job.tables);

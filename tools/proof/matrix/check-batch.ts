@@ -49,7 +49,7 @@ export async function checkBatch(
         ...(again && { again: again[at]!.healed }),
         deepRepair: healed,
       },
-      problems: [...problems, ...(repair?.[at]?.problems ?? [])],
+      problems: [...problems, ...(repair?.[at]?.problems ?? []), ...(again?.[at]?.problems ?? [])],
     };
   });
 }
@@ -188,8 +188,8 @@ async function askRepair(run: Run): Promise<{ healed: boolean; problems: string[
   });
 }
 
-/** A second reading, as if days had passed, and `verify`. */
-async function askAgain(run: Run): Promise<{ seen: boolean; healed: boolean }[]> {
+/** A second reading, as if days had passed, and `verify`: it confirms nothing that it did not bring. */
+async function askAgain(run: Run): Promise<{ seen: boolean; healed: boolean; problems: string[] }[]> {
   await run.client.query(`update etl.coverage set covered = '{}' where pass = 1`);
   await readAgain(run.where, run.only);
   const { vouched } = await runVerify(run, {});
@@ -197,7 +197,11 @@ async function askAgain(run: Run): Promise<{ seen: boolean; healed: boolean }[]>
   return run.alterations.map((alteration) => {
     const healed = !blamed.has(alteration);
     const places = placesOf(alteration, run.network.truth);
-    return { healed, seen: healed || places.some((place) => !isVouchedFor(vouched, place)) };
+    const seen = healed || places.some((place) => !isVouchedFor(vouched, place));
+    const isReadTwice = alteration.cell.table.datasets.every((name) => run.network.readTwice.has(name));
+    const problems =
+      isReadTwice && !seen ? ['a second reading confirms it, which brought something else'] : [];
+    return { healed, seen, problems };
   });
 }
 

@@ -18,7 +18,9 @@ export async function saveRun(verdicts: readonly Verdict[]): Promise<void> {
   const run = { ...(await readLastRun()), ...Object.fromEntries(verdicts.map(entryOf)) };
   const lines = Object.entries(run)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([cell, entry]) => `  ${JSON.stringify(cell)}: ${JSON.stringify(entry)}`);
+    .map(
+      ([cell, entry]) => `  ${JSON.stringify(cell)}: [${entry.map((one) => JSON.stringify(one)).join(', ')}]`,
+    );
   await writeFile(FILE, `{\n${lines.join(',\n')}\n}\n`);
 }
 

@@ -11,18 +11,22 @@ const HEAD = `<!-- Written by \`npm run proof -- --matrix --save\`: do not edit.
 /** The page that shows the whole matrix: for each column, what sees which alteration of it first. */
 export function matrixPage(run: LastRun, tables: readonly Table[]): string {
   const cells = Object.keys(run).length;
+  const first = new Set(Object.values(run).map(([seer]) => seer));
+  const seers = SEERS.filter((seer) => first.has(seer));
   const parts = tables.map((table) => {
     const columns = columnsOf(run, table);
     const rows = [...columns].map(
-      ([column, ways]) => `| \`${column}\` | ${SEERS.map((seer) => waysOf(ways, seer)).join(' | ')} |`,
+      ([column, ways]) => `| \`${column}\` | ${seers.map((seer) => waysOf(ways, seer)).join(' | ')} |`,
     );
-    return `## ${table.name}\n\n| column | ${SEERS.join(' | ')} |\n|---|---|---|---|---|\n${rows.join('\n')}\n${unhealed(columns)}`;
+    return `## ${table.name}\n\n| column | ${seers.join(' | ')} |\n|---|${seers.map(() => '---|').join('')}\n${rows.join('\n')}\n${unhealed(columns)}`;
   });
   return `${HEAD}
 
 # What sees an altered value
 
-One stored value of a simulated network was altered in a range that was proved, ${cells} times, and each command was asked what it makes of it. The table says what sees it first: \`verify\` alone, the second reading an hour later, or \`verify --deep 100%\`. How it was altered: *changed* to another value of its form, given *other* another row's value, made *null*, or *filled* where it was null; a row was *deleted*, *moved* to another second, *doubled* under another key (named at the column that differs) or *invented*.
+One stored value of a simulated network was altered in a range that was proved, ${cells} times, and each command was asked what it makes of it. The table says what sees it first: \`verify\` alone, or \`verify --deep 100%\`. What one dataset still vouches for, \`verify\` has not seen.
+
+How it was altered: *changed* to another value of its form, given *other* another row's value, made *null*, or *filled* where it was null. A row was *deleted*, *moved* to another second, *doubled* under another key (named at the column that differs) or *invented*.
 
 ${parts.join('\n')}`;
 }
@@ -30,9 +34,11 @@ ${parts.join('\n')}`;
 /** What plain verification cannot see, a line a table. */
 export function limitsSection(run: LastRun, tables: readonly Table[]): string {
   const rows = tables.flatMap((table) => {
-    const unseen = [...columnsOf(run, table)].flatMap(([column, ways]) =>
-      column !== 'row' && [...ways.values()].some(([first]) => first !== 'verify') ? [`\`${column}\``] : [],
-    );
+    const unseen = [...columnsOf(run, table)].flatMap(([column, ways]) => {
+      const left = [...ways].flatMap(([way, [first]]) => (first === 'verify' ? [] : [way]));
+      if (column === 'row') return left.map((way) => `a row ${way}`);
+      return left.length === 0 ? [] : [`\`${column}\``];
+    });
     return unseen.length === 0 ? [] : [`| \`${table.name}\` | ${unseen.join(', ')} |`];
   });
   return `| table | values of these columns |\n|---|---|\n${rows.join('\n')}\n`;

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import type { Simulator, SimulatorOptions } from '../../../test/support/simulator/simulator.ts';
 import { streamTables, type Table } from './cells.ts';
 import { crawlNetwork, startNetwork } from './network.ts';
@@ -20,6 +21,8 @@ interface Clone {
 export interface ProvedNetwork {
   readonly simulator: Simulator;
   readonly tables: readonly Table[];
+  /** Datasets that take a second reading. */
+  readonly readTwice: ReadonlySet<string>;
   /** What every copy holds before it is altered. */
   readonly truth: Rows;
   clone(): Promise<Clone>;
@@ -40,7 +43,9 @@ export async function openProvedNetwork(
   const first = await clone();
   const truth = await withClient(first.url, (client) => readRows(client, tables));
   await first.drop();
-  return { simulator, tables, truth, clone, close: () => simulator.close() };
+  const jobs = await loadJobs();
+  const readTwice = new Set(jobs.flatMap(({ name, job }) => ('second-reading' in job.checks ? [name] : [])));
+  return { simulator, tables, readTwice, truth, clone, close: () => simulator.close() };
 }
 
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {

@@ -14,6 +14,8 @@ export interface MatrixOptions extends Depth {
   readonly cells?: readonly string[] | undefined;
   /** Of all cells, 0 to 1; which ones the seed decides. */
   readonly share: number;
+  /** Cells that need a copy of the database for themselves are left out, and so are batches beyond so many. */
+  readonly batches?: number;
   /** Of so many processes the how manieth this one is, from 0. */
   readonly part?: { readonly index: number; readonly of: number };
   /** Cells that plain `verify` is known to see: where it does no longer, that is a failure. */
@@ -31,7 +33,8 @@ export async function runMatrix(databases: Databases, options: MatrixOptions): P
   try {
     const alterations = chooseAll(network, options);
     const verdicts: Verdict[] = [];
-    for (const batch of batchesOf(network.truth, alterations)) {
+    const batches = batchesOf(network.truth, alterations);
+    for (const batch of options.batches === undefined ? batches : largest(batches, options.batches)) {
       for (const judged of await checkSoundly(network, batch, options)) {
         const verdict = holdAgainst(judged, options.known ?? []);
         verdicts.push(verdict);
@@ -42,6 +45,10 @@ export async function runMatrix(databases: Databases, options: MatrixOptions): P
   } finally {
     await network.close();
   }
+}
+
+function largest(batches: readonly Alteration[][], most: number): Alteration[][] {
+  return batches.toSorted((a, b) => b.length - a.length).slice(0, most);
 }
 
 function holdAgainst(verdict: Verdict, known: readonly string[]): Verdict {

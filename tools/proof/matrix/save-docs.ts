@@ -5,7 +5,7 @@ import { limitsSection, matrixPage } from './limits.ts';
 
 const PAGE = 'docs/verification-matrix.md';
 const DOCS = 'docs/verification.md';
-const SECTION = /(<!-- limits[^>]*-->\n\n)[\s\S]*?(\n<!-- end of limits -->)/;
+const SECTION = /(<!-- limits[^>]*-->\n)[\s\S]*?(<!-- end of limits -->)/;
 
 /** Texts of the docs that speak of the last run of the matrix, by path. */
 export async function docsOfLastRun(): Promise<Readonly<Record<string, string>>> {
@@ -16,7 +16,7 @@ export async function docsOfLastRun(): Promise<Readonly<Record<string, string>>>
   const section = limitsSection(run, tables);
   return {
     [PAGE]: matrixPage(run, tables),
-    [DOCS]: docs.replace(SECTION, (_, begin: string, end: string) => `${begin}${section}${end}`),
+    [DOCS]: docs.replace(SECTION, (_, begin: string, end: string) => `${begin}\n${section}\n${end}`),
   };
 }
 

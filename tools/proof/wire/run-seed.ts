@@ -6,7 +6,7 @@ import { runHere, type Place, type Said } from '../run-here.ts';
 import { RANGE, readAgain } from '../matrix/network.ts';
 import { placesOfRow } from '../matrix/places.ts';
 import { withClient, type ProvedNetwork } from '../matrix/proved-network.ts';
-import { compareRows, readRows, type Differing } from '../matrix/rows.ts';
+import { compareRows, readRows, type Differing, type Rows } from '../matrix/rows.ts';
 import { isVouchedFor, readVouched } from '../matrix/vouching.ts';
 import type { Kind } from './kinds.ts';
 import type { Wire } from './wire.ts';
@@ -63,6 +63,8 @@ async function crawlAndHeal(run: WireRun, client: pg.Client): Promise<Outcome> {
   }
   await runHere(place, (invocation) => verify(invocation, flags));
   const wrong = await differing(network, client, only);
+  if (first.code === 0 && kinds.every(isCap)) problems.push(...lost(wrong));
+  problems.push(...formless(network, await readRows(client, network.tables)));
   problems.push(...(await vouchedFor(run, client, wrong)));
   problems.push(...(await heal(client, place, flags)));
   const left = await differing(network, client, only);
@@ -122,6 +124,37 @@ async function differing({ tables, truth }: ProvedNetwork, client: pg.Client, on
   const asked = tables.filter(({ datasets }) => datasets.some((name) => only.includes(name)));
   const inside = ({ second }: Differing) => second >= RANGE.from && second < RANGE.to;
   return compareRows(asked, truth, await readRows(client, asked)).filter(inside);
+}
+
+/** Pages that are all cut at one length are noticed while they are read: nothing is missing from what is complete. */
+function isCap({ way }: Kind): boolean {
+  return 'listing' in way && way.listing.always === true;
+}
+
+function lost(wrong: readonly Differing[]): string[] {
+  return wrong
+    .slice(0, 3)
+    .map(({ table, key, what }) => `the crawl says that it is complete: ${table} ${key} ${what}`);
+}
+
+/** Hashes and addresses, as the servers print them. */
+const SHAPES = [
+  /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/,
+  /^(-?\d{1,10}:[0-9A-F]{64}|ext\$\d+:[0-9A-Fa-f]*|var\$-?\d+:\d+:[0-9A-Fa-f]*|addr_none|)$/,
+];
+
+/** Stored values that are no hash, or no address, in a column of nothing else. */
+function formless({ tables, truth }: ProvedNetwork, stored: Rows): string[] {
+  const found = tables.flatMap(({ name, columns }) =>
+    columns.flatMap((column) => {
+      const valuesOf = (rows: Rows) => (rows.get(name) ?? []).flatMap((row) => row[column.name] ?? []);
+      const known = valuesOf(truth);
+      const shape = SHAPES.find((one) => known.length > 0 && known.every((value) => one.test(value)));
+      const odd = valuesOf(stored).find((value) => shape?.test(value) === false);
+      return odd === undefined ? [] : [`stored without its form: ${name}.${column.name} ${odd.slice(0, 80)}`];
+    }),
+  );
+  return found.slice(0, 3);
 }
 
 async function countQuarantined(client: pg.Client): Promise<number> {

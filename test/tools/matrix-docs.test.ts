@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { cellsOf, streamTables } from '../../tools/proof/matrix/cells.ts';
+import { readLastRun } from '../../tools/proof/matrix/last-run.ts';
+import { docsOfLastRun } from '../../tools/proof/matrix/save-docs.ts';
+
+test('what verification cannot see is told as the last run of the matrix found it', async () => {
+  for (const [path, text] of Object.entries(await docsOfLastRun()))
+    expect(readFileSync(path, 'utf8'), path).toBe(text);
+});
+
+test('the last run of the matrix had every column of every table that streams', async () => {
+  const run = Object.keys(await readLastRun());
+  const cells = (await streamTables()).flatMap(cellsOf);
+  const columns = new Set(cells.map(({ id }) => id.replace(/ \w+$/, '')));
+  const known = new Set(run.map((id) => id.replace(/ \w+$/, '')));
+  expect([...columns].filter((column) => !known.has(column))).toEqual([]);
+  expect(run.filter((id) => !cells.some((cell) => cell.id === id))).toEqual([]);
+});
