@@ -11,7 +11,6 @@ export interface ProofMutant extends Mutant {
 }
 
 const cells = (...ids: string[]) => ['--matrix', '--quick', ...ids.flatMap((id) => ['--cell', id])];
-const twice = (id: string) => ['--matrix', '--cell', id];
 const kind = (name: string) => ['--wire', '--seeds', '1', '--kind', name];
 
 /** Bugs of verification, one for each of its rules, as changes to a compiled copy of the program. */
@@ -94,18 +93,6 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: cells('messages.content_decoded filled'),
   },
   {
-    name: 'unreached blocks kept',
-    what: 'the closure of blocks has one side: a block that nothing names as its parent is proved',
-    edits: [
-      {
-        module: 'verify/closure/surplus-blocks',
-        find: 'select 1 from links l where l.workchain = b.workchain and l.shard = b.shard and l.seqno = b.seqno)',
-        instead: 'select 1)',
-      },
-    ],
-    caughtBy: cells('blocks row invented'),
-  },
-  {
     name: 'parents believed',
     what: 'a link to any stored block is a link to a parent',
     edits: [
@@ -121,18 +108,6 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
       },
     ],
     caughtBy: cells('block_parents.parent_seqno changed'),
-  },
-  {
-    name: 'surplus stays',
-    what: 'repair does not remove what the source does not know',
-    edits: [
-      {
-        module: 'verify/repair',
-        find: 'const whole = [...wholeTables(dataset, jobs)]',
-        instead: 'if (jobs.length > 0) return [];\n    const whole = [...wholeTables(dataset, jobs)]',
-      },
-    ],
-    caughtBy: cells('blocks row invented'),
   },
   {
     name: 'any text is a hash',
@@ -162,18 +137,6 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
       },
     ],
     caughtBy: cells('validator_events row deleted'),
-  },
-  {
-    name: 'second reading only counted',
-    what: 'a second reading confirms a second whatever it brings',
-    edits: [
-      {
-        module: 'db/write/commit',
-        find: "if (again === undefined || done?.outcome !== 'covered')\n        return undefined;",
-        instead: 'return undefined;',
-      },
-    ],
-    caughtBy: twice('jetton_transfers.amount changed'),
   },
 ];
 
