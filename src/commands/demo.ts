@@ -40,7 +40,8 @@ export async function demo({ config: given, now }: Invocation): Promise<ExitCode
       const shared = { datasets, collections, baseUrl, concurrency: CONCURRENCY };
       const style = progressStyle(config);
       const report = createBackfillReport({ ...shared, ...UNBOUNDED, crawl, style, rps: RPS });
-      const { choices, attempts } = config;
+      const { attempts } = config;
+      const choices = { ...config.choices, accounts: 'seen' as const };
       const run = { ...crawl, ...shared, ...ONCE, jobs: datasets, wanted, choices, attempts, stop };
       const isWhole = await runBackfill(run, report);
       if (!isWhole) return EXIT.incomplete;

@@ -7,6 +7,7 @@ import { declaredRelations } from './declared-relations.ts';
 import { writeDbtSources } from './dbt-sources.ts';
 import { writeDiagram } from './diagram.ts';
 import { writeDictionary } from './dictionary.ts';
+import { writeForeignKeys } from './foreign-keys.ts';
 import { readFeeds, writeNeeds } from './needs.ts';
 
 /** Generated pages live here, and the one that is written by hand but for some lines. */
@@ -15,10 +16,12 @@ const FOLDER = join(packageRoot, 'docs', 'analyst');
 /** The generated pages of docs/analyst, by file name, as a migrated database and the declared relations make them. */
 export async function writeDocs(database: Database): Promise<Readonly<Record<string, string>>> {
   const catalog = await readCatalog(database);
+  const relations = declaredRelations();
   const questions = await readFile(join(FOLDER, 'questions.md'), 'utf8');
   return {
     'dictionary.md': writeDictionary(catalog),
-    'diagram.md': writeDiagram(catalog, declaredRelations()),
+    'diagram.md': writeDiagram(catalog, relations),
+    'foreign-keys.json': writeForeignKeys(relations),
     'dbt-sources.yml': writeDbtSources(catalog),
     'questions.md': writeNeeds(questions, await readFeeds(database)),
   };

@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { EtlError } from '../../errors.ts';
+import { parsePostgres, withLogin } from '../../postgres-url.ts';
 import { openDatabase, type Database } from '../connection/database.ts';
 import { allowReading } from './reader.ts';
 
@@ -20,10 +21,9 @@ export async function openForReading(
   applicationName: string,
 ): Promise<Database> {
   if (!(await isMighty(database))) return database;
-  const own = new URL(url);
-  const password = passwordFrom(own.password);
-  Object.assign(own, { username: NAME, password });
-  const open = () => openDatabase({ url: own.href, applicationName, maxConnections: 2 });
+  const password = passwordFrom(parsePostgres(url).get('password') ?? '');
+  const own = withLogin(url, NAME, password);
+  const open = () => openDatabase({ url: own, applicationName, maxConnections: 2 });
   const found = await open().catch(unlessItMayPass);
   if (found !== undefined && (await mayRead(found))) return found;
   await found?.close();
@@ -47,7 +47,7 @@ async function isMighty(database: Database): Promise<boolean> {
 function passwordFrom(owners: string): string {
   return owners === ''
     ? randomBytes(18).toString('base64url')
-    : createHmac('sha256', decodeURIComponent(owners)).update(NAME).digest('base64url');
+    : createHmac('sha256', owners).update(NAME).digest('base64url');
 }
 
 function unlessItMayPass(error: unknown): undefined {
