@@ -325,7 +325,8 @@ describe('simulate', () => {
 
 test('--help of every command shows examples', async () => {
   const { stdout } = await cli.run(['--help']);
-  const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)]
+  const listed = stdout.slice(stdout.indexOf('Commands:'), stdout.indexOf('Settings'));
+  const commands = [...listed.matchAll(/^ {2}([a-z]+) /gm)]
     .map(([, name]) => name ?? '')
     .filter((name) => name !== 'help');
   expect(commands).toContain('backfill');

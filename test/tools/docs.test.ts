@@ -59,7 +59,7 @@ describe('every question has the response of the network itself:', () => {
   });
 });
 
-describe('every declared relation finds rows, at most one for each:', async () => {
+describe('every declared relation finds rows, at most one for each:', () => {
   test.each(declaredRelations())('$table $name', async (relation) => {
     const given = relation.fields.map((field) => `${relation.table}.${field} is not null`).join(' and ');
     const [row] = await store.ask(

@@ -1,7 +1,7 @@
-import { union, without } from '../../range.ts';
+import { common, type Range, union, without } from '../../range.ts';
 import type { Step, CheckInput, VerifyContext } from '../check.ts';
 import { checksOf } from '../every-check.ts';
-import type { Checked } from '../finding.ts';
+import type { Checked, Finding } from '../finding.ts';
 import { NOT_HELD, runStep } from './run-step.ts';
 
 /** Runs every check that a dataset has, on every stretch of it that is covered. */
@@ -55,7 +55,7 @@ function withoutCounted(checks: readonly Checked[]): Checked[] {
 
 /**
  * Where a transaction is missing, its account's next one has no predecessor. Its own second is known already, so its
- * neighbours need not be read again; and they are all there.
+ * neighbours need not be read again; and they are all there. The same holds of who received what it sent.
  */
 function forgiveNeighbours(checks: readonly Checked[]): Checked[] {
   const holes = union(
@@ -64,8 +64,27 @@ function forgiveNeighbours(checks: readonly Checked[]): Checked[] {
       .flatMap(({ findings }) => findings.map(({ spans }) => spans)),
   );
   if (holes.length === 0) return [...checks];
+  const short = union(
+    ...checks
+      .flatMap(({ findings }) => findings)
+      .filter(({ kind }) => kind === 'missing_transactions')
+      .map(({ spans }) => spans),
+  );
   return checks.map((check) => ({
     ...check,
-    findings: check.findings.filter(({ kind }) => kind !== 'missing_predecessor'),
+    findings: check.findings
+      .filter(({ kind }) => kind !== 'missing_predecessor')
+      .flatMap((finding) => (finding.kind === 'unsent_message' ? forgiveReceivers(finding, short) : finding)),
   }));
+}
+
+/** What a missing transaction sent has no sender: that says nothing of whoever received it. */
+function forgiveReceivers(finding: Finding, short: readonly Range[]): Finding[] {
+  if (finding.rows.length < finding.count) return [finding];
+  const explained = new Set(
+    finding.rows.filter(({ span }) => common([span], short).length > 0).map(({ key }) => key),
+  );
+  const rows = finding.rows.filter(({ key }) => !explained.has(key));
+  const spans = union(rows.map(({ span }) => span));
+  return rows.length === 0 ? [] : [{ ...finding, rows, spans, count: rows.length }];
 }
