@@ -1,22 +1,25 @@
 /*
  * Runs the README's own blocks of commands, in their order, as a newcomer does: on a fresh clone, in one home directory,
- * without settings. `node tools/readme/run-blocks.js [CHECKOUT]`; for an ordinary user run it as one.
+ * without settings. `node tools/readme/run-blocks.js [CHECKOUT] [SECONDS]`; for an ordinary user run it as one. It fails
+ * where the way to the first answer of SQL takes longer than SECONDS.
  *
  * Three things differ from what the README says. `npm test` is left out. The real networks are `simulate --live` of the
  * clone: TONCENTER_NETWORK names its URL, also where a block says testnet. A key and a server that nobody has (`…`,
  * postgres://user:…) are a word and the embedded Postgres. `sync` is stopped by Ctrl-C once it is healthy.
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** From the clone to the first answer of SQL. */
-const LONGEST_SECONDS = 180;
 const STATUS_PAGE = 'http://127.0.0.1:9465/health';
 
 const checkout = resolve(process.argv[2] ?? '.');
+/** From the clone to the first answer of SQL. */
+const longestSeconds = Number(process.argv[3] ?? Infinity);
+/** What a clone does not have. */
+const NOT_CLONED = new Set(['.git', 'node_modules', 'dist']);
 const place = mkdtempSync(join(tmpdir(), 'toncenter-etl-readme-'));
 const app = join(place, 'app');
 const home = join(place, 'home');
@@ -95,8 +98,8 @@ for (const signal of ['SIGINT', 'SIGTERM'])
 
 try {
   const began = performance.now();
-  const clone = spawn('git', ['clone', '--quiet', checkout, app], { stdio: 'inherit' });
-  if ((await new Promise((done) => clone.once('close', done))) !== 0) throw new Error('git clone failed');
+  // A machine without git, and a checkout that is no repository, will do.
+  cpSync(checkout, app, { recursive: true, filter: (path) => !NOT_CLONED.has(relative(checkout, path)) });
   const [first = '', ...rest] = blocksOf(readFileSync(join(app, 'README.md'), 'utf8')).map(adapt);
   if (rest.length < 2) throw new Error('the README has lost its blocks');
   const shown = await run(first);
@@ -117,7 +120,7 @@ try {
   console.log(
     `\nreadme: ${rest.length + 1} blocks without an error, ${seconds.toFixed(0)} s from the clone to SQL`,
   );
-  if (seconds > LONGEST_SECONDS) throw new Error(`more than ${LONGEST_SECONDS} s from the clone to SQL`);
+  if (seconds > longestSeconds) throw new Error(`more than ${longestSeconds} s from the clone to SQL`);
 } finally {
   for (const { pid } of children) process.kill(-pid, 'SIGKILL');
   rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
