@@ -5,7 +5,7 @@ import type { GradeFacts } from '../dataset/grade.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
 import { forgetHoles } from '../db/coverage/holes.ts';
 import { foldReceipts } from '../db/write/receipt-ledger.ts';
-import { saveGrade, setVerified } from '../db/coverage/verifications.ts';
+import { readLastPage, saveGrade, setVerified } from '../db/coverage/verifications.ts';
 import { common, type Range, union, without } from '../range.ts';
 import type { VerifyContext } from './check.ts';
 import { checksOf } from './every-check.ts';
@@ -21,6 +21,8 @@ export interface Verified {
   readonly grade: GradeFacts;
   readonly covered: readonly Range[];
   readonly missing: readonly Range[];
+  /** Number of the last page before the checks: what a later one brought they have not seen. */
+  readonly lastPage: number;
   /** Seconds that have the dataset's grade now. */
   readonly verified: readonly Range[];
   readonly checks: readonly Checked[];
@@ -75,6 +77,7 @@ async function verifyStream(
   { range, proved }: { readonly range: Range; readonly proved: ReadonlyMap<string, readonly Range[]> },
 ): Promise<Verified> {
   const { database } = context;
+  const lastPage = await readLastPage(database);
   const coverage = await readCoverage(database, stream);
   const covered = common(coverage, [range]);
   const checks = await runChecks(context, { dataset, stream, covered, coverage, proved });
@@ -83,18 +86,20 @@ async function verifyStream(
   const findings = [...checks.flatMap((check) => check.findings), ...remembered];
   const verified = without(covered, union(...findings.map(({ spans }) => spans)));
   const { grade } = dataset.job;
-  await remember(database, { dataset, stream, checks, verified });
+  await remember(database, { dataset, stream, lastPage, checks, verified });
   await saveGrade(database, dataset.name, grade);
-  return { dataset, stream, grade, covered, missing: without([range], covered), verified, checks, findings };
+  const missing = without([range], covered);
+  return { dataset, stream, grade, covered, missing, lastPage, verified, checks, findings };
 }
 
 async function remember(
   database: Database,
-  { dataset, stream, checks, verified }: Pick<Verified, 'dataset' | 'stream' | 'checks' | 'verified'>,
+  report: Pick<Verified, 'dataset' | 'stream' | 'lastPage' | 'checks' | 'verified'>,
 ): Promise<void> {
+  const { dataset, stream, lastPage, checks, verified } = report;
   const findings = checks.flatMap((check) => check.findings);
   const wrong = findings.filter(({ outcome }) => outcome !== 'open').map(({ spans }) => spans);
-  await setVerified(database, stream, verified, union(...wrong));
+  await setVerified(database, stream, { good: verified, bad: union(...wrong), lastPage });
   await forgetHoles(database, stream, verified);
   await logChecks(database, checks);
   for (const table of Object.values(dataset.job.tables)) {

@@ -3,10 +3,12 @@ import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
+import { streamOf } from '../../src/crawl/streams/streams.ts';
+import { readLastPage, readVerified, setVerified } from '../../src/db/coverage/verifications.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { jetton_transfers } from '../../src/db/schema/jetton-transfers.ts';
 import { keepFindings, readFindings, settleRows } from '../../src/db/coverage/findings.ts';
-import { common, type Range } from '../../src/range.ts';
+import { common, type Range, without } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { checkDeep } from '../../src/verify/deep/deep.ts';
 import { proveRange } from '../../src/verify/prove.ts';
@@ -289,6 +291,25 @@ test('what was found is forgotten only where it was looked at again', async () =
   expect(await spans()).toEqual(left);
   await keepFindings(store.database, { stream, check, settled: [{ from: 0, to: 3000 }], rows: [] });
   expect(await spans()).toEqual([]);
+});
+
+test('what was taken out and read anew since the checks began is not verified by them', async () => {
+  const [blocks] = datasets;
+  const anew = { from: range.from + 100, to: range.from + 110 };
+  await proof.verify([blocks!], range);
+  const lastPage = await readLastPage(store.database);
+  const out = `'{[${anew.from},${anew.to})}'::int8multirange`;
+  await run(
+    `update etl.coverage set covered = covered - ${out}, verified = verified - ${out} where dataset = 'blocks'`,
+  );
+  await proof.cover([blocks!], await proof.reach());
+  const verdict = { good: [range], bad: [], lastPage };
+  await setVerified(store.database, streamOf(blocks!), verdict);
+  const verified = () => readVerified(store.database, streamOf(blocks!));
+  expect(without([range], await verified())).toEqual([anew]);
+  const later = await readLastPage(store.database);
+  await setVerified(store.database, streamOf(blocks!), { ...verdict, lastPage: later });
+  expect(await verified()).toEqual([range]);
 });
 
 test('a quarantined record is known to be missing: no certificate, and no reading again', async () => {

@@ -16,6 +16,7 @@ import {
   setExcluded,
 } from '../connection/sql.ts';
 import { coverage } from '../schema/coverage.ts';
+import { pages } from '../schema/pages.ts';
 import { grades, verifications } from '../schema/verification.ts';
 
 /** One check that was run. */
@@ -46,21 +47,41 @@ export async function logVerification(session: Session, entry: Verification): Pr
   );
 }
 
+/** What checks came to. */
+interface Verdict {
+  readonly good: readonly Range[];
+  readonly bad: readonly Range[];
+  /** Number of the last page before the checks began, by `readLastPage`. */
+  readonly lastPage: number;
+}
+
+/** Number of the page that was committed last; 0 before there is one. */
+export async function readLastPage(session: Session): Promise<number> {
+  const [row] = await session.rows(
+    sql`select coalesce(max(${pages.id}), 0) as last from ${pages}`,
+    z.object({ last: z.coerce.number() }),
+  );
+  return row?.last ?? 0;
+}
+
 /**
- * Sets what was verified and takes back what turned out wrong. Only what is still covered counts: another process may
- * have taken some out of coverage meanwhile. A second with a finding is never verified.
+ * Sets what was verified and takes back what turned out wrong. Only what is still covered counts, and was not read anew
+ * since the checks began: another process may have taken some out of coverage meanwhile, and read it again. A second
+ * with a finding is never verified.
  */
 export async function setVerified(
   session: Session,
   stream: Stream,
-  good: readonly Range[],
-  bad: readonly Range[],
+  { good, bad, lastPage }: Verdict,
 ): Promise<void> {
   const { covered, verified, updated_at } = coverage;
+  const readAnew = sql`(
+    select coalesce(range_agg(${pages.completed}), '{}') from ${pages}
+    where ${ofStream(pages, { ...stream, pass: 0 })} and ${pages.id} > ${lastPage} and ${pages.completed} is not null)`;
   await session.run(sql`
     update ${coverage}
-    set ${bare(verified)} = ${verified} - ${multirangeParam(bad)} + ${covered} * ${multirangeParam(good)}
-        - ${spansWithFindings(stream)},
+    set ${bare(verified)} = ${verified} - ${multirangeParam(bad)}
+        + (${covered} * ${multirangeParam(good)} - ${readAnew}) - ${spansWithFindings(stream)},
       ${bare(updated_at)} = default
     where ${ofStream(coverage, { ...stream, pass: 0 })}`);
 }

@@ -135,7 +135,7 @@ async function confirm(
     )
     .filter(({ spans }) => spans.length > 0);
   const verified = without(report.covered, union(...findings.map(({ spans }) => spans)));
-  await setVerified(database, report.stream, verified, []);
+  await setVerified(database, report.stream, { good: verified, bad: [], lastPage: report.lastPage });
   return { ...report, findings, verified };
 }
 
