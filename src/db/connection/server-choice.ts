@@ -14,8 +14,8 @@ export interface ServerChoice {
 
 /** Answers that the same server gives with and without TLS, and the next one as well. */
 const SAME_EVERYWHERE = new Set(['28P01', '3D000', '42501']);
-/** Nobody is at home: TLS or not makes no difference. */
-const NO_HOST = /^(ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)$|timeout/;
+/** The server wants TLS, or has none, or wants no sessions like this one: the other kind may do. */
+const ABOUT_TLS = /^28000$|SSL|TLS/;
 
 /** What sessions must be, by the words of `target_session_attrs`; any other word takes all. */
 const FIT: ReadonlyMap<string, string> = new Map([
@@ -25,39 +25,73 @@ const FIT: ReadonlyMap<string, string> = new Map([
   ['standby', 'pg_is_in_recovery()'],
 ]);
 
-export function chooseServer({ servers, wants }: Connection): ServerChoice {
+/** Where the next attempt to connect goes, of servers that are tried in turn. */
+function createTurns(servers: Connection['servers']) {
   let chosen = 0;
-  const current = (): Server => servers[chosen] ?? servers[0];
-  const turn = (from: number, toOtherHost: boolean) => {
-    // Of several connections that fail at once, one turns to the next server.
-    if (chosen !== from) return;
-    const { host, port } = current();
-    do chosen = (chosen + 1) % servers.length;
-    while (toOtherHost && chosen !== 0 && current().host === host && current().port === port);
+  const at = (index: number): Server => servers[index] ?? servers[0];
+  const isSameHost = (one: number, other: number) =>
+    at(one).host === at(other).host && at(one).port === at(other).port;
+  // Of several connections that fail at once, one turns to the next server.
+  const turn = (from: number, to: number) => {
+    if (chosen === from) chosen = to;
+  };
+  return {
+    index: () => chosen,
+    at,
+    /** To the next host, in a circle; where there is only one it stays, for it was reached as it wants to be. */
+    leaveHost(from: number): void {
+      for (let step = 1; step < servers.length; step += 1) {
+        const next = (from + step) % servers.length;
+        if (isSameHost(from, next)) continue;
+        turn(from, next);
+        return;
+      }
+    },
+    /** To the same host with or without TLS; false where that was tried. */
+    leaveTls(from: number): boolean {
+      const next = from + 1;
+      if (next >= servers.length || !isSameHost(from, next)) return false;
+      turn(from, next);
+      return true;
+    },
+  };
+}
+
+export function chooseServer({ servers, wants }: Connection): ServerChoice {
+  const turns = createTurns(servers);
+  /** What a failed attempt is to those who wait for it. */
+  const react = (error: Error, from: number): Error => {
+    const code = codeOf(error);
+    if (SAME_EVERYWHERE.has(code)) return error;
+    if (!ABOUT_TLS.test(code) || !turns.leaveTls(from)) {
+      turns.leaveHost(from);
+      return error;
+    }
+    const { host, port } = turns.at(from);
+    return new DatabaseUnavailableError(`${host}:${port} refuses to speak so: ${error.message}`, {
+      cause: error,
+    });
   };
 
   class ChosenClient extends pg.Client {
-    readonly index = chosen;
+    readonly index = turns.index();
 
     constructor(config?: pg.ClientConfig) {
-      super({ ...config, ...current() });
+      super({ ...config, ...turns.at(turns.index()) });
     }
 
     override connect(): Promise<pg.Client>;
     override connect(callback: (error: Error) => void): void;
     override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
       if (callback === undefined) return super.connect();
-      super.connect((error: Error) => {
-        const code = codeOf(error);
-        if (code !== undefined && !SAME_EVERYWHERE.has(code)) turn(this.index, NO_HOST.test(code));
-        callback(error);
-      });
+      // The driver gives null where there is no error.
+      super.connect((error: Error) => callback(error instanceof Error ? react(error, this.index) : error));
       return undefined;
     }
   }
 
   return {
-    index: () => chosen,
+    index: turns.index,
     Client: ChosenClient,
     verify(client, done) {
       const condition = FIT.get(wants);
@@ -65,13 +99,13 @@ export function chooseServer({ servers, wants }: Connection): ServerChoice {
         done();
         return;
       }
-      const from = chosen;
+      const from = turns.index();
       client
         .query<{ fit: boolean }>(`select ${condition} as fit`)
         .then(({ rows }) => {
           if (rows[0]?.fit === true) return undefined;
-          turn(from, true);
-          return unfit(servers[from] ?? current(), wants);
+          turns.leaveHost(from);
+          return unfit(turns.at(from), wants);
         })
         .then(done, done);
     },
@@ -84,8 +118,7 @@ function unfit({ host, port }: Server, wants: string): DatabaseUnavailableError 
   });
 }
 
-/** The code or else the message of an error; undefined where there is none: drivers call back with null. */
-function codeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
+/** The code of an error, or else its message. */
+function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
 }
