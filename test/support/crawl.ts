@@ -5,6 +5,7 @@ import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets, type Dataset } from '../../src/dataset/dataset.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Stop } from '../../src/stop.ts';
+import { borrowedStore } from './borrowed-store.ts';
 import type { TestStore } from './database.ts';
 
 export const never: Stop = { finishing: new AbortController().signal, leaving: new AbortController().signal };
@@ -29,13 +30,7 @@ export async function openTestCrawl(
   await makeBudget(store, new URL(baseUrl).host, config.rps);
   return openCrawl({
     config,
-    store: {
-      database: store.database,
-      url: store.url,
-      embedded: undefined,
-      close: () => Promise.resolve(),
-      abandon: () => Promise.resolve(),
-    },
+    store: borrowedStore(store),
     logger: silent,
     stop: changes.stop ?? never,
     baseUrl,

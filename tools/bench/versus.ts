@@ -6,6 +6,7 @@ import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { formatTable } from '../../src/commands/output/table.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Range } from '../../src/range.ts';
+import { borrowedStore } from '../../test/support/borrowed-store.ts';
 import { startSimulator, type Simulator } from '../../test/support/simulator/simulator.ts';
 import { readNaively } from './naive.ts';
 import { startServer, type BenchServer } from './store.ts';
@@ -97,13 +98,7 @@ async function ours(
     stop,
     baseUrl: simulator.url,
     logger: createLogger({ level: 'warn', format: 'json' }),
-    store: {
-      database: store.database,
-      url: store.url,
-      embedded: undefined,
-      close: () => Promise.resolve(),
-      abandon: () => Promise.resolve(),
-    },
+    store: borrowedStore(store),
   });
   const datasets = (await loadJobs()).filter((job) => job.name === dataset.name);
   const start = performance.now();
