@@ -5,9 +5,15 @@ import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { orNull } from '../src/dataset/record.ts';
 import { jetton_burns } from '../src/db/schema/jetton-burns.ts';
-import { formatTime } from '../src/range.ts';
-import { transferPosition } from '../src/records/position.ts';
-import { digits, flag, freeForm, requiredInt64, requiredSeconds, text } from '../src/records/scalar.ts';
+import {
+  digits,
+  flag,
+  freeForm,
+  requiredInt64,
+  requiredSeconds,
+  text,
+  timeOf,
+} from '../src/records/scalar.ts';
 
 /** One element of `jetton_burns` of GET /api/v3/jetton/burns, those of aborted transactions included. */
 export const jettonBurn = z.strictObject({
@@ -37,10 +43,10 @@ export default defineJob({
   // Servers sort by time alone: burns of one second come in any order.
   paginator: forward({ order: 'partial' }),
   record: jettonBurn,
-  position: transferPosition,
+  position: { utime: 'transaction_now', lt: 'transaction_lt', id: ['transaction_hash'] },
   tables: { jetton_burns },
   rows: ({ transaction_now, ...columns }, extra) => ({
-    jetton_burns: [{ utime: formatTime(transaction_now), ...columns, extra: orNull(extra) }],
+    jetton_burns: [{ utime: timeOf(transaction_now), ...columns, extra: orNull(extra) }],
   }),
   // No checksum: an hour later a reading of another replica has to agree.
   maturitySeconds: 3600,

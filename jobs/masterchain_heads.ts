@@ -1,3 +1,4 @@
+import { timeOf } from '../src/records/scalar.ts';
 import { z } from 'zod';
 import { defineCollection, sample } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
@@ -5,7 +6,6 @@ import { extraWithin, orNull, type Extra } from '../src/dataset/record.ts';
 import type { Asked } from '../src/dataset/walk.ts';
 import { block_parents, blocks } from '../src/db/schema/blocks.ts';
 import { masterchain_heads } from '../src/db/schema/masterchain-heads.ts';
-import { formatTime } from '../src/range.ts';
 import { block, blockRows } from '../src/records/block.ts';
 import { blockIdExt, hash, tag } from '../src/records/node-scalar.ts';
 
@@ -83,7 +83,7 @@ function indexHeadRows(
     first_seqno: first.seqno,
     root_hash: last.root_hash,
     file_hash: last.file_hash,
-    head_utime: formatTime(last.gen_utime),
+    head_utime: timeOf(last.gen_utime),
   };
   return {
     masterchain_heads: [head],

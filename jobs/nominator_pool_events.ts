@@ -5,9 +5,15 @@ import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { orNull } from '../src/dataset/record.ts';
 import { nominator_pool_events } from '../src/db/schema/nominator-pool-events.ts';
-import { formatTime } from '../src/range.ts';
-import { eventPosition } from '../src/records/position.ts';
-import { count, digits, momentOf, requiredInt64, requiredSeconds, seconds } from '../src/records/scalar.ts';
+import {
+  count,
+  digits,
+  momentOf,
+  requiredInt64,
+  requiredSeconds,
+  seconds,
+  timeOf,
+} from '../src/records/scalar.ts';
 
 /**
  * One element of `events` of GET /api/v3/staking/nominatorPools/validatorEvents: a change of the validator's own money
@@ -36,12 +42,12 @@ export default defineJob({
   list: 'events',
   paginator: window(),
   record: nominatorPoolEvent,
-  position: eventPosition,
+  position: { utime: 'utime', lt: 'tx_lt', id: ['tx_hash'] },
   tables: { nominator_pool_events },
   rows: ({ utime, cycle_start, ...columns }, extra) => ({
     nominator_pool_events: [
       {
-        utime: formatTime(utime),
+        utime: timeOf(utime),
         ...columns,
         cycle_start: momentOf(cycle_start),
         extra: orNull(extra),

@@ -1,3 +1,4 @@
+import { timeOf } from '../src/records/scalar.ts';
 import { z } from 'zod';
 import { defineCollection, perBlock } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
@@ -5,7 +6,6 @@ import { extraWithin, type Extra } from '../src/dataset/record.ts';
 import type { Asked } from '../src/dataset/walk.ts';
 import { block_parents, blocks } from '../src/db/schema/blocks.ts';
 import { shard_states } from '../src/db/schema/shard-states.ts';
-import { formatTime } from '../src/range.ts';
 import { block, blockRows } from '../src/records/block.ts';
 import { tiles } from '../src/ton/shard.ts';
 
@@ -42,7 +42,7 @@ function isWhole([response]: readonly unknown[]): boolean {
 function topRows(record: z.output<typeof shardState>, extra: Extra, { key }: Asked): RowsOf<typeof tables> {
   const mc_seqno = Number(key);
   const master = record.blocks.find((top) => top.workchain === -1 && top.seqno === mc_seqno);
-  const utime = formatTime(master?.gen_utime ?? 0);
+  const utime = timeOf(master?.gen_utime ?? 0);
   const whole = record.blocks.map((top, index) =>
     blockRows(top, extraWithin(extra, `blocks.${index}`) ?? {}),
   );

@@ -5,8 +5,17 @@ import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
 import { complaint_votes, validator_complaints } from '../src/db/schema/validator-complaints.ts';
-import { formatTime } from '../src/range.ts';
-import { count, digits, flag, int, momentOf, requiredSeconds, seconds, text } from '../src/records/scalar.ts';
+import {
+  count,
+  digits,
+  flag,
+  int,
+  momentOf,
+  requiredSeconds,
+  seconds,
+  text,
+  timeOf,
+} from '../src/records/scalar.ts';
 
 const vote = z.strictObject({
   validator_index: int,
@@ -40,10 +49,6 @@ export const validatorComplaint = z.strictObject({
   is_passed: flag,
 });
 
-const position = z
-  .object({ created_at: requiredSeconds, election_id: z.number(), complaint_hash: z.string() })
-  .transform((raw) => ({ utime: raw.created_at, lt: '0', id: `${raw.election_id}/${raw.complaint_hash}` }));
-
 const tables = { validator_complaints, complaint_votes };
 
 export default defineJob({
@@ -53,7 +58,7 @@ export default defineJob({
   list: 'complaints',
   paginator: window(),
   record: validatorComplaint,
-  position,
+  position: { utime: 'created_at', id: ['election_id', 'complaint_hash'] },
   tables,
   rows: complaintRows,
   // Served from a copy of the database that lags by minutes.
@@ -77,7 +82,7 @@ function complaintRows(record: z.output<typeof validatorComplaint>, extra: Extra
     voted_validators: votes,
     ...columns
   } = record;
-  const key = { utime: formatTime(created_at), election_id, complaint_hash };
+  const key = { utime: timeOf(created_at), election_id, complaint_hash };
   const own = { ...key, ...columns, cycle_start: momentOf(cycle_start), vote_count: votes?.length };
   return {
     validator_complaints: [{ ...own, extra: orNull(extra) }],

@@ -5,9 +5,7 @@ import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { orNull } from '../src/dataset/record.ts';
 import { validator_events } from '../src/db/schema/validator-events.ts';
-import { formatTime } from '../src/range.ts';
-import { eventPosition } from '../src/records/position.ts';
-import { count, digits, requiredInt64, requiredSeconds } from '../src/records/scalar.ts';
+import { count, digits, requiredInt64, requiredSeconds, timeOf } from '../src/records/scalar.ts';
 
 /**
  * One element of `events` of GET /api/v3/validators/events: what the elector did with a stake. Members that an event's
@@ -35,10 +33,10 @@ export default defineJob({
   list: 'events',
   paginator: window(),
   record: validatorEvent,
-  position: eventPosition,
+  position: { utime: 'utime', lt: 'tx_lt', id: ['tx_hash'] },
   tables: { validator_events },
   rows: ({ utime, ...columns }, extra) => ({
-    validator_events: [{ utime: formatTime(utime), ...columns, extra: orNull(extra) }],
+    validator_events: [{ utime: timeOf(utime), ...columns, extra: orNull(extra) }],
   }),
   // Served from a copy of the database that lags by minutes.
   delaySeconds: 900,

@@ -2,6 +2,7 @@ import type { ZodType } from 'zod';
 import type { Checks } from './checks.ts';
 import { UNCHECKED, type GradeFacts } from './grade.ts';
 import type { Paginator, Params, Position } from './paginator.ts';
+import { readPosition, type PositionMembers } from './position.ts';
 import { hashOf, readRecord, type Extra } from './record.ts';
 
 /** What of a Drizzle table a job needs to know: the shape of the rows that go in. */
@@ -33,8 +34,7 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
    * to quarantine; unknown members go to the row's `extra`.
    */
   readonly record: ZodType<Rec>;
-  /** Reads the position of a record, also of one that fails its schema. */
-  readonly position: ZodType<Position>;
+  readonly position: PositionMembers;
   /** The tables that `rows` fills, by name, the dataset's own first. */
   readonly tables: T;
   readonly rows: (record: Rec, extra: Extra) => RowsOf<T>;
@@ -182,11 +182,8 @@ function readAll<Cursor, Rec, T extends Tables>(
 }
 
 /** A record whose own position cannot be read lies where its neighbour in the page lies: pages come sorted by time. */
-function positionsOf(schema: ZodType<Position>, raws: readonly unknown[]): Position[] {
-  const read = raws.map((raw) => {
-    const position = schema.safeParse(raw);
-    return position.success ? position.data : undefined;
-  });
+function positionsOf(members: PositionMembers, raws: readonly unknown[]): Position[] {
+  const read = raws.map((raw) => readPosition(members, raw));
   let utime = read.find((position) => position !== undefined)?.utime ?? 0;
   return read.map((position, index) => {
     utime = position?.utime ?? utime;

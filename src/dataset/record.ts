@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'lossless-json';
 import type { core, ZodType } from 'zod';
+import { isTakenAsIs } from './declaration/check.ts';
 
 /** Members of a record that its schema does not name, by dotted path (`description.compute_ph.new_member`). */
 export type Extra = Readonly<Record<string, unknown>>;
+
+/** No unknown members, as nearly every record has. */
+export const NOTHING: Extra = {};
 
 /** One record of a response, held against its schema. */
 export type Reading<Rec> =
@@ -15,8 +19,9 @@ export type Reading<Rec> =
  * the API grew, which is no fault of the record. Any other mismatch is returned with its path.
  */
 export function readRecord<Rec>(schema: ZodType<Rec>, raw: unknown): Reading<Rec> {
+  if (isTakenAsIs(schema, raw)) return { ok: true, record: raw, extra: NOTHING };
   const first = schema.safeParse(raw);
-  if (first.success) return { ok: true, record: first.data, extra: {} };
+  if (first.success) return { ok: true, record: first.data, extra: NOTHING };
   const grown = first.error.issues.filter(isGrowth);
   const mismatch = first.error.issues.find((issue) => !isGrowth(issue));
   if (mismatch !== undefined || grown.length === 0) return refusal(mismatch);

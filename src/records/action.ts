@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
 import { actionMember, type ActionColumn } from '../db/schema/action-members.ts';
 import type { action_accounts, action_transactions, actions } from '../db/schema/actions.ts';
-import { formatTime } from '../range.ts';
-import { finality, flag, freeForm, int, requiredInt64, requiredSeconds, texts } from './scalar.ts';
+import { finality, flag, freeForm, int, requiredInt64, requiredSeconds, texts, timeOf } from './scalar.ts';
 
 /**
  * One element of `actions` of GET /api/v3/actions, and of a trace that was asked for with them. The members of
@@ -49,7 +48,7 @@ const WHOLE = /^-?\d{1,1000}$/;
 /** Rows of an action. `extra` are the members that the schema does not name, with paths as within the action. */
 export function actionRows(record: Action, extra: Extra): ActionRows {
   const key = {
-    utime: formatTime(record.trace_end_utime),
+    utime: timeOf(record.trace_end_utime),
     trace_id: record.trace_id,
     action_id: record.action_id,
   };
@@ -73,9 +72,9 @@ function actionColumns(record: Action, extra: Extra) {
     asset: textOf(record, 'asset'),
     amount: amountOf(record),
     details: record.details,
-    start_utime: formatTime(record.start_utime),
+    start_utime: timeOf(record.start_utime),
     start_lt: record.start_lt,
-    end_utime: formatTime(record.end_utime),
+    end_utime: timeOf(record.end_utime),
     end_lt: record.end_lt,
     trace_end_lt: record.trace_end_lt,
     trace_mc_seqno_end: record.trace_mc_seqno_end,

@@ -2,8 +2,7 @@ import { hash, optionalHash, seqno, shard, workchain } from './form.ts';
 import { z } from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
 import type { block_parents, blocks } from '../db/schema/blocks.ts';
-import { formatTime } from '../range.ts';
-import { count, flag, int, requiredInt, requiredInt64, requiredSeconds } from './scalar.ts';
+import { count, flag, int, requiredInt, requiredInt64, requiredSeconds, timeOf } from './scalar.ts';
 
 /** What names a block: workchain, shard (upper-case hex without padding) and sequence number. */
 export const blockId = z.strictObject({ workchain, shard, seqno });
@@ -59,7 +58,7 @@ export function blockRows(record: Block, extra: Extra): BlockRows {
 function blockRow(record: Block, extra: Extra): BlockRow {
   const master = record.masterchain_block_ref;
   return {
-    utime: formatTime(record.gen_utime),
+    utime: timeOf(record.gen_utime),
     workchain: record.workchain,
     shard: record.shard,
     seqno: record.seqno,
@@ -95,7 +94,7 @@ function blockRow(record: Block, extra: Extra): BlockRow {
 
 function parentRows({ gen_utime, workchain, shard, seqno, prev_blocks }: Block): ParentRow[] {
   return (prev_blocks ?? []).map((parent, position) => ({
-    utime: formatTime(gen_utime),
+    utime: timeOf(gen_utime),
     workchain,
     shard,
     seqno,

@@ -2,8 +2,18 @@ import { hash, optionalAddress, optionalHash } from './form.ts';
 import { z } from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
 import type { messages } from '../db/schema/messages.ts';
-import { formatTime } from '../range.ts';
-import { digits, extraCurrencies, flag, freeForm, int64, opcode, seconds, text } from './scalar.ts';
+import {
+  digits,
+  extraCurrencies,
+  flag,
+  freeForm,
+  int64,
+  opcode,
+  seconds,
+  text,
+  type Seconds,
+  timeOf,
+} from './scalar.ts';
 
 /** A cell that a message carries: its body or its init state. `decoded` is whatever the server's decoder made of it. */
 const messageContent = z.strictObject({ hash: optionalHash, body: text, decoded: freeForm });
@@ -43,7 +53,7 @@ type MessageRow = typeof messages.$inferInsert;
 /** What a message does not say itself, because it stands within a transaction or beside one. */
 interface Carrier {
   /** Unix seconds of the transaction that carries the message: an external-in message has no time of its own. */
-  readonly now: number;
+  readonly now: Seconds;
   /** Hash of the transaction that sent the message, where it is known. */
   readonly sender: string | null | undefined;
   /** The message's members that its schema does not name. */
@@ -51,14 +61,14 @@ interface Carrier {
 }
 
 /** Unix seconds of a message's row: its own, or those of the transaction that received it. */
-export function messageTime(message: Message, now: number): number {
+export function messageTime(message: Message, now: Seconds): Seconds {
   return message.created_at ?? now;
 }
 
 /** The row of a message. */
 export function messageRow(message: Message, carrier: Carrier): MessageRow {
   return {
-    utime: formatTime(messageTime(message, carrier.now)),
+    utime: timeOf(messageTime(message, carrier.now)),
     hash: message.hash,
     source: message.source,
     destination: message.destination,

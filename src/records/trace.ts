@@ -4,18 +4,16 @@ import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/record
 import type { messages } from '../db/schema/messages.ts';
 import type { trace_edges, traces } from '../db/schema/traces.ts';
 import type { transactions } from '../db/schema/transactions.ts';
-import { formatTime } from '../range.ts';
 import { action, actionRows, type ActionRows } from './action.ts';
 import { messageRow } from './message.ts';
-import { count, flag, requiredInt64, requiredSeconds, text, texts } from './scalar.ts';
-import { traceTree, type TraceNode } from './trace-tree.ts';
+import { count, flag, requiredInt64, requiredSeconds, text, texts, timeOf } from './scalar.ts';
+import { nodesOf, traceTree, type TraceNode } from './trace-tree.ts';
 import { transaction, transactionRows, type Transaction } from './transaction.ts';
 
 /** A masterchain seqno: a string of digits on the wire, though a number everywhere else. */
 const seqno = z
   .union([z.string().regex(/^\d{1,10}$/), z.int32()])
-  .transform(Number)
-  .pipe(z.int32())
+  .refine((value) => Number(value) < 2 ** 31, 'is no seqno of 32 bits')
   .nullish();
 
 const traceInfo = z.strictObject({
@@ -65,7 +63,7 @@ export interface TraceRows extends ActionRows {
 
 /** Rows of a trace. `extra` are the members that the schema does not name, with paths as within the trace. */
 export function traceRows(record: Trace, extra: Extra): TraceRows {
-  const nodes = record.trace ?? [];
+  const nodes = nodesOf(record.trace);
   return {
     traces: [traceRow(record, nodes, extra)],
     trace_edges: nodes.map((node) => edgeRow(record, node)),
@@ -77,12 +75,12 @@ export function traceRows(record: Trace, extra: Extra): TraceRows {
 function traceRow(record: Trace, nodes: readonly TraceNode[], extra: Extra): TraceRow {
   const info = record.trace_info;
   return {
-    utime: formatTime(record.end_utime),
+    utime: timeOf(record.end_utime),
     trace_id: record.trace_id,
     external_hash: record.external_hash,
-    mc_seqno_start: record.mc_seqno_start,
-    mc_seqno_end: record.mc_seqno_end,
-    start_utime: formatTime(record.start_utime),
+    mc_seqno_start: record.mc_seqno_start == null ? null : Number(record.mc_seqno_start),
+    mc_seqno_end: record.mc_seqno_end == null ? null : Number(record.mc_seqno_end),
+    start_utime: timeOf(record.start_utime),
     start_lt: record.start_lt,
     end_lt: record.end_lt,
     trace_state: info?.trace_state,
@@ -102,7 +100,7 @@ function traceRow(record: Trace, nodes: readonly TraceNode[], extra: Extra): Tra
 
 function edgeRow({ end_utime, trace_id, end_lt }: Trace, node: TraceNode): EdgeRow {
   return {
-    utime: formatTime(end_utime),
+    utime: timeOf(end_utime),
     trace_id,
     tx_hash: node.tx_hash,
     parent_tx_hash: node.parent,

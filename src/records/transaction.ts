@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/record.ts';
 import type { messages } from '../db/schema/messages.ts';
 import type { transactions } from '../db/schema/transactions.ts';
-import { formatTime } from '../range.ts';
 import { accountStateSnapshot, afterColumns, beforeColumns, bocs } from './account-state.ts';
 import { description, descriptionColumns, emptyPhases } from './description.ts';
 import { message, messageRow, messageTime } from './message.ts';
@@ -15,6 +14,7 @@ import {
   requiredDigits,
   requiredInt64,
   requiredSeconds,
+  timeOf,
 } from './scalar.ts';
 
 /** The block of a transaction; older recordings leave its shard null. */
@@ -77,7 +77,7 @@ function messageRows({ in_msg, out_msgs, now, hash }: Transaction, extra: Extra)
 function transactionRow(record: Transaction, extra: Extra): TransactionRow {
   const { block_ref: block, in_msg } = record;
   return {
-    utime: formatTime(record.now),
+    utime: timeOf(record.now),
     lt: record.lt,
     account: record.account,
     hash: record.hash,
@@ -94,7 +94,7 @@ function transactionRow(record: Transaction, extra: Extra): TransactionRow {
     total_fees: record.total_fees,
     total_fees_extra_currencies: record.total_fees_extra_currencies,
     in_msg_hash: in_msg?.hash,
-    in_msg_utime: in_msg == null ? null : formatTime(messageTime(in_msg, record.now)),
+    in_msg_utime: in_msg == null ? null : timeOf(messageTime(in_msg, record.now)),
     out_msg_count: record.out_msgs?.length,
     ...descriptionColumns(record.description),
     ...beforeColumns(record.account_state_before),
