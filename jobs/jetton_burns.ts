@@ -1,19 +1,12 @@
 import { hash, optionalAddress, optionalHash } from '../src/records/form.ts';
 import { z } from 'zod';
+import { column } from '../src/dataset/declaration/place.ts';
+import { oneRow } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { orNull } from '../src/dataset/record.ts';
 import { jetton_burns } from '../src/db/schema/jetton-burns.ts';
-import {
-  digits,
-  flag,
-  freeForm,
-  requiredInt64,
-  requiredSeconds,
-  text,
-  timeOf,
-} from '../src/records/scalar.ts';
+import { digits, flag, freeForm, requiredInt64, requiredSeconds, text } from '../src/records/scalar.ts';
 
 /** One element of `jetton_burns` of GET /api/v3/jetton/burns, those of aborted transactions included. */
 export const jettonBurn = z.strictObject({
@@ -23,7 +16,7 @@ export const jettonBurn = z.strictObject({
   jetton_master: optionalAddress,
   transaction_hash: hash,
   transaction_lt: requiredInt64,
-  transaction_now: requiredSeconds,
+  transaction_now: column('utime', requiredSeconds),
   transaction_aborted: flag,
   amount: digits,
   response_destination: optionalAddress,
@@ -45,9 +38,7 @@ export default defineJob({
   record: jettonBurn,
   position: { utime: 'transaction_now', lt: 'transaction_lt', id: ['transaction_hash'] },
   tables: { jetton_burns },
-  rows: ({ transaction_now, ...columns }, extra) => ({
-    jetton_burns: [{ utime: timeOf(transaction_now), ...columns, extra: orNull(extra) }],
-  }),
+  rows: oneRow(jetton_burns, jettonBurn),
   // No checksum: an hour later a reading of another replica has to agree.
   maturitySeconds: 3600,
   checks: {

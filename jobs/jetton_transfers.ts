@@ -1,19 +1,12 @@
 import { hash, optionalAddress, optionalHash } from '../src/records/form.ts';
 import { z } from 'zod';
+import { column } from '../src/dataset/declaration/place.ts';
+import { oneRow } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { orNull } from '../src/dataset/record.ts';
 import { jetton_transfers } from '../src/db/schema/jetton-transfers.ts';
-import {
-  digits,
-  flag,
-  freeForm,
-  requiredInt64,
-  requiredSeconds,
-  text,
-  timeOf,
-} from '../src/records/scalar.ts';
+import { digits, flag, freeForm, requiredInt64, requiredSeconds, text } from '../src/records/scalar.ts';
 
 /**
  * One element of `jetton_transfers` of GET /api/v3/jetton/transfers: a transfer that left its sender's jetton wallet.
@@ -29,7 +22,7 @@ export const jettonTransfer = z.strictObject({
   jetton_master: optionalAddress,
   transaction_hash: hash,
   transaction_lt: requiredInt64,
-  transaction_now: requiredSeconds,
+  transaction_now: column('utime', requiredSeconds),
   transaction_aborted: flag,
   response_destination: optionalAddress,
   custom_payload: text,
@@ -54,9 +47,7 @@ export default defineJob({
   record: jettonTransfer,
   position: { utime: 'transaction_now', lt: 'transaction_lt', id: ['transaction_hash'] },
   tables: { jetton_transfers },
-  rows: ({ transaction_now, ...columns }, extra) => ({
-    jetton_transfers: [{ utime: timeOf(transaction_now), ...columns, extra: orNull(extra) }],
-  }),
+  rows: oneRow(jetton_transfers, jettonTransfer),
   // No checksum: an hour later a reading of another replica has to agree.
   maturitySeconds: 3600,
   checks: {

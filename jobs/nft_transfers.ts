@@ -1,19 +1,12 @@
 import { hash, optionalAddress, optionalHash } from '../src/records/form.ts';
 import { z } from 'zod';
+import { column } from '../src/dataset/declaration/place.ts';
+import { oneRow } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { orNull } from '../src/dataset/record.ts';
 import { nft_transfers } from '../src/db/schema/nft-transfers.ts';
-import {
-  digits,
-  flag,
-  freeForm,
-  requiredInt64,
-  requiredSeconds,
-  text,
-  timeOf,
-} from '../src/records/scalar.ts';
+import { digits, flag, freeForm, requiredInt64, requiredSeconds, text } from '../src/records/scalar.ts';
 
 /** One element of `nft_transfers` of GET /api/v3/nft/transfers, those of aborted transactions included. */
 export const nftTransfer = z.strictObject({
@@ -22,7 +15,7 @@ export const nftTransfer = z.strictObject({
   nft_collection: optionalAddress,
   transaction_hash: hash,
   transaction_lt: requiredInt64,
-  transaction_now: requiredSeconds,
+  transaction_now: column('utime', requiredSeconds),
   transaction_aborted: flag,
   old_owner: optionalAddress,
   new_owner: optionalAddress,
@@ -48,9 +41,7 @@ export default defineJob({
   record: nftTransfer,
   position: { utime: 'transaction_now', lt: 'transaction_lt', id: ['transaction_hash'] },
   tables: { nft_transfers },
-  rows: ({ transaction_now, ...columns }, extra) => ({
-    nft_transfers: [{ utime: timeOf(transaction_now), ...columns, extra: orNull(extra) }],
-  }),
+  rows: oneRow(nft_transfers, nftTransfer),
   // No checksum: an hour later a reading of another replica has to agree.
   maturitySeconds: 3600,
   checks: {

@@ -1,11 +1,11 @@
 import { hash, optionalAddress, optionalKey } from '../src/records/form.ts';
 import { z } from 'zod';
+import { oneRow } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
-import { orNull } from '../src/dataset/record.ts';
 import { validator_events } from '../src/db/schema/validator-events.ts';
-import { count, digits, requiredInt64, requiredSeconds, timeOf } from '../src/records/scalar.ts';
+import { count, digits, requiredInt64, requiredSeconds } from '../src/records/scalar.ts';
 
 /**
  * One element of `events` of GET /api/v3/validators/events: what the elector did with a stake. Members that an event's
@@ -35,9 +35,7 @@ export default defineJob({
   record: validatorEvent,
   position: { utime: 'utime', lt: 'tx_lt', id: ['tx_hash'] },
   tables: { validator_events },
-  rows: ({ utime, ...columns }, extra) => ({
-    validator_events: [{ utime: timeOf(utime), ...columns, extra: orNull(extra) }],
-  }),
+  rows: oneRow(validator_events, validatorEvent),
   // Served from a copy of the database that lags by minutes.
   delaySeconds: 900,
   everySeconds: 300,

@@ -67,12 +67,14 @@ export function orNull(extra: Extra): Extra | null {
 
 /** The part of `extra` below `prefix`, with the prefix taken off; null where there is none. */
 export function extraWithin(extra: Extra, prefix: string): Extra | null {
+  if (extra === NOTHING) return null;
   const inside = Object.entries(extra).filter(([path]) => path.startsWith(`${prefix}.`));
   return orNull(Object.fromEntries(inside.map(([path, value]) => [path.slice(prefix.length + 1), value])));
 }
 
 /** `extra` without what lies below the prefixes; null where nothing is left. */
 export function extraOutside(extra: Extra, prefixes: readonly string[]): Extra | null {
+  if (extra === NOTHING) return null;
   const outside = Object.entries(extra).filter(
     ([path]) => !prefixes.some((prefix) => path.startsWith(`${prefix}.`)),
   );

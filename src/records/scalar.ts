@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { withFastForm } from '../dataset/declaration/fast-form.ts';
+import { asMoment } from '../dataset/declaration/place.ts';
 import { formatTime, readSeconds } from '../range.ts';
 
 /*
@@ -33,9 +34,11 @@ export const requiredDigits = z.string().regex(/^-?\d{1,1000}$/, 'is not a strin
 export const digits = requiredDigits.nullish();
 
 /** Unix seconds, a number or a string of digits; `timeOf` reads both. */
-export const requiredSeconds = z
-  .union([z.number(), z.string()])
-  .refine((value) => readSeconds(value) !== undefined, 'is no unix time of 32 bits');
+export const requiredSeconds = asMoment(
+  z
+    .union([z.number(), z.string()])
+    .refine((value) => readSeconds(value) !== undefined, 'is no unix time of 32 bits'),
+);
 export const seconds = requiredSeconds.nullish();
 
 export type Seconds = z.output<typeof requiredSeconds>;

@@ -3,7 +3,8 @@ import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { expect } from 'vitest';
 import { insertStaged, stageRows } from '../../src/db/write/insert.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
-import { ensurePartitions, rowsByTable } from '../../src/db/write/rows-by-table.ts';
+import { linesOfRecords } from '../../src/db/write/lines.ts';
+import { ensurePartitions, inOrder } from '../../src/db/write/rows-by-table.ts';
 import type { Job } from '../../src/dataset/job.ts';
 import { openTestStore } from './database.ts';
 import { textColumns, type TextRow } from './text-row.ts';
@@ -27,10 +28,7 @@ export async function openPageStore(): Promise<PageStore> {
       const { accepted, rejected } = job.read(records);
       expect(rejected).toEqual([]);
       let changed = 0;
-      const byTable = rowsByTable(
-        job.tables,
-        accepted.map(({ rows }) => rows),
-      );
+      const byTable = inOrder(linesOfRecords(job.tables, accepted));
       await ensurePartitions(partitions, byTable);
       for (const tableRows of byTable) {
         changed += await database.transaction(async (session) =>

@@ -1,4 +1,5 @@
-import type { Job, Reading, Rows } from '../../dataset/job.ts';
+import { timeOfRow, type Put } from '../../dataset/declaration/sheet.ts';
+import type { Job, Reading } from '../../dataset/job.ts';
 import { formatTime } from '../../range.ts';
 
 /**
@@ -7,7 +8,7 @@ import { formatTime } from '../../range.ts';
  */
 export function readRecords(job: Job, records: readonly unknown[]): Reading {
   const reading = job.read(records);
-  const late = reading.accepted.filter(({ position, rows }) => hasLateRow(position.utime, rows));
+  const late = reading.accepted.filter(({ position, put }) => hasLateRow(position.utime, put));
   if (late.length === 0) return reading;
   return {
     ...reading,
@@ -24,7 +25,11 @@ export function readRecords(job: Job, records: readonly unknown[]): Reading {
   };
 }
 
-function hasLateRow(utime: number, rows: Rows): boolean {
+function hasLateRow(utime: number, put: (put: Put) => void): boolean {
   const own = formatTime(utime);
-  return Object.values(rows).some((list) => list?.some((row) => 'utime' in row && String(row.utime) > own));
+  let isLate = false;
+  put((sheet, record, given) => {
+    isLate ||= (timeOfRow(sheet, record, given) ?? own) > own;
+  });
+  return isLate;
 }

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { commitPage, type PageCommit } from '../../../src/db/write/commit.ts';
+import { linesOfRows } from '../../../src/db/write/lines.ts';
 import { readCoverage, type Stream } from '../../../src/db/coverage/coverage.ts';
 import type { Database } from '../../../src/db/connection/database.ts';
 import { claimLease, type Lease } from '../../../src/db/coordination/leases.ts';
@@ -50,19 +51,19 @@ function stopping(real: Database) {
 
 const page = (lease: Lease, amounts: readonly string[]): PageCommit => ({
   lease,
-  tables: { jetton_burns },
-  rows: amounts.map((amount, index) => ({
-    jetton_burns: [
-      {
+  rows: [
+    linesOfRows(
+      jetton_burns,
+      amounts.map((amount, index) => ({
         ...row,
         utime: formatTime(wanted.from + 10 * index),
         transaction_lt: String(index),
         // A server comes to know it later: no difference.
         trace_id: lease.stream.pass > 0 ? 'y'.repeat(44) : null,
         amount,
-      },
-    ],
-  })),
+      })),
+    ),
+  ],
   rejected: [],
   extras: [],
   ids: [],
