@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull } from '../src/dataset/record.ts';
-import { address_book } from '../src/db/schema/address-book.ts';
+import { address_book } from '../src/db/schema/ton/address-book.ts';
 import { DAY } from '../src/range.ts';
 import { text, texts } from '../src/records/scalar.ts';
 

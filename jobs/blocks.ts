@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { block_parents, blocks } from '../src/db/schema/blocks.ts';
+import { block_parents, blocks } from '../src/db/schema/ton/blocks.ts';
 import { block, blockRows } from '../src/records/block.ts';
 import { joinedUntil } from '../src/records/joined-until.ts';
 import { requiredSeconds } from '../src/records/scalar.ts';

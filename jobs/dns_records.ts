@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
-import { dns_records } from '../src/db/schema/dns-records.ts';
+import { dns_records } from '../src/db/schema/ton/dns-records.ts';
 import { DAY } from '../src/range.ts';
 import { text } from '../src/records/scalar.ts';
 

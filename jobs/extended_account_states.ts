@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
-import { extended_account_states } from '../src/db/schema/extended-account-states.ts';
+import { extended_account_states } from '../src/db/schema/ton/extended-account-states.ts';
 import { formatTime } from '../src/range.ts';
 import { accountAddress, blockIdExt, currency, tag, transactionId } from '../src/records/node-scalar.ts';
 import { digits, requiredSeconds } from '../src/records/scalar.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineCollection, list } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull } from '../src/dataset/record.ts';
-import { jetton_masters } from '../src/db/schema/jetton-masters.ts';
+import { jetton_masters } from '../src/db/schema/ton/jetton-masters.ts';
 import { digits, flag, freeForm, requiredInt64 } from '../src/records/scalar.ts';
 import { contentDecimals, contentText } from '../src/records/token-content.ts';
 

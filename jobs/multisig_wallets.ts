@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { extraOutside, type Extra } from '../src/dataset/record.ts';
-import { multisig_wallets } from '../src/db/schema/multisig.ts';
+import { multisig_wallets } from '../src/db/schema/ton/multisig.ts';
 import { multisigOrder } from '../src/records/multisig-order.ts';
 import { digits, int, requiredInt64, texts } from '../src/records/scalar.ts';
 

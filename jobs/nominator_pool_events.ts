@@ -4,7 +4,7 @@ import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { orNull } from '../src/dataset/record.ts';
-import { nominator_pool_events } from '../src/db/schema/nominator-pool-events.ts';
+import { nominator_pool_events } from '../src/db/schema/ton/nominator-pool-events.ts';
 import { formatTime } from '../src/range.ts';
 import { eventPosition } from '../src/records/position.ts';
 import { count, digits, momentOf, requiredInt64, requiredSeconds, seconds } from '../src/records/scalar.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineCollection, sample } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull } from '../src/dataset/record.ts';
-import { top_accounts } from '../src/db/schema/top-accounts.ts';
+import { top_accounts } from '../src/db/schema/ton/top-accounts.ts';
 import { requiredDigits } from '../src/records/scalar.ts';
 
 /** One element of the response of GET /api/v3/topAccountsByBalance. */

@@ -4,7 +4,7 @@ import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { orNull } from '../src/dataset/record.ts';
-import { validator_events } from '../src/db/schema/validator-events.ts';
+import { validator_events } from '../src/db/schema/ton/validator-events.ts';
 import { formatTime } from '../src/range.ts';
 import { eventPosition } from '../src/records/position.ts';
 import { count, digits, requiredInt64, requiredSeconds } from '../src/records/scalar.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
-import { vesting_contracts } from '../src/db/schema/vesting-contracts.ts';
+import { vesting_contracts } from '../src/db/schema/ton/vesting-contracts.ts';
 import { DAY } from '../src/range.ts';
 import { count, digits, texts } from '../src/records/scalar.ts';
 

@@ -1,6 +1,6 @@
 import { createApiClient, type ApiClient } from './api/client.ts';
 import { systemClock } from './clock.ts';
-import type { Config } from './config.ts';
+import type { Config } from './settings/config.ts';
 import { readChainInfo, type ChainInfo } from './crawl/watermark/chain-info.ts';
 import type { CrawlContext, PageEvent, Tuning } from './crawl/crawl-context.ts';
 import { createDensity } from './crawl/streams/density.ts';

@@ -10,7 +10,7 @@ import { linkSignals } from './link-signals.ts';
 import { createPreparer, readBaseUrl } from './prepare.ts';
 import { createRequestQueue, TAIL_LANES } from './queue.ts';
 import { summary } from './reason.ts';
-import { createRedactor } from '../redact.ts';
+import { createRedactor } from '../settings/redact.ts';
 import { retry, type RetryOptions } from '../retry.ts';
 import { createRetryLog } from './retry-log.ts';
 import { createRetryPolicy } from './retry-policy.ts';

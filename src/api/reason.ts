@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { printable } from '../terminal.ts';
+import { printable } from '../terminal/terminal.ts';
 
 const MAX_LENGTH = 300;
 

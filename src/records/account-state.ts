@@ -1,7 +1,7 @@
 import { accountStatus, hash, optionalHash } from './form.ts';
 import { z } from 'zod';
 import type { Extra } from '../dataset/record.ts';
-import type { transactions } from '../db/schema/transactions.ts';
+import type { transactions } from '../db/schema/ton/transactions.ts';
 import { digits, extraCurrencies, text } from './scalar.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { hash, optionalHash, seqno, shard, workchain } from './form.ts';
 import { z } from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
-import type { block_parents, blocks } from '../db/schema/blocks.ts';
+import type { block_parents, blocks } from '../db/schema/ton/blocks.ts';
 import { formatTime } from '../range.ts';
 import { count, flag, int, requiredInt, requiredInt64, requiredSeconds } from './scalar.ts';
 

@@ -1,7 +1,7 @@
 import { optionalHash } from './form.ts';
 import { z } from 'zod';
 import { isEmpty, type Extra } from '../dataset/record.ts';
-import type { transactions } from '../db/schema/transactions.ts';
+import type { transactions } from '../db/schema/ton/transactions.ts';
 import { count, digits, extraCurrencies, flag, int, int64, text } from './scalar.ts';
 
 const storagePhase = z.strictObject({

@@ -1,7 +1,7 @@
 import { hash, optionalAddress, optionalHash } from './form.ts';
 import { z } from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
-import type { messages } from '../db/schema/messages.ts';
+import type { messages } from '../db/schema/ton/messages.ts';
 import { formatTime } from '../range.ts';
 import { digits, extraCurrencies, flag, freeForm, int64, opcode, seconds, text } from './scalar.ts';
 

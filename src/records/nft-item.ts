@@ -2,8 +2,8 @@ import { account, optionalAddress, optionalHash } from './form.ts';
 import { z } from 'zod';
 import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/record.ts';
 import type { RowsOf } from '../dataset/job.ts';
-import type { nft_collections } from '../db/schema/nft-collections.ts';
-import type { nft_items } from '../db/schema/nft-items.ts';
+import type { nft_collections } from '../db/schema/ton/nft-collections.ts';
+import type { nft_items } from '../db/schema/ton/nft-items.ts';
 import { digits, flag, freeForm, requiredInt64 } from './scalar.ts';
 import { contentText } from './token-content.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
 import type { RowsOf } from '../dataset/job.ts';
-import type { account_messages, account_transactions } from '../db/schema/account-transactions.ts';
+import type { account_messages, account_transactions } from '../db/schema/ton/account-transactions.ts';
 import { formatTime } from '../range.ts';
 import {
   accountAddress,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAddress } from '../../src/ton/address.ts';
-import { readConfig, SETTING_NAMES } from '../../src/config.ts';
+import { readConfig, SETTING_NAMES } from '../../src/settings/config.ts';
 import { UsageError, type EtlError } from '../../src/errors.ts';
 import { parseHash } from '../../src/ton/hash.ts';
 import { parseDuration, parseRange, parseTime } from '../../src/range.ts';

@@ -2,8 +2,12 @@ import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/actions.ts';
 import { actionTypes } from '../../src/records/action-types.ts';
-import { actionMember, documentedMembers, type ActionColumn } from '../../src/db/schema/action-members.ts';
-import { action_accounts, action_transactions, actions } from '../../src/db/schema/actions.ts';
+import {
+  actionMember,
+  documentedMembers,
+  type ActionColumn,
+} from '../../src/db/schema/ton/action-members.ts';
+import { action_accounts, action_transactions, actions } from '../../src/db/schema/ton/actions.ts';
 import type { Rows } from '../../src/dataset/job.ts';
 import { rebuildAction } from '../support/rebuild-streams.ts';
 import { comparable } from '../support/same-record.ts';

@@ -1,8 +1,8 @@
 import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/transactions.ts';
-import { messages } from '../../src/db/schema/messages.ts';
-import { transactions } from '../../src/db/schema/transactions.ts';
+import { messages } from '../../src/db/schema/ton/messages.ts';
+import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import type { Rows } from '../../src/dataset/job.ts';
 import { rebuildTransaction } from '../support/rebuild.ts';
 import { comparable } from '../support/same-record.ts';

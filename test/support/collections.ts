@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Choices } from '../../src/config.ts';
+import type { Choices } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../src/crawl/streams/reach.ts';
 import { piggybackedCollections, readCollections } from '../../src/crawl/collections/read-collections.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { openCrawl, type Crawl } from '../../src/app.ts';
-import { readConfig, type Config } from '../../src/config.ts';
+import { readConfig, type Config } from '../../src/settings/config.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets, type Dataset } from '../../src/dataset/dataset.ts';
 import { createLogger } from '../../src/logger.ts';

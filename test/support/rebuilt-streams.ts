@@ -5,12 +5,12 @@ import nftTransfers from '../../jobs/nft_transfers.ts';
 import nominatorPoolEvents from '../../jobs/nominator_pool_events.ts';
 import validatorComplaints from '../../jobs/validator_complaints.ts';
 import validatorEvents from '../../jobs/validator_events.ts';
-import { jetton_burns } from '../../src/db/schema/jetton-burns.ts';
-import { jetton_transfers } from '../../src/db/schema/jetton-transfers.ts';
-import { nft_transfers } from '../../src/db/schema/nft-transfers.ts';
-import { nominator_pool_events } from '../../src/db/schema/nominator-pool-events.ts';
-import { complaint_votes, validator_complaints } from '../../src/db/schema/validator-complaints.ts';
-import { validator_events } from '../../src/db/schema/validator-events.ts';
+import { jetton_burns } from '../../src/db/schema/ton/jetton-burns.ts';
+import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
+import { nft_transfers } from '../../src/db/schema/ton/nft-transfers.ts';
+import { nominator_pool_events } from '../../src/db/schema/ton/nominator-pool-events.ts';
+import { complaint_votes, validator_complaints } from '../../src/db/schema/ton/validator-complaints.ts';
+import { validator_events } from '../../src/db/schema/ton/validator-events.ts';
 import type { Job } from '../../src/dataset/job.ts';
 import type { Position } from '../../src/dataset/paginator.ts';
 import {

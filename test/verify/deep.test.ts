@@ -6,7 +6,7 @@ import type { Dataset } from '../../src/dataset/dataset.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { readLastPage, readVerified, setVerified } from '../../src/db/coverage/verifications.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
-import { jetton_transfers } from '../../src/db/schema/jetton-transfers.ts';
+import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
 import { keepFindings, readFindings, settleRows } from '../../src/db/coverage/findings.ts';
 import { common, type Range, without } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';

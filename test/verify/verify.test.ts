@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Crawl } from '../../src/app.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
-import { transactions } from '../../src/db/schema/transactions.ts';
+import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import type { Step } from '../../src/verify/check.ts';
 import { countTransactions } from '../../src/verify/checks/transactions.ts';
 import { holdRows, rowsOf } from '../../src/verify/run/held.ts';

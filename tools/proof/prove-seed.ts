@@ -3,7 +3,7 @@ import type { Crawl } from '../../src/app.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { targetOf } from '../../src/db/write/target.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
-import { block_parents, blocks } from '../../src/db/schema/blocks.ts';
+import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
 import { formatRange, type Range } from '../../src/range.ts';
 import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import type { ApiRequest } from '../../src/simulator/http/api.ts';

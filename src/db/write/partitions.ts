@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DAY, formatTime, type Range } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { insertInto, rangeParam } from '../connection/sql.ts';
-import { partitions } from '../schema/pages.ts';
+import { partitions } from '../schema/etl/pages.ts';
 import { targetOf } from './target.ts';
 
 /** How much time one partition holds. */

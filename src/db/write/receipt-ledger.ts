@@ -2,7 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { bare } from '../connection/sql.ts';
-import { receipts } from '../schema/verification.ts';
+import { receipts } from '../schema/etl/verification.ts';
 import { keyHash, minuteOf, RECEIPT_SECONDS } from './receipts.ts';
 import { targetOf, type Target } from './target.ts';
 

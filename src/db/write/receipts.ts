@@ -1,6 +1,6 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { bare } from '../connection/sql.ts';
-import { receipts } from '../schema/verification.ts';
+import { receipts } from '../schema/etl/verification.ts';
 import type { Target } from './target.ts';
 
 /** Seconds of chain time that one receipt sums up: few receipts a page, and few seconds to read again for a lost row. */

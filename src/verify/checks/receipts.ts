@@ -10,7 +10,7 @@ import { heldRows, isWithin, wholeMinutes } from '../../db/write/receipt-ledger.
 import { type Range, without } from '../../range.ts';
 import type { Check, Result, Step } from '../check.ts';
 import { countOf, findingsOf } from '../finding.ts';
-import { receipts as ledger } from '../../db/schema/verification.ts';
+import { receipts as ledger } from '../../db/schema/etl/verification.ts';
 
 /** A table that several datasets fill is held against its receipts where the one that it is for is covered. */
 export const receipts: Check = {

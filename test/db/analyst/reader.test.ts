@@ -7,7 +7,7 @@ import { openDatabase, type Database } from '../../../src/db/connection/database
 import { openForReading } from '../../../src/db/migrate/open-for-reading.ts';
 import { runSql } from '../../../src/db/read/free-sql.ts';
 import { allowReading } from '../../../src/db/migrate/reader.ts';
-import { blocks } from '../../../src/db/schema/blocks.ts';
+import { blocks } from '../../../src/db/schema/ton/blocks.ts';
 import { openTestStore, type TestStore } from '../../support/database.ts';
 
 const NAME = `reader_${randomBytes(4).toString('hex')}`;

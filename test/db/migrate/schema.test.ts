@@ -53,7 +53,7 @@ describe('the migrations', () => {
         config,
         JSON.stringify({
           dialect: 'postgresql',
-          schema: './src/db/schema/*.ts',
+          schema: './src/db/schema/*/*.ts',
           out,
           schemaFilter: ['ton', 'etl'],
         }),

@@ -7,7 +7,7 @@ import type { Database } from '../../../src/db/connection/database.ts';
 import { claimLease, type Lease } from '../../../src/db/coordination/leases.ts';
 import { readRefused } from '../../../src/db/coverage/refused.ts';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
-import { jetton_burns } from '../../../src/db/schema/jetton-burns.ts';
+import { jetton_burns } from '../../../src/db/schema/ton/jetton-burns.ts';
 import { LeaseLostError } from '../../../src/errors.ts';
 import { formatTime } from '../../../src/range.ts';
 import { untilAborted } from '../../../src/stop.ts';

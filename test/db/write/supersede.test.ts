@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import tracesJob from '../../../jobs/traces.ts';
-import { trace_edges, traces } from '../../../src/db/schema/traces.ts';
+import { trace_edges, traces } from '../../../src/db/schema/ton/traces.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { openPageStore, type PageStore } from '../../support/page-store.ts';
 
