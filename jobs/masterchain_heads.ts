@@ -7,7 +7,7 @@ import { block_parents, blocks } from '../src/db/schema/ton/blocks.ts';
 import { masterchain_heads } from '../src/db/schema/ton/masterchain-heads.ts';
 import { formatTime } from '../src/range.ts';
 import { block, blockRows } from '../src/records/block.ts';
-import { blockIdExt, hash, tag } from '../src/records/node-scalar.ts';
+import { blockIdExt, hash, tag } from '../src/records/members/node-scalar.ts';
 
 /** The result of getMasterchainInfo: the node's head. */
 export const nodeHead = z.strictObject({

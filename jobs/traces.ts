@@ -5,7 +5,7 @@ import { action_accounts, action_transactions, actions } from '../src/db/schema/
 import { messages } from '../src/db/schema/ton/messages.ts';
 import { trace_edges, traces } from '../src/db/schema/ton/traces.ts';
 import { transactions } from '../src/db/schema/ton/transactions.ts';
-import { requiredSeconds } from '../src/records/scalar.ts';
+import { requiredSeconds } from '../src/records/members/scalar.ts';
 import { trace, traceRows } from '../src/records/trace.ts';
 
 const position = z

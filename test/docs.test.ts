@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { SETTING_NAMES } from '../src/settings/config.ts';
 import { loadDatasets } from '../src/dataset/load-jobs.ts';
 import { runSql } from '../src/db/read/free-sql.ts';
-import { openTestStore } from './support/database.ts';
+import { openTestStore } from './support/database/database.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const pages = [

@@ -9,7 +9,7 @@ import type { Attempt, Exchange } from './exchange.ts';
 import { linkSignals } from './link-signals.ts';
 import { createPreparer, readBaseUrl } from './prepare.ts';
 import { createRequestQueue, TAIL_LANES } from './queue.ts';
-import { summary } from './reason.ts';
+import { summary } from './response/reason.ts';
 import { createRedactor } from '../settings/redact.ts';
 import { retry, type RetryOptions } from '../retry.ts';
 import { createRetryLog } from './retry-log.ts';

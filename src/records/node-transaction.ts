@@ -12,8 +12,8 @@ import {
   optionalHash,
   tag,
   transactionId,
-} from './node-scalar.ts';
-import { digits, requiredInt64, requiredSeconds, text } from './scalar.ts';
+} from './members/node-scalar.ts';
+import { digits, requiredInt64, requiredSeconds, text } from './members/scalar.ts';
 
 const messageData = z.strictObject({
   '@type': z.string(),

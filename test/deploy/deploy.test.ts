@@ -9,8 +9,8 @@ import { SETTING_NAMES } from '../../src/settings/config.ts';
 import { createMetrics } from '../../src/daemon/metrics.ts';
 import { runSql } from '../../src/db/read/free-sql.ts';
 import { parseSchedules } from '../../src/settings/schedule.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
-import { promtool } from '../support/promtool.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { promtool } from '../support/program/promtool.ts';
 
 const SYSTEMD_ANALYZE = '/usr/bin/systemd-analyze';
 const ROOT = join(import.meta.dirname, '..', '..');

@@ -8,7 +8,7 @@ import { chooseDatasets, splitKinds } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
 import type { Stop } from '../../src/stop.ts';
 import { datasetsNamed, never, openTestCrawl } from './crawl.ts';
-import type { TestStore } from './database.ts';
+import type { TestStore } from './database/database.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -14,7 +14,7 @@ import { checkDeep } from '../../src/verify/deep/deep.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { openProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;

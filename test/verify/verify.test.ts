@@ -12,7 +12,7 @@ import { runStep } from '../../src/verify/run/run-step.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { openProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;

@@ -4,7 +4,7 @@ import { ownersOf } from '../../dataset/owners.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { readCoverage, type Stream } from '../../db/coverage/coverage.ts';
 import { factsOf } from '../../db/schema/describe.ts';
-import { targetOf } from '../../db/write/target.ts';
+import { targetOf } from '../../db/write/rows/target.ts';
 import { RECEIPT_SECONDS } from '../../db/write/receipts.ts';
 import { heldRows, isWithin, wholeMinutes } from '../../db/write/receipt-ledger.ts';
 import { type Range, without } from '../../range.ts';

@@ -8,7 +8,7 @@ import { openForReading } from '../../../src/db/migrate/open-for-reading.ts';
 import { runSql } from '../../../src/db/read/free-sql.ts';
 import { allowReading } from '../../../src/db/migrate/reader.ts';
 import { blocks } from '../../../src/db/schema/ton/blocks.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
 
 const NAME = `reader_${randomBytes(4).toString('hex')}`;
 
