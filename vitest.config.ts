@@ -7,7 +7,7 @@ process.env['TMPDIR'] = scratchDirectory();
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
+    globalSetup: ['test/support/database/global-setup.ts'],
     // A test that hangs is found; how busy the machine is, is none of a test's business.
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -7,7 +7,7 @@ process.env['TMPDIR'] = scratchDirectory();
 export default defineConfig({
   test: {
     include: ['test/long/**/*.long.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
+    globalSetup: ['test/support/database/global-setup.ts'],
     testTimeout: 600_000,
     hookTimeout: 60_000,
     maxConcurrency: 6,
