@@ -1,11 +1,11 @@
-import { timeOf } from '../src/records/scalar.ts';
+import { timeOf } from '../src/records/members/scalar.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import {
   account_messages,
   account_transactions,
   message_locations,
-} from '../src/db/schema/account-transactions.ts';
+} from '../src/db/schema/ton/account-transactions.ts';
 import { nodeTransaction, nodeTransactionRows } from '../src/records/node-transaction.ts';
 
 const tables = { message_locations, account_transactions, account_messages };

@@ -1,12 +1,12 @@
-import { timeOf } from '../src/records/scalar.ts';
+import { timeOf } from '../src/records/members/scalar.ts';
 import { z } from 'zod';
 import { defineCollection, perBlock } from '../src/dataset/collection.ts';
 import { collectRows } from '../src/dataset/collect-rows.ts';
 import type { Rows } from '../src/dataset/job.ts';
 import { extraWithin, NOTHING, type Extra } from '../src/dataset/record.ts';
 import type { Asked } from '../src/dataset/walk.ts';
-import { block_parents, blocks } from '../src/db/schema/blocks.ts';
-import { shard_states } from '../src/db/schema/shard-states.ts';
+import { block_parents, blocks } from '../src/db/schema/ton/blocks.ts';
+import { shard_states } from '../src/db/schema/ton/shard-states.ts';
 import { block, blockRows } from '../src/records/block.ts';
 import { tiles } from '../src/ton/shard.ts';
 

@@ -1,4 +1,4 @@
-import { hash, optionalAddress, optionalHash, optionalKey } from '../src/records/form.ts';
+import { hash, optionalAddress, optionalHash, optionalKey } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { column, elsewhere } from '../src/dataset/declaration/place.ts';
@@ -6,8 +6,17 @@ import { sheetOf, type Put } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import type { Extra } from '../src/dataset/record.ts';
-import { complaint_votes, validator_complaints } from '../src/db/schema/validator-complaints.ts';
-import { count, digits, flag, int, requiredSeconds, seconds, text, timeOf } from '../src/records/scalar.ts';
+import { complaint_votes, validator_complaints } from '../src/db/schema/ton/validator-complaints.ts';
+import {
+  count,
+  digits,
+  flag,
+  int,
+  requiredSeconds,
+  seconds,
+  text,
+  timeOf,
+} from '../src/records/members/scalar.ts';
 
 const vote = z.strictObject({
   validator_index: int,

@@ -1,7 +1,7 @@
-import { accountStatus, hash, optionalHash } from './form.ts';
+import { accountStatus, hash, optionalHash } from './members/form.ts';
 import { z } from 'zod';
 import { inExtra } from '../dataset/declaration/place.ts';
-import { digits, extraCurrencies, text } from './scalar.ts';
+import { digits, extraCurrencies, text } from './members/scalar.ts';
 
 /**
  * An account's state before or after a transaction. Only the hash is certain: servers leave the rest null where they

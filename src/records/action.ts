@@ -1,11 +1,20 @@
-import { hash, optionalHash } from './form.ts';
+import { hash, optionalHash } from './members/form.ts';
 import { z } from 'zod';
 import { column, elsewhere, inExtra } from '../dataset/declaration/place.ts';
 import { givenSheet, sheetOf, type Put } from '../dataset/declaration/sheet.ts';
 import type { Extra } from '../dataset/record.ts';
-import { actionMember, type ActionColumn } from '../db/schema/action-members.ts';
-import { action_accounts, action_transactions, actions } from '../db/schema/actions.ts';
-import { finality, flag, freeForm, int, requiredInt64, requiredSeconds, texts, timeOf } from './scalar.ts';
+import { actionMember, type ActionColumn } from '../db/schema/ton/action-members.ts';
+import { action_accounts, action_transactions, actions } from '../db/schema/ton/actions.ts';
+import {
+  finality,
+  flag,
+  freeForm,
+  int,
+  requiredInt64,
+  requiredSeconds,
+  texts,
+  timeOf,
+} from './members/scalar.ts';
 
 /**
  * One element of `actions` of GET /api/v3/actions, and of a trace that was asked for with them. The members of

@@ -1,10 +1,10 @@
-import { hash, optionalHash, seqno, shard, workchain } from './form.ts';
+import { hash, optionalHash, seqno, shard, workchain } from './members/form.ts';
 import { z } from 'zod';
 import { column, elsewhere, spread } from '../dataset/declaration/place.ts';
 import { sheetOf, type Put } from '../dataset/declaration/sheet.ts';
 import type { Extra } from '../dataset/record.ts';
-import { block_parents, blocks } from '../db/schema/blocks.ts';
-import { count, flag, int, requiredInt, requiredInt64, requiredSeconds, timeOf } from './scalar.ts';
+import { block_parents, blocks } from '../db/schema/ton/blocks.ts';
+import { count, flag, int, requiredInt, requiredInt64, requiredSeconds, timeOf } from './members/scalar.ts';
 
 /** What names a block: workchain, shard (upper-case hex without padding) and sequence number. */
 export const blockId = z.strictObject({ workchain, shard, seqno });

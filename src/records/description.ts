@@ -1,7 +1,7 @@
-import { optionalHash } from './form.ts';
+import { optionalHash } from './members/form.ts';
 import { z } from 'zod';
 import { column, phase } from '../dataset/declaration/place.ts';
-import { count, digits, extraCurrencies, flag, int, int64, text } from './scalar.ts';
+import { count, digits, extraCurrencies, flag, int, int64, text } from './members/scalar.ts';
 
 const storagePhase = z.strictObject({
   storage_fees_collected: digits,

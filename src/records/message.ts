@@ -1,9 +1,9 @@
-import { hash, optionalAddress, optionalHash } from './form.ts';
+import { hash, optionalAddress, optionalHash } from './members/form.ts';
 import { z } from 'zod';
 import { elsewhere, spread } from '../dataset/declaration/place.ts';
 import { sheetOf, type Put } from '../dataset/declaration/sheet.ts';
 import type { Extra } from '../dataset/record.ts';
-import { messages } from '../db/schema/messages.ts';
+import { messages } from '../db/schema/ton/messages.ts';
 import {
   digits,
   extraCurrencies,
@@ -15,7 +15,7 @@ import {
   text,
   type Seconds,
   timeOf,
-} from './scalar.ts';
+} from './members/scalar.ts';
 
 /** A cell that a message carries: its body or its init state. `decoded` is whatever the server's decoder made of it. */
 const messageContent = z.strictObject({ hash: optionalHash, body: text, decoded: freeForm });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isTakenAsIs } from '../dataset/declaration/check.ts';
 import { withFastForm } from '../dataset/declaration/fast-form.ts';
 import { message, type Message } from './message.ts';
-import { text } from './scalar.ts';
+import { text } from './members/scalar.ts';
 import { transaction, type Transaction } from './transaction.ts';
 
 /**

@@ -1,12 +1,12 @@
-import { hash, optionalHash } from './form.ts';
+import { hash, optionalHash } from './members/form.ts';
 import { z } from 'zod';
 import { column, elsewhere, spread } from '../dataset/declaration/place.ts';
 import { givenSheet, sheetOf, type Put } from '../dataset/declaration/sheet.ts';
 import { extraOutside, extraWithin, NOTHING, type Extra } from '../dataset/record.ts';
-import { trace_edges, traces } from '../db/schema/traces.ts';
+import { trace_edges, traces } from '../db/schema/ton/traces.ts';
 import { action, actionRows } from './action.ts';
 import { messageRow } from './message.ts';
-import { count, flag, requiredInt64, requiredSeconds, text, texts, timeOf } from './scalar.ts';
+import { count, flag, requiredInt64, requiredSeconds, text, texts, timeOf } from './members/scalar.ts';
 import { nodesOf, traceTree, type TraceNode } from './trace-tree.ts';
 import {
   receivedMessage,

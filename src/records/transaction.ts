@@ -1,9 +1,9 @@
-import { account, accountStatus, hash, optionalHash, seqno, shard, workchain } from './form.ts';
+import { account, accountStatus, hash, optionalHash, seqno, shard, workchain } from './members/form.ts';
 import { z } from 'zod';
 import { column, elsewhere, spread } from '../dataset/declaration/place.ts';
 import { sheetOf, type Put } from '../dataset/declaration/sheet.ts';
 import { extraOutside, extraWithin, type Extra } from '../dataset/record.ts';
-import { transactions } from '../db/schema/transactions.ts';
+import { transactions } from '../db/schema/ton/transactions.ts';
 import { accountStateSnapshot } from './account-state.ts';
 import { description } from './description.ts';
 import { message, messageRow, messageTime } from './message.ts';
@@ -16,7 +16,7 @@ import {
   requiredInt64,
   requiredSeconds,
   timeOf,
-} from './scalar.ts';
+} from './members/scalar.ts';
 
 /** The block of a transaction; older recordings leave its shard null. */
 const blockRef = z.strictObject({ workchain, shard: shard.nullish(), seqno });
