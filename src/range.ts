@@ -76,11 +76,10 @@ const LAST_SECOND = 2 ** 32 - 1;
 
 /** Unix seconds as a source may write them, a number or a string of digits; undefined for anything else. */
 export function readSeconds(value: unknown): number | undefined {
-  const isWritten = typeof value === 'string' ? /^\d{1,10}$/.test(value) : typeof value === 'number';
-  const seconds = Number(value);
-  return isWritten && Number.isSafeInteger(seconds) && seconds >= 0 && seconds <= LAST_SECOND
-    ? seconds
-    : undefined;
+  const isDigits = typeof value === 'string' && /^\d{1,10}$/.test(value);
+  const seconds = isDigits ? Number(value) : value;
+  const isInRange = typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds >= 0;
+  return isInRange && seconds <= LAST_SECOND ? seconds : undefined;
 }
 
 /** The rows of a page share a few hundred seconds: each is printed once. */

@@ -150,7 +150,10 @@ export interface Job {
   readonly byBlock: ByBlock | undefined;
   readonly checks: Checks;
   readonly grade: GradeFacts;
-  /** Reads the records of a response, whose strings may stand as bytes. */
+  /**
+   * Reads the records of a response. Without a word on how their strings stand, each goes through its schema: the careful
+   * way, in which verification reads what was read before. Else only those do of which the schema may make something else.
+   */
   read(records: readonly unknown[], strings?: Strings): Reading;
 }
 
@@ -174,14 +177,14 @@ export function defineJob<Cursor, Rec, T extends Tables>(
     byBlock: spec.byBlock,
     checks: spec.checks,
     grade: spec.grade ?? UNCHECKED,
-    read: (records, strings = 'text') => readAll(spec, records, strings),
+    read: (records, strings) => readAll(spec, records, strings),
   };
 }
 
 function readAll<Cursor, Rec, T extends Tables>(
   spec: JobSpec<Cursor, Rec, T>,
   raws: readonly unknown[],
-  strings: Strings,
+  strings: Strings | undefined,
 ): Reading {
   const sorted = raws.map((raw) => takeOrTurn(spec.record, raw, strings));
   const positions = positionsOf(
@@ -207,8 +210,8 @@ type Sorted<Rec> = { readonly strings: Strings } & (
   { readonly isTaken: true; readonly raw: Rec } | { readonly isTaken: false; readonly raw: unknown }
 );
 
-function takeOrTurn<Rec>(schema: ZodType<Rec>, raw: unknown, strings: Strings): Sorted<Rec> {
-  if (isTakenAsIs(schema, raw)) return { isTaken: true, raw, strings };
+function takeOrTurn<Rec>(schema: ZodType<Rec>, raw: unknown, strings: Strings | undefined): Sorted<Rec> {
+  if (strings !== undefined && isTakenAsIs(schema, raw)) return { isTaken: true, raw, strings };
   return { isTaken: false, raw: strings === 'bytes' ? asText(raw) : raw, strings: 'text' };
 }
 

@@ -35,6 +35,17 @@ function isCheck(value: unknown): value is Check<unknown> {
   return typeof value === 'function';
 }
 
+/** Tests of values without parts, by the type of their schema. */
+const SCALARS: Readonly<Record<string, (value: string) => string>> = {
+  unknown: () => 'true',
+  null: (value) => `${value} === null`,
+  string: (value) => `typeof ${value} === 'string'`,
+  boolean: (value) => `typeof ${value} === 'boolean'`,
+};
+
+/** Operators of bounds that belong to what they bound. */
+const BOUNDS: Readonly<Record<string, string>> = { greater_than: '>=', less_than: '<=' };
+
 const NUMBERS: Readonly<Record<string, (value: string) => string>> = {
   int32: (value) => `Number.isInteger(${value}) && ${value} >= -2147483648 && ${value} <= 2147483647`,
   safeint: (value) => `Number.isSafeInteger(${value})`,
@@ -71,15 +82,11 @@ class CheckSource {
   }
 
   private testScalar(schema: z.ZodType, value: string): string | undefined {
-    if (schema instanceof z.ZodUnknown) return 'true';
-    if (schema instanceof z.ZodString) return `typeof ${value} === 'string'`;
-    if (schema instanceof z.ZodNull) return `${value} === null`;
-    if (schema instanceof z.ZodBoolean) return `typeof ${value} === 'boolean'`;
     if (schema instanceof z.ZodNumberFormat) return NUMBERS[schema.format ?? '']?.(value);
     if (schema instanceof z.ZodNumber) return `Number.isFinite(${value})`;
     if (schema instanceof z.ZodLiteral) return `${this.name(schema.values)}.has(${value})`;
     if (schema instanceof z.ZodEnum) return `${this.name(new Set(schema.options))}.has(${value})`;
-    return undefined;
+    return SCALARS[schema.type]?.(value);
   }
 
   private testUnion(schema: z.ZodUnion, value: string): string | undefined {
@@ -94,18 +101,16 @@ class CheckSource {
 
   /** What `.regex()`, `.min()`, `.max()` and `.refine()` add. */
   private testChecks(schema: z.ZodType, value: string): string[] | undefined {
-    const tests: string[] = [];
-    for (const {
-      _zod: { def },
-    } of schema.def.checks ?? []) {
-      if ('pattern' in def && def.pattern instanceof RegExp)
-        tests.push(`${this.name(def.pattern)}.test(${value})`);
-      else if (def.check === 'greater_than' && 'value' in def) tests.push(`${value} >= ${Number(def.value)}`);
-      else if (def.check === 'less_than' && 'value' in def) tests.push(`${value} <= ${Number(def.value)}`);
-      else if (def.check === 'custom' && 'fn' in def) tests.push(`${this.name(def.fn)}(${value})`);
-      else return undefined;
-    }
-    return tests;
+    const tests = (schema.def.checks ?? []).map(({ _zod: { def } }) => this.testCheck(def, value));
+    return tests.includes(undefined) ? undefined : tests.flatMap((test) => test ?? []);
+  }
+
+  private testCheck(def: z.core.$ZodCheckDef, value: string): string | undefined {
+    if ('pattern' in def && def.pattern instanceof RegExp) return `${this.name(def.pattern)}.test(${value})`;
+    if (def.check === 'custom' && 'fn' in def) return `${this.name(def.fn)}(${value})`;
+    const operator = BOUNDS[def.check];
+    const isBound = operator !== undefined && 'inclusive' in def && def.inclusive === true && 'value' in def;
+    return isBound ? `${value} ${operator} ${Number(def.value)}` : undefined;
   }
 
   /** A call of the function that checks a schema, which is written once. */
@@ -122,8 +127,9 @@ class CheckSource {
 
   /** Members that the schema does not name are noticed by their number. */
   private objectBody(schema: z.ZodObject): string | undefined {
+    const shape: z.core.$ZodShape = schema.shape;
     const lines = ['let members = 0, found = 0, member;'];
-    for (const [name, inner] of Object.entries(schema.shape)) {
+    for (const [name, inner] of Object.entries(shape)) {
       const test = this.test(inner, 'member');
       if (test === undefined) return undefined;
       lines.push(

@@ -30,6 +30,8 @@ export interface Sheet<T extends Table = Table, Rec = unknown> {
   readonly record: z.ZodType<Rec>;
   readonly columns: readonly Column[];
   readonly noted: readonly Noted[];
+  /** The column of block time, where it is a member of the record. */
+  readonly time: Column | undefined;
 }
 
 /** The values of columns that are no members of the record; and of `extra`, where the table has that column. */
@@ -50,16 +52,16 @@ export function sheetOf<T extends Table, Rec>(table: T, record: z.ZodType<Rec>):
   const columns: Column[] = [];
   const noted: Noted[] = [];
   collect(record, { path: [], prefix: '' }, { columns, noted });
-  return { table, record, columns, noted };
+  return { table, record, columns, noted, time: columns.find(({ name }) => name === 'utime') };
 }
 
 /** For rows of which every column is given. */
 export function givenSheet<T extends Table>(table: T): Sheet<T, null> {
-  return { table, record: z.null(), columns: [], noted: [] };
+  return { table, record: z.null(), columns: [], noted: [], time: undefined };
 }
 
 /** The `rows` of a job whose records are one row each, of which every column is a member. */
-export function oneRow<T extends Table, Rec>(table: T, schema: z.ZodType<Rec>) {
+export function oneRow<Rec>(table: Table, schema: z.ZodType<Rec>) {
   const sheet = sheetOf(table, schema);
   return (record: Rec, extra: Extra, put: Put): void => put(sheet, record, {}, extra);
 }
@@ -80,16 +82,15 @@ export function rowOf<T extends Table, Rec>(
 }
 
 /** Block time of a row; undefined for a table that has none. */
-export function timeOfRow<T extends Table, Rec>({ columns }: Sheet<T, Rec>, record: Rec, given: Given<T>) {
+export function timeOfRow({ time }: Pick<Sheet, 'time'>, record: unknown, given: object) {
   if ('utime' in given && typeof given.utime === 'string') return given.utime;
-  const own = columns.find(({ name }) => name === 'utime');
-  return own && formatTime(Number(memberAt(record, own.path)));
+  return time && formatTime(Number(memberAt(record, time.path)));
 }
 
 /** The members of a record that no column shows, and those that its schema does not name; null for none. */
-export function fullExtra<Rec>(
+export function fullExtra(
   { noted }: Pick<Sheet, 'noted'>,
-  record: Rec,
+  record: unknown,
   extra: Extra | null,
 ): Extra | null {
   const all: Record<string, unknown> = { ...extra };
@@ -113,7 +114,8 @@ function collect(
 ): void {
   const object = unwrap(schema);
   if (!(object instanceof z.ZodObject)) return;
-  for (const [name, member] of Object.entries(object.shape)) {
+  const shape: z.core.$ZodShape = object.shape;
+  for (const [name, member] of Object.entries(shape)) {
     const path = [...above, name];
     const place = placeOf(member) ?? { kind: 'column', name: `${prefix}${name}` };
     if (place.kind === 'column') found.columns.push({ name: place.name, path, form: formOf(member) });

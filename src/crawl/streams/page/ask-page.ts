@@ -21,7 +21,7 @@ interface PageRequest {
   /** Whether a short page of this span may have been cut. */
   readonly trust: SpanTrust;
   readonly priority: Priority;
-  /** How the strings of the records may stand. Default: text. */
+  /** How the strings of the records may stand. Left out: as text, and each record goes through its schema. */
   readonly strings?: Strings;
   readonly signal: AbortSignal;
 }
@@ -53,7 +53,7 @@ export async function askPage(
     strings,
     parse: (body, form): Page => {
       const records = recordsIn(body);
-      const reading = readRecords(job, records, form);
+      const reading = readRecords(job, records, strings && form);
       const verdict = trust.judge({
         asked: paging.limit,
         window: {

@@ -11,6 +11,11 @@ const BACKSLASH = 92;
 const LETTER_N = 78;
 const ESCAPED = /[\\\t\n\r]/;
 
+/** Text of a number, a bigint or a boolean. */
+function textOf(value: unknown): string {
+  return `${typeof value === 'number' || typeof value === 'boolean' ? value : toJson(value)}`;
+}
+
 /**
  * Lines in the text format of COPY, as bytes, in one buffer that is used again for every page: what `toCopyText` makes of
  * row objects, value by value. Each value is followed by a tab, the last one by the end of the line.
@@ -54,7 +59,7 @@ export class CopyBuffer {
   /** A value that has no character that COPY escapes, and is ASCII. */
   plain(value: unknown): void {
     if (value === null || value === undefined) this.nothing();
-    else this.ascii(typeof value === 'string' ? value : String(value));
+    else this.ascii(typeof value === 'string' ? value : textOf(value));
   }
 
   /** Unix seconds. */
@@ -68,7 +73,7 @@ export class CopyBuffer {
     if (value === null || value === undefined) this.nothing();
     else if (typeof value === 'string') this.text(value);
     else if (typeof value === 'object') this.text(toJson(value));
-    else this.ascii(String(value));
+    else this.ascii(textOf(value));
   }
 
   json(value: unknown): void {
