@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/job.ts';
+import type { RowsOf } from '../src/dataset/rows.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
 import { extended_account_states } from '../src/db/schema/ton/extended-account-states.ts';
 import {

@@ -1,8 +1,7 @@
 import { timeOf } from '../src/records/members/scalar.ts';
 import { z } from 'zod';
 import { defineCollection, sample } from '../src/dataset/collection.ts';
-import { collectRows } from '../src/dataset/collect-rows.ts';
-import type { Rows, RowsOf } from '../src/dataset/job.ts';
+import { collectRows, type Rows, type RowsOf } from '../src/dataset/rows.ts';
 import { extraWithin, NOTHING, orNull, type Extra } from '../src/dataset/record.ts';
 import type { Asked } from '../src/dataset/walk.ts';
 import { block_parents, blocks } from '../src/db/schema/ton/blocks.ts';

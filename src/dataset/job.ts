@@ -1,21 +1,13 @@
 import type { ZodType } from 'zod';
-import { collectRows } from './collect-rows.ts';
+import { collectRows, type Rows, type Tables } from './rows.ts';
 import { isTakenAsIs } from './declaration/check.ts';
-import type { Put, Table } from './declaration/sheet.ts';
+import type { Put } from './declaration/sheet.ts';
 import type { Checks } from './checks.ts';
 import { UNCHECKED, type GradeFacts } from './grade.ts';
 import type { Paginator, Params, Position, WholeSecondsPaginator } from './paginator.ts';
 import { readPosition, type PositionMembers } from './position.ts';
 import { hashOf, NOTHING, readRecord, type Extra } from './record.ts';
 import { asText, objectAsText, type Strings } from './strings.ts';
-
-export type Tables = Readonly<Record<string, Table>>;
-
-/** The rows that one record becomes, by table. */
-export type RowsOf<T extends Tables> = { readonly [Name in keyof T]?: readonly T[Name]['$inferInsert'][] };
-
-/** Rows by table name, as they are written. */
-export type Rows = Readonly<Record<string, readonly object[] | undefined>>;
 
 interface JobSpec<Cursor, Rec, T extends Tables> {
   /** One line: what the dataset is. */

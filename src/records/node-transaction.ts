@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
-import type { RowsOf } from '../dataset/job.ts';
+import type { RowsOf } from '../dataset/rows.ts';
 import type { account_messages, account_transactions } from '../db/schema/ton/account-transactions.ts';
 import {
   accountAddress,

@@ -1,4 +1,5 @@
-import type { Accepted, Tables } from '../../../dataset/job.ts';
+import type { Accepted } from '../../../dataset/job.ts';
+import type { Tables } from '../../../dataset/rows.ts';
 import {
   fullExtra,
   rowOf,

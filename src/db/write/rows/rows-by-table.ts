@@ -1,4 +1,4 @@
-import type { Rows, Tables } from '../../../dataset/job.ts';
+import type { Rows, Tables } from '../../../dataset/rows.ts';
 import { linesOfRows, type Lines } from './lines.ts';
 import type { Partitions } from '../partitions.ts';
 import type { Target } from './target.ts';

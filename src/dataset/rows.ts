@@ -1,6 +1,13 @@
 import { rowOf, type Given, type Put, type Sheet, type Table } from './declaration/sheet.ts';
 import type { Extra } from './record.ts';
-import type { Rows, Tables } from './job.ts';
+
+export type Tables = Readonly<Record<string, Table>>;
+
+/** The rows that one record becomes, by table. */
+export type RowsOf<T extends Tables> = { readonly [Name in keyof T]?: readonly T[Name]['$inferInsert'][] };
+
+/** Rows by table name, as they are written. */
+export type Rows = Readonly<Record<string, readonly object[] | undefined>>;
 
 /** The rows that a visit puts, as objects by the names of their tables. */
 export function collectRows(tables: Tables, visit: (put: Put) => void): Rows {
