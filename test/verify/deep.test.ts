@@ -176,7 +176,7 @@ describe('what no checksum speaks of', () => {
     printReports({ range, reports: found, causes: new Map(), compared: [], isShort: false }, 0);
     const said = String(log.mock.calls.at(-1)?.[0]);
     log.mockRestore();
-    expect(said).toContain(`one of ${count} in transactions, see: toncenter-etl why `);
+    expect(said).toContain(`one of ${count} in transactions, see: toncenter-etl `);
     await proof.repair(datasets, range, found);
     expect(await openFindings()).toEqual([]);
     const { reports } = await checkDeep(proof.context, await proof.verify(datasets, range), {

@@ -73,7 +73,7 @@ export const messages: Check = {
       check: 'messages',
       also: 'books',
       stretch,
-      run: (session) => checkMessagesAndBooks(session, stretch),
+      run: (look) => look((session) => checkMessagesAndBooks(session, stretch)),
     })),
 };
 

@@ -14,7 +14,7 @@ export const stateChain: Check = {
     covered.map((stretch) => ({
       check: 'state-chain',
       stretch,
-      run: (session) => checkStateChain(session, stretch),
+      run: (look) => look((session) => checkStateChain(session, stretch)),
     })),
 };
 
