@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
+    globalSetup: ['test/support/database/global-setup.ts'],
     // A test that hangs is found; how busy the machine is, is none of a test's business.
     testTimeout: 180_000,
     hookTimeout: 180_000,

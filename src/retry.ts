@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import { DatabaseConflictError, EtlError } from './errors.ts';
+import { DatabaseConflictError, DatabaseError, EtlError, EXIT } from './errors.ts';
 import type { Logger } from './logger.ts';
 
 /** An attempt that failed. */
@@ -110,6 +110,11 @@ export function createOutageLog(logger: Logger, clock: Pick<Clock, 'monotonic'>)
   };
 }
 
+/** Of what the database says only a person's work is final; the rest may be over when somebody has looked after it. */
+function mayPass(error: unknown): boolean {
+  return isRetryable(error) || (error instanceof DatabaseError && error.exitCode !== EXIT.usage);
+}
+
 interface OutageOptions extends RetryContext {
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -117,7 +122,10 @@ interface OutageOptions extends RetryContext {
   readonly outage?: OutageLog | undefined;
 }
 
-/** Waits for an API or a database that is away, and logs that it does; undefined where it was stopped meanwhile. */
+/**
+ * Waits for an API or a database that is away or in trouble, and logs that it does; undefined where it was stopped
+ * meanwhile.
+ */
 export async function outlast<T>(
   options: OutageOptions,
   what: string,
@@ -127,7 +135,7 @@ export async function outlast<T>(
   try {
     signal.throwIfAborted();
     const onRetry: RetryOptions['onRetry'] = (failure) => outage.waits(what, failure);
-    const result = await retry({ ...options, ...OUTAGE, onRetry }, work);
+    const result = await retry({ ...options, ...OUTAGE, when: mayPass, onRetry }, work);
     outage.isBack(what);
     return result;
   } catch (error) {

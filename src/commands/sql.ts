@@ -1,4 +1,4 @@
-import { openForReading } from '../db/migrate/open-for-reading.ts';
+import { openConfined } from '../db/migrate/open-confined.ts';
 import { runSql } from '../db/read/free-sql.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
@@ -18,7 +18,7 @@ const FROM_EMBEDDED =
 
 /**
  * `sql [STATEMENT]`: runs statements of the user's own, each in a transaction of its own, as a role that can only
- * read unless `--write` says otherwise. Results go to stdout, everything else to stderr.
+ * read, or with `--write` change rows. Results go to stdout, everything else to stderr.
  */
 export async function sql(
   invocation: Invocation,
@@ -29,7 +29,8 @@ export async function sql(
   if (wanted.kind === 'url') return printUrl(invocation);
   return withStore(invocation, APPLICATION, async (store) => {
     const write = flags.write === true;
-    const database = write ? store.database : await openForReading(store, APPLICATION);
+    const right = write ? 'write' : 'read';
+    const database = await openConfined({ ...store, applicationName: APPLICATION, right });
     const show = async (statement: string, shape: Shape) => {
       showResult(await runSql(database, statement, { write }), wanted.format, shape);
     };

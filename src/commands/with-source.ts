@@ -1,6 +1,6 @@
 import { openStore, type Store } from '../app.ts';
 import { systemClock } from '../clock.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../settings/config.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { outlast } from '../retry.ts';

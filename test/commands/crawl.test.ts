@@ -4,8 +4,8 @@ import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
-import { openCli, type Cli, type CliResult } from '../support/cli.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openCli, type Cli, type CliResult } from '../support/program/cli.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { NO_CORPUS } from '../support/shared-data.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;

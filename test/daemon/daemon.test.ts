@@ -12,7 +12,7 @@ import { lengthOf, type Range } from '../../src/range.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import type { Stop } from '../../src/stop.ts';
 import { datasetsNamed, never, openTestCrawl, testConfig } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const DELAY = 4;
 
@@ -154,5 +154,37 @@ describe('the daemon', () => {
     const [range] = await covered('transactions');
     expect(simulator.stats.byStatus.get(502)).toBeGreaterThan(0);
     expect(await storedTransactions(range!)).toBe(simulator.truth.counts(range).transactions);
+  });
+
+  test('waits whatever its database says, and goes on when somebody has looked after it', async () => {
+    await serve({});
+    const faults = [
+      ['alter table etl.coverage rename to lost', 'alter table etl.lost rename to coverage'],
+      [
+        `create function etl.broken() returns trigger language plpgsql as
+           $$ begin raise exception 'a page is broken' using errcode = 'XX001'; end $$;
+         create trigger broken before insert on etl.pages for each row execute function etl.broken()`,
+        'drop function etl.broken() cascade',
+      ],
+    ];
+    const harm = async () => {
+      for (const [fault = '', remedy = ''] of faults) {
+        await delay(1500);
+        await store.database.script(fault);
+        await delay(2500);
+        await store.database.script(remedy);
+      }
+      return Date.now() / 1000;
+    };
+    let healed = Infinity;
+    const harmed = harm().then((time) => (healed = time));
+    const recovered = async () =>
+      healed < Infinity && ((await covered('transactions')).at(-1)?.to ?? 0) > healed - DELAY;
+    await runFor(30_000, 'head', recovered);
+    await harmed;
+    const ranges = await covered('transactions');
+    expect(ranges).toHaveLength(1);
+    expect(ranges[0]?.to).toBeGreaterThan(healed - DELAY);
+    expect(await storedTransactions(ranges[0]!)).toBe(simulator.truth.counts(ranges[0]).transactions);
   });
 });

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { createStats } from '../../src/api/stats.ts';
-import { SETTING_NAMES } from '../../src/config.ts';
+import { SETTING_NAMES } from '../../src/settings/config.ts';
 import { createMetrics } from '../../src/daemon/metrics.ts';
 import { runSql } from '../../src/db/read/free-sql.ts';
-import { parseSchedules } from '../../src/schedule.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
-import { promtool } from '../support/promtool.ts';
+import { parseSchedules } from '../../src/settings/schedule.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { promtool } from '../support/program/promtool.ts';
 
 const SYSTEMD_ANALYZE = '/usr/bin/systemd-analyze';
 const ROOT = join(import.meta.dirname, '..', '..');

@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/long/**/*.long.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
+    globalSetup: ['test/support/database/global-setup.ts'],
     testTimeout: 600_000,
     hookTimeout: 60_000,
     maxConcurrency: 6,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createDatabase, templateDatabase } from '../support/postgres.ts';
+import { createDatabase, templateDatabase } from '../support/database/postgres.ts';
 import { runWires } from '../../tools/proof/wire/run-wires.ts';
 
 test('answers that were altered on their way in: nothing wrong is verified, and a deep repair ends as the truth', async () => {

@@ -4,15 +4,15 @@ import { z } from 'zod';
 import type { Crawl } from '../../src/app.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
-import { transactions } from '../../src/db/schema/transactions.ts';
-import type { Step } from '../../src/verify/check.ts';
+import { transactions } from '../../src/db/schema/ton/transactions.ts';
+import type { Result, Step } from '../../src/verify/check.ts';
 import { countTransactions } from '../../src/verify/checks/transactions.ts';
 import { holdRows, rowsOf } from '../../src/verify/run/held.ts';
 import { runStep } from '../../src/verify/run/run-step.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { openProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
@@ -206,7 +206,9 @@ describe('what a check did not see', () => {
       check: 'warned',
       stretch: range,
       run: (look) =>
-        look(async (session) => ({ findings: [], rows: await session.run(sql`select etl.warn()`) })),
+        look(async (session): Promise<Result> => {
+          return { findings: [], rows: await session.run(sql`select etl.warn()`) };
+        }),
     };
     const { findings } = await runStep(store.database, transactionsCheck, step);
     expect(findings).toMatchObject([

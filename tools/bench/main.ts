@@ -13,8 +13,8 @@ import { writePath, type Written } from './write-path.ts';
 /*
  * What the program costs, as JSON lines, each held against the limit of the same run: on a machine that others use,
  * only ratios mean something. `--million` crawls a million transactions instead of 120 000;
- * `queries` measures analysts' questions instead, as queries/main.ts says, `indexes` what indexes cost alone, `verify`
- * what a proof does.
+ * `queries` measures analysts' questions instead, as queries/main.ts says, `indexes` what other indexes would cost and
+ * bring, as indexes/main.ts says, `verify` what a proof does.
  */
 
 const PAGES = 100;
@@ -145,19 +145,7 @@ async function measureVerificationAlone(): Promise<void> {
   }
 }
 
-/** The cost of indexes alone, on a smaller network. */
-async function measureIndexesAlone(): Promise<void> {
-  const api = await serveNetwork(networkOf(40_000));
-  const server = await startServer();
-  try {
-    await measureIndexes(api.url, server, 25);
-  } finally {
-    await server.stop();
-    await api.stop();
-  }
-}
-
 if (process.argv[2] === 'queries') await import('./queries/main.ts');
-else if (process.argv[2] === 'indexes') await measureIndexesAlone();
+else if (process.argv[2] === 'indexes') await import('./indexes/main.ts');
 else if (process.argv[2] === 'verify') await measureVerificationAlone();
 else await measureAll();

@@ -8,7 +8,7 @@ export function registerSql(program: Command): void {
     .command('sql')
     .description('run SQL: one statement, several from a pipe, or a prompt; read-only unless --write')
     .argument('[statement]', 'else stdin is read, or on a terminal a prompt shown')
-    .option('--write', 'allow statements that change something')
+    .option('--write', 'allow statements that change rows')
     .option(
       '--url',
       'print the connection string, with its password, for psql and other programs; runs nothing',

@@ -180,7 +180,7 @@ async function queryAsText(
   text: string,
   { readOnly, settings }: TextOptions,
 ): Promise<TextResult> {
-  await client.query(readOnly ? 'begin read only' : 'begin');
+  await client.query(readOnly ? 'begin read only' : 'begin read write');
   try {
     for (const [name, value] of Object.entries(settings))
       await client.query('select set_config($1, $2, true)', [name, value]);

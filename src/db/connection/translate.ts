@@ -15,11 +15,17 @@ const AWAY = /^(08...|57P0[1-5]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|EA
 const AWAY_TEXT =
   /connection terminated|connection ended|timeout exceeded when trying to connect|not queryable/i;
 
-/** What ends by itself, or when somebody does something on the server: worth waiting for. */
-const PASSING: ReadonlyMap<string, readonly [what: string, hint: string]> = new Map([
-  ['53100', ["the database's disk is full", 'Free some space.']],
-  ['58P01', ['the database misses a file of its own', 'Was Postgres upgraded while it ran? Restart it.']],
-]);
+/** What ends by itself, or when somebody does something on the server: worth waiting for. The first that matches. */
+const PASSING: readonly (readonly [pattern: RegExp, what: string, hint: string])[] = [
+  [/^53100$/, "the database's disk is full", 'Free some space.'],
+  [/^58P01$/, 'the database misses a file of its own', 'Was Postgres upgraded while it ran? Restart it.'],
+  // Insufficient resources, operator intervention, system error, configuration file error, internal error.
+  [
+    /^(53.|57P|58.|F0.|XX.)..$/,
+    'the database is in trouble',
+    "Look into the server's log; nothing that was committed is lost.",
+  ],
+];
 
 /** What a person must change, by SQLSTATE, code of Node or the driver's words. */
 const ACCESS: readonly (readonly [pattern: RegExp, hint: string])[] = [
@@ -77,9 +83,9 @@ function ofServer(code: string, message: string, cause: unknown): EtlError {
       hint: 'Check that Postgres runs and that DATABASE_URL is right; nothing that was committed is lost.',
     });
   }
-  const passing = PASSING.get(code);
+  const passing = PASSING.find(([pattern]) => pattern.test(code));
   if (passing !== undefined) {
-    const [what, hint] = passing;
+    const [, what, hint] = passing;
     return new DatabaseUnavailableError(`${what}: ${message}`, { cause, hint });
   }
   const remedy = ACCESS.find(([pattern]) => pattern.test(code) || pattern.test(message));

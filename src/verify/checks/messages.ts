@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { messages as messagesTable } from '../../db/schema/messages.ts';
+import { messages as messagesTable } from '../../db/schema/ton/messages.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import { bookDoubts, bookSieve } from '../books/books.ts';
@@ -7,7 +7,7 @@ import { transactionsWithMessages } from '../books/with-messages.ts';
 import type { Check, Result } from '../check.ts';
 import { during, type Finding, findingsOf, secondAt, secondOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
-import { settings } from '../../db/schema/pages.ts';
+import { settings } from '../../db/schema/etl/pages.ts';
 
 /**
  * Messages that a transaction's phases say were sent: those that its actions created, and one that bounced. Held against

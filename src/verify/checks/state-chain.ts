@@ -1,11 +1,11 @@
 import { sql } from 'drizzle-orm';
-import { transactions } from '../../db/schema/transactions.ts';
+import { transactions } from '../../db/schema/ton/transactions.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
 import { during, findingsOf, secondAt, secondOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
-import { quarantine } from '../../db/schema/quarantine.ts';
+import { quarantine } from '../../db/schema/etl/quarantine.ts';
 
 export const stateChain: Check = {
   name: 'state-chain',

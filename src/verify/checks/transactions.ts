@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm';
-import { blocks } from '../../db/schema/blocks.ts';
-import { transactions as transactionsTable } from '../../db/schema/transactions.ts';
+import { blocks } from '../../db/schema/ton/blocks.ts';
+import { transactions as transactionsTable } from '../../db/schema/ton/transactions.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { common, type Range, without } from '../../range.ts';
 import { openStep, type Check, type Result, type Step } from '../check.ts';
 import { during, findingsOf, secondOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
-import { quarantine } from '../../db/schema/quarantine.ts';
+import { quarantine } from '../../db/schema/etl/quarantine.ts';
 
 const NAME = 'transactions';
 

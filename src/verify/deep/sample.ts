@@ -4,7 +4,7 @@ import type { Dataset } from '../../dataset/dataset.ts';
 import type { Job } from '../../dataset/job.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
-import { targetOf } from '../../db/write/target.ts';
+import { targetOf } from '../../db/write/rows/target.ts';
 import type { Range } from '../../range.ts';
 import { during } from '../finding.ts';
 

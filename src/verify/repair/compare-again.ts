@@ -1,7 +1,6 @@
-import type { Stream } from '../../db/coverage/coverage.ts';
-import { readCoverage } from '../../db/coverage/coverage.ts';
+import { readCoverage, type Stream } from '../../db/coverage/coverage.ts';
 import { resetReceipts, wholeMinutes } from '../../db/write/receipt-ledger.ts';
-import { targetOf } from '../../db/write/target.ts';
+import { targetOf } from '../../db/write/rows/target.ts';
 import { common, type Range, union, without } from '../../range.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import { addRows } from '../deep/added-rows.ts';

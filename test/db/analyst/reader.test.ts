@@ -4,11 +4,11 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
 import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
-import { openForReading } from '../../../src/db/migrate/open-for-reading.ts';
+import { openConfined } from '../../../src/db/migrate/open-confined.ts';
 import { runSql } from '../../../src/db/read/free-sql.ts';
 import { allowReading } from '../../../src/db/migrate/reader.ts';
-import { blocks } from '../../../src/db/schema/blocks.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
+import { blocks } from '../../../src/db/schema/ton/blocks.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
 
 const NAME = `reader_${randomBytes(4).toString('hex')}`;
 
@@ -37,6 +37,23 @@ afterAll(async () => {
   await admin.query(`drop role ${NAME}`);
   await admin.end();
 });
+
+/** As on the program's own server. */
+const confined = (right: 'read' | 'write', from: Pick<TestStore, 'database' | 'url'> = store) =>
+  openConfined({ ...from, embedded: {}, applicationName: 'sql', right });
+
+/** What came of each statement: `done`, or the error. */
+const outcomesOf = (database: Database, attempts: readonly string[], write = false) =>
+  Promise.all(
+    attempts.map((statement) =>
+      runSql(database, statement, { write }).then(
+        () => 'done',
+        (error: unknown) => (error as Error).message,
+      ),
+    ),
+  );
+
+const REFUSED = /permission denied|must be|nothing was changed|no schema has been selected/;
 
 const one = async (statement: string): Promise<unknown> => {
   const { rows } = await reader.query<Record<string, unknown>>(statement);
@@ -173,7 +190,7 @@ test('a new password voids the old one, and a role that may do more is refused',
 
 describe('sql, where the setting names a superuser', () => {
   test('can only read: no program, no file, no lock, no large object, and no other role', async () => {
-    const database = await openForReading(store, 'sql');
+    const database = await confined('read');
     const program = "execute $x$copy (select 1) to program 'cat'$x$; end $$";
     const attempts = [
       "copy (select 1) to program 'cat'",
@@ -186,23 +203,48 @@ describe('sql, where the setting names a superuser', () => {
       'select pg_advisory_lock(1)',
       'create temp table mine (x int)',
     ];
-    const outcomes = await Promise.all(
-      attempts.map((statement) =>
-        runSql(database, statement, { write: false }).then(
-          () => 'done',
-          (error: unknown) => (error as Error).message,
-        ),
-      ),
-    );
-    const refused = /permission denied|must be|nothing was changed/;
-    expect(attempts.filter((_, place) => !refused.test(outcomes[place] ?? ''))).toEqual([]);
+    const outcomes = await outcomesOf(database, attempts);
+    expect(attempts.filter((_, place) => !REFUSED.test(outcomes[place] ?? ''))).toEqual([]);
     const { rows } = await runSql(database, 'select count(*) from etl.settings', { write: false });
     expect(rows).toHaveLength(1);
     await database.close();
   });
 
+  test('with --write changes rows, and can neither run a program nor leave one for others to run', async () => {
+    const database = await confined('write');
+    const changes = [
+      "insert into etl.settings values ('written', '{}')",
+      "update etl.settings set value = '{}' where name = 'written'",
+      "delete from etl.settings where name = 'written'",
+      'truncate etl.failures',
+      'delete from ton.blocks where seqno = 77',
+    ];
+    const maintenance = database.version >= 170_000 ? ['reindex table etl.settings', 'analyze blocks'] : [];
+    expect(new Set(await outcomesOf(database, [...changes, ...maintenance], true))).toEqual(
+      new Set(['done']),
+    );
+    const attempts = [
+      "copy (select 1) to program 'cat'",
+      "copy blocks from program 'cat'",
+      "copy (select 1) to '/tmp/toncenter-etl-written'",
+      "select pg_read_file('postgresql.conf')",
+      "do $$ begin reset role; execute $x$copy (select 1) to program 'cat'$x$; end $$",
+      'set role postgres',
+      'create role another superuser',
+      "create function etl.f() returns int language sql as 'select 1'",
+      "create function public.f() returns int language sql as 'select 1'",
+      'create trigger t before insert on ton.blocks for each row execute function suppress_redundant_updates_trigger()',
+      'create index on ton.blocks ((seqno + 1))',
+      'alter table ton.blocks add column x int',
+      'drop table ton.blocks',
+    ];
+    const outcomes = await outcomesOf(database, attempts, true);
+    expect(attempts.filter((_, place) => !REFUSED.test(outcomes[place] ?? ''))).toEqual([]);
+    await database.close();
+  });
+
   test('finds its role again, and so does another process', async () => {
-    const both = await Promise.all([openForReading(store, 'sql'), openForReading(store, 'sql')]);
+    const both = await Promise.all([confined('read'), confined('read')]);
     for (const database of both) {
       const { rows } = await runSql(database, 'select current_user', { write: false });
       expect(rows).toEqual([['toncenter_etl_sql']]);
@@ -259,6 +301,22 @@ describe('an owner who may not make roles', () => {
     );
     await made.end();
     expect(rows).toEqual([{ timeout: '7s', blocks: 2 }]);
+  });
+
+  test('reads as itself, in transactions that no statement makes writable', async () => {
+    const same = await confined('read', { database, url: store.url });
+    expect(same).toBe(database);
+    const attempts = [
+      "delete from etl.settings where name = 'x'",
+      "do $$ begin set transaction read write; delete from etl.settings where name = 'x'; end $$",
+      "do $$ begin perform set_config('transaction_read_only', 'off', false); delete from etl.settings; end $$",
+      'do $$ begin commit; delete from etl.settings; end $$',
+      'commit; delete from etl.settings',
+    ];
+    for (const lifting of ['set session characteristics as transaction read write', 'commit'])
+      await runSql(same, lifting, { write: false });
+    await runSql(same, 'set default_transaction_read_only = off', { write: false });
+    expect(await outcomesOf(same, attempts)).not.toContain('done');
   });
 
   test('still locks and makes temporary tables itself', async () => {

@@ -14,7 +14,7 @@ import { keepWanted, readWanted } from '../../../src/db/coverage/wanted.ts';
 import { UsageError } from '../../../src/errors.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { openProof } from '../../support/verify.ts';
 
 const DAY = 86_400;
