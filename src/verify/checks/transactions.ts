@@ -9,6 +9,8 @@ import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
 
 const NAME = 'transactions';
+/** Kind of the finding that a block has fewer than it says. */
+export const MISSING_TRANSACTIONS = 'missing_transactions';
 
 export const transactions: Check = {
   name: NAME,
@@ -56,7 +58,7 @@ async function checkTransactions(session: Session, proved: Range): Promise<Resul
         select utime, workchain, shard, seqno, tx_count, coalesce(transactions, 0) as transactions
         from listed full join held using (utime, workchain, shard, seqno)
         where tx_count is distinct from coalesce(transactions, 0))
-      select case when transactions > coalesce(tx_count, 0) then 'surplus_transactions' else 'missing_transactions' end as kind,
+      select case when transactions > coalesce(tx_count, 0) then 'surplus_transactions' else ${MISSING_TRANSACTIONS}::text end as kind,
         case when exists (select 1 from ${quarantine}
           where ${quarantine.dataset} = 'transactions' and ${quarantine.utime} = x.utime) then 'known'
           when transactions > coalesce(tx_count, 0) then 'surplus' else 'hole' end as outcome,
