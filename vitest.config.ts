@@ -1,4 +1,8 @@
 import { defineConfig } from 'vitest/config';
+import { scratchDirectory } from './test/support/scratch.ts';
+
+// Workers, and the processes that they start, inherit it.
+process.env['TMPDIR'] = scratchDirectory();
 
 export default defineConfig({
   test: {

@@ -34,10 +34,10 @@ afterEach(async () => {
 });
 
 /** An hour and a half of May. */
-const MAY: SimulatorOptions = { start: START, duration: 90 * 60 };
+const MAY: SimulatorOptions = { start: START, duration: 90 * 60, load: 1 };
 
 async function serve(options: SimulatorOptions = MAY): Promise<Simulator> {
-  simulator = await startSimulator({ load: 4, accounts: 200, ...options });
+  simulator = await startSimulator({ load: 3, accounts: 200, ...options });
   simulators.push(simulator);
   return simulator;
 }
@@ -104,7 +104,7 @@ describe('backfill', () => {
 
   test('--max-requests stops it: exit 3, what was read is kept, and the next run reads only the rest', async () => {
     // So long that the range is settled: no request looks how far it is safe to read.
-    await serve({ ...MAY, duration: 7 * 3600 });
+    await serve({ ...MAY, duration: 7 * 3600, load: 3 });
     // One for the chain's state, two for pages.
     const first = await backfill('--max-requests', '3');
     expect(first.stderr).toContain('all 3 requests of --max-requests are spent');
@@ -122,7 +122,7 @@ describe('backfill', () => {
   });
 
   test('--deadline stops it after the page in hand: exit 3, progress kept', async () => {
-    await serve();
+    await serve({ ...MAY, load: 4 });
     // At two requests a second an hour of the network, some fifteen pages, takes longer.
     const first = await cli.run(
       [
@@ -231,6 +231,24 @@ function lengthOf(ranges: string): number {
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 50));
 }
+
+test.each([
+  // An hour and a half is there, and events are read a quarter of an hour behind the chain.
+  ['2026-05-01T01:20Z', 3, ['cut       validator_events: 2026-05-01T01:1', 'incomplete: 2026-05-01']],
+  [
+    '2026-05-01T02:00Z',
+    0,
+    ['cut: newer', 'cut       validator_events', 'complete as far as it can be read: 2026'],
+  ],
+])('--quiet says what of a range up to %s cannot be read yet', async (to, expected, lines) => {
+  await serve({ ...MAY, load: 1 });
+  const range = ['--from', '2026-05-01T01:00Z', '--to', to, '--only', 'validator_events', '--quiet'];
+  const { code, stdout } = await cli.run(['backfill', ...range], settings());
+  expect(stdout.trim().split('\n')).toEqual(
+    lines.map((line): unknown => expect.stringMatching(new RegExp(`^${line}`))),
+  );
+  expect(code).toBe(expected);
+});
 
 describe('the demo network', () => {
   const demo = () => ({ DATABASE_URL: store.url, TONCENTER_NETWORK: 'demo', ETL_DATASETS: 'transactions' });

@@ -1,4 +1,7 @@
 import { defineConfig } from 'vitest/config';
+import { scratchDirectory } from '../support/scratch.ts';
+
+process.env['TMPDIR'] = scratchDirectory();
 
 /** Proofs that take minutes: `npx vitest run --config test/long/vitest.config.ts`. */
 export default defineConfig({

@@ -16,7 +16,9 @@ const CLONE_PATIENCE_MS = 20_000;
 /** A database of its own for one test or file, empty or a copy of a template that `templateDatabase` named. */
 export async function createDatabase({ template }: { template?: string } = {}): Promise<TestDatabase> {
   const name = `${inject('postgresRun')}_${randomBytes(5).toString('hex')}`;
-  const source = template === undefined ? '' : ` template ${pg.escapeIdentifier(template)}`;
+  // Copied as files, not page by page through the log: a tenth of the time where nothing waits for a disk.
+  const source =
+    template === undefined ? '' : ` template ${pg.escapeIdentifier(template)} strategy file_copy`;
   await asAdmin((admin) =>
     whileInUse(() => admin.query(`create database ${pg.escapeIdentifier(name)}${source}`)),
   );
