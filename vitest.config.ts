@@ -1,9 +1,13 @@
 import { defineConfig } from 'vitest/config';
+import { scratchDirectory } from './test/support/scratch.ts';
+
+// Workers, and the processes that they start, inherit it.
+process.env['TMPDIR'] = scratchDirectory();
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
+    globalSetup: ['test/support/database/global-setup.ts'],
     // A test that hangs is found; how busy the machine is, is none of a test's business.
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -1,10 +1,10 @@
-import { account, accountStatus, optionalHash } from '../src/records/form.ts';
+import { account, accountStatus, optionalHash } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull } from '../src/dataset/record.ts';
-import { account_state_changes, account_states } from '../src/db/schema/account-states.ts';
-import { digits, extraCurrencies, flag, int64, text, texts } from '../src/records/scalar.ts';
+import { account_state_changes, account_states } from '../src/db/schema/ton/account-states.ts';
+import { digits, extraCurrencies, flag, int64, text, texts } from '../src/records/members/scalar.ts';
 
 /** One element of `accounts` of GET /api/v3/accountStates. */
 export const accountStateFull = z.strictObject({

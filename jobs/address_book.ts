@@ -1,11 +1,11 @@
-import { account } from '../src/records/form.ts';
+import { account } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull } from '../src/dataset/record.ts';
-import { address_book } from '../src/db/schema/address-book.ts';
+import { address_book } from '../src/db/schema/ton/address-book.ts';
 import { DAY } from '../src/range.ts';
-import { text, texts } from '../src/records/scalar.ts';
+import { text, texts } from '../src/records/members/scalar.ts';
 
 /** An entry of an `address_book`, with its key as `address`. */
 export const bookEntry = z.strictObject({

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { block_parents, blocks } from '../src/db/schema/blocks.ts';
+import { block_parents, blocks } from '../src/db/schema/ton/blocks.ts';
 import { block, blockRows } from '../src/records/block.ts';
 import { joinedUntil } from '../src/records/joined-until.ts';
-import { requiredSeconds } from '../src/records/scalar.ts';
+import { requiredSeconds } from '../src/records/members/scalar.ts';
 import { blockKey } from '../src/ton/block-key.ts';
 
 const position = z

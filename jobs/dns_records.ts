@@ -1,11 +1,11 @@
-import { account, optionalAddress } from '../src/records/form.ts';
+import { account, optionalAddress } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
-import { dns_records } from '../src/db/schema/dns-records.ts';
+import { dns_records } from '../src/db/schema/ton/dns-records.ts';
 import { DAY } from '../src/range.ts';
-import { text } from '../src/records/scalar.ts';
+import { text } from '../src/records/members/scalar.ts';
 
 /** One element of `records` of GET /api/v3/dns/records. */
 export const dnsRecord = z.strictObject({

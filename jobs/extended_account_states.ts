@@ -2,10 +2,16 @@ import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
-import { extended_account_states } from '../src/db/schema/extended-account-states.ts';
+import { extended_account_states } from '../src/db/schema/ton/extended-account-states.ts';
 import { formatTime } from '../src/range.ts';
-import { accountAddress, blockIdExt, currency, tag, transactionId } from '../src/records/node-scalar.ts';
-import { digits, requiredSeconds } from '../src/records/scalar.ts';
+import {
+  accountAddress,
+  blockIdExt,
+  currency,
+  tag,
+  transactionId,
+} from '../src/records/members/node-scalar.ts';
+import { digits, requiredSeconds } from '../src/records/members/scalar.ts';
 
 /** The result of getExtendedAddressInformation. The account's own state has members by its kind, all kept. */
 export const fullAccountState = z.strictObject({

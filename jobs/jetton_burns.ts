@@ -1,13 +1,20 @@
-import { hash, optionalAddress, optionalHash } from '../src/records/form.ts';
+import { hash, optionalAddress, optionalHash } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { orNull } from '../src/dataset/record.ts';
-import { jetton_burns } from '../src/db/schema/jetton-burns.ts';
+import { jetton_burns } from '../src/db/schema/ton/jetton-burns.ts';
 import { formatTime } from '../src/range.ts';
 import { transferPosition } from '../src/records/position.ts';
-import { digits, flag, freeForm, requiredInt64, requiredSeconds, text } from '../src/records/scalar.ts';
+import {
+  digits,
+  flag,
+  freeForm,
+  requiredInt64,
+  requiredSeconds,
+  text,
+} from '../src/records/members/scalar.ts';
 
 /** One element of `jetton_burns` of GET /api/v3/jetton/burns, those of aborted transactions included. */
 export const jettonBurn = z.strictObject({

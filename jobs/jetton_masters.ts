@@ -1,11 +1,11 @@
-import { account, optionalAddress, optionalHash } from '../src/records/form.ts';
+import { account, optionalAddress, optionalHash } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, list } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull } from '../src/dataset/record.ts';
-import { jetton_masters } from '../src/db/schema/jetton-masters.ts';
-import { digits, flag, freeForm, requiredInt64 } from '../src/records/scalar.ts';
-import { contentDecimals, contentText } from '../src/records/token-content.ts';
+import { jetton_masters } from '../src/db/schema/ton/jetton-masters.ts';
+import { digits, flag, freeForm, requiredInt64 } from '../src/records/members/scalar.ts';
+import { contentDecimals, contentText } from '../src/records/members/token-content.ts';
 
 /** One element of `jetton_masters` of GET /api/v3/jetton/masters. */
 export const jettonMaster = z.strictObject({

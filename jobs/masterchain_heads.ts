@@ -3,11 +3,11 @@ import { defineCollection, sample } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { extraWithin, orNull, type Extra } from '../src/dataset/record.ts';
 import type { Asked } from '../src/dataset/walk.ts';
-import { block_parents, blocks } from '../src/db/schema/blocks.ts';
-import { masterchain_heads } from '../src/db/schema/masterchain-heads.ts';
+import { block_parents, blocks } from '../src/db/schema/ton/blocks.ts';
+import { masterchain_heads } from '../src/db/schema/ton/masterchain-heads.ts';
 import { formatTime } from '../src/range.ts';
 import { block, blockRows } from '../src/records/block.ts';
-import { blockIdExt, hash, tag } from '../src/records/node-scalar.ts';
+import { blockIdExt, hash, tag } from '../src/records/members/node-scalar.ts';
 
 /** The result of getMasterchainInfo: the node's head. */
 export const nodeHead = z.strictObject({

@@ -4,7 +4,7 @@ import {
   account_messages,
   account_transactions,
   message_locations,
-} from '../src/db/schema/account-transactions.ts';
+} from '../src/db/schema/ton/account-transactions.ts';
 import { formatTime } from '../src/range.ts';
 import { nodeTransaction, nodeTransactionRows } from '../src/records/node-transaction.ts';
 

@@ -1,11 +1,11 @@
-import { account, optionalHash } from '../src/records/form.ts';
+import { account, optionalHash } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { extraOutside, type Extra } from '../src/dataset/record.ts';
-import { multisig_wallets } from '../src/db/schema/multisig.ts';
+import { multisig_wallets } from '../src/db/schema/ton/multisig.ts';
 import { multisigOrder } from '../src/records/multisig-order.ts';
-import { digits, int, requiredInt64, texts } from '../src/records/scalar.ts';
+import { digits, int, requiredInt64, texts } from '../src/records/members/scalar.ts';
 
 /** One element of `multisigs` of GET /api/v3/multisig/wallets. */
 export const multisigWallet = z.strictObject({

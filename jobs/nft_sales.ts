@@ -1,13 +1,13 @@
-import { account, optionalAddress, optionalHash } from '../src/records/form.ts';
+import { account, optionalAddress, optionalHash } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { extraOutside, extraWithin, type Extra } from '../src/dataset/record.ts';
-import { nft_collections } from '../src/db/schema/nft-collections.ts';
-import { nft_items } from '../src/db/schema/nft-items.ts';
-import { nft_sales } from '../src/db/schema/nft-sales.ts';
+import { nft_collections } from '../src/db/schema/ton/nft-collections.ts';
+import { nft_items } from '../src/db/schema/ton/nft-items.ts';
+import { nft_sales } from '../src/db/schema/ton/nft-sales.ts';
 import { nftItem, nftItemRows } from '../src/records/nft-item.ts';
-import { freeForm, int64, momentOf, seconds } from '../src/records/scalar.ts';
+import { freeForm, int64, momentOf, seconds } from '../src/records/members/scalar.ts';
 
 /** One element of `nft_sales` of GET /api/v3/nft/sales. */
 export const nftSale = z.strictObject({

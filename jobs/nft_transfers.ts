@@ -1,13 +1,20 @@
-import { hash, optionalAddress, optionalHash } from '../src/records/form.ts';
+import { hash, optionalAddress, optionalHash } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { orNull } from '../src/dataset/record.ts';
-import { nft_transfers } from '../src/db/schema/nft-transfers.ts';
+import { nft_transfers } from '../src/db/schema/ton/nft-transfers.ts';
 import { formatTime } from '../src/range.ts';
 import { transferPosition } from '../src/records/position.ts';
-import { digits, flag, freeForm, requiredInt64, requiredSeconds, text } from '../src/records/scalar.ts';
+import {
+  digits,
+  flag,
+  freeForm,
+  requiredInt64,
+  requiredSeconds,
+  text,
+} from '../src/records/members/scalar.ts';
 
 /** One element of `nft_transfers` of GET /api/v3/nft/transfers, those of aborted transactions included. */
 export const nftTransfer = z.strictObject({

@@ -1,13 +1,20 @@
-import { account, hash, optionalAddress } from '../src/records/form.ts';
+import { account, hash, optionalAddress } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { orNull } from '../src/dataset/record.ts';
-import { nominator_pool_events } from '../src/db/schema/nominator-pool-events.ts';
+import { nominator_pool_events } from '../src/db/schema/ton/nominator-pool-events.ts';
 import { formatTime } from '../src/range.ts';
 import { eventPosition } from '../src/records/position.ts';
-import { count, digits, momentOf, requiredInt64, requiredSeconds, seconds } from '../src/records/scalar.ts';
+import {
+  count,
+  digits,
+  momentOf,
+  requiredInt64,
+  requiredSeconds,
+  seconds,
+} from '../src/records/members/scalar.ts';
 
 /**
  * One element of `events` of GET /api/v3/staking/nominatorPools/validatorEvents: a change of the validator's own money

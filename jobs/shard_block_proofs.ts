@@ -3,8 +3,8 @@ import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
 import type { Asked } from '../src/dataset/walk.ts';
-import { shard_block_proofs } from '../src/db/schema/shard-block-proofs.ts';
-import { blockIdExt, tag } from '../src/records/node-scalar.ts';
+import { shard_block_proofs } from '../src/db/schema/ton/shard-block-proofs.ts';
+import { blockIdExt, tag } from '../src/records/members/node-scalar.ts';
 
 /** The result of getShardBlockProof. */
 export const shardBlockProof = z.strictObject({

@@ -1,12 +1,12 @@
-import { account } from '../src/records/form.ts';
+import { account } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
-import { token_metadata } from '../src/db/schema/address-book.ts';
+import { token_metadata } from '../src/db/schema/ton/address-book.ts';
 import { DAY } from '../src/range.ts';
-import { flag, freeForm, text } from '../src/records/scalar.ts';
-import { contentDecimals } from '../src/records/token-content.ts';
+import { flag, freeForm, text } from '../src/records/members/scalar.ts';
+import { contentDecimals } from '../src/records/members/token-content.ts';
 
 const tokenInfo = z.strictObject({
   valid: flag,

@@ -1,10 +1,10 @@
-import { account } from '../src/records/form.ts';
+import { account } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, sample } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull } from '../src/dataset/record.ts';
-import { top_accounts } from '../src/db/schema/top-accounts.ts';
-import { requiredDigits } from '../src/records/scalar.ts';
+import { top_accounts } from '../src/db/schema/ton/top-accounts.ts';
+import { requiredDigits } from '../src/records/members/scalar.ts';
 
 /** One element of the response of GET /api/v3/topAccountsByBalance. */
 export const accountBalance = z.strictObject({ account, balance: requiredDigits });

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { action_accounts, action_transactions, actions } from '../src/db/schema/actions.ts';
-import { messages } from '../src/db/schema/messages.ts';
-import { trace_edges, traces } from '../src/db/schema/traces.ts';
-import { transactions } from '../src/db/schema/transactions.ts';
-import { requiredSeconds } from '../src/records/scalar.ts';
+import { action_accounts, action_transactions, actions } from '../src/db/schema/ton/actions.ts';
+import { messages } from '../src/db/schema/ton/messages.ts';
+import { trace_edges, traces } from '../src/db/schema/ton/traces.ts';
+import { transactions } from '../src/db/schema/ton/transactions.ts';
+import { requiredSeconds } from '../src/records/members/scalar.ts';
 import { trace, traceRows } from '../src/records/trace.ts';
 
 const position = z

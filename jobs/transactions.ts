@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { messages } from '../src/db/schema/messages.ts';
-import { transactions } from '../src/db/schema/transactions.ts';
-import { requiredSeconds } from '../src/records/scalar.ts';
+import { messages } from '../src/db/schema/ton/messages.ts';
+import { transactions } from '../src/db/schema/ton/transactions.ts';
+import { requiredSeconds } from '../src/records/members/scalar.ts';
 import { transaction, transactionRows } from '../src/records/transaction.ts';
 
 const position = z

@@ -1,12 +1,21 @@
-import { hash, optionalAddress, optionalHash, optionalKey } from '../src/records/form.ts';
+import { hash, optionalAddress, optionalHash, optionalKey } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineJob, type RowsOf } from '../src/dataset/job.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
-import { complaint_votes, validator_complaints } from '../src/db/schema/validator-complaints.ts';
+import { complaint_votes, validator_complaints } from '../src/db/schema/ton/validator-complaints.ts';
 import { formatTime } from '../src/range.ts';
-import { count, digits, flag, int, momentOf, requiredSeconds, seconds, text } from '../src/records/scalar.ts';
+import {
+  count,
+  digits,
+  flag,
+  int,
+  momentOf,
+  requiredSeconds,
+  seconds,
+  text,
+} from '../src/records/members/scalar.ts';
 
 const vote = z.strictObject({
   validator_index: int,

@@ -1,13 +1,13 @@
-import { hash, optionalAddress, optionalKey } from '../src/records/form.ts';
+import { hash, optionalAddress, optionalKey } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
 import { orNull } from '../src/dataset/record.ts';
-import { validator_events } from '../src/db/schema/validator-events.ts';
+import { validator_events } from '../src/db/schema/ton/validator-events.ts';
 import { formatTime } from '../src/range.ts';
 import { eventPosition } from '../src/records/position.ts';
-import { count, digits, requiredInt64, requiredSeconds } from '../src/records/scalar.ts';
+import { count, digits, requiredInt64, requiredSeconds } from '../src/records/members/scalar.ts';
 
 /**
  * One element of `events` of GET /api/v3/validators/events: what the elector did with a stake. Members that an event's

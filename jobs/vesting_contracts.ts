@@ -1,11 +1,11 @@
-import { account, optionalAddress } from '../src/records/form.ts';
+import { account, optionalAddress } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/job.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
-import { vesting_contracts } from '../src/db/schema/vesting-contracts.ts';
+import { vesting_contracts } from '../src/db/schema/ton/vesting-contracts.ts';
 import { DAY } from '../src/range.ts';
-import { count, digits, texts } from '../src/records/scalar.ts';
+import { count, digits, texts } from '../src/records/members/scalar.ts';
 
 /** One element of `vesting_contracts` of GET /api/v3/vesting. */
 export const vestingContract = z.strictObject({

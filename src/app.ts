@@ -1,11 +1,11 @@
 import { createApiClient, type ApiClient } from './api/client.ts';
 import { systemClock } from './clock.ts';
-import type { Config } from './config.ts';
+import type { Config } from './settings/config.ts';
 import { readChainInfo, type ChainInfo } from './crawl/watermark/chain-info.ts';
 import type { CrawlContext, PageEvent, Tuning } from './crawl/crawl-context.ts';
 import { createDensity } from './crawl/streams/density.ts';
-import { createLimitTrust } from './crawl/streams/limit-trust.ts';
-import { createPageSize } from './crawl/streams/page-size.ts';
+import { createLimitTrust } from './crawl/streams/page/limit-trust.ts';
+import { createPageSize } from './crawl/streams/page/page-size.ts';
 import { createPlanner, type Planner } from './crawl/streams/planner.ts';
 import type { Dataset } from './dataset/dataset.ts';
 import { createDiskGuard, noDiskGuard } from './crawl/streams/disk-guard.ts';

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
 import { join } from 'node:path';
-import { SETTING_NAMES, V8_FLAGS } from './config.ts';
+import { SETTING_NAMES, V8_FLAGS } from './settings/config.ts';
 import { packageRoot } from './package.ts';
 import { runCommand } from './commands/command.ts';
 import { registerBackfill } from './commands/register/backfill.ts';
@@ -25,8 +25,8 @@ import { registerReader } from './commands/register/reader.ts';
 import { registerCompletion } from './commands/register/completion.ts';
 import { registerSimulate } from './commands/register/simulate.ts';
 import { EXIT } from './errors.ts';
-import { watchStdout } from './stdout.ts';
-import { protectTerminal } from './terminal.ts';
+import { watchStdout } from './terminal/stdout.ts';
+import { protectTerminal } from './terminal/terminal.ts';
 
 setFlagsFromString(V8_FLAGS);
 watchStdout();

@@ -1,6 +1,6 @@
 import type { Store } from './app.ts';
 import { systemClock } from './clock.ts';
-import type { Config } from './config.ts';
+import type { Config } from './settings/config.ts';
 import { decideSetting, readSetting } from './db/settings.ts';
 import { readNetwork } from './db/connection/network.ts';
 import { UsageError } from './errors.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from './logger.ts';
-import { stdoutGone } from './stdout.ts';
+import { stdoutGone } from './terminal/stdout.ts';
 
 /** How a process ends: `finishing` lets the page in hand be committed, `leaving` drops it. */
 export interface Stop {

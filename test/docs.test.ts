@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { SETTING_NAMES } from '../src/config.ts';
+import { SETTING_NAMES } from '../src/settings/config.ts';
 import { loadDatasets } from '../src/dataset/load-jobs.ts';
 import { runSql } from '../src/db/read/free-sql.ts';
-import { openTestStore } from './support/database.ts';
+import { openTestStore } from './support/database/database.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const pages = [

@@ -1,7 +1,7 @@
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import { expect, test } from 'vitest';
 import { loadTables } from '../src/db/load-tables.ts';
-import * as tables from '../src/tables.ts';
+import * as tables from '../src/library/tables.ts';
 
 // What the packed package does for a program, `.ci/run` tries: tools/package/try-library.js.
 test('exports every table of the data', async () => {

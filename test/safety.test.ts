@@ -10,11 +10,11 @@ import { z } from 'zod';
 import { findQuarantined } from '../src/db/read/find-hash.ts';
 import { readQuarantined } from '../src/db/read/quarantined.ts';
 import { addWatch, readWatched } from '../src/db/cursors/watch-list.ts';
-import { createRedactor, passwordsIn } from '../src/redact.ts';
-import { printable } from '../src/terminal.ts';
-import { compile } from './support/compile.ts';
+import { createRedactor, passwordsIn } from '../src/settings/redact.ts';
+import { printable } from '../src/terminal/terminal.ts';
+import { compile } from './support/program/compile.ts';
 import { startSimulator } from './support/simulator/simulator.ts';
-import { openTestStore } from './support/database.ts';
+import { openTestStore } from './support/database/database.ts';
 
 const SOURCES = join(import.meta.dirname, '../src');
 const sources = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })

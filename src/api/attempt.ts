@@ -5,13 +5,13 @@ import type { Logger } from '../logger.ts';
 import type { Priority } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
 import type { Attempt, Exchange } from './exchange.ts';
-import { parseJson } from './parse-json.ts';
+import { parseJson } from './response/parse-json.ts';
 import type { Prepared } from './prepare.ts';
-import { summary } from './reason.ts';
+import { summary } from './response/reason.ts';
 import type { CountingStats } from './stats.ts';
-import { errorOfStatus } from './status.ts';
+import { errorOfStatus } from './response/status.ts';
 import type { ApiResponse, ResponseHead, Transport } from './transport.ts';
-import { openEnvelope } from './v2.ts';
+import { openEnvelope } from './response/v2.ts';
 
 /** What every attempt needs. */
 export interface Chain {

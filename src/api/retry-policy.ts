@@ -6,7 +6,7 @@ import {
   RequestTooLargeError,
 } from '../errors.ts';
 import type { RetryPolicy } from '../retry.ts';
-import { ApiFailedError } from './api-failed-error.ts';
+import { ApiFailedError } from './response/api-failed-error.ts';
 
 const BASE_MS = 1000;
 const CAP_MS = 30_000;

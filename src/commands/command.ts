@@ -1,5 +1,5 @@
 import { systemClock } from '../clock.ts';
-import { readConfig, type Config } from '../config.ts';
+import { readConfig, type Config } from '../settings/config.ts';
 import { EtlError, EXIT, IncompleteError, isAbort, type ExitCode } from '../errors.ts';
 import { faultOfName } from '../dataset/dataset.ts';
 import { datasetNames } from '../dataset/load-jobs.ts';

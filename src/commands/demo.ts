@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { openCrawl } from '../app.ts';
 import { runBackfill } from '../backfill/run-backfill.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../settings/config.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { EXIT, type ExitCode } from '../errors.ts';

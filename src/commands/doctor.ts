@@ -10,7 +10,7 @@ import { writeBundle } from '../doctor/write-bundle.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { printFindings } from './output/findings.ts';
-import { withHost } from './with-source.ts';
+import { withHost } from './with-host.ts';
 import { withStore } from './with-store.ts';
 
 interface DoctorFlags {

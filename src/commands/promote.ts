@@ -2,7 +2,7 @@ import { openDatabase } from '../db/connection/database.ts';
 import { migrate } from '../db/migrate/migrate.ts';
 import { promoteTables } from '../db/migrate/promote.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
-import { parsePostgres } from '../postgres-url.ts';
+import { parsePostgres } from '../settings/postgres-url.ts';
 import type { Invocation } from './command.ts';
 import { formatTable } from './output/table.ts';
 import { withStop } from './with-stop.ts';

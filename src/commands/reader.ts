@@ -1,6 +1,6 @@
 import { allowReading } from '../db/migrate/reader.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
-import { withLogin } from '../postgres-url.ts';
+import { withLogin } from '../settings/postgres-url.ts';
 import { parseDuration } from '../range.ts';
 import type { Invocation } from './command.ts';
 import { withStore } from './with-store.ts';

@@ -3,7 +3,7 @@ import { formatTime } from '../range.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../simulator/http/server.ts';
 import type { Invocation } from './command.ts';
 import { parseSimulate, type SimulateFlags } from './parse/simulate-flags.ts';
-import { programName } from '../program-name.ts';
+import { programName } from '../terminal/program-name.ts';
 
 /** `simulate`: serves a simulated TON Center until Ctrl-C. */
 export async function simulate({ now }: Invocation, flags: SimulateFlags): Promise<ExitCode> {

@@ -8,7 +8,7 @@ import { askByHash } from '../why/ask-by-hash.ts';
 import { findClues } from '../why/find-clues.ts';
 import type { Invocation } from './command.ts';
 import { clueLine, clueLines } from './output/clue-lines.ts';
-import { withHost } from './with-source.ts';
+import { withHost } from './with-host.ts';
 import { withStore } from './with-store.ts';
 
 /**

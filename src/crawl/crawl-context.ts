@@ -7,8 +7,8 @@ import type { Logger } from '../logger.ts';
 import type { Range } from '../range.ts';
 import type { Density } from './streams/density.ts';
 import type { DiskGuard } from './streams/disk-guard.ts';
-import type { LimitTrust } from './streams/limit-trust.ts';
-import type { PageSize } from './streams/page-size.ts';
+import type { LimitTrust } from './streams/page/limit-trust.ts';
+import type { PageSize } from './streams/page/page-size.ts';
 
 /** What was learned of a dataset's pages, shared by all that read it in this process. */
 export interface Tuning {

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../settings/config.ts';
 import type { CrawlContext, PageEvent } from '../crawl/crawl-context.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 import { UsageError } from '../errors.ts';

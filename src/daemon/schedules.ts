@@ -4,7 +4,7 @@ import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
 import { readWanted } from '../db/coverage/wanted.ts';
 import { isAbort } from '../errors.ts';
 import { formatRange, lengthOf, parseTime } from '../range.ts';
-import type { Schedule } from '../schedule.ts';
+import type { Schedule } from '../settings/schedule.ts';
 import { untilAborted } from '../stop.ts';
 import type { DaemonContext, Position } from './daemon-context.ts';
 

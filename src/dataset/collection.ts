@@ -1,4 +1,4 @@
-import type { Choices } from '../config.ts';
+import type { Choices } from '../settings/config.ts';
 import { DAY } from '../range.ts';
 import type { Tables } from './job.ts';
 import type { Params } from './paginator.ts';

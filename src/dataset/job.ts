@@ -1,7 +1,7 @@
 import type { ZodType } from 'zod';
 import type { Checks } from './checks.ts';
 import { UNCHECKED, type GradeFacts } from './grade.ts';
-import type { Paginator, Params, Position } from './paginator.ts';
+import type { Paginator, Params, Position, WholeSecondsPaginator } from './paginator.ts';
 import { hashOf, readRecord, type Extra } from './record.ts';
 
 /** What of a Drizzle table a job needs to know: the shape of the rows that go in. */
@@ -47,16 +47,6 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
   readonly delaySeconds?: number;
   /** The tail asks so often at most, where the dataset is not worth a request in each round. */
   readonly everySeconds?: number;
-  /**
-   * A covered second is read again (pass 1) when it is so old: for rows that mature, and for datasets without a
-   * checksum, of which two readings must agree.
-   */
-  readonly maturitySeconds?: number;
-  /**
-   * Set where rows may vanish: the rows of each completed second replace all that `tables` held of that second, as a
-   * whole. A second larger than a page is gathered first.
-   */
-  readonly replacesRows?: true;
   /** Set where the endpoint answers for one thing at a time: each has its own coverage. */
   readonly scopes?: Scopes;
   /**
@@ -68,6 +58,27 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
   readonly checks: Checks;
   /** What a verified second of the dataset is known to be; needed where there are checks. */
   readonly grade?: GradeFacts;
+}
+
+/** What a dataset may say whose seconds come whole. */
+interface OfWholeSeconds<Cursor> {
+  readonly paginator: WholeSecondsPaginator<Cursor>;
+  /**
+   * A covered second is read again (pass 1) when it is so old: for rows that mature, and for datasets without a
+   * checksum, of which two readings must agree.
+   */
+  readonly maturitySeconds?: number;
+  /**
+   * Set where rows may vanish: the rows of each completed second replace all that `tables` held of that second, as a
+   * whole. A second larger than a page is gathered first.
+   */
+  readonly replacesRows?: true;
+}
+
+/** A page of another paginator ends within a second, whose rows are then in two commits. */
+interface OfParts {
+  readonly maturitySeconds?: never;
+  readonly replacesRows?: never;
 }
 
 /** How records are asked for by masterchain block. */
@@ -134,7 +145,9 @@ export interface Job {
   read(records: readonly unknown[]): Reading;
 }
 
-export function defineJob<Cursor, Rec, T extends Tables>(spec: JobSpec<Cursor, Rec, T>): Job {
+export function defineJob<Cursor, Rec, T extends Tables>(
+  spec: JobSpec<Cursor, Rec, T> & (OfWholeSeconds<Cursor> | OfParts),
+): Job {
   return {
     kind: 'stream',
     title: spec.title,

@@ -48,9 +48,14 @@ export interface Step<Cursor> {
 export interface Paginator<Cursor> {
   /** The most rows that one page may be asked for. */
   readonly maxSize: number;
+  /** True where all rows of a second come between the page before it and the page that completes it. */
+  readonly wholeSeconds: boolean;
   start(span: Range): Cursor;
   /** The paging parameters of the next request, for a page of at most `size` rows. */
   request(cursor: Cursor, size: number): Params & { readonly limit: number };
   /** Throws a BadResponseError where the page cannot be a response to the request. */
   next(cursor: Cursor, page: Page): Step<Cursor>;
 }
+
+/** What seconds that are written, or held against stored rows, as a whole are read with. */
+export type WholeSecondsPaginator<Cursor> = Paginator<Cursor> & { readonly wholeSeconds: true };

@@ -1,4 +1,4 @@
-import type { Choices } from '../config.ts';
+import type { Choices } from '../settings/config.ts';
 import type { Rejected, Rows } from './job.ts';
 import type { Params } from './paginator.ts';
 import type { BackwardPaginator, Place } from './paginators/backward.ts';

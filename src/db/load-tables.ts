@@ -4,7 +4,7 @@ import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 
 const FOLDER = new URL('./schema/', import.meta.url);
 
-/** Every table that a file in `schema/` exports, by name. There is no list to extend. */
+/** Every table that a file below `schema/` exports, by name. There is no list to extend. */
 export async function loadTables(): Promise<PgTable[]> {
   const modules = await Promise.all((await filesOfSchema()).map(importModule));
   const tables = modules
@@ -19,7 +19,7 @@ export async function readSchema(): Promise<string[]> {
 }
 
 async function filesOfSchema(): Promise<URL[]> {
-  const files = (await readdir(FOLDER)).filter((file) => /\.[jt]s$/.test(file)).sort();
+  const files = (await readdir(FOLDER, { recursive: true })).filter((file) => /\.[jt]s$/.test(file)).sort();
   return files.map((file) => new URL(file, FOLDER));
 }
 

@@ -2,8 +2,8 @@ import { sql, type SQL } from 'drizzle-orm';
 import { z, type ZodType } from 'zod';
 import type { Session } from './connection/database.ts';
 import { bare, insertInto, jsonParam, setExcluded } from './connection/sql.ts';
-import { workers } from './schema/budget.ts';
-import { settings } from './schema/pages.ts';
+import { workers } from './schema/etl/budget.ts';
+import { settings } from './schema/etl/pages.ts';
 
 /** Facts that every process which shares the database must agree on: rows of the table `settings`, by name. */
 export interface Settings {

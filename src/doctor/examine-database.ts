@@ -4,7 +4,7 @@ import { readStatus } from '../db/read/status.ts';
 import { readSpending } from '../db/coordination/workers.ts';
 import { formatDuration } from '../range.ts';
 import type { Finding } from './finding.ts';
-import { programName } from '../program-name.ts';
+import { programName } from '../terminal/program-name.ts';
 
 /** Clocks that differ by more than this make logs misleading and times such as -6h wrong; seconds. */
 const SKEW = 5;

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../settings/config.ts';
 import type { Finding } from './finding.ts';
 
 /** Names in the environment or in `.env` that look like settings and are none. */

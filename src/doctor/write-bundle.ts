@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
-import type { Config } from '../config.ts';
+import type { Config } from '../settings/config.ts';
 import type { Database } from '../db/connection/database.ts';
 import { readBundle } from '../db/read/support-bundle.ts';
 import { UsageError } from '../errors.ts';
 import { version } from '../package.ts';
-import { createRedactor, passwordsIn } from '../redact.ts';
+import { createRedactor, passwordsIn } from '../settings/redact.ts';
 import type { Finding } from './finding.ts';
 
 interface BundleOptions {

@@ -9,7 +9,7 @@ import { joinOrStart, type Joined } from './join-or-start.ts';
 import { choosePlace, type Place } from './place.ts';
 import { stopPostmaster } from './postmaster.ts';
 import { DATABASE, SUPERUSER, type ServerSettings } from './settings.ts';
-import { reachableBinaries, SHELTERS } from './shelter.ts';
+import { reachableBinaries, SHELTERS } from './account/shelter.ts';
 
 export interface EmbeddedOptions {
   /** Made where absent. Must hold nothing but this database. */

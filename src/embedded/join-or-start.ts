@@ -103,7 +103,7 @@ async function choosePort({ port, credentials }: Opening, taken: ReadonlySet<num
 function noResponse(place: Place, server: Postmaster | undefined, cause: unknown): DatabaseUnavailableError {
   const who = server === undefined ? 'what is left of a killed server' : `the server (process ${server.pid})`;
   return new DatabaseUnavailableError(
-    `${who} holds the embedded database in ${place.dataDir} and does not response`,
+    `${who} holds the embedded database in ${place.dataDir} and does not respond`,
     {
       hint:
         server === undefined

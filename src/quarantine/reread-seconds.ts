@@ -1,7 +1,7 @@
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { fillHoles } from '../crawl/streams/fill-holes.ts';
 import { splitAtArchive, type Planner } from '../crawl/streams/planner.ts';
-import { placeOf } from '../crawl/streams/retry-record.ts';
+import { placeOf } from '../crawl/streams/page/retry-record.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';

@@ -1,4 +1,4 @@
-import { retryRecord } from '../crawl/streams/retry-record.ts';
+import { retryRecord } from '../crawl/streams/page/retry-record.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Database } from '../db/connection/database.ts';
 import type { Chosen, Quarantined } from '../db/read/quarantined.ts';

@@ -1,8 +1,8 @@
-import { accountStatus, hash, optionalHash } from './form.ts';
+import { accountStatus, hash, optionalHash } from './members/form.ts';
 import { z } from 'zod';
 import type { Extra } from '../dataset/record.ts';
-import type { transactions } from '../db/schema/transactions.ts';
-import { digits, extraCurrencies, text } from './scalar.ts';
+import type { transactions } from '../db/schema/ton/transactions.ts';
+import { digits, extraCurrencies, text } from './members/scalar.ts';
 
 /**
  * An account's state before or after a transaction. Only the hash is certain: servers leave the rest null where they

@@ -1,10 +1,10 @@
-import { hash, optionalHash } from './form.ts';
+import { hash, optionalHash } from './members/form.ts';
 import { z } from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
-import { actionMember, type ActionColumn } from '../db/schema/action-members.ts';
-import type { action_accounts, action_transactions, actions } from '../db/schema/actions.ts';
+import { actionMember, type ActionColumn } from '../db/schema/ton/action-members.ts';
+import type { action_accounts, action_transactions, actions } from '../db/schema/ton/actions.ts';
 import { formatTime } from '../range.ts';
-import { finality, flag, freeForm, int, requiredInt64, requiredSeconds, texts } from './scalar.ts';
+import { finality, flag, freeForm, int, requiredInt64, requiredSeconds, texts } from './members/scalar.ts';
 
 /**
  * One element of `actions` of GET /api/v3/actions, and of a trace that was asked for with them. The members of

@@ -1,9 +1,9 @@
-import { hash, optionalHash, seqno, shard, workchain } from './form.ts';
+import { hash, optionalHash, seqno, shard, workchain } from './members/form.ts';
 import { z } from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
-import type { block_parents, blocks } from '../db/schema/blocks.ts';
+import type { block_parents, blocks } from '../db/schema/ton/blocks.ts';
 import { formatTime } from '../range.ts';
-import { count, flag, int, requiredInt, requiredInt64, requiredSeconds } from './scalar.ts';
+import { count, flag, int, requiredInt, requiredInt64, requiredSeconds } from './members/scalar.ts';
 
 /** What names a block: workchain, shard (upper-case hex without padding) and sequence number. */
 export const blockId = z.strictObject({ workchain, shard, seqno });

@@ -1,8 +1,8 @@
-import { optionalHash } from './form.ts';
+import { optionalHash } from './members/form.ts';
 import { z } from 'zod';
 import { isEmpty, type Extra } from '../dataset/record.ts';
-import type { transactions } from '../db/schema/transactions.ts';
-import { count, digits, extraCurrencies, flag, int, int64, text } from './scalar.ts';
+import type { transactions } from '../db/schema/ton/transactions.ts';
+import { count, digits, extraCurrencies, flag, int, int64, text } from './members/scalar.ts';
 
 const storagePhase = z.strictObject({
   storage_fees_collected: digits,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { requiredInt, requiredSeconds } from './scalar.ts';
+import { requiredInt, requiredSeconds } from './members/scalar.ts';
 import { blockKey } from '../ton/block-key.ts';
 
 const id = { workchain: requiredInt, shard: z.string(), seqno: requiredInt };

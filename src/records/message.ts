@@ -1,9 +1,9 @@
-import { hash, optionalAddress, optionalHash } from './form.ts';
+import { hash, optionalAddress, optionalHash } from './members/form.ts';
 import { z } from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
-import type { messages } from '../db/schema/messages.ts';
+import type { messages } from '../db/schema/ton/messages.ts';
 import { formatTime } from '../range.ts';
-import { digits, extraCurrencies, flag, freeForm, int64, opcode, seconds, text } from './scalar.ts';
+import { digits, extraCurrencies, flag, freeForm, int64, opcode, seconds, text } from './members/scalar.ts';
 
 /** A cell that a message carries: its body or its init state. `decoded` is whatever the server's decoder made of it. */
 const messageContent = z.strictObject({ hash: optionalHash, body: text, decoded: freeForm });

@@ -1,6 +1,6 @@
-import { account, optionalAddress, optionalHash } from './form.ts';
+import { account, optionalAddress, optionalHash } from './members/form.ts';
 import { z } from 'zod';
-import { digits, flag, freeForm, int, requiredInt64, text, texts } from './scalar.ts';
+import { digits, flag, freeForm, int, requiredInt64, text, texts } from './members/scalar.ts';
 
 const orderAction = z.strictObject({
   destination: optionalAddress,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
 import type { RowsOf } from '../dataset/job.ts';
-import type { account_messages, account_transactions } from '../db/schema/account-transactions.ts';
+import type { account_messages, account_transactions } from '../db/schema/ton/account-transactions.ts';
 import { formatTime } from '../range.ts';
 import {
   accountAddress,
@@ -12,8 +12,8 @@ import {
   optionalHash,
   tag,
   transactionId,
-} from './node-scalar.ts';
-import { digits, requiredInt64, requiredSeconds, text } from './scalar.ts';
+} from './members/node-scalar.ts';
+import { digits, requiredInt64, requiredSeconds, text } from './members/scalar.ts';
 
 const messageData = z.strictObject({
   '@type': z.string(),

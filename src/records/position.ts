@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { requiredSeconds } from './scalar.ts';
+import { requiredSeconds } from './members/scalar.ts';
 
 /** Where a transfer or burn lies: at the transaction that it is. */
 export const transferPosition = z

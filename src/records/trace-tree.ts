@@ -1,4 +1,4 @@
-import { text } from './scalar.ts';
+import { text } from './members/scalar.ts';
 import { z } from 'zod';
 import { message, type Message } from './message.ts';
 import { transaction, type Transaction } from './transaction.ts';

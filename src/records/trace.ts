@@ -1,13 +1,13 @@
-import { hash, optionalHash } from './form.ts';
+import { hash, optionalHash } from './members/form.ts';
 import { z } from 'zod';
 import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/record.ts';
-import type { messages } from '../db/schema/messages.ts';
-import type { trace_edges, traces } from '../db/schema/traces.ts';
-import type { transactions } from '../db/schema/transactions.ts';
+import type { messages } from '../db/schema/ton/messages.ts';
+import type { trace_edges, traces } from '../db/schema/ton/traces.ts';
+import type { transactions } from '../db/schema/ton/transactions.ts';
 import { formatTime } from '../range.ts';
 import { action, actionRows, type ActionRows } from './action.ts';
 import { messageRow } from './message.ts';
-import { count, flag, requiredInt64, requiredSeconds, text, texts } from './scalar.ts';
+import { count, flag, requiredInt64, requiredSeconds, text, texts } from './members/scalar.ts';
 import { traceTree, type TraceNode } from './trace-tree.ts';
 import { transaction, transactionRows, type Transaction } from './transaction.ts';
 

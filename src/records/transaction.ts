@@ -1,8 +1,8 @@
-import { account, accountStatus, hash, optionalHash, seqno, shard, workchain } from './form.ts';
+import { account, accountStatus, hash, optionalHash, seqno, shard, workchain } from './members/form.ts';
 import { z } from 'zod';
 import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/record.ts';
-import type { messages } from '../db/schema/messages.ts';
-import type { transactions } from '../db/schema/transactions.ts';
+import type { messages } from '../db/schema/ton/messages.ts';
+import type { transactions } from '../db/schema/ton/transactions.ts';
 import { formatTime } from '../range.ts';
 import { accountStateSnapshot, afterColumns, beforeColumns, bocs } from './account-state.ts';
 import { description, descriptionColumns, emptyPhases } from './description.ts';
@@ -15,7 +15,7 @@ import {
   requiredDigits,
   requiredInt64,
   requiredSeconds,
-} from './scalar.ts';
+} from './members/scalar.ts';
 
 /** The block of a transaction; older recordings leave its shard null. */
 const blockRef = z.strictObject({ workchain, shard: shard.nullish(), seqno });

@@ -1,6 +1,6 @@
 import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
 import { formatDuration, lengthOf, without } from '../range.ts';
-import type { Schedule } from '../schedule.ts';
+import type { Schedule } from '../settings/schedule.ts';
 import { ageOf, longestHeadAgeOf, longestLagOf, type LagLimits } from './lag.ts';
 import type { DatasetReport, Report } from './report.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../settings/config.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { noDiskGuard } from '../crawl/streams/disk-guard.ts';
 import { longestLagOf } from './lag.ts';

@@ -52,6 +52,8 @@ export interface Check {
   /** Datasets that must be proved before this check can say anything. */
   readonly needs: readonly string[];
   steps(context: VerifyContext, input: CheckInput): readonly Step[] | Promise<readonly Step[]>;
+  /** What is left of one of its findings beside those of the other checks: what follows from them says nothing more. */
+  unexplained?(finding: Finding, others: readonly Finding[]): readonly Finding[];
 }
 
 /** Seconds that a check can say nothing about, and why. */

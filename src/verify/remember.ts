@@ -3,7 +3,7 @@ import { ownersOf } from '../dataset/owners.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
 import { keepFindings, readFindings, type FoundRow, type OpenFinding } from '../db/coverage/findings.ts';
 import type { Session } from '../db/connection/database.ts';
-import { targetOf } from '../db/write/target.ts';
+import { targetOf } from '../db/write/rows/target.ts';
 import { common, type Range, union, without } from '../range.ts';
 import { DEEP } from './deep/deep-check.ts';
 import type { Checked, Finding } from './finding.ts';

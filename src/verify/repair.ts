@@ -7,7 +7,7 @@ import { readCoverage, subtractCoverage } from '../db/coverage/coverage.ts';
 import { keepHole, readHoles, type HoleReason } from '../db/coverage/holes.ts';
 import type { Reopening } from '../db/coverage/reopen.ts';
 import { resetReceipts, wholeMinutes } from '../db/write/receipt-ledger.ts';
-import { targetOf } from '../db/write/target.ts';
+import { targetOf } from '../db/write/rows/target.ts';
 import { common, DAY, type Range, union, without } from '../range.ts';
 import { DEEP } from './deep/deep-check.ts';
 import { wholeTables } from './deep/compare-span.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { ApiFailedError } from '../../src/api/api-failed-error.ts';
+import { ApiFailedError } from '../../src/api/response/api-failed-error.ts';
 import {
   AuthError,
   BadResponseError,

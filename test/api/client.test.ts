@@ -2,7 +2,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Attempt } from '../../src/api/exchange.ts';
-import { listOf } from '../../src/api/v3-envelope.ts';
+import { listOf } from '../../src/api/response/v3-envelope.ts';
 import { failureOf, json, startFakeApi, text, freeBudget, type FakeApi } from './fake-api.ts';
 import { NotFoundError, RequestRefusedError, UsageError } from '../../src/errors.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ApiFailedError } from '../../src/api/api-failed-error.ts';
+import { ApiFailedError } from '../../src/api/response/api-failed-error.ts';
 import { retryAfterMs } from '../../src/api/retry-after.ts';
 import { createRetryPolicy } from '../../src/api/retry-policy.ts';
 import {

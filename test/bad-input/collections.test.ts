@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { parseJson } from '../../src/api/parse-json.ts';
+import { parseJson } from '../../src/api/response/parse-json.ts';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
 import { splitKinds } from '../../src/dataset/dataset.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
-import { expectWritable, harm, harmed } from '../support/bad-values.ts';
+import { expectWritable, harm, harmed } from '../support/samples/bad-values.ts';
 import { readOnce, readStreamsOf } from '../support/collections.ts';
-import { openTestStore } from '../support/database.ts';
+import { openTestStore } from '../support/database/database.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 const NETWORK = { start: START, duration: 300, load: 8, accounts: 400 };

@@ -2,19 +2,19 @@ import fc from 'fast-check';
 import { sql } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { parseJson } from '../../src/api/parse-json.ts';
+import { parseJson } from '../../src/api/response/parse-json.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
-import { readRecords } from '../../src/crawl/streams/read-records.ts';
+import { readRecords } from '../../src/crawl/streams/page/read-records.ts';
 import { EtlError } from '../../src/errors.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
 import { withBelievingLimits } from '../support/believing-limits.ts';
-import { expectWritable, harm, harmed } from '../support/bad-values.ts';
+import { expectWritable, harm, harmed } from '../support/samples/bad-values.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore } from '../support/database.ts';
-import { rebuiltStreams } from '../support/rebuilt-streams.ts';
-import { sampleBlock, sampleTransaction } from '../support/sample-records.ts';
-import { sampleAction, sampleTrace } from '../support/sample-streams.ts';
+import { openTestStore } from '../support/database/database.ts';
+import { rebuiltStreams } from '../support/rebuild/rebuilt-streams.ts';
+import { sampleBlock, sampleTransaction } from '../support/samples/sample-records.ts';
+import { sampleAction, sampleTrace } from '../support/samples/sample-streams.ts';
 
 const samples: Readonly<Record<string, () => object>> = {
   blocks: sampleBlock,

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAddress } from '../../src/ton/address.ts';
-import { readConfig, SETTING_NAMES } from '../../src/config.ts';
+import { readConfig, SETTING_NAMES } from '../../src/settings/config.ts';
 import { UsageError, type EtlError } from '../../src/errors.ts';
 import { parseHash } from '../../src/ton/hash.ts';
 import { parseDuration, parseRange, parseTime } from '../../src/range.ts';
 import { readFault } from '../../src/simulator/read-fault.ts';
 import { splitSql } from '../../src/commands/parse/split-sql.ts';
-import { openCli, type Cli } from '../support/cli.ts';
+import { openCli, type Cli } from '../support/program/cli.ts';
 
 const NOW = 1_790_000_000;
 /** Words that people nearly write. */

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
-import { openCli, type Cli } from '../support/cli.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openCli, type Cli } from '../support/program/cli.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 const RANGE = ['--from', String(START), '--to', String(START + 300), '--only', 'transactions'];

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { openCli, type Cli, type CliResult } from '../support/cli.ts';
+import { openCli, type Cli, type CliResult } from '../support/program/cli.ts';
 import { select } from '../support/collections.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 

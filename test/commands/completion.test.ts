@@ -4,7 +4,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { compile } from '../support/compile.ts';
+import { compile } from '../support/program/compile.ts';
 
 let home: string;
 let env: Record<string, string>;

@@ -4,8 +4,8 @@ import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
-import { openCli, type Cli, type CliResult } from '../support/cli.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openCli, type Cli, type CliResult } from '../support/program/cli.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { NO_CORPUS } from '../support/shared-data.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
@@ -34,10 +34,10 @@ afterEach(async () => {
 });
 
 /** An hour and a half of May. */
-const MAY: SimulatorOptions = { start: START, duration: 90 * 60 };
+const MAY: SimulatorOptions = { start: START, duration: 90 * 60, load: 1 };
 
 async function serve(options: SimulatorOptions = MAY): Promise<Simulator> {
-  simulator = await startSimulator({ load: 4, accounts: 200, ...options });
+  simulator = await startSimulator({ load: 3, accounts: 200, ...options });
   simulators.push(simulator);
   return simulator;
 }
@@ -104,7 +104,7 @@ describe('backfill', () => {
 
   test('--max-requests stops it: exit 3, what was read is kept, and the next run reads only the rest', async () => {
     // So long that the range is settled: no request looks how far it is safe to read.
-    await serve({ ...MAY, duration: 7 * 3600 });
+    await serve({ ...MAY, duration: 7 * 3600, load: 3 });
     // One for the chain's state, two for pages.
     const first = await backfill('--max-requests', '3');
     expect(first.stderr).toContain('all 3 requests of --max-requests are spent');
@@ -122,7 +122,7 @@ describe('backfill', () => {
   });
 
   test('--deadline stops it after the page in hand: exit 3, progress kept', async () => {
-    await serve();
+    await serve({ ...MAY, load: 4 });
     // At two requests a second an hour of the network, some fifteen pages, takes longer.
     const first = await cli.run(
       [

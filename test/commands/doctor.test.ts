@@ -7,8 +7,8 @@ import { z } from 'zod';
 import type { Finding } from '../../src/doctor/finding.ts';
 import { errorResponse } from '../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { openCli, type Cli } from '../support/cli.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openCli, type Cli } from '../support/program/cli.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const KEY = 'the-key-itself-3f9a';
 const NOW = Math.floor(Date.now() / 1000);

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { openCli, type Cli } from '../support/cli.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openCli, type Cli } from '../support/program/cli.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const START = Date.UTC(2026, 5, 1) / 1000;
 const DAY = 86_400;

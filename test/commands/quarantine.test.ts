@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { z } from 'zod';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
-import { openCli, type Cli, type CliResult } from '../support/cli.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openCli, type Cli, type CliResult } from '../support/program/cli.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 const RANGE = ['--from', String(START), '--to', String(START + 300), '--only', 'transactions'];

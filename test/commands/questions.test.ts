@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { prompt } from '../../src/commands/output/sql/prompt.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
-import { openCli, type Cli, type CliResult } from '../support/cli.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openCli, type Cli, type CliResult } from '../support/program/cli.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 /** Read by the one backfill of this file. */

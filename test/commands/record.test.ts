@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { openCli, type Cli } from '../support/cli.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openCli, type Cli } from '../support/program/cli.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { digestTables } from '../support/kill/digest.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;

@@ -7,9 +7,9 @@ import { text } from 'node:stream/consumers';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { compile } from '../support/compile.ts';
-import { openTestStore } from '../support/database.ts';
-import { openScreen } from '../support/screen.ts';
+import { compile } from '../support/program/compile.ts';
+import { openTestStore } from '../support/database/database.ts';
+import { openScreen } from '../support/program/screen.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 
 const DATASETS = ['blocks', 'jetton_transfers', 'nft_transfers', 'nominator_pool_events'];

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { openCli, type Cli, type CliResult } from '../support/cli.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openCli, type Cli, type CliResult } from '../support/program/cli.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const START = Date.UTC(2026, 1, 1) / 1000;
 const RANGE = ['--from', String(START + 60), '--to', String(START + 500)];

@@ -9,8 +9,8 @@ import type { Stop } from '../../src/stop.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { select, sorted } from '../support/collections.ts';
 import { datasetsNamed, openTestCrawl, testConfig } from '../support/crawl.ts';
-import { openTestStore } from '../support/database.ts';
-import { rebuilt } from '../support/rebuild-collections.ts';
+import { openTestStore } from '../support/database/database.ts';
+import { rebuilt } from '../support/rebuild/rebuild-collections.ts';
 
 test('a share of the budget is never exceeded, also after a pause', async () => {
   const clock = manualClock();

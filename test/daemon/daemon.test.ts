@@ -12,7 +12,7 @@ import { lengthOf, type Range } from '../../src/range.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import type { Stop } from '../../src/stop.ts';
 import { datasetsNamed, never, openTestCrawl, testConfig } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const DELAY = 4;
 

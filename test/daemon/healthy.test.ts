@@ -6,11 +6,11 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { compile } from '../support/compile.ts';
-import { openCli, type Cli, type RunningCli } from '../support/cli.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
-import { openScreen } from '../support/screen.ts';
-import { promtool } from '../support/promtool.ts';
+import { compile } from '../support/program/compile.ts';
+import { openCli, type Cli, type RunningCli } from '../support/program/cli.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { openScreen } from '../support/program/screen.ts';
+import { promtool } from '../support/program/promtool.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 

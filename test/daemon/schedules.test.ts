@@ -7,10 +7,10 @@ import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { keepWanted } from '../../src/db/coverage/wanted.ts';
 import { UsageError } from '../../src/errors.ts';
-import { parseSchedules } from '../../src/schedule.ts';
+import { parseSchedules } from '../../src/settings/schedule.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl, testConfig } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const START = Date.UTC(2026, 3, 1) / 1000;
 

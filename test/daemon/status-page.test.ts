@@ -9,10 +9,10 @@ import { startStatusServer, type StatusServer } from '../../src/daemon/status-se
 import { createSnapshots } from '../../src/status/snapshot.ts';
 import { createStats } from '../../src/api/stats.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { browserPath, openBrowser } from '../support/browser.ts';
-import { openCli, type Cli, type RunningCli } from '../support/cli.ts';
+import { browserPath, openBrowser } from '../support/program/browser.ts';
+import { openCli, type Cli, type RunningCli } from '../support/program/cli.ts';
 import { silent, testConfig } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const DAY = 86_400;
 const now = Math.floor(Date.now() / 1000);

@@ -14,7 +14,7 @@ import { UsageError } from '../../src/errors.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { withBelievingLimits } from '../support/believing-limits.ts';
 import { datasetsNamed, never, openTestCrawl, silent, testConfig } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 let store: TestStore;
 let simulator: Simulator;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createStats } from '../../src/api/stats.ts';
 import { createSummaryLoop } from '../../src/daemon/summary-loop.ts';
 import type { Snapshot } from '../../src/status/snapshot.ts';
-import { keptLog } from '../support/log-lines.ts';
+import { keptLog } from '../support/program/log-lines.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
 const DAY_MS = 86_400_000;

@@ -10,7 +10,7 @@ import { readVerified } from '../../src/db/coverage/verifications.ts';
 import type { Range } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl, testConfig } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { openProof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 3, 1) / 1000;

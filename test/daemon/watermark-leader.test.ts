@@ -4,8 +4,8 @@ import type { Crawl } from '../../src/app.ts';
 import { createWatermarkLeader } from '../../src/daemon/watermark-leader.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { never, openTestCrawl } from '../support/crawl.ts';
-import { keptLog } from '../support/log-lines.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { keptLog } from '../support/program/log-lines.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 

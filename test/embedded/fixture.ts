@@ -8,9 +8,9 @@ import { createInterface } from 'node:readline';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { openEmbedded, type EmbeddedOptions, type EmbeddedServer } from '../../src/embedded/embedded.ts';
-import { runCommand, type Account } from '../../src/embedded/command.ts';
+import { runCommand, type Account } from '../../src/embedded/account/command.ts';
 import type { EtlError } from '../../src/errors.ts';
-import { compile } from '../support/compile.ts';
+import { compile } from '../support/program/compile.ts';
 
 interface Line {
   readonly url: string;

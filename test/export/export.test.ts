@@ -5,7 +5,7 @@ import { DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { exportRows } from '../../src/commands/export.ts';
 import { readManifest, type Manifest } from '../../src/export/manifest.ts';
-import { openCrawledStore, type CrawledStore } from '../support/crawled-store.ts';
+import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { WIDE_NUMBERS } from '../../src/export/wide-numbers.ts';
 import { silent, testConfig } from '../support/crawl.ts';
 import { twoDays } from '../support/two-days.ts';

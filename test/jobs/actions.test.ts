@@ -2,16 +2,20 @@ import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/actions.ts';
 import { actionTypes } from '../../src/records/action-types.ts';
-import { actionMember, documentedMembers, type ActionColumn } from '../../src/db/schema/action-members.ts';
-import { action_accounts, action_transactions, actions } from '../../src/db/schema/actions.ts';
+import {
+  actionMember,
+  documentedMembers,
+  type ActionColumn,
+} from '../../src/db/schema/ton/action-members.ts';
+import { action_accounts, action_transactions, actions } from '../../src/db/schema/ton/actions.ts';
 import type { Rows } from '../../src/dataset/job.ts';
-import { rebuildAction } from '../support/rebuild-streams.ts';
-import { comparable } from '../support/same-record.ts';
-import { detailsSchema, detailsSchemas, sampleDetails } from '../support/sample-details.ts';
-import { sampleTransaction } from '../support/sample-records.ts';
-import { sampleAction } from '../support/sample-streams.ts';
+import { rebuildAction } from '../support/rebuild/rebuild-streams.ts';
+import { comparable } from '../support/rebuild/same-record.ts';
+import { detailsSchema, detailsSchemas, sampleDetails } from '../support/samples/sample-details.ts';
+import { sampleTransaction } from '../support/samples/sample-records.ts';
+import { sampleAction } from '../support/samples/sample-streams.ts';
 import { hasOpenapi } from '../support/shared-data.ts';
-import { asTextRow } from '../support/text-row.ts';
+import { asTextRow } from '../support/rebuild/text-row.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,12 +1,12 @@
 import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/blocks.ts';
-import { block_parents, blocks } from '../../src/db/schema/blocks.ts';
-import { rebuildBlock } from '../support/rebuild.ts';
-import { comparable } from '../support/same-record.ts';
-import { sampleBlock } from '../support/sample-records.ts';
+import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
+import { rebuildBlock } from '../support/rebuild/rebuild.ts';
+import { comparable } from '../support/rebuild/same-record.ts';
+import { sampleBlock } from '../support/samples/sample-records.ts';
 import { hasCorpus, NO_CORPUS, recordedBlocks } from '../support/shared-data.ts';
-import { asTextRow } from '../support/text-row.ts';
+import { asTextRow } from '../support/rebuild/text-row.ts';
 
 type Json = Record<string, unknown>;
 

@@ -12,7 +12,7 @@ import { transaction } from '../../src/records/transaction.ts';
 import { validatorComplaint } from '../../jobs/validator_complaints.ts';
 import { validatorEvent } from '../../jobs/validator_events.ts';
 import { openapiSchemas, referenceOf, type Described } from '../support/openapi.ts';
-import { sampleBlock, sampleMessage, sampleTransaction } from '../support/sample-records.ts';
+import { sampleBlock, sampleMessage, sampleTransaction } from '../support/samples/sample-records.ts';
 import {
   sampleAction,
   sampleComplaint,
@@ -23,7 +23,7 @@ import {
   samplePoolEvent,
   sampleTrace,
   sampleValidatorEvent,
-} from '../support/sample-streams.ts';
+} from '../support/samples/sample-streams.ts';
 import { hasOpenapi } from '../support/shared-data.ts';
 
 /** Paths of all members that the document names, a tree of records as the first of them. */

@@ -1,15 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import blocksJob from '../../jobs/blocks.ts';
 import transactionsJob from '../../jobs/transactions.ts';
-import { block_parents, blocks } from '../../src/db/schema/blocks.ts';
-import { messages } from '../../src/db/schema/messages.ts';
-import { transactions } from '../../src/db/schema/transactions.ts';
-import { openPageStore, type PageStore } from '../support/page-store.ts';
-import { rebuildBlock, rebuildTransaction } from '../support/rebuild.ts';
-import { comparable, sameRecord } from '../support/same-record.ts';
-import { sampleBlock, sampleExternal, sampleMessage, sampleTransaction } from '../support/sample-records.ts';
+import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
+import { messages } from '../../src/db/schema/ton/messages.ts';
+import { transactions } from '../../src/db/schema/ton/transactions.ts';
+import { openPageStore, type PageStore } from '../support/database/page-store.ts';
+import { rebuildBlock, rebuildTransaction } from '../support/rebuild/rebuild.ts';
+import { comparable, sameRecord } from '../support/rebuild/same-record.ts';
+import {
+  sampleBlock,
+  sampleExternal,
+  sampleMessage,
+  sampleTransaction,
+} from '../support/samples/sample-records.ts';
 import { hasCorpus, NO_CORPUS, recordedBlocks, recordedTransactions } from '../support/shared-data.ts';
-import type { TextRow } from '../support/text-row.ts';
+import type { TextRow } from '../support/rebuild/text-row.ts';
 
 type Json = Record<string, unknown>;
 

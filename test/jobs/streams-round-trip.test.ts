@@ -4,21 +4,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import actionsJob from '../../jobs/actions.ts';
 import tracesJob from '../../jobs/traces.ts';
 import transactionsJob from '../../jobs/transactions.ts';
-import { parseJson } from '../../src/api/parse-json.ts';
-import { actions } from '../../src/db/schema/actions.ts';
-import { trace_edges, traces } from '../../src/db/schema/traces.ts';
-import { comparableTrace } from '../support/comparable-trace.ts';
-import { openPageStore, type PageStore } from '../support/page-store.ts';
+import { parseJson } from '../../src/api/response/parse-json.ts';
+import { actions } from '../../src/db/schema/ton/actions.ts';
+import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
+import { comparableTrace } from '../support/rebuild/comparable-trace.ts';
+import { openPageStore, type PageStore } from '../support/database/page-store.ts';
 import {
   actionRebuilder,
   traceRebuilder,
   traceTables,
   type TraceStore,
-} from '../support/rebuild-from-rows.ts';
-import { rebuiltStreams } from '../support/rebuilt-streams.ts';
-import { comparable } from '../support/same-record.ts';
-import { detailsSchemas, sampleDetails } from '../support/sample-details.ts';
-import { sampleAction, sampleDocumentedTrace, sampleTrace } from '../support/sample-streams.ts';
+} from '../support/rebuild/rebuild-from-rows.ts';
+import { rebuiltStreams } from '../support/rebuild/rebuilt-streams.ts';
+import { comparable } from '../support/rebuild/same-record.ts';
+import { detailsSchemas, sampleDetails } from '../support/samples/sample-details.ts';
+import { sampleAction, sampleDocumentedTrace, sampleTrace } from '../support/samples/sample-streams.ts';
 import {
   hasCorpus,
   hasOpenapi,
@@ -26,7 +26,7 @@ import {
   recordedJettonTransfers,
   recordedTraces,
 } from '../support/shared-data.ts';
-import type { TextRow } from '../support/text-row.ts';
+import type { TextRow } from '../support/rebuild/text-row.ts';
 
 type Json = Record<string, unknown>;
 

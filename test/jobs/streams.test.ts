@@ -6,16 +6,16 @@ import nftTransfers from '../../jobs/nft_transfers.ts';
 import nominatorPoolEvents from '../../jobs/nominator_pool_events.ts';
 import validatorComplaints from '../../jobs/validator_complaints.ts';
 import validatorEvents from '../../jobs/validator_events.ts';
-import { rebuiltStreams, type RebuiltStream } from '../support/rebuilt-streams.ts';
-import { comparable } from '../support/same-record.ts';
+import { rebuiltStreams, type RebuiltStream } from '../support/rebuild/rebuilt-streams.ts';
+import { comparable } from '../support/rebuild/same-record.ts';
 import {
   sampleComplaint,
   sampleJettonTransfer,
   samplePoolEvent,
   sampleValidatorEvent,
-} from '../support/sample-streams.ts';
+} from '../support/samples/sample-streams.ts';
 import { hasCorpus, NO_CORPUS, recordedJettonTransfers } from '../support/shared-data.ts';
-import { asTextRow, type TextRow } from '../support/text-row.ts';
+import { asTextRow, type TextRow } from '../support/rebuild/text-row.ts';
 
 type Json = Record<string, unknown>;
 

@@ -3,12 +3,12 @@ import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/traces.ts';
 import type { Rows } from '../../src/dataset/job.ts';
-import { comparableTrace } from '../support/comparable-trace.ts';
-import { traceRebuilder, traceTables, type TraceStore } from '../support/rebuild-from-rows.ts';
-import { sampleMessage, sampleTransaction } from '../support/sample-records.ts';
-import { sampleAction, sampleDocumentedTrace, sampleTrace } from '../support/sample-streams.ts';
+import { comparableTrace } from '../support/rebuild/comparable-trace.ts';
+import { traceRebuilder, traceTables, type TraceStore } from '../support/rebuild/rebuild-from-rows.ts';
+import { sampleMessage, sampleTransaction } from '../support/samples/sample-records.ts';
+import { sampleAction, sampleDocumentedTrace, sampleTrace } from '../support/samples/sample-streams.ts';
 import { hasCorpus, NO_CORPUS, recordedTraces } from '../support/shared-data.ts';
-import { asTextRow, type TextRow } from '../support/text-row.ts';
+import { asTextRow, type TextRow } from '../support/rebuild/text-row.ts';
 
 type Json = Record<string, unknown>;
 

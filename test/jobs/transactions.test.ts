@@ -1,14 +1,19 @@
 import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/transactions.ts';
-import { messages } from '../../src/db/schema/messages.ts';
-import { transactions } from '../../src/db/schema/transactions.ts';
+import { messages } from '../../src/db/schema/ton/messages.ts';
+import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import type { Rows } from '../../src/dataset/job.ts';
-import { rebuildTransaction } from '../support/rebuild.ts';
-import { comparable } from '../support/same-record.ts';
-import { sampleExternal, sampleMessage, sampleTransaction, hashOf } from '../support/sample-records.ts';
+import { rebuildTransaction } from '../support/rebuild/rebuild.ts';
+import { comparable } from '../support/rebuild/same-record.ts';
+import {
+  sampleExternal,
+  sampleMessage,
+  sampleTransaction,
+  hashOf,
+} from '../support/samples/sample-records.ts';
 import { hasCorpus, NO_CORPUS, recordedTransactions } from '../support/shared-data.ts';
-import { asTextRow } from '../support/text-row.ts';
+import { asTextRow } from '../support/rebuild/text-row.ts';
 
 type Json = Record<string, unknown>;
 

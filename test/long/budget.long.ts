@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { compile } from '../support/compile.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { compile } from '../support/program/compile.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { startCountingServer, type Arrival } from '../support/budget/counting-server.ts';
 import { SPENDER, startSpenders } from '../support/budget/spenders.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readCoverage, type Stream } from '../../src/db/coverage/coverage.ts';
-import { compile } from '../support/compile.ts';
-import { openTestStore } from '../support/database.ts';
+import { compile } from '../support/program/compile.ts';
+import { openTestStore } from '../support/database/database.ts';
 import { CLAIMANT, claimTogether } from '../support/leases/claimants.ts';
 
 test('eight processes that claim and commit thousands of parts at once never get the same second twice', async () => {

@@ -6,7 +6,7 @@ import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { lengthOf } from '../../src/range.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, openTestCrawl, testConfig } from '../support/crawl.ts';
-import { openTestStore } from '../support/database.ts';
+import { openTestStore } from '../support/database/database.ts';
 
 const DELAY = 30;
 const MINUTES = 4;

@@ -5,7 +5,7 @@ import { reachOf } from '../../src/crawl/streams/reach.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { startSimulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore } from '../support/database.ts';
+import { openTestStore } from '../support/database/database.ts';
 
 /*
  * What a range costs in requests: nearly all pages full where it is dense, hardly any where it is sparse. With small

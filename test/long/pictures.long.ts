@@ -11,11 +11,11 @@ import { startStatusServer } from '../../src/daemon/status-server.ts';
 import { createSnapshots } from '../../src/status/snapshot.ts';
 import { chooseDatasets } from '../../src/dataset/dataset.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
-import { browserPath, openBrowser } from '../support/browser.ts';
-import { compile } from '../support/compile.ts';
+import { browserPath, openBrowser } from '../support/program/browser.ts';
+import { compile } from '../support/program/compile.ts';
 import { silent, testConfig } from '../support/crawl.ts';
-import { openTestStore } from '../support/database.ts';
-import { openScreen } from '../support/screen.ts';
+import { openTestStore } from '../support/database/database.ts';
+import { openScreen } from '../support/program/screen.ts';
 
 /*
  * Takes the pictures of the README: `npx vitest run --config test/long/vitest.config.ts pictures`. The terminal shows a

@@ -11,8 +11,8 @@ import { openDatabase, type Database } from '../../src/db/connection/database.ts
 import { migrate } from '../../src/db/migrate/migrate.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
-import { compile } from '../support/compile.ts';
-import { createDatabase, type TestDatabase } from '../support/postgres.ts';
+import { compile } from '../support/program/compile.ts';
+import { createDatabase, type TestDatabase } from '../support/database/postgres.ts';
 import { CLAIMANT, claimTogether } from '../support/leases/claimants.ts';
 import { openWorkers } from '../support/scale/workers.ts';
 

@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../src/package.ts';
 import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
-import { openCli } from '../support/cli.ts';
-import { openCrawledStore } from '../support/crawled-store.ts';
+import { openCli } from '../support/program/cli.ts';
+import { openCrawledStore } from '../support/database/crawled-store.ts';
 
 /*
  * Runs the examples of docs/analyst/python.md as they stand: `PYTHON=/path/of/a/venv/bin/python npm run test:long -- python`.

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.ts';
 import { createSharedBudget } from '../../src/db/coordination/shared-budget.ts';
 import { createRateLimiter, type RateLimit } from '../../src/simulator/http/rate-limiter.ts';
 import { startFakeApi, type FakeApi } from '../api/fake-api.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const SECONDS = Number(process.env['RATE_SECONDS'] ?? 120);
 const RPS = 10;

@@ -5,11 +5,11 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LEASE_SECONDS } from '../../src/db/coordination/leases.ts';
 import { startSimulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
-import { comparable } from '../support/same-record.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { comparable } from '../support/rebuild/same-record.ts';
 import type { WorkOrder } from '../support/scale/worker.ts';
 import { openWorkers, type Workers } from '../support/scale/workers.ts';
-import { readStored } from '../support/stored.ts';
+import { readStored } from '../support/database/stored.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const HOURS = 2;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
-import { openTestStore } from '../support/database.ts';
+import { openTestStore } from '../support/database/database.ts';
 import { openWorkers, type Workers } from '../support/scale/workers.ts';
 
 const SECONDS = Number(process.env['TAIL_SECONDS'] ?? 120);

@@ -7,7 +7,7 @@ import { reachOf } from '../../src/crawl/streams/reach.ts';
 import type { Range } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore } from '../support/database.ts';
+import { openTestStore } from '../support/database/database.ts';
 
 /*
  * Every forward dataset, on either build, with seconds of 2 to 5000 rows and logical times of up to 900: what is stored

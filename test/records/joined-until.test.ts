@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { block, type Block } from '../../src/records/block.ts';
 import { blockKey } from '../../src/ton/block-key.ts';
 import { joinedUntil } from '../../src/records/joined-until.ts';
-import { sampleBlock } from '../support/sample-records.ts';
+import { sampleBlock } from '../support/samples/sample-records.ts';
 
 /** Shards as prefixes of bits; `''` is the whole workchain. */
 interface Top {

@@ -12,9 +12,9 @@ import { toMultirangeText } from '../../src/range.ts';
 import { readinessOf } from '../../src/status/readiness.ts';
 import { readReport } from '../../src/status/report.ts';
 import { createSnapshots } from '../../src/status/snapshot.ts';
-import { openCli, type Cli } from '../support/cli.ts';
+import { openCli, type Cli } from '../support/program/cli.ts';
 import { datasetsNamed, silent, testConfig } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 let cli: Cli;
 let store: TestStore;

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Choices } from '../../src/config.ts';
+import type { Choices } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../src/crawl/streams/reach.ts';
 import { piggybackedCollections, readCollections } from '../../src/crawl/collections/read-collections.ts';
@@ -8,7 +8,7 @@ import { chooseDatasets, splitKinds } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
 import type { Stop } from '../../src/stop.ts';
 import { datasetsNamed, never, openTestCrawl } from './crawl.ts';
-import type { TestStore } from './database.ts';
+import type { TestStore } from './database/database.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 

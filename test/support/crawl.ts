@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm';
 import { openCrawl, type Crawl } from '../../src/app.ts';
-import { readConfig, type Config } from '../../src/config.ts';
+import { readConfig, type Config } from '../../src/settings/config.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets, type Dataset } from '../../src/dataset/dataset.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Stop } from '../../src/stop.ts';
-import { borrowedStore } from './borrowed-store.ts';
-import type { TestStore } from './database.ts';
+import { borrowedStore } from './database/borrowed-store.ts';
+import type { TestStore } from './database/database.ts';
 
 export const never: Stop = { finishing: new AbortController().signal, leaving: new AbortController().signal };
 

@@ -10,7 +10,7 @@ import { createRepairContext } from '../../src/verify/repair-context.ts';
 import { repairRange, type RepairContext, type Repaired } from '../../src/verify/repair.ts';
 import { verifyRange, type Verified } from '../../src/verify/verify.ts';
 import { never } from './crawl.ts';
-import type { TestStore } from './database.ts';
+import type { TestStore } from './database/database.ts';
 
 /** A crawl of a simulated network that can be verified and repaired. */
 export interface Proof {

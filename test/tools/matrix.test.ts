@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createDatabase, templateDatabase } from '../support/postgres.ts';
+import { createDatabase, templateDatabase } from '../support/database/postgres.ts';
 import { knownToVerify } from '../../tools/proof/matrix/last-run.ts';
 import { runMatrix } from '../../tools/proof/matrix/run-matrix.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openTestStore } from '../support/database.ts';
+import { openTestStore } from '../support/database/database.ts';
 import { KINDS } from '../../tools/proof/kinds.ts';
 import { proveSeed } from '../../tools/proof/prove-seed.ts';
 

@@ -3,7 +3,7 @@ import type { Crawl } from '../../src/app.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { differences } from '../../tools/proof/differences.ts';
 import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { openProof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;

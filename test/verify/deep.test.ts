@@ -6,7 +6,7 @@ import type { Dataset } from '../../src/dataset/dataset.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { readLastPage, readVerified, setVerified } from '../../src/db/coverage/verifications.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
-import { jetton_transfers } from '../../src/db/schema/jetton-transfers.ts';
+import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
 import { keepFindings, readFindings, settleRows } from '../../src/db/coverage/findings.ts';
 import { common, type Range, without } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
@@ -14,7 +14,7 @@ import { checkDeep } from '../../src/verify/deep/deep.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { openProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;

@@ -9,7 +9,7 @@ import { startSimulator, type Simulator } from '../support/simulator/simulator.t
 import { deriveTransactions } from '../../src/verify/derive.ts';
 import { differences } from '../../tools/proof/differences.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { openProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;

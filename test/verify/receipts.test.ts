@@ -4,14 +4,14 @@ import { z } from 'zod';
 import type { Crawl } from '../../src/app.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { targetOf } from '../../src/db/write/target.ts';
+import { targetOf } from '../../src/db/write/rows/target.ts';
 import { addWatch } from '../../src/db/cursors/watch-list.ts';
 import type { Range } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import { openTestCrawl } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { openProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 6, 1) / 1000;
@@ -38,7 +38,7 @@ let range: Range;
 beforeAll(async () => {
   store = await openTestStore();
   // Long enough for several pages with ties at their borders; actions are classified anew in between.
-  simulator = await startSimulator({ start: START, duration: 900, seed: 21, load: 8, electionSeconds: 120 });
+  simulator = await startSimulator({ start: START, duration: 900, seed: 21, load: 5, electionSeconds: 120 });
   for (const pool of simulator.truth.pools) await addWatch(store.database, pool, 'a pool');
   crawl = await openTestCrawl(store, simulator.url);
   proof = await openProof(store, crawl);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Crawl } from '../../src/app.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
-import { transactions } from '../../src/db/schema/transactions.ts';
+import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import type { Step } from '../../src/verify/check.ts';
 import { countTransactions } from '../../src/verify/checks/transactions.ts';
 import { holdRows, rowsOf } from '../../src/verify/run/held.ts';
@@ -12,7 +12,7 @@ import { runStep } from '../../src/verify/run/run-step.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { openProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;

@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { openCrawl, openStore } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../src/dataset/dataset.ts';
-import { V8_FLAGS } from '../../src/config.ts';
+import { V8_FLAGS } from '../../src/settings/config.ts';
 import { createLogger } from '../../src/logger.ts';
 import { SPAN } from './network.ts';
 import { unlimited } from './unlimited.ts';

@@ -1,6 +1,6 @@
 import { openCrawl, openStore, type Crawl, type Store } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/settings/config.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Stop } from '../../src/stop.ts';

@@ -6,8 +6,8 @@ import { openDatabase, type Database } from '../../src/db/connection/database.ts
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { migrate } from '../../src/db/migrate/migrate.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
-import { messages } from '../../src/db/schema/messages.ts';
-import { transactions } from '../../src/db/schema/transactions.ts';
+import { messages } from '../../src/db/schema/ton/messages.ts';
+import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import { formatTime, type Range } from '../../src/range.ts';
 
 /** The tables that are measured. */

@@ -1,12 +1,12 @@
 import { openCrawl } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../src/crawl/streams/reach.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { formatTable } from '../../src/commands/output/table.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Range } from '../../src/range.ts';
-import { borrowedStore } from '../../test/support/borrowed-store.ts';
+import { borrowedStore } from '../../test/support/database/borrowed-store.ts';
 import { startSimulator, type Simulator } from '../../test/support/simulator/simulator.ts';
 import { readNaively } from './naive.ts';
 import { startServer, type BenchServer } from './store.ts';

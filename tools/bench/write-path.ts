@@ -1,7 +1,7 @@
 import job from '../../jobs/transactions.ts';
-import { listOf } from '../../src/api/v3-envelope.ts';
+import { listOf } from '../../src/api/response/v3-envelope.ts';
 import type { Assignment } from '../../src/crawl/streams/planner.ts';
-import { toCommit } from '../../src/crawl/streams/to-commit.ts';
+import { toCommit } from '../../src/crawl/streams/page/to-commit.ts';
 import { commitPage, type PageCommit } from '../../src/db/write/commit.ts';
 import { claimLease } from '../../src/db/coordination/leases.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';

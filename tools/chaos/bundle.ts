@@ -20,7 +20,7 @@ export async function bundle(program: string): Promise<void> {
   const outdir = join(program, FOLDER);
   await rm(outdir, { recursive: true, force: true });
   const files = async (folder: string) =>
-    (await readdir(join(program, folder)))
+    (await readdir(join(program, folder), { recursive: true }))
       .filter((file) => file.endsWith('.js'))
       .map((file) => join(program, folder, file));
   await build({

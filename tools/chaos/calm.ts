@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { backfill } from '../../src/commands/backfill.ts';
 import type { Invocation } from '../../src/commands/command.ts';
 import { quarantineRetry } from '../../src/commands/quarantine/retry.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/settings/config.ts';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import type { ExitCode } from '../../src/errors.ts';
 import { checkDeep } from '../../src/verify/deep/deep.ts';

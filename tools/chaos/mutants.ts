@@ -128,7 +128,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'a page with characters that Postgres cannot hold counts as empty',
     edits: [
       {
-        module: 'api/parse-json',
+        module: 'api/response/parse-json',
         find: '? text.replace(ESCAPE, cleaned) : text);',
         instead: String.raw`? '{"' + /"(\w+)"/.exec(text)?.[1] + '":[]}' : text);`,
       },
@@ -137,7 +137,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'numbers rounded',
     what: 'numbers beyond 2^53 pass through a double',
-    edits: [{ module: 'api/parse-json', find: 'if (!DOUBTFUL_NUMBER.test(text))', instead: 'if (true)' }],
+    edits: [
+      { module: 'api/response/parse-json', find: 'if (!DOUBTFUL_NUMBER.test(text))', instead: 'if (true)' },
+    ],
   },
   {
     name: 'quarantine as covered',
@@ -155,7 +157,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'a second that is replaced keeps the rows that the source has no longer',
     edits: [
       {
-        module: 'db/write/insert',
+        module: 'db/write/rows/insert',
         find: 'await clearOthers(session, target, replaced);',
         instead: 'void replaced;',
       },

@@ -1,6 +1,6 @@
-import { incomes } from '../../test/support/books-of-validators.ts';
-import { tonVolumes } from '../../test/support/books-of-exchanges.ts';
-import { dayOf, groupBy } from '../../test/support/facts.ts';
+import { incomes } from '../../test/support/books/books-of-validators.ts';
+import { tonVolumes } from '../../test/support/books/books-of-exchanges.ts';
+import { dayOf, groupBy } from '../../test/support/books/facts.ts';
 import { compare, ton, type Answer } from './answer.ts';
 
 /** The network's own answer to each question about markets, wallets and validators, by its title. */

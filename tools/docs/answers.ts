@@ -2,7 +2,7 @@ import { parseAddress, formatAddress } from '../../src/ton/address.ts';
 import { actionTypes } from '../../src/records/action-types.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import type { TraceNodeJson } from '../../src/simulator/json/trace-json.ts';
-import { holders, jettonMovements, ledger } from '../../test/support/books-of-accounts.ts';
+import { holders, jettonMovements, ledger } from '../../test/support/books/books-of-accounts.ts';
 import {
   deliveries,
   feesByPart,
@@ -11,7 +11,7 @@ import {
   shardOf,
   sum,
   wayOfFailing,
-} from '../../test/support/facts.ts';
+} from '../../test/support/books/facts.ts';
 import { compare, ton, type Answer } from './answer.ts';
 
 const START = Date.UTC(2026, 0, 1) / 1000;

@@ -1,12 +1,12 @@
 import type { Database } from '../../src/db/connection/database.ts';
-import { insertStaged, stageRows } from '../../src/db/write/insert.ts';
+import { insertStaged, stageRows } from '../../src/db/write/rows/insert.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
 import { formatTable } from '../../src/commands/output/table.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { startSimulator } from '../../test/support/simulator/simulator.ts';
 import { tallyBooks } from '../../src/verify/books/books.ts';
 import { openTestCrawl } from '../../test/support/crawl.ts';
-import type { TestStore } from '../../test/support/database.ts';
+import type { TestStore } from '../../test/support/database/database.ts';
 import { hasCorpus, NO_CORPUS, readCorpus } from '../../test/support/shared-data.ts';
 import { openProof } from '../../test/support/verify.ts';
 import { startStores } from './stores.ts';

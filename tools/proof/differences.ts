@@ -1,8 +1,8 @@
 import pg from 'pg';
 import type { Range } from '../../src/range.ts';
 import type { Simulator } from '../../test/support/simulator/simulator.ts';
-import { sameRecord } from '../../test/support/same-record.ts';
-import { readStored } from '../../test/support/stored.ts';
+import { sameRecord } from '../../test/support/rebuild/same-record.ts';
+import { readStored } from '../../test/support/database/stored.ts';
 
 /** Seconds of each dataset in which the database does not hold what the network really is. */
 export type Differences = ReadonlyMap<string, ReadonlySet<number>>;

@@ -20,7 +20,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'a page that is shorter than what was asked is the end of its window, whatever length it has',
     edits: [
       {
-        module: 'crawl/streams/limit-trust',
+        module: 'crawl/streams/page/limit-trust',
         find: 'const isDoubted = rows < asked && isDoubtful(known, rows);',
         instead: 'const isDoubted = false;',
       },
@@ -114,7 +114,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'what a source sends in the place of a hash is stored as it came',
     edits: [
       {
-        module: 'records/form',
+        module: 'records/members/form',
         find: ".regex(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/, 'is no hash: 44 characters of base64')",
         instead: '',
       },

@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm';
 import type { Crawl } from '../../src/app.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { targetOf } from '../../src/db/write/target.ts';
+import { targetOf } from '../../src/db/write/rows/target.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
-import { block_parents, blocks } from '../../src/db/schema/blocks.ts';
+import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
 import { formatRange, type Range } from '../../src/range.ts';
 import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import type { ApiRequest } from '../../src/simulator/http/api.ts';
@@ -12,7 +12,7 @@ import { startSimulator, type Simulator } from '../../test/support/simulator/sim
 import { describeFinding } from '../../src/verify/finding.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, openTestCrawl } from '../../test/support/crawl.ts';
-import type { TestStore } from '../../test/support/database.ts';
+import type { TestStore } from '../../test/support/database/database.ts';
 import { openProof, type Proof } from '../../test/support/verify.ts';
 import { differences, type Differences } from './differences.ts';
 import { KINDS, type Endpoint, type Injection } from './kinds.ts';

@@ -1,5 +1,5 @@
 import type { Invocation } from '../../src/commands/command.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/settings/config.ts';
 import { EtlError, type ExitCode } from '../../src/errors.ts';
 import { createLogger } from '../../src/logger.ts';
 

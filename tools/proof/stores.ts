@@ -5,7 +5,7 @@ import pg from 'pg';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { migrate } from '../../src/db/migrate/migrate.ts';
-import type { TestStore } from '../../test/support/database.ts';
+import type { TestStore } from '../../test/support/database/database.ts';
 import type { Databases } from './matrix/proved-network.ts';
 
 /** Makes migrated databases, one after the other. */

@@ -4,7 +4,7 @@ import { uncoverStatements } from '../../db/read/uncover-statements.ts';
 import { formatTime } from '../../range.ts';
 import { questionsOn, type KnownThing } from '../../why/ask-by-hash.ts';
 import type { Clue } from '../../why/find-clues.ts';
-import { programName } from '../../program-name.ts';
+import { programName } from '../../terminal/program-name.ts';
 
 /** Members of a row that are shown; the rest is a `select` away. */
 const SHOWN = 6;

@@ -1,7 +1,7 @@
 import type { Store } from '../../app.ts';
 import type { AnyJob, Dataset } from '../../dataset/dataset.ts';
 import { runSql } from '../../db/read/free-sql.ts';
-import { programName } from '../../program-name.ts';
+import { programName } from '../../terminal/program-name.ts';
 import { formatTable } from './table.ts';
 
 const HOUR = `

@@ -1,7 +1,7 @@
 import type { QuarantineKind, Quarantined } from '../../db/read/quarantined.ts';
 import { formatRange, formatTime } from '../../range.ts';
 import { formatTable } from './table.ts';
-import { programName } from '../../program-name.ts';
+import { programName } from '../../terminal/program-name.ts';
 
 /** Unfit records that are named after a retry. */
 const SHOWN = 50;

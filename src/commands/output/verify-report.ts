@@ -4,7 +4,7 @@ import type { Finding } from '../../verify/finding.ts';
 import type { Proof } from '../../verify/prove.ts';
 import { isProved, type Verified } from '../../verify/verify.ts';
 import { formatTable } from './table.ts';
-import { programName } from '../../program-name.ts';
+import { programName } from '../../terminal/program-name.ts';
 
 /** How many ranges of one kind are printed before the rest is only counted. */
 const SHOWN = 5;

@@ -2,7 +2,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { UsageError } from '../../errors.ts';
 import type { SqlFormat } from '../output/sql/format-result.ts';
 import { saysSomething, splitSql } from './split-sql.ts';
-import { programName } from '../../program-name.ts';
+import { programName } from '../../terminal/program-name.ts';
 
 export interface SqlFlags {
   readonly url?: boolean;

@@ -7,7 +7,7 @@ import { retryStored } from '../../quarantine/retry-stored.ts';
 import type { Invocation } from '../command.ts';
 import { printLeft, printRetried } from '../output/quarantine-report.ts';
 import { parseChosen, type QuarantineFlags } from '../parse/quarantine-flags.ts';
-import { withHost } from '../with-source.ts';
+import { withHost } from '../with-host.ts';
 import { withStore } from '../with-store.ts';
 
 /**

@@ -3,7 +3,7 @@ import { EXIT, UsageError, type ExitCode } from '../../errors.ts';
 import type { Invocation } from '../command.ts';
 import { printRecord } from '../output/quarantine-report.ts';
 import { withStore } from '../with-store.ts';
-import { programName } from '../../program-name.ts';
+import { programName } from '../../terminal/program-name.ts';
 
 /** `quarantine show ID`: one record, whole. */
 export function quarantineShow(invocation: Invocation, id: number): Promise<ExitCode> {

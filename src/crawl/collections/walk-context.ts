@@ -1,4 +1,4 @@
-import type { Choices } from '../../config.ts';
+import type { Choices } from '../../settings/config.ts';
 import type { Walk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import type { Claim } from '../../db/cursors/cursors.ts';

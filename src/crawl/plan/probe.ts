@@ -2,7 +2,7 @@ import type { Dataset } from '../../dataset/dataset.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { DAY, type Range } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { askPage, type Page } from '../streams/ask-page.ts';
+import { askPage, type Page } from '../streams/page/ask-page.ts';
 
 /** What a request for the rows of a moment showed of the part of a range that it lies in. */
 export interface Sample {

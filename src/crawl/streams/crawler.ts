@@ -11,12 +11,12 @@ import { ApiTimeoutError, LeaseLostError } from '../../errors.ts';
 import { formatRange } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { askPage } from './ask-page.ts';
+import { askPage } from './page/ask-page.ts';
 import { commitWithRetry } from '../commit-with-retry.ts';
 import { keepAlive } from '../keep-alive.ts';
-import type { SpanTrust } from './limit-trust.ts';
+import type { SpanTrust } from './page/limit-trust.ts';
 import type { Assignment } from './planner.ts';
-import { needsWholeSeconds, toCommit, type FetchedPage } from './to-commit.ts';
+import { needsWholeSeconds, toCommit, type FetchedPage } from './page/to-commit.ts';
 
 /** A page that takes longer than this, in milliseconds, is worth a warning: usual ones take a fraction of a second. */
 const SLOW_PAGE_MS = 15_000;

@@ -20,6 +20,7 @@ export function byBlock(
 ): Paginator<ByBlockCursor> {
   return {
     maxSize,
+    wholeSeconds: true,
     start: (span) => ({ span, seqnos: seqnosOf(span), skip: 0 }),
     request: ({ seqnos: [seqno], skip }, size) => ({
       [param]: seqno,

@@ -1,5 +1,5 @@
 import { BadResponseError } from '../../errors.ts';
-import type { Page, Paginator, Params, Position, Step } from '../paginator.ts';
+import type { Page, Paginator, Params, Position, Step, WholeSecondsPaginator } from '../paginator.ts';
 import { formatTime, type Range } from '../../range.ts';
 import { openSecond, partRequest, readPart, type Second } from './second.ts';
 
@@ -41,9 +41,14 @@ interface ForwardOptions {
  * one. In a partial order second `t` is read again, and one that fills a page alone is taken apart by logical time
  * (`second.ts`). No offset is deeper than one second. Pages must hold at least two rows.
  */
+export function forward(
+  options: ForwardOptions & { readonly order: 'partial' },
+): WholeSecondsPaginator<ForwardCursor>;
+export function forward(options: ForwardOptions): Paginator<ForwardCursor>;
 export function forward({ order, maxSize = 1000, joined = false }: ForwardOptions): Paginator<ForwardCursor> {
   return {
     maxSize,
+    wholeSeconds: order === 'partial',
     start: ({ from, to }) => begin(from, to, joined ? FIRST_LOOK_AHEAD : 0),
     request: (cursor, size) =>
       cursor.second === undefined

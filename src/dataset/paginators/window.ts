@@ -1,5 +1,5 @@
 import { BadResponseError } from '../../errors.ts';
-import type { Echo, Page, Paginator, Step } from '../paginator.ts';
+import type { Echo, Page, Step, WholeSecondsPaginator } from '../paginator.ts';
 import { formatRange, formatTime, type Range } from '../../range.ts';
 
 /** How full the next page should be: a page that comes out full was asked for in vain. */
@@ -21,9 +21,12 @@ export interface WindowCursor {
  * second on. A short page completes its window, and its density tells how wide the next one may be. A single second
  * that fills a page of the full limit is saturated.
  */
-export function window({ maxSize = 1000 }: { readonly maxSize?: number } = {}): Paginator<WindowCursor> {
+export function window({
+  maxSize = 1000,
+}: { readonly maxSize?: number } = {}): WholeSecondsPaginator<WindowCursor> {
   return {
     maxSize,
+    wholeSeconds: true,
     start: ({ from, to }) => ({ at: from, to, length: to - from }),
     request: (cursor, size) => {
       const { from, to } = windowOf(cursor);

@@ -6,7 +6,7 @@ import type { ConnectionOptions } from 'node:tls';
 import type pg from 'pg';
 import pgpass from 'pgpass';
 import { UsageError } from '../../errors.ts';
-import { parsePostgres, type PostgresParameters } from '../../postgres-url.ts';
+import { parsePostgres, type PostgresParameters } from '../../settings/postgres-url.ts';
 
 type Tls = ConnectionOptions | false;
 

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { pages } from '../schema/pages.ts';
+import { pages } from '../schema/etl/pages.ts';
 import type { Session } from './database.ts';
 
 const Facts = z.object({ postgres: z.string(), apiVersion: z.string().nullable() });

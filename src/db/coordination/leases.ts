@@ -6,7 +6,7 @@ import { coveredOf, refusedOf, type Stream } from '../coverage/coverage.ts';
 import { ofStream, type StreamColumns } from '../coverage/of-stream.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { bare, multirangeParam, rangeParam, texts } from '../connection/sql.ts';
-import { leases } from '../schema/coverage.ts';
+import { leases } from '../schema/etl/coverage.ts';
 
 /** A range that one worker reads; nobody else asks for it until it expires. */
 export interface Lease {

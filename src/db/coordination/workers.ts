@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Counts } from '../../budget/priority.ts';
 import type { Session } from '../connection/database.ts';
 import { bare, excluded, insertInto, jsonParam, setExcluded } from '../connection/sql.ts';
-import { budget, spending, workers } from '../schema/budget.ts';
+import { budget, spending, workers } from '../schema/etl/budget.ts';
 
 /** A process that reads an API. */
 export interface Worker {

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { parseRangeText, type Range } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { bare, excluded, insertInto, multirangeParam, rangeParam } from '../connection/sql.ts';
-import { coverage, leases, refused } from '../schema/coverage.ts';
-import { pages } from '../schema/pages.ts';
+import { coverage, leases, refused } from '../schema/etl/coverage.ts';
+import { pages } from '../schema/etl/pages.ts';
 import { ofStream, type StreamColumns } from './of-stream.ts';
 
 /** What is read: a dataset, for one pool or account or (empty) as a whole, the first time or again. */

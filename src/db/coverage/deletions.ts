@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { parseRangeText } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { partitions } from '../schema/pages.ts';
+import { partitions } from '../schema/etl/pages.ts';
 
 const Partition = z.object({
   table: z.string(),

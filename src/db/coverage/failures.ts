@@ -3,7 +3,7 @@ import type { EtlError } from '../../errors.ts';
 import type { Stream } from './coverage.ts';
 import type { Session } from '../connection/database.ts';
 import { bare, insertInto, setExcluded } from '../connection/sql.ts';
-import { failures } from '../schema/pages.ts';
+import { failures } from '../schema/etl/pages.ts';
 
 /** Remembers a dataset's last error, for `status`. */
 export async function recordFailure(

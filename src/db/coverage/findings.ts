@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parseRangeText, toRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { multirangeParam } from '../connection/sql.ts';
-import { findings } from '../schema/findings.ts';
+import { findings } from '../schema/etl/findings.ts';
 import type { Stream } from './coverage.ts';
 
 /** A row that is wrong, missing or surplus. */

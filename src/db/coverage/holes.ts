@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parseRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { insertInto, multirangeParam, rangeParam } from '../connection/sql.ts';
-import { holes } from '../schema/verification.ts';
+import { holes } from '../schema/etl/verification.ts';
 import type { Stream } from './coverage.ts';
 import { ofStream } from './of-stream.ts';
 import { insertRefusals, pauseAfter } from './refused.ts';

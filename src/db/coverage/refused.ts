@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parseRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { bare, rangeParam, setExcluded } from '../connection/sql.ts';
-import { refused } from '../schema/coverage.ts';
+import { refused } from '../schema/etl/coverage.ts';
 import type { Stream } from './coverage.ts';
 import { ofStream } from './of-stream.ts';
 

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { formatTime, type Range } from '../../range.ts';
 import { subtractCoverage, type Stream } from './coverage.ts';
 import type { Database, Session } from '../connection/database.ts';
-import { targetOf } from '../write/target.ts';
+import { targetOf } from '../write/rows/target.ts';
 import { insertLease, type Lease } from '../coordination/leases.ts';
 import { keyText } from '../read/compare.ts';
 import { leaveReceipt, receiptColumns } from '../write/receipts.ts';

@@ -15,9 +15,9 @@ import {
   rangeParam,
   setExcluded,
 } from '../connection/sql.ts';
-import { coverage } from '../schema/coverage.ts';
-import { pages } from '../schema/pages.ts';
-import { grades, verifications } from '../schema/verification.ts';
+import { coverage } from '../schema/etl/coverage.ts';
+import { pages } from '../schema/etl/pages.ts';
+import { grades, verifications } from '../schema/etl/verification.ts';
 
 /** One check that was run. */
 interface Verification {

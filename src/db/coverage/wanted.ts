@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
 import { bare, excluded, insertInto, setExcluded } from '../connection/sql.ts';
-import { wanted } from '../schema/coverage.ts';
+import { wanted } from '../schema/etl/coverage.ts';
 
 const Row = z.object({ dataset: z.string(), since: z.coerce.number() });
 

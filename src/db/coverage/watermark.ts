@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { Session } from '../connection/database.ts';
 import { excluded } from '../connection/sql.ts';
-import { settings } from '../schema/pages.ts';
+import { settings } from '../schema/etl/pages.ts';
 import { keepSetting, readSetting, type Settings } from '../settings.ts';
 
 type StoredWatermark = Settings['watermark'];

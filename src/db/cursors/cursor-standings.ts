@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
-import { cursors } from '../schema/cursors.ts';
+import { cursors } from '../schema/etl/cursors.ts';
 
 const Standing = z.object({
   dataset: z.string(),

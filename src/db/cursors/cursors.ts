@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { LeaseLostError } from '../../errors.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { bare, excluded, insertInto, jsonParam, setExcluded } from '../connection/sql.ts';
-import { cursors } from '../schema/cursors.ts';
+import { cursors } from '../schema/etl/cursors.ts';
 
 /** A claim on the cursor of one walk: nobody else moves it while it lasts. */
 export interface Claim {

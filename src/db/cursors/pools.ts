@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { ACCOUNT } from '../../ton/address.ts';
 import type { Session } from '../connection/database.ts';
-import { watch } from '../schema/watch-list.ts';
+import { watch } from '../schema/etl/watch-list.ts';
 
 const Pool = z.object({ address: z.string() });
 

@@ -4,9 +4,9 @@ import type { SeenIn, Subject, Subjects } from '../../dataset/walk.ts';
 import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { bare, excluded, setExcluded } from '../connection/sql.ts';
-import { lookups } from '../schema/cursors.ts';
-import { pages } from '../schema/pages.ts';
-import { watch } from '../schema/watch-list.ts';
+import { lookups } from '../schema/etl/cursors.ts';
+import { pages } from '../schema/etl/pages.ts';
+import { watch } from '../schema/etl/watch-list.ts';
 
 /** Seconds by which a gathering looks further back than the last one: commits take a while to become visible. */
 const OVERLAP = 120;

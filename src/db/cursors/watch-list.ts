@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
 import { bare, insertInto, setExcluded } from '../connection/sql.ts';
-import { watch } from '../schema/watch-list.ts';
+import { watch } from '../schema/etl/watch-list.ts';
 
 const Watched = z.object({ address: z.string(), note: z.string(), addedAt: z.coerce.number() });
 

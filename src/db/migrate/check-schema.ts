@@ -3,7 +3,7 @@ import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
 import { loadTables } from '../load-tables.ts';
-import { partitions } from '../schema/pages.ts';
+import { partitions } from '../schema/etl/pages.ts';
 
 const Column = z.object({ table: z.string(), column: z.string(), type: z.string(), required: z.boolean() });
 const Index = z.object({ name: z.string(), valid: z.boolean() });

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { EtlError } from '../../errors.ts';
-import { parsePostgres, withLogin } from '../../postgres-url.ts';
+import { parsePostgres, withLogin } from '../../settings/postgres-url.ts';
 import { openDatabase, type Database } from '../connection/database.ts';
 import { allowReading } from './reader.ts';
 

@@ -7,10 +7,10 @@ import { DAY, formatTime, parseRangeText } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { loadTables } from '../load-tables.ts';
 import { createPartitions, type PartitionSize } from '../write/partitions.ts';
-import { coverage, leases } from '../schema/coverage.ts';
+import { coverage, leases } from '../schema/etl/coverage.ts';
 import { factsOf } from '../schema/describe.ts';
-import { pages, partitions as made } from '../schema/pages.ts';
-import { receipts } from '../schema/verification.ts';
+import { pages, partitions as made } from '../schema/etl/pages.ts';
+import { receipts } from '../schema/etl/verification.ts';
 import { identifiers } from '../connection/sql.ts';
 import { dropSetting, keepSetting, readSetting } from '../settings.ts';
 

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { rangeParam } from '../connection/sql.ts';
-import { spending } from '../schema/budget.ts';
-import { coverage } from '../schema/coverage.ts';
-import { pages } from '../schema/pages.ts';
-import { quarantine } from '../schema/quarantine.ts';
+import { spending } from '../schema/etl/budget.ts';
+import { coverage } from '../schema/etl/coverage.ts';
+import { pages } from '../schema/etl/pages.ts';
+import { quarantine } from '../schema/etl/quarantine.ts';
 
 const Minute = z.object({
   dataset: z.string(),

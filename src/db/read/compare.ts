@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { stringify } from 'lossless-json';
 import { parseRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { mayLack } from '../write/conflict.ts';
-import { targetOf, type Target } from '../write/target.ts';
+import { mayLack } from '../write/rows/conflict.ts';
+import { targetOf, type Target } from '../write/rows/target.ts';
 
 /** A row that the source and the table do not agree on. */
 export interface Difference {

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { DatabaseError } from '../../errors.ts';
 import type { Database, Session } from '../connection/database.ts';
-import { targetOf } from '../write/target.ts';
+import { targetOf } from '../write/rows/target.ts';
 
 /** Counting longer than this is not worth the wait: then Postgres' own estimate has to do. */
 const TIME_LIMIT = '2s';

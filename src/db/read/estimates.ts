@@ -4,8 +4,8 @@ import { parseRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { bare, insertInto, jsonParam, rangeParam } from '../connection/sql.ts';
 import { coveredOf } from '../coverage/coverage.ts';
-import { estimates } from '../schema/estimates.ts';
-import { pages } from '../schema/pages.ts';
+import { estimates } from '../schema/etl/estimates.ts';
+import { pages } from '../schema/etl/pages.ts';
 
 interface Guess {
   readonly low: number;

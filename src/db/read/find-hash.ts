@@ -4,10 +4,10 @@ import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
 import { loadTables } from '../load-tables.ts';
 import { texts } from '../connection/sql.ts';
-import { coverage, refused } from '../schema/coverage.ts';
+import { coverage, refused } from '../schema/etl/coverage.ts';
 import { factsOf } from '../schema/describe.ts';
-import { pages } from '../schema/pages.ts';
-import { quarantine } from '../schema/quarantine.ts';
+import { pages } from '../schema/etl/pages.ts';
+import { quarantine } from '../schema/etl/quarantine.ts';
 
 /** A column by which rows are found without their time: an index or the key begins with it. */
 export interface HashColumn {

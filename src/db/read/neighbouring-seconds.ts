@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { formatTime, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { targetOf } from '../write/target.ts';
+import { targetOf } from '../write/rows/target.ts';
 
 const Neighbours = z.object({
   before: z.coerce.number().nullable(),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { multirangeParam, texts } from '../connection/sql.ts';
-import { quarantine as q } from '../schema/quarantine.ts';
+import { quarantine as q } from '../schema/etl/quarantine.ts';
 
 const seconds = z.coerce.number();
 

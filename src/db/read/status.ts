@@ -2,10 +2,10 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { parseRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { coverage as c, leases as l, refused as r } from '../schema/coverage.ts';
-import { failures as f, pages as p } from '../schema/pages.ts';
-import { cursors } from '../schema/cursors.ts';
-import { quarantine, schemaDrift as d } from '../schema/quarantine.ts';
+import { coverage as c, leases as l, refused as r } from '../schema/etl/coverage.ts';
+import { failures as f, pages as p } from '../schema/etl/pages.ts';
+import { cursors } from '../schema/etl/cursors.ts';
+import { quarantine, schemaDrift as d } from '../schema/etl/quarantine.ts';
 
 const ranges = z.string().transform(parseRangeText);
 const seconds = z.coerce.number();

@@ -3,10 +3,10 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
 import { list } from '../connection/sql.ts';
-import { budget, workers } from '../schema/budget.ts';
-import { coverage, leases, refused, wanted } from '../schema/coverage.ts';
-import { failures, pages, partitions, settings } from '../schema/pages.ts';
-import { quarantine, schemaDrift } from '../schema/quarantine.ts';
+import { budget, workers } from '../schema/etl/budget.ts';
+import { coverage, leases, refused, wanted } from '../schema/etl/coverage.ts';
+import { failures, pages, partitions, settings } from '../schema/etl/pages.ts';
+import { quarantine, schemaDrift } from '../schema/etl/quarantine.ts';
 
 const Row = z.object({ row: z.record(z.string(), z.unknown()) });
 

@@ -4,10 +4,10 @@ import type { Range } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
 import type { TableDescription } from './table-description.ts';
 import { identifiers, rangeParam } from '../connection/sql.ts';
-import { coverage } from '../schema/coverage.ts';
-import { partitions } from '../schema/pages.ts';
-import { quarantine } from '../schema/quarantine.ts';
-import { grades } from '../schema/verification.ts';
+import { coverage } from '../schema/etl/coverage.ts';
+import { partitions } from '../schema/etl/pages.ts';
+import { quarantine } from '../schema/etl/quarantine.ts';
+import { grades } from '../schema/etl/verification.ts';
 
 /** A piece of a table that is stored by itself: a partition, or a whole table that has none. */
 export interface TablePart {

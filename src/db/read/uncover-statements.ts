@@ -1,5 +1,5 @@
 import { getTableName } from 'drizzle-orm';
-import { coverage, leases } from '../schema/coverage.ts';
+import { coverage, leases } from '../schema/etl/coverage.ts';
 
 /**
  * Statements that take one second out of a dataset's coverage, so that it is read again; leases first, so that no page

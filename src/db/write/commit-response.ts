@@ -2,12 +2,12 @@ import type { Rejected, Rows, Tables } from '../../dataset/job.ts';
 import type { Extra } from '../../dataset/record.ts';
 import { holdCursor, moveCursor, type Claim } from '../cursors/cursors.ts';
 import type { Database } from '../connection/database.ts';
-import { insertStaged, stageRows } from './insert.ts';
+import { insertStaged, stageRows } from './rows/insert.ts';
 import { noteSpared, rememberOutcomes, type Outcomes } from '../cursors/subjects.ts';
 import { logPage, type PageLog } from './log-page.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
-import { ensurePartitions, rowsByTable } from './rows-by-table.ts';
+import { ensurePartitions, rowsByTable } from './rows/rows-by-table.ts';
 
 /** One response of a dataset that is no stream of time: everything that its commit writes. */
 export interface ResponseCommit {

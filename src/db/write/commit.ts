@@ -4,15 +4,15 @@ import type { Extra } from '../../dataset/record.ts';
 import { addCoverage } from '../coverage/coverage.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { differingSeconds, type Brought } from '../read/compare.ts';
-import { insertStaged, stageRows } from './insert.ts';
+import { insertStaged, stageRows } from './rows/insert.ts';
 import { logPage, type PageLog } from './log-page.ts';
 import { holdLease, shortenLease, type Lease } from '../coordination/leases.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
 import { forgetRefusals, refuse, refuseAnew } from '../coverage/refused.ts';
 import { readFloors } from '../coverage/retention.ts';
-import { ensurePartitions, rowsByTable } from './rows-by-table.ts';
-import { targetOf, type Target } from './target.ts';
+import { ensurePartitions, rowsByTable } from './rows/rows-by-table.ts';
+import { targetOf, type Target } from './rows/target.ts';
 
 /** A second that cannot be read whole is done with too: the lease goes past it, coverage does not. */
 interface Done {

@@ -1,7 +1,7 @@
 import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { insertInto, rangeParam } from '../connection/sql.ts';
-import { pages } from '../schema/pages.ts';
+import { pages } from '../schema/etl/pages.ts';
 
 /** What is kept of a page that was asked for. */
 export interface PageLog {

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { DAY, formatTime, type Range } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { insertInto, rangeParam } from '../connection/sql.ts';
-import { partitions } from '../schema/pages.ts';
-import { targetOf } from './target.ts';
+import { partitions } from '../schema/etl/pages.ts';
+import { targetOf } from './rows/target.ts';
 
 /** How much time one partition holds. */
 export type PartitionSize = 'day' | 'week' | 'month';

@@ -6,7 +6,7 @@ import type { Extra } from '../../dataset/record.ts';
 import type { Stream } from '../coverage/coverage.ts';
 import type { Session } from '../connection/database.ts';
 import { bare, excluded, insertInto, setExcluded, texts } from '../connection/sql.ts';
-import { quarantine, schemaDrift } from '../schema/quarantine.ts';
+import { quarantine, schemaDrift } from '../schema/etl/quarantine.ts';
 
 /** Keeps records that did not fit, whole; one that comes again is counted. */
 export async function quarantineRecords(

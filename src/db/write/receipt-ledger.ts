@@ -2,9 +2,9 @@ import { sql, type SQL } from 'drizzle-orm';
 import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { bare } from '../connection/sql.ts';
-import { receipts } from '../schema/verification.ts';
+import { receipts } from '../schema/etl/verification.ts';
 import { keyHash, minuteOf, RECEIPT_SECONDS } from './receipts.ts';
-import { targetOf, type Target } from './target.ts';
+import { targetOf, type Target } from './rows/target.ts';
 
 /** A query: the rows that a table has in each minute, and the sum of their keys' hashes. */
 export function heldRows(target: Target, { from, to }: Range): SQL {

@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { bare } from '../connection/sql.ts';
-import { receipts } from '../schema/verification.ts';
-import type { Target } from './target.ts';
+import { receipts } from '../schema/etl/verification.ts';
+import type { Target } from './rows/target.ts';
 
 /** Seconds of chain time that one receipt sums up: few receipts a page, and few seconds to read again for a lost row. */
 export const RECEIPT_SECONDS = 60;

@@ -2,10 +2,10 @@ import type { Rows, Tables } from '../../dataset/job.ts';
 import type { Extra } from '../../dataset/record.ts';
 import { subtractCoverage, type Stream } from '../coverage/coverage.ts';
 import type { Database } from '../connection/database.ts';
-import { insertStaged, stageRows } from './insert.ts';
+import { insertStaged, stageRows } from './rows/insert.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, releaseRecords } from './quarantine.ts';
-import { ensurePartitions, rowsByTable } from './rows-by-table.ts';
+import { ensurePartitions, rowsByTable } from './rows/rows-by-table.ts';
 
 /** A quarantined record that fits now, and what it becomes. */
 interface Released {

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { actions as actionsTable } from '../../db/schema/actions.ts';
+import { actions as actionsTable } from '../../db/schema/ton/actions.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { common, type Range } from '../../range.ts';
 import type { Check, Result } from '../check.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { block_parents, blocks as blocksTable } from '../../db/schema/blocks.ts';
+import { block_parents, blocks as blocksTable } from '../../db/schema/ton/blocks.ts';
 import type { LinkedBlock } from '../../crawl/watermark/block-links.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { common, formatTime, type Range, without } from '../../range.ts';

@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { CrossCheck } from '../../dataset/checks.ts';
 import type { Session } from '../../db/connection/database.ts';
-import { targetOf } from '../../db/write/target.ts';
+import { targetOf } from '../../db/write/rows/target.ts';
 import { common, type Range } from '../../range.ts';
 import type { Check, Result, CheckInput } from '../check.ts';
 import { during, findingsOf, secondOf, type Finding } from '../finding.ts';

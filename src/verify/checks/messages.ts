@@ -1,13 +1,14 @@
 import { sql } from 'drizzle-orm';
-import { messages as messagesTable } from '../../db/schema/messages.ts';
+import { messages as messagesTable } from '../../db/schema/ton/messages.ts';
 import type { Session } from '../../db/connection/database.ts';
-import type { Range } from '../../range.ts';
+import { common, type Range, union } from '../../range.ts';
 import { bookDoubts, bookSieve } from '../books/books.ts';
 import { transactionsWithMessages } from '../books/with-messages.ts';
 import type { Check, Result } from '../check.ts';
 import { during, type Finding, findingsOf, secondAt, secondOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
-import { settings } from '../../db/schema/pages.ts';
+import { MISSING_TRANSACTIONS } from './transactions.ts';
+import { settings } from '../../db/schema/etl/pages.ts';
 
 /**
  * Messages that a transaction's phases say were sent: those that its actions created, and one that bounced. Held against
@@ -19,6 +20,7 @@ const CREATED = sql`
     + case when bounce_type = 'ok' then 1 else 0 end`;
 
 const SURPLUS = 'surplus_out_messages';
+const UNSENT = 'unsent_message';
 
 /** Each transaction's in message is stored, as many out messages as it lists, and it lists as many as it created. */
 const messageDoubts = sql`
@@ -61,7 +63,7 @@ const strayMessages = (stretch: Range) => sql`
   select 'stray_message' as kind, 'surplus' as outcome, hash as id, ${secondOf('r')} as span
   from received r where received_at is null
   union all
-  select 'unsent_message', 'doubt', hash, ${secondAt(sql`place`)}
+  select ${UNSENT}::text, 'doubt', hash, ${secondAt(sql`place`)}
   from received r, unnest(array[utime, received_at]) as place where was_sent and received_at is not null`;
 
 /** Makes the check `books` in the same go. */
@@ -75,7 +77,22 @@ export const messages: Check = {
       stretch,
       run: (session) => checkMessagesAndBooks(session, stretch),
     })),
+  unexplained: (finding, others) => (finding.kind === UNSENT ? withoutReceivers(finding, others) : [finding]),
 };
+
+/** What a missing transaction sent has no sender: that says nothing of whoever received it. */
+function withoutReceivers(finding: Finding, others: readonly Finding[]): Finding[] {
+  if (finding.rows.length < finding.count) return [finding];
+  const short = union(
+    ...others.filter(({ kind }) => kind === MISSING_TRANSACTIONS).map(({ spans }) => spans),
+  );
+  const explained = new Set(
+    finding.rows.filter(({ span }) => common([span], short).length > 0).map(({ key }) => key),
+  );
+  const rows = finding.rows.filter(({ key }) => !explained.has(key));
+  const spans = union(rows.map(({ span }) => span));
+  return rows.length === 0 ? [] : [{ ...finding, rows, spans, count: rows.length }];
+}
 
 /** Messages are counted and books are balanced in one go: both need every transaction with all its messages. */
 async function checkMessagesAndBooks(session: Session, stretch: Range): Promise<Result> {

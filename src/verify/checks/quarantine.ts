@@ -4,7 +4,7 @@ import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
 import { countOf, during, findingsOf, secondOf } from '../finding.ts';
-import { quarantine as quarantined } from '../../db/schema/quarantine.ts';
+import { quarantine as quarantined } from '../../db/schema/etl/quarantine.ts';
 
 const q = alias(quarantined, 'q');
 

@@ -4,13 +4,13 @@ import { ownersOf } from '../../dataset/owners.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { readCoverage, type Stream } from '../../db/coverage/coverage.ts';
 import { factsOf } from '../../db/schema/describe.ts';
-import { targetOf } from '../../db/write/target.ts';
+import { targetOf } from '../../db/write/rows/target.ts';
 import { RECEIPT_SECONDS } from '../../db/write/receipts.ts';
 import { heldRows, isWithin, wholeMinutes } from '../../db/write/receipt-ledger.ts';
 import { type Range, without } from '../../range.ts';
 import type { Check, Result, Step } from '../check.ts';
 import { countOf, findingsOf } from '../finding.ts';
-import { receipts as ledger } from '../../db/schema/verification.ts';
+import { receipts as ledger } from '../../db/schema/etl/verification.ts';
 
 /** A table that several datasets fill is held against its receipts where the one that it is for is covered. */
 export const receipts: Check = {

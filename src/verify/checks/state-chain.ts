@@ -1,11 +1,13 @@
 import { sql } from 'drizzle-orm';
-import { transactions } from '../../db/schema/transactions.ts';
+import { transactions } from '../../db/schema/ton/transactions.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
 import { during, findingsOf, secondAt, secondOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
-import { quarantine } from '../../db/schema/quarantine.ts';
+import { quarantine } from '../../db/schema/etl/quarantine.ts';
+
+const MISSING = 'missing_predecessor';
 
 export const stateChain: Check = {
   name: 'state-chain',
@@ -16,6 +18,8 @@ export const stateChain: Check = {
       stretch,
       run: (session) => checkStateChain(session, stretch),
     })),
+  // Where a transaction is missing, its own second is known, so its neighbours need not be read again: they are all there.
+  unexplained: (finding, others) => (finding.kind === MISSING && others.length > 0 ? [] : [finding]),
 };
 
 /**
@@ -36,14 +40,14 @@ async function checkStateChain(session: Session, stretch: Range): Promise<Result
         from ton.transactions t where ${during('t', stretch)} window w as (partition by account collate "C" order by lt)),
       broken as (
         select *, case
-          when prev_trans_lt > last_lt then 'missing_predecessor'
+          when prev_trans_lt > last_lt then ${MISSING}::text
           when prev_trans_lt <> last_lt or prev_trans_hash <> last_hash then 'broken_link'
           when before_hash <> last_after or before_balance <> last_balance or before_account_status <> last_status
             then 'broken_state' end as kind
         from t where last_lt is not null and not (prev_trans_lt = 0 and orig_status = 'nonexist'))
       select kind, case when exists (
           select 1 from ${quarantine} where ${quarantine.record_id} = b.prev_trans_hash) then 'known'
-          when kind = 'missing_predecessor' then 'hole' else 'doubt' end as outcome,
+          when kind = ${MISSING} then 'hole' else 'doubt' end as outcome,
         hash as id, span
       from broken b cross join lateral (values (${secondOf('b')}), (${secondAt(sql`last_utime`)})) s (span)
       where kind is not null`,

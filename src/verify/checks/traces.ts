@@ -1,12 +1,12 @@
 import { sql, type SQL } from 'drizzle-orm';
-import { trace_edges, traces as tracesTable } from '../../db/schema/traces.ts';
+import { trace_edges, traces as tracesTable } from '../../db/schema/ton/traces.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { readCoverage } from '../../db/coverage/coverage.ts';
 import { common, type Range, without } from '../../range.ts';
 import { openStep, type Check, type Result, type Step } from '../check.ts';
 import { during, findingsOf, secondOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
-import { quarantine } from '../../db/schema/quarantine.ts';
+import { quarantine } from '../../db/schema/etl/quarantine.ts';
 
 const NAME = 'traces';
 /** Traces are looked for in transactions so long after the stretch: later ones belong to the next. */

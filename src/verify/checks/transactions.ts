@@ -1,14 +1,16 @@
 import { sql } from 'drizzle-orm';
-import { blocks } from '../../db/schema/blocks.ts';
-import { transactions as transactionsTable } from '../../db/schema/transactions.ts';
+import { blocks } from '../../db/schema/ton/blocks.ts';
+import { transactions as transactionsTable } from '../../db/schema/ton/transactions.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { common, type Range, without } from '../../range.ts';
 import { openStep, type Check, type Result, type Step } from '../check.ts';
 import { during, findingsOf, secondOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
-import { quarantine } from '../../db/schema/quarantine.ts';
+import { quarantine } from '../../db/schema/etl/quarantine.ts';
 
 const NAME = 'transactions';
+/** Kind of the finding that a block has fewer than it says. */
+export const MISSING_TRANSACTIONS = 'missing_transactions';
 
 export const transactions: Check = {
   name: NAME,
@@ -52,7 +54,7 @@ async function checkTransactions(session: Session, proved: Range): Promise<Resul
         select utime, workchain, shard, seqno, tx_count, coalesce(transactions, 0) as transactions
         from listed full join held using (utime, workchain, shard, seqno)
         where tx_count is distinct from coalesce(transactions, 0))
-      select case when transactions > coalesce(tx_count, 0) then 'surplus_transactions' else 'missing_transactions' end as kind,
+      select case when transactions > coalesce(tx_count, 0) then 'surplus_transactions' else ${MISSING_TRANSACTIONS}::text end as kind,
         case when exists (select 1 from ${quarantine}
           where ${quarantine.dataset} = 'transactions' and ${quarantine.utime} = x.utime) then 'known'
           when transactions > coalesce(tx_count, 0) then 'surplus' else 'hole' end as outcome,

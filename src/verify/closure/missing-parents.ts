@@ -6,7 +6,7 @@ import { during } from '../finding.ts';
 import { blocksBeyond, linksOf } from './links.ts';
 import { prefix } from './prefix.ts';
 import type { Place, Surroundings } from './surroundings.ts';
-import { quarantine } from '../../db/schema/quarantine.ts';
+import { quarantine } from '../../db/schema/etl/quarantine.ts';
 
 /** Parents of blocks this much older are looked for one by one, not all at once. */
 const NEAR = 3600;

@@ -1,4 +1,4 @@
-import { askPage } from '../../crawl/streams/ask-page.ts';
+import { askPage } from '../../crawl/streams/page/ask-page.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Reading, Rejected } from '../../dataset/job.ts';
 import { ownersOf } from '../../dataset/owners.ts';

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Session } from '../../db/connection/database.ts';
-import { targetOf } from '../../db/write/target.ts';
+import { targetOf } from '../../db/write/rows/target.ts';
 import type { Range } from '../../range.ts';
 import { during } from '../finding.ts';
 

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Session } from '../../db/connection/database.ts';
 import { isWithin, wholeMinutes } from '../../db/write/receipt-ledger.ts';
 import { minuteOf, RECEIPT_SECONDS } from '../../db/write/receipts.ts';
-import { receipts } from '../../db/schema/verification.ts';
-import { targetOf } from '../../db/write/target.ts';
+import { receipts } from '../../db/schema/etl/verification.ts';
+import { targetOf } from '../../db/write/rows/target.ts';
 import { common, formatTime, type Range, without } from '../../range.ts';
 import { during } from '../finding.ts';
 

@@ -3,8 +3,8 @@ import type { Entities } from '../../../src/simulator/network/entities/entities.
 import { htmlResponse } from '../../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { bare, readOnce, readStreamsOf, select, sorted } from '../../support/collections.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
-import { rebuilt } from '../../support/rebuild-collections.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
+import { rebuilt } from '../../support/rebuild/rebuild-collections.ts';
 
 const START = 1_767_225_600;
 const NETWORK = { start: START, duration: 300, load: 12, accounts: 400 };

@@ -3,8 +3,8 @@ import { parseAddress } from '../../../src/simulator/json/address.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import type { V2TransactionJson } from '../../../src/simulator/http/v2/v2-json.ts';
 import { bare, readOnce, readStreamsOf, select } from '../../support/collections.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
-import { rebuiltHistory, untagged } from '../../support/rebuild-collections.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
+import { rebuiltHistory, untagged } from '../../support/rebuild/rebuild-collections.ts';
 
 const START = 1_767_225_600;
 const NETWORK = { start: START, duration: 400, load: 20, accounts: 70 };

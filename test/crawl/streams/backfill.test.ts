@@ -8,9 +8,9 @@ import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import type { Range } from '../../../src/range.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
-import { comparable } from '../../support/same-record.ts';
-import { readStored } from '../../support/stored.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
+import { comparable } from '../../support/rebuild/same-record.ts';
+import { readStored } from '../../support/database/stored.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 

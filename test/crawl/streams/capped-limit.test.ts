@@ -8,7 +8,7 @@ import { withBelievingLimits } from '../../support/believing-limits.ts';
 import { actionTypes } from '../../../src/records/action-types.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const DATASETS = ['blocks', 'transactions', 'traces', 'actions', 'jetton_transfers'];

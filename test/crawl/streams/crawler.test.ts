@@ -5,9 +5,9 @@ import { isLeased } from '../../../src/db/coordination/leases.ts';
 import { ApiTimeoutError } from '../../../src/errors.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
-import { keptLog } from '../../support/log-lines.ts';
+import { keptLog } from '../../support/program/log-lines.ts';
 import { withBelievingLimits } from '../../support/believing-limits.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 

@@ -12,7 +12,7 @@ import { addWatch } from '../../../src/db/cursors/watch-list.ts';
 import type { Range } from '../../../src/range.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, expectTypeOf, test } from 'vitest';
 import { BadResponseError } from '../../../src/errors.ts';
-import type { Params, Position } from '../../../src/dataset/paginator.ts';
-import { forward } from '../../../src/dataset/paginators/forward.ts';
+import type { Params, Position, WholeSecondsPaginator } from '../../../src/dataset/paginator.ts';
+import { forward, type ForwardCursor } from '../../../src/dataset/paginators/forward.ts';
 import { lengthOf, without, type Range } from '../../../src/range.ts';
 
 const SPAN: Range = { from: 100, to: 140 };
@@ -111,6 +111,13 @@ describe('a forward walk', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  test('of a total order goes on within a second, so no dataset of one may be read a second time', () => {
+    const [total, partial] = [forward({ order: 'total' }), forward({ order: 'partial' })];
+    expect([total.wholeSeconds, partial.wholeSeconds]).toEqual([false, true]);
+    expectTypeOf(total).not.toExtend<WholeSecondsPaginator<ForwardCursor>>();
+    expectTypeOf(partial).toExtend<WholeSecondsPaginator<ForwardCursor>>();
   });
 
   test('never asks for an offset deeper than one second', () => {

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { formatAddress, parseAddress } from '../../../src/ton/address.ts';
 import { parseHash } from '../../../src/ton/hash.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { hasCorpus, NO_CORPUS, readCorpus } from '../../support/shared-data.ts';
 
 let store: TestStore;

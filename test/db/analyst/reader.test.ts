@@ -7,10 +7,10 @@ import { openDatabase, type Database } from '../../../src/db/connection/database
 import { openConfined } from '../../../src/db/migrate/open-confined.ts';
 import { runSql } from '../../../src/db/read/free-sql.ts';
 import { allowReading } from '../../../src/db/migrate/reader.ts';
-import { blocks } from '../../../src/db/schema/blocks.ts';
-import { withLogin } from '../../../src/postgres-url.ts';
-import { openCli } from '../../support/cli.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
+import { blocks } from '../../../src/db/schema/ton/blocks.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
+import { withLogin } from '../../../src/settings/postgres-url.ts';
+import { openCli } from '../../support/program/cli.ts';
 
 const NAME = `reader_${randomBytes(4).toString('hex')}`;
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { incomes } from '../../support/books-of-validators.ts';
-import { groupBy, sorted, sum } from '../../support/facts.ts';
-import { openCrawledStore, type CrawledStore } from '../../support/crawled-store.ts';
+import { incomes } from '../../support/books/books-of-validators.ts';
+import { groupBy, sorted, sum } from '../../support/books/facts.ts';
+import { openCrawledStore, type CrawledStore } from '../../support/database/crawled-store.ts';
 import { twoDays } from '../../support/two-days.ts';
 
 let store: CrawledStore;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { actionTypes } from '../../../src/records/action-types.ts';
 import type { TransactionJson } from '../../../src/simulator/json/transaction-json.ts';
-import { holders, jettonMovements, ledger } from '../../support/books-of-accounts.ts';
+import { holders, jettonMovements, ledger } from '../../support/books/books-of-accounts.ts';
 import {
   dayOf,
   deliveries,
@@ -12,9 +12,9 @@ import {
   sorted,
   sum,
   wayOfFailing,
-} from '../../support/facts.ts';
-import { isSwap, poolOf, tonVolumes } from '../../support/books-of-exchanges.ts';
-import { openCrawledStore, type CrawledStore } from '../../support/crawled-store.ts';
+} from '../../support/books/facts.ts';
+import { isSwap, poolOf, tonVolumes } from '../../support/books/books-of-exchanges.ts';
+import { openCrawledStore, type CrawledStore } from '../../support/database/crawled-store.ts';
 import { twoDays } from '../../support/two-days.ts';
 
 let store: CrawledStore;

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { openDatabase } from '../../../src/db/connection/database.ts';
 import { openEmbedded, type EmbeddedServer } from '../../../src/embedded/embedded.ts';
 import { DatabaseAccessError, DatabaseUnavailableError, EXIT, type EtlError } from '../../../src/errors.ts';
-import { formatPostgres, parsePostgres, readDatabaseUrl } from '../../../src/postgres-url.ts';
+import { formatPostgres, parsePostgres, readDatabaseUrl } from '../../../src/settings/postgres-url.ts';
 
 /** A server of its own, which has TLS once it has a certificate. */
 let server: EmbeddedServer;

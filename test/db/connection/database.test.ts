@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { openDatabase } from '../../../src/db/connection/database.ts';
 import { DatabaseUnavailableError } from '../../../src/errors.ts';
-import { createDatabase } from '../../support/postgres.ts';
+import { createDatabase } from '../../support/database/postgres.ts';
 
 /** An error event that nobody listens for would fail the run. */
 test('sessions that the server ends are errors of their queries and of nothing else', async () => {

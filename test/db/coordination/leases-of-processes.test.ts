@@ -9,8 +9,8 @@ import {
 } from '../../../src/db/coverage/coverage.ts';
 import { claimLease } from '../../../src/db/coordination/leases.ts';
 import type { Range } from '../../../src/range.ts';
-import { compile } from '../../support/compile.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
+import { compile } from '../../support/program/compile.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import type { ClaimingOrder } from '../../support/leases/claimant.ts';
 import { CLAIMANT, claimTogether, go, startClaimant } from '../../support/leases/claimants.ts';
 import { nextMessage } from '../../support/messages.ts';

@@ -22,7 +22,7 @@ import {
 import { refuse } from '../../../src/db/coverage/refused.ts';
 import { LeaseLostError } from '../../../src/errors.ts';
 import { hasEnded } from '../../../src/db/coordination/worker-name.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
 
 let store: TestStore;
 let number = 0;

@@ -9,8 +9,8 @@ import { DatabaseUnavailableError } from '../../../src/errors.ts';
 import { rankOf, type Priority } from '../../../src/budget/priority.ts';
 import { startCountingServer } from '../../support/budget/counting-server.ts';
 import { SPENDER, startSpenders } from '../../support/budget/spenders.ts';
-import { compile } from '../../support/compile.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
+import { compile } from '../../support/program/compile.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
 
 const forever = new AbortController().signal;
 

@@ -6,7 +6,7 @@ import { createSharedBudget } from '../../../src/db/coordination/shared-budget.t
 import { startHeartbeat } from '../../../src/db/coordination/heartbeat.ts';
 import { readSpending, reportWorker } from '../../../src/db/coordination/workers.ts';
 import { silent } from '../../support/crawl.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
 
 const HOST = 'api.example';
 const forever = new AbortController().signal;

@@ -17,7 +17,7 @@ import { UsageError } from '../../../src/errors.ts';
 import { packageRoot } from '../../../src/package.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { openProof } from '../../support/verify.ts';
 
 const DAY = 86_400;

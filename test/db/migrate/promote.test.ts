@@ -7,7 +7,7 @@ import { promoteTables } from '../../../src/db/migrate/promote.ts';
 import { UsageError, WrongDatabaseError } from '../../../src/errors.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 const whole = { from: START, to: START + 1200 };

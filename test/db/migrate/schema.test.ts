@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { loadTables } from '../../../src/db/load-tables.ts';
 import { factsOf } from '../../../src/db/schema/describe.ts';
 import { packageRoot } from '../../../src/package.ts';
-import { openTestStore, type TestStore } from '../../support/database.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
 
 const Text = z.object({ text: z.string() });
 const tables = await loadTables();
@@ -53,7 +53,7 @@ describe('the migrations', () => {
         config,
         JSON.stringify({
           dialect: 'postgresql',
-          schema: './src/db/schema/*.ts',
+          schema: './src/db/schema/**/*.ts',
           out,
           schemaFilter: ['ton', 'etl'],
         }),

@@ -7,11 +7,11 @@ import type { Database } from '../../../src/db/connection/database.ts';
 import { claimLease, type Lease } from '../../../src/db/coordination/leases.ts';
 import { readRefused } from '../../../src/db/coverage/refused.ts';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
-import { jetton_burns } from '../../../src/db/schema/jetton-burns.ts';
+import { jetton_burns } from '../../../src/db/schema/ton/jetton-burns.ts';
 import { LeaseLostError } from '../../../src/errors.ts';
 import { formatTime } from '../../../src/range.ts';
 import { untilAborted } from '../../../src/stop.ts';
-import { openTestStore } from '../../support/database.ts';
+import { openTestStore } from '../../support/database/database.ts';
 
 const stream: Stream = { dataset: 'jetton_burns', scope: '', pass: 0 };
 const wanted = { from: 1_780_000_000, to: 1_780_000_100 };

@@ -1,5 +1,5 @@
 import { openCrawl, openStore } from '../../../src/app.ts';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/settings/config.ts';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { chooseDatasets, type Dataset } from '../../../src/dataset/dataset.ts';

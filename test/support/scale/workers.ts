@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { compile } from '../compile.ts';
+import { compile } from '../program/compile.ts';
 import { nextMessage } from '../messages.ts';
 import type { WorkOrder } from './worker.ts';
 

@@ -4,7 +4,7 @@ import type { Range } from '../../../range.ts';
 import { formatTable } from '../table.ts';
 import { collectionFacts, collectionSheet, type CollectionSheet } from './collection-sheet.ts';
 import { atRest, streamFacts, streamSheet, type StreamSheet } from './stream-sheet.ts';
-import { programName } from '../../../program-name.ts';
+import { programName } from '../../../terminal/program-name.ts';
 
 export type Sheet = StreamSheet | CollectionSheet;
 

@@ -1,4 +1,4 @@
-import type { Terminal } from '../../../terminal.ts';
+import type { Terminal } from '../../../terminal/terminal.ts';
 import { formatNumber } from '../format-number.ts';
 import { knownPercentOf, type Course } from './course.ts';
 import { formatPercent, overallWords } from './overall-words.ts';

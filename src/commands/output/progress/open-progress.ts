@@ -1,13 +1,13 @@
 import type { Crawl } from '../../../app.ts';
 import { systemClock } from '../../../clock.ts';
-import type { Config } from '../../../config.ts';
+import type { Config } from '../../../settings/config.ts';
 import { neededShareOf } from '../../../crawl/plan/brought.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
 import { readDensity } from '../../../db/read/activity.ts';
 import { readProfiles } from '../../../db/read/estimates.ts';
 import type { Range } from '../../../range.ts';
 import { readWork } from '../../../status/progress.ts';
-import { terminal } from '../../../terminal.ts';
+import { terminal } from '../../../terminal/terminal.ts';
 import { drawBars } from './bars.ts';
 import { followCourse, type Course } from './course.ts';
 import type { Task } from './forecast.ts';

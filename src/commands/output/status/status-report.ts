@@ -4,7 +4,7 @@ import type { DatasetReport, Report } from '../../../status/report.ts';
 import { formatTable } from '../table.ts';
 import { collectionLines } from './collection-report.ts';
 import { spendingLines } from './spending.ts';
-import { programName } from '../../../program-name.ts';
+import { programName } from '../../../terminal/program-name.ts';
 
 /** How many ranges of one kind are printed for a dataset before the rest is only counted. */
 const SHOWN = 5;

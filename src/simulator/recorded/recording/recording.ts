@@ -6,7 +6,7 @@ import { elementTexts } from './element-texts.ts';
 import { LISTS, PAGING } from './lists.ts';
 import { readRecording, type RecordedResponse } from './read-recording.ts';
 import { RecordedList, type Window } from './recorded-list.ts';
-import { programName } from '../../../program-name.ts';
+import { programName } from '../../../terminal/program-name.ts';
 
 const INFO = '/api/v3/masterchainInfo';
 const Info = z.looseObject({ last: z.looseObject({ gen_utime: z.union([z.string(), z.number()]) }) });

@@ -1,0 +1,50 @@
+import { LosslessNumber, isSafeNumber, parse as parseLossless } from 'lossless-json';
+import { BadResponseError } from '../../errors.ts';
+import { excerpt, summary } from './reason.ts';
+
+/**
+ * A number token of more than 15 digits or with an exponent of three: beyond 2^53 or a double's reach. Numbers stand behind a key, a bracket or a
+ * comma; the digits of addresses (`"0:6440…"`) and of lt strings do not.
+ */
+const DOUBTFUL_NUMBER = /(?:"\s*:|[[,])\s*-?(?:\d[\d.eE+-]{15}|\d[\d.]{0,14}[eE][+-]?\d{3})/;
+
+/** An escape that may be NUL or half of a surrogate pair. Neither can stand unescaped in valid UTF-8 JSON. */
+const DOUBTFUL_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
+/** Escapes, one after the other: a whole surrogate pair is one, and so is an escaped backslash. */
+const ESCAPE =
+  /\\(?:u(?:0000|[dD][89abAB][\da-fA-F]{2}(?:\\u[dD][c-fC-F][\da-fA-F]{2})?|[dD][c-fC-F][\da-fA-F]{2})|.)/gs;
+const HALF = /^\\u[dD][\da-fA-F]{3}$/;
+
+/**
+ * Parses the body of a response without changing a number. Integers beyond 2^53 come as BigInt, other numbers that a
+ * double cannot hold as LosslessNumber; NUL, which Postgres takes nowhere, is dropped from strings, and lone
+ * surrogates become U+FFFD. A body without such things, which is nearly every one, costs JSON.parse and two searches.
+ *
+ * Throws BadResponseError for what is not JSON.
+ */
+export function parseJson(text: string): unknown {
+  return read(text.includes('\\u') && DOUBTFUL_ESCAPE.test(text) ? text.replace(ESCAPE, cleaned) : text);
+}
+
+function cleaned(escape: string): string {
+  if (escape === '\\u0000') return '';
+  return HALF.test(escape) ? '\\ufffd' : escape;
+}
+
+function read(text: string): unknown {
+  try {
+    if (!DOUBTFUL_NUMBER.test(text)) return JSON.parse(text);
+    return parseLossless(text, undefined, {
+      parseNumber: exact,
+      onDuplicateKey: ({ newValue }) => newValue,
+    });
+  } catch (error) {
+    const reason = /^\s*[[{]/.test(text) ? `${text.length} characters of broken JSON` : excerpt(text);
+    throw new BadResponseError(`${reason} (${summary(error)})`);
+  }
+}
+
+function exact(token: string): number | bigint | LosslessNumber {
+  if (isSafeNumber(token)) return Number(token);
+  return /^-?\d+$/.test(token) ? BigInt(token) : new LosslessNumber(token);
+}

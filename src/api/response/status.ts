@@ -1,0 +1,92 @@
+import {
+  ApiTimeoutError,
+  ApiUnavailableError,
+  AuthError,
+  BadResponseError,
+  NotFoundError,
+  RateLimitedError,
+  RequestRefusedError,
+  RequestTooLargeError,
+  type EtlError,
+} from '../../errors.ts';
+import { ApiFailedError } from './api-failed-error.ts';
+import { reasonOf, type Reason } from './reason.ts';
+
+/** A response that is not a success. */
+export interface Refusal {
+  readonly status: number;
+  readonly body: string;
+  /** For the message: `GET /api/v3/blocks`. */
+  readonly label: string;
+  readonly path: string;
+  /** Whom the request was sent to, for the hints. */
+  readonly host: string;
+  readonly retryAfterMs: number | undefined;
+}
+
+/** These wrap every failure of theirs as 422, also the database's timeout. */
+const TIMEOUT_AS_422 = /\/(accountStates|walletStates|dns\/records)$/;
+const TIMEOUT = /time(d )?-?out|deadline/i;
+/** Build 1.2 answers 500 to parameters that it will never take. */
+const PERMANENT_500 = /limit is not allowed|wrong value for sort/i;
+/** The web framework's 404, which the server wraps as 500. */
+const NO_ROUTE = /cannot (get|post) \//i;
+/** 413, 414 and 431 are a gateway's: the list of addresses was too long, and half of it may pass. */
+const TOO_LARGE = new Set([413, 414, 431]);
+const COMES_BACK = new Set([408, 425]);
+
+/**
+ * What a response that is not 200 means for the caller. Statuses lie (401 for a missing parameter, 422 or 500 for a
+ * timeout, 500 for a bad parameter, 429 in several shapes), so this is the one place that reads them.
+ */
+export function errorOfStatus(refusal: Refusal): EtlError {
+  const { status } = refusal;
+  const reason = reasonOf(refusal.body);
+  const message = `${refusal.label} was answered ${status}: ${reason.text}`;
+  if (status === 429) return new RateLimitedError(message, refusal.retryAfterMs, { hint: RATE_HINT });
+  if (status >= 500) return serverError(status, message, reason);
+  if (status >= 400) return clientError(refusal, message, reason);
+  return new BadResponseError(message, {
+    hint: `${refusal.host} does not answer by itself: check TONCENTER_NETWORK.`,
+  });
+}
+
+function serverError(status: number, message: string, reason: Reason): EtlError {
+  if (!reason.own) return new ApiUnavailableError(message, { hint: AWAY_HINT });
+  if (status === 500 && PERMANENT_500.test(reason.text)) return new RequestRefusedError(message);
+  if (status === 500 && TIMEOUT.test(reason.text))
+    return new ApiTimeoutError(message, { hint: TIMEOUT_HINT });
+  if (status === 500 && NO_ROUTE.test(reason.text))
+    return new NotFoundError(message, { hint: NO_ROUTE_HINT });
+  if (status === 500 || status === 542) return new ApiFailedError(message, { hint: AWAY_HINT });
+  return new ApiUnavailableError(message, { hint: AWAY_HINT });
+}
+
+function clientError(refusal: Refusal, message: string, reason: Reason): EtlError {
+  const { status, path } = refusal;
+  const auth = authHint(refusal, reason);
+  if (auth !== undefined) return new AuthError(message, { hint: auth });
+  if (status === 404) return new NotFoundError(message, reason.own ? {} : { hint: NO_ROUTE_HINT });
+  if (status === 422 && TIMEOUT_AS_422.test(path) && TIMEOUT.test(reason.text)) {
+    return new ApiTimeoutError(message, { hint: TIMEOUT_HINT });
+  }
+  if (TOO_LARGE.has(status)) return new RequestTooLargeError(message, { hint: 'Ask for less at once.' });
+  if (COMES_BACK.has(status)) return new ApiUnavailableError(message, { hint: AWAY_HINT });
+  return new RequestRefusedError(message);
+}
+
+/** What to do about the key; undefined where the key is not the matter. A 401 may speak of a missing parameter. */
+function authHint({ status, host }: Refusal, reason: Reason): string | undefined {
+  if (status === 401 && !(reason.own && / required/i.test(reason.text)))
+    return `Check TONCENTER_API_KEY: ${host} does not know it. A key belongs to one network (TONCENTER_NETWORK).`;
+  if (status === 403)
+    return `Check that TONCENTER_API_KEY was issued for the network of ${host} (TONCENTER_NETWORK).`;
+  return undefined;
+}
+
+const RATE_HINT =
+  'Lower TONCENTER_RPS, or see who else uses the key: the limit counts all processes of a network.';
+const AWAY_HINT = 'The API is in trouble; what was read is kept. Try again later.';
+const TIMEOUT_HINT = 'The server gives each query three seconds: ask for a smaller page or a shorter range.';
+const NO_ROUTE_HINT =
+  "This server may not have the endpoint: builds differ (see the response's X-API-Version).";

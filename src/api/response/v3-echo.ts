@@ -1,0 +1,14 @@
+import { z } from 'zod';
+import type { Echo } from '../../dataset/paginator.ts';
+
+const second = z.number().nullish();
+const echo = z.looseObject({ start_utime: second, end_utime: second });
+
+/**
+ * The window that a v3 body says it answers, for endpoints that echo their request; no members where it says none.
+ * Throws a ZodError where the body is no object or what stands there is no number.
+ */
+export function echoOf(body: unknown): Echo {
+  const { start_utime, end_utime } = echo.parse(body);
+  return { ...(start_utime != null && { start_utime }), ...(end_utime != null && { end_utime }) };
+}

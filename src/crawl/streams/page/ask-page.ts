@@ -1,0 +1,75 @@
+import type { ApiClient } from '../../../api/client.ts';
+import type { Exchange } from '../../../api/exchange.ts';
+import { echoOf } from '../../../api/response/v3-echo.ts';
+import { listOf } from '../../../api/response/v3-envelope.ts';
+import type { Priority } from '../../../budget/priority.ts';
+import type { Dataset } from '../../../dataset/dataset.ts';
+import type { Reading } from '../../../dataset/job.ts';
+import type { Params, Step } from '../../../dataset/paginator.ts';
+import type { Stream } from '../../../db/coverage/coverage.ts';
+import type { SpanTrust } from './limit-trust.ts';
+import { readRecords } from './read-records.ts';
+
+interface PageRequest {
+  readonly dataset: Dataset;
+  readonly stream: Pick<Stream, 'scope'>;
+  /** Where the dataset's paginator stands. */
+  readonly cursor: unknown;
+  /** The most rows to ask for. */
+  readonly size: number;
+  /** Whether a short page of this span may have been cut. */
+  readonly trust: SpanTrust;
+  readonly priority: Priority;
+  readonly signal: AbortSignal;
+}
+
+/** A page of a stream: its records as they came, as they were read, and what the page means for the span. */
+export interface Page {
+  readonly records: readonly unknown[];
+  readonly reading: Reading;
+  readonly step: Step<unknown>;
+}
+
+/**
+ * Asks for one page of a stream and reads it: the only way in which a page is asked for, whatever for.
+ * @throws BadResponseError where the response cannot be one to this request, also by the window that it says it answers
+ */
+export async function askPage(
+  api: ApiClient,
+  { dataset: { job }, stream, cursor, size, trust, priority, signal }: PageRequest,
+): Promise<Exchange<Page>> {
+  const paging = job.paginator.request(cursor, size);
+  const scope = job.scopes === undefined ? {} : { [job.scopes.param]: stream.scope };
+  const recordsIn = listOf(job.list);
+  let accept: () => void = () => undefined;
+  const page = await api.get({
+    path: job.path,
+    params: { ...job.params, ...scope, ...paging },
+    priority,
+    signal,
+    parse: (body): Page => {
+      const records = recordsIn(body);
+      const reading = readRecords(job, records);
+      const verdict = trust.judge({
+        asked: paging.limit,
+        window: {
+          until: Number(paging['end_utime']) + 1,
+          startLt: boundOf(paging['start_lt']),
+          endLt: boundOf(paging['end_lt']),
+          offset: Number(paging['offset'] ?? 0),
+        },
+        positions: reading.positions,
+      });
+      const step = job.paginator.next(cursor, { ...reading, size: verdict.size, echo: echoOf(body) });
+      accept = verdict.accept;
+      return { records, reading, step };
+    },
+  });
+  accept();
+  if (page.value.step.cursor === undefined) trust.ended();
+  return page;
+}
+
+function boundOf(param: Params[string]): bigint | undefined {
+  return param === undefined ? undefined : BigInt(String(param));
+}

@@ -1,0 +1,43 @@
+import { parseJson } from '../../../api/response/parse-json.ts';
+import type { Dataset } from '../../../dataset/dataset.ts';
+import type { Database } from '../../../db/connection/database.ts';
+import type { Partitions } from '../../../db/write/partitions.ts';
+import type { Quarantined } from '../../../db/read/quarantined.ts';
+import { release } from '../../../db/write/release-from-quarantine.ts';
+import { readRecords } from './read-records.ts';
+
+/** What still does not fit. */
+interface Misfit {
+  readonly path: string;
+  readonly reason: string;
+}
+
+/**
+ * Reads a quarantined record with this version's schema, without asking the API. Where it fits, its rows are written
+ * and it leaves quarantine.
+ * @returns undefined where it was released, else what does not fit
+ */
+export async function retryRecord(
+  database: Database,
+  partitions: Partitions,
+  { name, job }: Dataset,
+  record: Quarantined,
+): Promise<Misfit | undefined> {
+  const { accepted, rejected } = readRecords(job, [parseJson(record.raw)]);
+  const [fitting] = accepted;
+  if (fitting === undefined) return rejected[0] ?? { path: '', reason: 'does not fit its schema' };
+  await release(database, partitions, {
+    stream: { dataset: name, scope: record.scope, pass: 0 },
+    recordId: record.recordId,
+    second: fitting.position.utime,
+    tables: job.tables,
+    rows: fitting.rows,
+    extra: fitting.extra,
+  });
+  return undefined;
+}
+
+/** The record's own second; 0 where it cannot be read. */
+export function placeOf({ job }: Dataset, { raw }: Quarantined): number {
+  return job.read([parseJson(raw)]).positions[0]?.utime ?? 0;
+}

@@ -1,0 +1,125 @@
+import { bigint, integer, primaryKey, smallint, text, index } from 'drizzle-orm/pg-core';
+import { count8, int8multirange, int8range, moment } from '../columns.ts';
+import { describe } from '../describe.ts';
+import { etl } from '../schemas.ts';
+
+const EMPTY = '{}';
+
+export const coverage = etl.table(
+  'coverage',
+  {
+    dataset: text().notNull(),
+    scope: text().notNull().default(''),
+    pass: smallint().notNull().default(0),
+    covered: int8multirange().notNull().default(EMPTY),
+    verified: int8multirange().notNull().default(EMPTY),
+    updated_at: moment().notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.dataset, t.scope, t.pass] })],
+);
+
+describe(coverage, {
+  comment:
+    'Which seconds of chain time the database holds, for each dataset: the one resumable cursor of every crawl.',
+  key: ['dataset', 'scope', 'pass'],
+  conflict: { kind: 'keep' },
+  partitioned: false,
+  columns: {
+    dataset: 'Name of the covered dataset: its file in jobs/ without the ending.',
+    scope: 'Pool or account that the dataset is read for; empty for datasets that are read whole.',
+    pass: '0 is the first reading of a second; 1 is the second reading of rows that mature.',
+    covered: 'Half-open ranges of unix seconds whose rows were committed together with this value.',
+    verified: 'Half-open ranges of unix seconds whose rows were checked afterwards; a part of covered.',
+    updated_at: 'When covered or verified last changed, on the clock of the database.',
+  },
+});
+
+export const wanted = etl.table('wanted', {
+  dataset: text().primaryKey(),
+  since: count8().notNull(),
+  chosen: text().notNull(),
+  updated_at: moment().notNull().defaultNow(),
+});
+
+describe(wanted, {
+  comment: 'From when on the daemon keeps a dataset complete; the upper end is the watermark.',
+  key: ['dataset'],
+  conflict: { kind: 'keep' },
+  partitioned: false,
+  columns: {
+    dataset: 'Name of the wanted dataset: its file in jobs/ without the ending.',
+    since: 'First unix second that the daemon keeps complete for this dataset.',
+    chosen:
+      'The words of ETL_SINCE that since was computed from, so that a change of the setting is noticed.',
+    updated_at: 'When the wanted range was last set, on the clock of the database.',
+  },
+});
+
+export const leases = etl.table(
+  'leases',
+  {
+    id: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    dataset: text().notNull(),
+    scope: text().notNull().default(''),
+    pass: smallint().notNull().default(0),
+    span: int8range().notNull(),
+    owner: text().notNull(),
+    priority: text().notNull(),
+    taken_at: moment().notNull().defaultNow(),
+    expires_at: moment().notNull(),
+  },
+  (t) => [index('leases_dataset_scope_pass_index').on(t.dataset, t.scope, t.pass)],
+);
+
+describe(leases, {
+  comment: 'Ranges that one worker each is reading now; nobody else asks for them until they expire.',
+  key: ['id'],
+  conflict: { kind: 'keep' },
+  partitioned: false,
+  columns: {
+    id: 'Number of the lease; every commit of a page names it and fails when it is gone.',
+    dataset: 'Name of the leased dataset: its file in jobs/ without the ending.',
+    scope: 'Pool or account that the leased range is read for; empty where the dataset is read whole.',
+    pass: 'Which reading the lease is for: 0 the first, 1 the second one of rows that mature.',
+    span: 'Half-open range of unix seconds still to be read; each commit shortens it from below.',
+    owner: 'Worker that holds the lease: host, process and a random part.',
+    priority: 'What the range is read for: tail, repair, backfill or refresh.',
+    taken_at: 'When the worker took the lease, on the clock of the database.',
+    expires_at: 'When the lease ends unless a commit prolongs it; a commit after that is refused.',
+  },
+});
+
+export const refused = etl.table(
+  'refused',
+  {
+    dataset: text().notNull(),
+    scope: text().notNull().default(''),
+    pass: smallint().notNull().default(0),
+    span: int8range().notNull(),
+    reason: text().notNull(),
+    detail: text().notNull().default(''),
+    attempts: integer().notNull().default(1),
+    first_at: moment().notNull().defaultNow(),
+    retry_at: moment().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.dataset, t.scope, t.pass, t.span] })],
+);
+
+describe(refused, {
+  comment: 'Ranges that could not be had: not covered, not asked for again before retry_at, never verified.',
+  key: ['dataset', 'scope', 'pass', 'span'],
+  conflict: { kind: 'keep' },
+  partitioned: false,
+  columns: {
+    dataset: 'Name of the dataset that lacks the range: its file in jobs/ without the ending.',
+    scope: 'Pool or account that the range was refused for; empty where the dataset is read whole.',
+    pass: 'Which reading could not be had: 0 the first, 1 the second one of rows that mature.',
+    span: 'Half-open range of unix seconds that could not be had.',
+    reason:
+      'saturated, beyond_reach, source_gap, quarantined, failing, or changed: a second reading brought something else.',
+    detail: 'What the source or the check said, in one sentence for the operator.',
+    attempts: 'How often the range was tried; the pause before the next try doubles each time.',
+    first_at: 'When the range was refused for the first time, on the clock of the database.',
+    retry_at: 'When the range is asked for again, on the clock of the database.',
+  },
+});

@@ -1,0 +1,75 @@
+import { boolean, index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
+import { int8, moment } from '../columns.ts';
+import { describe } from '../describe.ts';
+import { etl } from '../schemas.ts';
+
+export const cursors = etl.table(
+  'cursors',
+  {
+    dataset: text().notNull(),
+    scope: text().notNull().default(''),
+    cursor: jsonb(),
+    owner: text(),
+    expires_at: moment(),
+    updated_at: moment().notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.dataset, t.scope] })],
+);
+
+describe(cursors, {
+  comment:
+    'Where the reading of each dataset that is no stream of time stands; committed together with the rows.',
+  key: ['dataset', 'scope'],
+  conflict: { kind: 'keep' },
+  partitioned: false,
+  columns: {
+    dataset: 'Name of the dataset that the cursor is of: its file in jobs/ without the ending.',
+    scope:
+      'Which of its walks: list, lookup, per_block, …; of walks over single accounts, with the account behind a colon.',
+    cursor:
+      'The position, an object whose members depend on the kind of the walk; null before the first page.',
+    owner: 'Worker that walks on now: host, process and a random part; null where nobody does.',
+    expires_at: "When the owner's claim ends unless a commit prolongs it; null where nobody has one.",
+    updated_at: 'When the cursor last moved, on the clock of the database.',
+  },
+});
+
+export const lookups = etl.table(
+  'lookups',
+  {
+    dataset: text().notNull(),
+    walk: text().notNull(),
+    subject: text().notNull(),
+    fields: jsonb(),
+    seen_lt: int8(),
+    known_lt: int8(),
+    found: boolean(),
+    asked_at: moment(),
+    again_at: moment(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.dataset, t.walk, t.subject] }),
+    index('lookups_due_index').on(t.dataset, t.walk, t.again_at),
+  ],
+);
+
+describe(lookups, {
+  comment:
+    'What is looked up by name, and what is known of it: only what is new, has moved or was unknown a while ago is asked again.',
+  key: ['dataset', 'walk', 'subject'],
+  conflict: { kind: 'keep' },
+  partitioned: false,
+  columns: {
+    dataset: 'Name of the dataset that asks: its file in jobs/ without the ending.',
+    walk: 'Which of the ways in which the dataset is looked up.',
+    subject: 'What is asked for: a raw address, or the key of a block or message.',
+    fields: 'What a request needs besides the subject, an object; null for addresses.',
+    seen_lt:
+      'Highest logical time at which indexed rows, or a look at the watch list, show the subject; null where they show none.',
+    known_lt: 'Logical time up to which the response that is stored goes; null before there was one.',
+    found: 'False: the source did not know the subject; null before it was asked.',
+    asked_at: 'When the subject was last asked for, on the clock of the database; null before it was.',
+    again_at:
+      'When it is asked for again though nothing shows that it moved: at once where it is new; null where only a move counts.',
+  },
+});

@@ -1,0 +1,46 @@
+import { primaryKey, text } from 'drizzle-orm/pg-core';
+import { int8range, moment } from '../columns.ts';
+import { describe } from '../describe.ts';
+import { etl } from '../schemas.ts';
+
+export const findings = etl.table(
+  'findings',
+  {
+    dataset: text().notNull(),
+    scope: text().notNull().default(''),
+    span: int8range().notNull(),
+    table_name: text().notNull(),
+    row_key: text().notNull(),
+    differs: text().notNull(),
+    check_name: text().notNull(),
+    found_in: text().notNull(),
+    found_at: moment().notNull().defaultNow(),
+  },
+  (t) => [
+    primaryKey({
+      name: 'findings_pkey',
+      columns: [t.dataset, t.scope, t.check_name, t.found_in, t.table_name, t.row_key, t.differs, t.span],
+    }),
+  ],
+);
+
+describe(findings, {
+  comment:
+    'Rows that a check knows to be wrong, missing or surplus. A row stays here until the same check has seen it again and finds it right. No second with a finding is ever verified, and etl.assert_complete refuses it at every grade.',
+  key: ['dataset', 'scope', 'check_name', 'found_in', 'table_name', 'row_key', 'differs', 'span'],
+  conflict: { kind: 'keep' },
+  partitioned: false,
+  columns: {
+    dataset:
+      'Name of a dataset that holds the row and loses its certificate for these seconds: a transaction is in transactions and in traces.',
+    scope: 'Pool or account whose row the finding is about; empty where the dataset is read whole.',
+    span: 'Half-open range of unix seconds in which this dataset holds the row: one second, or more where many rows are wanting.',
+    table_name: 'Table of schema ton that holds the row, or that should hold it.',
+    row_key:
+      'What names the row: its key without utime, or the thing that lacks it; empty where too many rows are wanting to name them all.',
+    differs: 'What is wrong with the row: the kind of finding, and the columns that differ where values do.',
+    check_name: 'Check that found the row, as in etl.verifications.',
+    found_in: 'Dataset that the check was made for; another run of the same check there settles the finding.',
+    found_at: 'When the finding was made, on the clock of the database.',
+  },
+});

@@ -1,0 +1,75 @@
+import { bigint, integer, jsonb, primaryKey, text, unique } from 'drizzle-orm/pg-core';
+import { moment } from '../columns.ts';
+import { describe } from '../describe.ts';
+import { etl } from '../schemas.ts';
+
+export const quarantine = etl.table(
+  'quarantine',
+  {
+    id: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    dataset: text().notNull(),
+    scope: text().notNull().default(''),
+    record_id: text().notNull(),
+    utime: moment().notNull(),
+    path: text().notNull(),
+    reason: text().notNull(),
+    raw: text().notNull(),
+    request: text().notNull(),
+    attempts: integer().notNull().default(1),
+    first_at: moment().notNull().defaultNow(),
+    last_at: moment().notNull().defaultNow(),
+  },
+  (t) => [unique('quarantine_record').on(t.dataset, t.scope, t.record_id)],
+);
+
+describe(quarantine, {
+  comment:
+    'Records of the API that did not fit their schema: kept whole, missing from the data, and known to be.',
+  key: ['id'],
+  conflict: { kind: 'keep' },
+  partitioned: false,
+  columns: {
+    id: 'Number of the quarantined record, for the commands that show or retry it.',
+    dataset: 'Name of the dataset that the record belongs to: its file in jobs/ without the ending.',
+    scope: 'Pool or account that the record was asked for; empty where the dataset is read whole.',
+    record_id: "The record's own identity (hash or key), or a digest of its text where it has none.",
+    utime: 'Block time of the record, or of its neighbour in the page where its own cannot be read.',
+    path: 'Dotted path of the member that does not fit; empty where the record as a whole does not.',
+    reason: 'Why the member does not fit, in the words of the check.',
+    raw: 'The record as JSON text, exactly as received but for characters that Postgres cannot hold.',
+    request: 'Path and query of the request that brought the record, without any key.',
+    attempts: 'How often the record was received and did not fit.',
+    first_at: 'When the record was first put into quarantine, on the clock of the database.',
+    last_at: 'When the record was last received unfit, on the clock of the database.',
+  },
+});
+
+export const schemaDrift = etl.table(
+  'schema_drift',
+  {
+    dataset: text().notNull(),
+    path: text().notNull(),
+    type: text().notNull(),
+    example: jsonb(),
+    times: bigint({ mode: 'number' }).notNull().default(1),
+    first_at: moment().notNull().defaultNow(),
+    last_at: moment().notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.dataset, t.path, t.type] })],
+);
+
+describe(schemaDrift, {
+  comment: 'Members of the API that no column takes: the API grew; their values are kept in the rows’ extra.',
+  key: ['dataset', 'path', 'type'],
+  conflict: { kind: 'keep' },
+  partitioned: false,
+  columns: {
+    dataset: 'Name of the dataset whose records carry the new member: its file in jobs/ without the ending.',
+    path: 'Dotted path of the new member within its record; positions in arrays are written as *.',
+    type: 'JSON type of the value: string, number, boolean, object, array or null.',
+    example: 'One value that was seen; null where the value itself was null.',
+    times: 'How many records carried the member with this type.',
+    first_at: 'When the member was first seen, on the clock of the database.',
+    last_at: 'When the member was last seen, on the clock of the database.',
+  },
+});

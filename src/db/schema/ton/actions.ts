@@ -1,0 +1,153 @@
+import { sql } from 'drizzle-orm';
+import { boolean, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
+import { documentedMembers } from './action-members.ts';
+import { address, amount, hash, int8, loadedAt, moment, utime } from '../columns.ts';
+import { describe } from '../describe.ts';
+import { ton } from '../schemas.ts';
+
+export const actions = ton.table(
+  'actions',
+  {
+    utime: utime(),
+    trace_id: hash().notNull(),
+    action_id: hash().notNull(),
+    type: text().notNull(),
+    success: boolean(),
+    source: address(),
+    destination: address(),
+    asset: address(),
+    amount: amount(),
+    details: jsonb(),
+    start_utime: moment().notNull(),
+    start_lt: int8().notNull(),
+    end_utime: moment().notNull(),
+    end_lt: int8().notNull(),
+    trace_end_lt: int8().notNull(),
+    trace_mc_seqno_end: integer(),
+    trace_external_hash: hash(),
+    trace_external_hash_norm: hash(),
+    account_count: integer(),
+    transaction_count: integer(),
+    finality: text(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.utime, t.trace_id, t.action_id] }),
+    // Mints: of one jetton or item, and to one owner. Only they are indexed, for nothing else tells of them.
+    index('actions_minted')
+      .on(t.asset, t.utime)
+      .where(sql`type in ('jetton_mint', 'nft_mint')`),
+    index('actions_minted_for')
+      .on(t.destination, t.utime)
+      .where(sql`type = 'jetton_mint'`),
+  ],
+);
+
+describe(actions, {
+  comment:
+    'What people did, as the source understands traces: transfers, swaps, stakes, sales, one row an action. Read from GET /api/v3/actions for a fixed list of types; the parts of an action that is made of others have no rows of their own. Found some time after the trace ended, and sometimes found anew: each second is read again after it has matured, and its rows are exchanged as a whole.',
+  columns: {
+    utime:
+      "block time, UTC, at which the action's trace ended, by which the source sorts actions; the action's own times are start_utime and end_utime. From actions[].trace_end_utime.",
+    trace_id:
+      "Trace that the action is part of, base64; with utime it finds the trace's row. From actions[].trace_id.",
+    action_id:
+      'Identity of the action within its trace, base64; another one after the source has found it anew. From actions[].action_id.',
+    type: 'What kind of action it is: ton_transfer, jetton_swap, nft_purchase, call_contract and so on; it decides what details holds. From actions[].type.',
+    success:
+      'False where the action was tried and failed. From actions[].success; null where the source does not say.',
+    source: `Account that the action comes from, raw form; null where it has none. From actions[].${documentedMembers('source')}.`,
+    destination: `Account that the action goes to, raw form; null where it has none. From actions[].${documentedMembers('destination')}.`,
+    asset: `Jetton master, NFT item or domain that the action is about, raw form; null where it is about the chain's own coin or nothing. From actions[].${documentedMembers('asset')}.`,
+    amount: `How much of the asset (in its smallest units), or nanotons where there is none; null where no amount belongs to it. From actions[].${documentedMembers('amount')}.`,
+    details:
+      'Everything that the source says about an action of this type, in its own shape. From actions[].details; null only where the source says null.',
+    start_utime: "Block time, UTC, of the action's first transaction. From actions[].start_utime.",
+    start_lt: "Logical time of the action's first transaction. From actions[].start_lt.",
+    end_utime: "Block time, UTC, of the action's last transaction. From actions[].end_utime.",
+    end_lt: "Logical time of the action's last transaction. From actions[].end_lt.",
+    trace_end_lt: "Logical time of the last transaction of the action's trace. From actions[].trace_end_lt.",
+    trace_mc_seqno_end:
+      "Masterchain block that registered the last transaction of the action's trace. From actions[].trace_mc_seqno_end; null only if not sent.",
+    trace_external_hash:
+      "Hash of the message that set the action's trace off, base64. From actions[].trace_external_hash; null where there was none or the server leaves it out.",
+    trace_external_hash_norm:
+      'Normalized hash of the same message, base64, the one that wallets know. From actions[].trace_external_hash_norm; null where it equals the other or the server leaves it out.',
+    account_count:
+      'How many accounts take part: so many rows of action_accounts. The length of actions[].accounts; null where the server was not asked for them.',
+    transaction_count:
+      'How many transactions the action is made of: so many rows of action_transactions. The length of actions[].transactions; null only if not sent.',
+    finality:
+      'How final the action is: finalized, for all that are stored. From actions[].finality; null where an older server leaves it out.',
+    extra:
+      'Members of actions[] that this version of the program has no column for, by dotted path; null when there are none.',
+    loaded_at: 'When this row of actions was last written by the program, wall time, UTC.',
+  },
+  key: ['utime', 'trace_id', 'action_id'],
+  conflict: { kind: 'replace' },
+  partitioned: true,
+});
+
+export const action_accounts = ton.table(
+  'action_accounts',
+  {
+    utime: utime(),
+    trace_id: hash().notNull(),
+    action_id: hash().notNull(),
+    position: integer().notNull(),
+    account: address().notNull(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.utime, t.trace_id, t.action_id, t.position] }),
+    // What an account did, newest first: the question that actions are there for.
+    index('action_accounts_account').on(t.account, t.utime),
+  ],
+);
+
+describe(action_accounts, {
+  comment: 'Which accounts take part in an action: one row for each of them, in no special order.',
+  columns: {
+    utime:
+      "block time, UTC, at which the trace of the account's action ended: equals utime in actions. From actions[].trace_end_utime.",
+    trace_id: "Trace of the account's action, base64. From actions[].trace_id, as in actions.",
+    action_id: 'Action that the account takes part in, base64. From actions[].action_id, as in actions.',
+    position: 'Place of the account in the list, from 0. The index in actions[].accounts.',
+    account: 'Account that takes part in the action, raw form. From actions[].accounts[].',
+    loaded_at: 'When this row of action_accounts was last written by the program, wall time, UTC.',
+  },
+  key: ['utime', 'trace_id', 'action_id', 'position'],
+  conflict: { kind: 'replace' },
+  partitioned: true,
+});
+
+export const action_transactions = ton.table(
+  'action_transactions',
+  {
+    utime: utime(),
+    trace_id: hash().notNull(),
+    action_id: hash().notNull(),
+    position: integer().notNull(),
+    tx_hash: hash().notNull(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.utime, t.trace_id, t.action_id, t.position] })],
+);
+
+describe(action_transactions, {
+  comment: 'Which transactions an action is made of: one row for each of them, in the order of the source.',
+  columns: {
+    utime:
+      "block time, UTC, at which the trace of the transaction's action ended: equals utime in actions, not in transactions. From actions[].trace_end_utime.",
+    trace_id:
+      "Trace of the transaction's action, base64. From actions[].trace_id, as in actions and transactions.",
+    action_id: 'Action that the transaction is part of, base64. From actions[].action_id, as in actions.',
+    position: 'Place of the transaction in the list, from 0. The index in actions[].transactions.',
+    tx_hash: 'Hash of a transaction that the action is made of, base64. From actions[].transactions[].',
+    loaded_at: 'When this row of action_transactions was last written by the program, wall time, UTC.',
+  },
+  key: ['utime', 'trace_id', 'action_id', 'position'],
+  conflict: { kind: 'replace' },
+  partitioned: true,
+});

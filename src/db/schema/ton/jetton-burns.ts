@@ -1,0 +1,71 @@
+import { boolean, index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
+import { address, amount, hash, int8, loadedAt, utime } from '../columns.ts';
+import { describe } from '../describe.ts';
+import { ton } from '../schemas.ts';
+
+export const jetton_burns = ton.table(
+  'jetton_burns',
+  {
+    utime: utime(),
+    transaction_lt: int8().notNull(),
+    transaction_hash: hash().notNull(),
+    transaction_aborted: boolean(),
+    trace_id: hash(),
+    query_id: amount(),
+    owner: address(),
+    jetton_wallet: address(),
+    jetton_master: address(),
+    amount: amount(),
+    response_destination: address(),
+    custom_payload: text(),
+    decoded_custom_payload: jsonb(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.utime, t.transaction_lt, t.transaction_hash] }),
+    // The burns of one jetton, newest first: by them its supply is followed.
+    index('jetton_burns_jetton_master').on(t.jetton_master, t.utime),
+    // What one owner burned, for the owner's ledger.
+    index('jetton_burns_owner').on(t.owner, t.utime),
+  ],
+);
+
+describe(jetton_burns, {
+  comment:
+    "Jettons that their owners destroyed, one row for each transaction of an owner's jetton wallet that burned some, aborted ones included. Read from GET /api/v3/jetton/burns; a row never changes. There is no checksum for them: each second is read twice.",
+  columns: {
+    utime:
+      "block time, UTC, of the transaction in which the owner's jetton wallet burned the jettons. From jetton_burns[].transaction_now.",
+    transaction_lt:
+      "Logical time of the owner's jetton wallet's transaction; not unique across wallets. From jetton_burns[].transaction_lt.",
+    transaction_hash:
+      "Hash of the owner's jetton wallet's transaction, base64: identity of the burn. From jetton_burns[].transaction_hash.",
+    transaction_aborted:
+      'True where the transaction of the burn failed, so that nothing was burned. From jetton_burns[].transaction_aborted; null only if not sent.',
+    trace_id:
+      'Trace that the burn is part of, base64. From jetton_burns[].trace_id; null where the server did not know it, filled when it comes.',
+    query_id:
+      'Number that the owner chose to tell its burns apart, up to 64 bits. From jetton_burns[].query_id; null only if not sent.',
+    owner:
+      'Owner of the burned jettons, raw form; empty where the source does not know it. From jetton_burns[].owner; null only if not sent.',
+    jetton_wallet:
+      "The owner's jetton wallet, on which the transaction ran, raw form. From jetton_burns[].jetton_wallet; null only if not sent.",
+    jetton_master:
+      'Contract of the burned jetton, raw form: which token it is. From jetton_burns[].jetton_master; null only if not sent.',
+    amount:
+      "How many jettons were burned, in the jetton's smallest units. From jetton_burns[].amount; null only if not sent.",
+    response_destination:
+      'Account that gets what is left of the coins attached to the burn, raw form; null where nobody does. From jetton_burns[].response_destination.',
+    custom_payload:
+      'Bag of cells, base64, that goes along with the burn, of use to special jettons. From jetton_burns[].custom_payload; null for most burns.',
+    decoded_custom_payload:
+      "What the server's decoder made of the burn's payload; null where it knows no shape. From jetton_burns[].decoded_custom_payload.",
+    extra:
+      'Members of jetton_burns[] that this version of the program has no column for, by dotted path; null when there are none.',
+    loaded_at: 'When this row of jetton_burns was last written by the program, wall time, UTC.',
+  },
+  key: ['utime', 'transaction_lt', 'transaction_hash'],
+  conflict: { kind: 'fill', columns: ['trace_id', 'decoded_custom_payload', 'extra'] },
+  partitioned: true,
+});

@@ -1,0 +1,86 @@
+import { boolean, index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
+import { address, amount, hash, int8, loadedAt, utime } from '../columns.ts';
+import { describe } from '../describe.ts';
+import { ton } from '../schemas.ts';
+
+export const jetton_transfers = ton.table(
+  'jetton_transfers',
+  {
+    utime: utime(),
+    transaction_lt: int8().notNull(),
+    transaction_hash: hash().notNull(),
+    transaction_aborted: boolean(),
+    trace_id: hash(),
+    query_id: amount(),
+    source: address(),
+    destination: address(),
+    amount: amount(),
+    source_wallet: address(),
+    jetton_master: address(),
+    response_destination: address(),
+    forward_ton_amount: amount(),
+    custom_payload: text(),
+    decoded_custom_payload: jsonb(),
+    forward_payload: text(),
+    decoded_forward_payload: jsonb(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.utime, t.transaction_lt, t.transaction_hash] }),
+    // The transfers of one jetton, and those from and to one owner, newest first.
+    index('jetton_transfers_jetton_master').on(t.jetton_master, t.utime),
+    index('jetton_transfers_source').on(t.source, t.utime),
+    index('jetton_transfers_destination').on(t.destination, t.utime),
+  ],
+);
+
+describe(jetton_transfers, {
+  comment:
+    "Transfers of jettons (fungible tokens), one row for each transaction of a sender's jetton wallet that sent some. Read from GET /api/v3/jetton/transfers, which leaves out those of aborted transactions; a row never changes. There is no checksum for them: each second is read twice.",
+  columns: {
+    utime:
+      "block time, UTC, of the transaction in which the sender's jetton wallet sent the jettons. From jetton_transfers[].transaction_now.",
+    transaction_lt:
+      "Logical time of the sender's jetton wallet's transaction; not unique across wallets. From jetton_transfers[].transaction_lt.",
+    transaction_hash:
+      "Hash of the sender's jetton wallet's transaction, base64: identity of the transfer. From jetton_transfers[].transaction_hash.",
+    transaction_aborted:
+      'True where the transaction of the transfer failed; the source gives only those that did not. From jetton_transfers[].transaction_aborted; null where an older server leaves it out.',
+    trace_id:
+      'Trace that the transfer is part of, base64. From jetton_transfers[].trace_id; null where the server did not know it, filled when it comes.',
+    query_id:
+      'Number that the sender chose to tell its transfers apart, up to 64 bits. From jetton_transfers[].query_id; null only if not sent.',
+    source:
+      'Owner that sent the jettons, raw form; empty where the source does not know it. From jetton_transfers[].source; null only if not sent.',
+    destination:
+      'Owner that is to get the jettons, raw form; empty where the source does not know it. From jetton_transfers[].destination; null only if not sent.',
+    amount:
+      "How many jettons, in the jetton's smallest units (its metadata says how many decimals). From jetton_transfers[].amount; null only if not sent.",
+    source_wallet:
+      "The sender's jetton wallet, on which the transaction ran, raw form. From jetton_transfers[].source_wallet; null only if not sent.",
+    jetton_master:
+      'Contract of the jetton itself, raw form: which token it is. From jetton_transfers[].jetton_master; null only if not sent.',
+    response_destination:
+      'Account that gets what is left of the attached coins, raw form; null where nobody does. From jetton_transfers[].response_destination.',
+    forward_ton_amount:
+      'Coins that go to the destination with the notice of the jettons, nanotons. From jetton_transfers[].forward_ton_amount; null where there are none.',
+    custom_payload:
+      "Bag of cells, base64, for the sender's jetton wallet, of use to special jettons. From jetton_transfers[].custom_payload; null for most transfers.",
+    decoded_custom_payload:
+      "What the server's decoder made of the custom payload; null where it knows no shape. From jetton_transfers[].decoded_custom_payload.",
+    forward_payload:
+      'Bag of cells, base64, that goes to the destination: a comment, or the order for an exchange. From jetton_transfers[].forward_payload; null where there is none.',
+    decoded_forward_payload:
+      "What the server's decoder made of the forward payload, such as a comment's text; null where it knows no shape. From jetton_transfers[].decoded_forward_payload.",
+    extra:
+      'Members of jetton_transfers[] that this version of the program has no column for, by dotted path; null when there are none.',
+    loaded_at: 'When this row of jetton_transfers was last written by the program, wall time, UTC.',
+  },
+  key: ['utime', 'transaction_lt', 'transaction_hash'],
+  conflict: {
+    kind: 'fill',
+    columns: ['trace_id', 'decoded_custom_payload', 'decoded_forward_payload', 'extra'],
+  },
+  partitioned: true,
+});

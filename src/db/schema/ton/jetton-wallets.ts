@@ -1,0 +1,58 @@
+import { index, jsonb, text } from 'drizzle-orm/pg-core';
+import { address, amount, count8, hash, int8, loadedAt } from '../columns.ts';
+import { describe } from '../describe.ts';
+import { ton } from '../schemas.ts';
+
+export const jetton_wallets = ton.table(
+  'jetton_wallets',
+  {
+    address: address().primaryKey(),
+    balance: amount(),
+    owner: address(),
+    jetton: address(),
+    last_transaction_lt: int8().notNull(),
+    code_hash: hash(),
+    data_hash: hash(),
+    mintless_amount: amount(),
+    mintless_start_from: count8(),
+    mintless_expire_at: count8(),
+    mintless_custom_payload_api_uri: text().array(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [index('jetton_wallets_owner_index').on(t.owner), index('jetton_wallets_jetton_index').on(t.jetton)],
+);
+
+describe(jetton_wallets, {
+  comment:
+    'Who holds how much of which jetton: one row for each jetton wallet, as it was when it was read last. A newer state replaces an older one.',
+  columns: {
+    address: 'Account of the jetton wallet, raw form: the key. From jetton_wallets[].address.',
+    balance:
+      'Units of the jetton in the wallet, to be divided by 10^decimals of its master. From jetton_wallets[].balance; null only if not sent.',
+    owner:
+      'Account to which the jettons belong, raw form. From jetton_wallets[].owner; null only if not sent.',
+    jetton:
+      'Master of the jetton that the wallet holds, raw form. From jetton_wallets[].jetton; null only if not sent.',
+    last_transaction_lt:
+      "Logical time of the wallet's transaction that left this state. From jetton_wallets[].last_transaction_lt.",
+    code_hash:
+      "Hash of the jetton wallet's code, base64; null where it is not deployed. From jetton_wallets[].code_hash.",
+    data_hash:
+      "Hash of the jetton wallet's data, base64; null where it is not deployed. From jetton_wallets[].data_hash.",
+    mintless_amount:
+      'Units that the owner may still claim of a jetton that is minted by claims; null where it is none. From jetton_wallets[].mintless_info.amount.',
+    mintless_start_from:
+      'Since when they can be claimed, unix seconds; null where it is not given. From jetton_wallets[].mintless_info.start_from.',
+    mintless_expire_at:
+      'Until when they can be claimed, unix seconds; null where it is not given. From jetton_wallets[].mintless_info.expire_at.',
+    mintless_custom_payload_api_uri:
+      'Where the proof for a claim is to be had; null where it is not given. From jetton_wallets[].mintless_info.custom_payload_api_uri.',
+    extra:
+      'Members of jetton_wallets[] that this version of the program has no column for, and a mintless_info of which every member is null; null when there are none.',
+    loaded_at: 'When this row of jetton_wallets was last written by the program, wall time, UTC.',
+  },
+  key: ['address'],
+  conflict: { kind: 'newer', by: 'last_transaction_lt' },
+  partitioned: false,
+});

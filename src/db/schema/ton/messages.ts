@@ -1,0 +1,122 @@
+import { sql } from 'drizzle-orm';
+import { boolean, index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
+import { address, amount, hash, int8, loadedAt, utime } from '../columns.ts';
+import { describe } from '../describe.ts';
+import { ton } from '../schemas.ts';
+
+export const messages = ton.table(
+  'messages',
+  {
+    utime: utime(),
+    hash: hash().notNull(),
+    source: address(),
+    destination: address(),
+    value: amount(),
+    value_extra_currencies: jsonb(),
+    fwd_fee: amount(),
+    ihr_fee: amount(),
+    extra_flags: text(),
+    created_lt: int8(),
+    opcode: text(),
+    decoded_opcode: text(),
+    ihr_disabled: boolean(),
+    bounce: boolean(),
+    bounced: boolean(),
+    import_fee: amount(),
+    content_hash: hash(),
+    content_body: text(),
+    content_decoded: jsonb(),
+    init_state_hash: hash(),
+    init_state_body: text(),
+    init_state_decoded: jsonb(),
+    hash_norm: hash(),
+    out_msg_tx_hash: hash(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.utime, t.hash] }),
+    // A message is asked for by its hash alone, without its time.
+    index('messages_hash').on(t.hash),
+    // Wallets know the messages that they send by this one; only messages from outside the chain have it.
+    index('messages_hash_norm')
+      .on(t.hash_norm)
+      .where(sql`hash_norm is not null`),
+  ],
+);
+
+describe(messages, {
+  comment:
+    'Messages between accounts, into the chain (external-in: source is null) and out of it (logs: destination is null), one row a message. Both its sender and its receiver bring it (transactions[].out_msgs[] and transactions[].in_msg of GET /api/v3/transactions and of traces). The transaction that received it is the row of transactions with in_msg_hash = hash and in_msg_utime = utime.',
+  columns: {
+    utime:
+      "block time, UTC, at which the message was created: the second of the sender's transaction. From created_at; for an external-in message, which has none, now of the transaction that received it.",
+    hash: "Hash of the message's cell, base64. Together with utime it names the message; the hash of an external-in message alone may recur. From in_msg.hash, out_msgs[].hash.",
+    source:
+      'Account that sent the message, raw form. Null for an external-in message, which comes from outside the chain. From in_msg.source, out_msgs[].source.',
+    destination:
+      'Account that the message is for, raw form. Null for an external-out message (a log record). From in_msg.destination, out_msgs[].destination.',
+    value:
+      'Coins that the message carries, nanotons. Null for external messages, which carry none. From in_msg.value, out_msgs[].value.',
+    value_extra_currencies:
+      'Other currencies that the message carries, as an object of amounts by currency id; {} means none, null that the server did not say. From in_msg.value_extra_currencies, out_msgs[].value_extra_currencies.',
+    fwd_fee:
+      "Forwarding fee of the message that is left for the receiver's validators, nanotons. Null for external messages. From in_msg.fwd_fee, out_msgs[].fwd_fee.",
+    ihr_fee:
+      'Fee for instant hypercube routing, nanotons, 0 in practice. Null for external messages. From in_msg.ihr_fee, out_msgs[].ihr_fee.',
+    extra_flags:
+      'Extra flags of an internal message (global version 12 and later put them in the place of ihr_fee), as a string of digits. Null where the server did not send them. From in_msg.extra_flags, out_msgs[].extra_flags.',
+    created_lt:
+      "Logical time at which the message was created; orders the out messages of one transaction. Null for external-in messages (then the API's created_at is null too). From in_msg.created_lt, out_msgs[].created_lt.",
+    opcode:
+      'First 32 bits of the body, 0x and 8 lower-case hex digits: the operation that the message asks for. Null where the body is shorter. From in_msg.opcode, out_msgs[].opcode.',
+    decoded_opcode:
+      "Name of the operation, as the server's decoder knows it; null where it does not. From in_msg.decoded_opcode, out_msgs[].decoded_opcode.",
+    ihr_disabled:
+      'True where the message is not to use instant hypercube routing. Null for external messages. From in_msg.ihr_disabled, out_msgs[].ihr_disabled.',
+    bounce:
+      'True where the value is to come back if the receiver fails. Null for external messages. From in_msg.bounce, out_msgs[].bounce.',
+    bounced:
+      'True for a message that came back because its receiver failed. Null for external messages. From in_msg.bounced, out_msgs[].bounced.',
+    import_fee:
+      'Fee for importing an external-in message, nanotons, 0 in practice; null for all others. From in_msg.import_fee.',
+    content_hash:
+      "Hash of the body's cell, base64; equal bodies have equal hashes. Null where the server had no content yet. From in_msg.message_content.hash, out_msgs[].message_content.hash.",
+    content_body:
+      'The body as a bag of cells, base64. Null where the server had no content yet; it is filled when it comes. From in_msg.message_content.body, out_msgs[].message_content.body.',
+    content_decoded:
+      "What the server's decoder made of the body, in its own shape; null where it knows no shape. From in_msg.message_content.decoded, out_msgs[].message_content.decoded.",
+    init_state_hash:
+      'Hash of the initial state (code and data) that deploys the receiver, base64; null where the message brings none. From in_msg.init_state.hash, out_msgs[].init_state.hash.',
+    init_state_body:
+      'The initial state as a bag of cells, base64; null where the message brings none. From in_msg.init_state.body, out_msgs[].init_state.body.',
+    init_state_decoded:
+      "What the server's decoder made of the initial state; null in practice. From in_msg.init_state.decoded, out_msgs[].init_state.decoded.",
+    hash_norm:
+      'Normalized hash of an external-in message, base64: the same for all encodings of one message, the one that wallets show. Null where it equals hash, so for all others. From in_msg.hash_norm.',
+    out_msg_tx_hash:
+      "Hash of the transaction that sent the message, base64; its utime is the message's. Null for external-in messages, and until the sender is stored. The hash of the transaction in whose out_msgs it stands.",
+    extra:
+      'Members of a message that this version of the program has no column for, by dotted path; null when there are none.',
+    loaded_at: 'When this row of messages was last written by the program, wall time, UTC.',
+  },
+  key: ['utime', 'hash'],
+  conflict: {
+    kind: 'fill',
+    // All but out_msg_tx_hash: a server whose replica lags sends a message before its content.
+    columns: [
+      'out_msg_tx_hash',
+      'value_extra_currencies',
+      'decoded_opcode',
+      'content_hash',
+      'content_body',
+      'content_decoded',
+      'init_state_hash',
+      'init_state_body',
+      'init_state_decoded',
+      'hash_norm',
+      'extra',
+    ],
+  },
+  partitioned: true,
+});

@@ -1,0 +1,144 @@
+import { boolean, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
+import { address, amount, hash, int8, loadedAt } from '../columns.ts';
+import { describe } from '../describe.ts';
+import { ton } from '../schemas.ts';
+
+export const multisig_wallets = ton.table('multisig_wallets', {
+  address: address().primaryKey(),
+  next_order_seqno: amount(),
+  threshold: integer(),
+  signers: text().array(),
+  proposers: text().array(),
+  last_transaction_lt: int8().notNull(),
+  code_hash: hash(),
+  data_hash: hash(),
+  extra: jsonb(),
+  loaded_at: loadedAt(),
+});
+
+describe(multisig_wallets, {
+  comment: 'Wallets that several people sign for: one row each, as it was when it was looked up last.',
+  columns: {
+    address: 'Account of the multisig wallet, raw form: the key. From multisigs[].address.',
+    next_order_seqno:
+      'Number that the next order gets, up to 256 bits; null where the server does not tell. From multisigs[].next_order_seqno.',
+    threshold:
+      'Signatures that an order needs; null where the server does not tell. From multisigs[].threshold.',
+    signers:
+      'Accounts that may sign, raw form, in their order; null where the server does not tell. From multisigs[].signers.',
+    proposers:
+      'Accounts that may propose orders without signing, raw form; null where the server does not tell. From multisigs[].proposers.',
+    last_transaction_lt:
+      "Logical time of the wallet's transaction that left this state. From multisigs[].last_transaction_lt.",
+    code_hash:
+      "Hash of the multisig wallet's code, base64; null only if not sent. From multisigs[].code_hash.",
+    data_hash:
+      "Hash of the multisig wallet's data, base64; null only if not sent. From multisigs[].data_hash.",
+    extra:
+      'Members of multisigs[] that this version of the program has no column for, by dotted path; null when there are none.',
+    loaded_at: 'When this row of multisig_wallets was last written by the program, wall time, UTC.',
+  },
+  key: ['address'],
+  conflict: { kind: 'newer', by: 'last_transaction_lt' },
+  partitioned: false,
+});
+
+export const multisig_orders = ton.table('multisig_orders', {
+  address: address().primaryKey(),
+  multisig_address: address().notNull(),
+  order_seqno: amount(),
+  threshold: integer(),
+  sent_for_execution: boolean(),
+  approvals_mask: amount(),
+  approvals_num: integer(),
+  expiration_date: amount(),
+  order_boc: text(),
+  signers: text().array(),
+  action_count: integer(),
+  last_transaction_lt: int8().notNull(),
+  code_hash: hash(),
+  data_hash: hash(),
+  extra: jsonb(),
+  loaded_at: loadedAt(),
+});
+
+describe(multisig_orders, {
+  comment:
+    'Orders of multisig wallets: one row each, with what it does, as it was when it was looked up last.',
+  columns: {
+    address: "Account of the order's contract, raw form: the key. From orders[].address.",
+    multisig_address: 'Multisig wallet that the order is for, raw form. From orders[].multisig_address.',
+    order_seqno:
+      'Number of the order in its wallet, up to 256 bits; null where the server does not tell. From orders[].order_seqno.',
+    threshold:
+      'Signatures that the order needs; null where the server does not tell. From orders[].threshold.',
+    sent_for_execution:
+      'True where the order has been carried out; null where the server does not tell. From orders[].sent_for_execution.',
+    approvals_mask:
+      'Who has signed, a bit for each signer, up to 256 bits; null where the server does not tell. From orders[].approvals_mask.',
+    approvals_num: 'How many have signed; null where the server does not tell. From orders[].approvals_num.',
+    expiration_date:
+      'Until when it can be signed, unix seconds of up to 64 bits; null where the server does not tell. From orders[].expiration_date.',
+    order_boc:
+      'The order itself as a bag of cells, base64; null where the server does not tell. From orders[].order_boc.',
+    signers:
+      'Accounts that may sign this order, raw form; null where the server does not tell. From orders[].signers.',
+    action_count:
+      'How many things the order does: so many rows of multisig_order_actions. The length of orders[].actions; null where the server does not tell.',
+    last_transaction_lt:
+      "Logical time of the order's transaction that left this state. From orders[].last_transaction_lt.",
+    code_hash: "Hash of the order's code, base64; null only if not sent. From orders[].code_hash.",
+    data_hash: "Hash of the order's data, base64; null only if not sent. From orders[].data_hash.",
+    extra:
+      'Members of orders[] that this version of the program has no column for, by dotted path; null when there are none.',
+    loaded_at: 'When this row of multisig_orders was last written by the program, wall time, UTC.',
+  },
+  key: ['address'],
+  conflict: { kind: 'newer', by: 'last_transaction_lt' },
+  partitioned: false,
+});
+
+export const multisig_order_actions = ton.table(
+  'multisig_order_actions',
+  {
+    order_address: address().notNull(),
+    position: integer().notNull(),
+    destination: address(),
+    value: amount(),
+    send_mode: integer(),
+    body_raw: text(),
+    parsed: boolean(),
+    parsed_body_type: text(),
+    parsed_body: jsonb(),
+    error: text(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.order_address, t.position] })],
+);
+
+describe(multisig_order_actions, {
+  comment: 'What an order of a multisig wallet does once it is carried out: one row a message that it sends.',
+  columns: {
+    order_address: "Account of the order's contract, raw form. From orders[].address, as in multisig_orders.",
+    position: 'Place of the action in its order, from 0. The index in orders[].actions.',
+    destination:
+      'Account that gets the message, raw form; null where the action could not be read. From orders[].actions[].destination.',
+    value:
+      'Coins that the message carries, nanotons; null where the action could not be read. From orders[].actions[].value.',
+    send_mode:
+      'Mode of sending, a number of flags. From orders[].actions[].send_mode; null only if not sent.',
+    body_raw:
+      'Body of the message as a bag of cells, base64; null where there is none. From orders[].actions[].body_raw.',
+    parsed:
+      'True where the server could read the action. From orders[].actions[].parsed; null only if not sent.',
+    parsed_body_type:
+      'What kind of body it is, in the words of the server. From orders[].actions[].parsed_body_type; null only if not sent.',
+    parsed_body:
+      "The body's members as the server read them; null where it could not. From orders[].actions[].parsed_body.",
+    error: 'Why the server could not read the action; null where it could. From orders[].actions[].error.',
+    loaded_at: 'When this row of multisig_order_actions was last written by the program, wall time, UTC.',
+  },
+  key: ['order_address', 'position'],
+  conflict: { kind: 'replace' },
+  partitioned: false,
+});

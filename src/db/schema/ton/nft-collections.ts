@@ -1,0 +1,44 @@
+import { jsonb, text } from 'drizzle-orm/pg-core';
+import { address, amount, hash, int8, loadedAt } from '../columns.ts';
+import { describe } from '../describe.ts';
+import { ton } from '../schemas.ts';
+
+export const nft_collections = ton.table('nft_collections', {
+  address: address().primaryKey(),
+  owner_address: address(),
+  next_item_index: amount(),
+  name: text(),
+  collection_content: jsonb(),
+  code_hash: hash(),
+  data_hash: hash(),
+  last_transaction_lt: int8().notNull(),
+  extra: jsonb(),
+  loaded_at: loadedAt(),
+});
+
+describe(nft_collections, {
+  comment:
+    'Collections of NFT items: one row for each collection contract, as it was when it was read last. A newer state replaces an older one.',
+  columns: {
+    address: 'Account of the collection, raw form: the key. From nft_collections[].address.',
+    owner_address:
+      'Account that owns the collection, raw form; null where nobody does. From nft_collections[].owner_address.',
+    next_item_index:
+      'Index that the next item gets, so mostly the number of items; -1 where items have no order. From nft_collections[].next_item_index; null only if not sent.',
+    name: 'Name of the collection; null where the content has none on chain. From nft_collections[].collection_content, its name.',
+    collection_content:
+      'Everything that the collection says of itself on chain, or where it is to be found; null where the indexer could not read it. From nft_collections[].collection_content.',
+    code_hash:
+      "Hash of the collection's code, base64. From nft_collections[].code_hash; null only if not sent.",
+    data_hash:
+      "Hash of the collection's data, base64. From nft_collections[].data_hash; null only if not sent.",
+    last_transaction_lt:
+      "Logical time of the collection's transaction that left this state. From nft_collections[].last_transaction_lt.",
+    extra:
+      'Members of nft_collections[] that this version of the program has no column for, by dotted path; null when there are none.',
+    loaded_at: 'When this row of nft_collections was last written by the program, wall time, UTC.',
+  },
+  key: ['address'],
+  conflict: { kind: 'newer', by: 'last_transaction_lt' },
+  partitioned: false,
+});

@@ -1,0 +1,64 @@
+import { boolean, index, jsonb } from 'drizzle-orm/pg-core';
+import { address, amount, hash, int8, loadedAt } from '../columns.ts';
+import { describe } from '../describe.ts';
+import { ton } from '../schemas.ts';
+
+export const nft_items = ton.table(
+  'nft_items',
+  {
+    address: address().primaryKey(),
+    init: boolean(),
+    index: amount(),
+    collection_address: address(),
+    owner_address: address(),
+    real_owner: address(),
+    on_sale: boolean(),
+    sale_contract_address: address(),
+    auction_contract_address: address(),
+    content: jsonb(),
+    code_hash: hash(),
+    data_hash: hash(),
+    last_transaction_lt: int8().notNull(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [
+    index('nft_items_owner_index').on(t.owner_address),
+    index('nft_items_collection_index').on(t.collection_address, t.index),
+  ],
+);
+
+describe(nft_items, {
+  comment:
+    'NFT items: one row for each item contract, as it was when it was read last. A newer state replaces an older one.',
+  columns: {
+    address: 'Account of the item, raw form: the key. From nft_items[].address.',
+    init: 'True where the item has been given its owner and content. From nft_items[].init; null only if not sent.',
+    index:
+      'Number of the item within its collection, up to 256 bits. From nft_items[].index; null only if not sent.',
+    collection_address:
+      'Collection of the item, raw form; null where it belongs to none. From nft_items[].collection_address.',
+    owner_address:
+      'Account that owns the item: while it is on sale that of the sale. Raw form; null where nobody does. From nft_items[].owner_address.',
+    real_owner:
+      'Account that offers the item for sale, or owns it where nobody offers it, raw form; null where the server does not tell. From nft_items[].real_owner.',
+    on_sale:
+      'True where the owner is a contract of a sale or an auction. From nft_items[].on_sale; null only if not sent.',
+    sale_contract_address:
+      'Contract of the sale that the item is in, raw form; null where it is in none. From nft_items[].sale_contract_address.',
+    auction_contract_address:
+      'Contract of the auction that the item is in, raw form; null where it is in none. From nft_items[].auction_contract_address.',
+    content:
+      'Everything that the item says of itself on chain, or where it is to be found; null where the indexer could not read it. From nft_items[].content.',
+    code_hash: "Hash of the item's code, base64. From nft_items[].code_hash; null only if not sent.",
+    data_hash: "Hash of the item's data, base64. From nft_items[].data_hash; null only if not sent.",
+    last_transaction_lt:
+      "Logical time of the item's transaction that left this state. From nft_items[].last_transaction_lt.",
+    extra:
+      'Members of nft_items[] that this version of the program has no column for, by dotted path; null when there are none.',
+    loaded_at: 'When this row of nft_items was last written by the program, wall time, UTC.',
+  },
+  key: ['address'],
+  conflict: { kind: 'newer', by: 'last_transaction_lt' },
+  partitioned: false,
+});

@@ -1,0 +1,53 @@
+import { index, jsonb, text } from 'drizzle-orm/pg-core';
+import { address, hash, int8, loadedAt, moment } from '../columns.ts';
+import { describe } from '../describe.ts';
+import { ton } from '../schemas.ts';
+
+export const nft_sales = ton.table(
+  'nft_sales',
+  {
+    address: address().primaryKey(),
+    type: text().notNull(),
+    nft_address: address(),
+    nft_owner_address: address(),
+    marketplace_address: address(),
+    created_at: moment(),
+    last_transaction_lt: int8(),
+    code_hash: hash(),
+    data_hash: hash(),
+    details: jsonb(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [index('nft_sales_item_index').on(t.nft_address)],
+);
+
+describe(nft_sales, {
+  comment:
+    'Sales and auctions of NFT items: one row for each contract that offers one, as it was when it was looked up last. The item is a row of nft_items.',
+  columns: {
+    address: 'Contract of the sale or auction, raw form: the key. From nft_sales[].address.',
+    type: 'getgems_sale, getgems_auction or telemint: decides the members of details. From nft_sales[].type.',
+    nft_address:
+      'Item that is offered, raw form; null where the server does not tell. From nft_sales[].nft_address.',
+    nft_owner_address:
+      'Account that offers the item, raw form; null where the server does not tell. From nft_sales[].nft_owner_address.',
+    marketplace_address:
+      'Account of the marketplace, raw form; null where there is none. From nft_sales[].marketplace_address.',
+    created_at:
+      'When the sale was made, UTC; null where the contract does not say. From nft_sales[].created_at.',
+    last_transaction_lt:
+      "Logical time of the contract's transaction that left this state; null where the server does not tell. From nft_sales[].last_transaction_lt.",
+    code_hash:
+      "Hash of the sale contract's code, base64; null where the server does not tell. From nft_sales[].code_hash.",
+    data_hash:
+      "Hash of the sale contract's data, base64; null where the server does not tell. From nft_sales[].data_hash.",
+    details: 'Price, bids, fees and royalties, by type. From nft_sales[].details.',
+    extra:
+      'Members of nft_sales[] that this version of the program has no column for, by dotted path; null when there are none.',
+    loaded_at: 'When this row of nft_sales was last written by the program, wall time, UTC.',
+  },
+  key: ['address'],
+  conflict: { kind: 'replace' },
+  partitioned: false,
+});

@@ -1,0 +1,118 @@
+import { boolean, index, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
+import { count8, hash, int8, loadedAt, moment, utime } from '../columns.ts';
+import { describe } from '../describe.ts';
+import { ton } from '../schemas.ts';
+
+export const traces = ton.table(
+  'traces',
+  {
+    utime: utime(),
+    trace_id: hash().notNull(),
+    external_hash: hash(),
+    mc_seqno_start: integer(),
+    mc_seqno_end: integer(),
+    start_utime: moment().notNull(),
+    start_lt: int8().notNull(),
+    end_lt: int8().notNull(),
+    trace_state: text(),
+    messages: count8(),
+    transactions: count8(),
+    pending_messages: count8(),
+    classification_state: text(),
+    is_incomplete: boolean(),
+    warning: text(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.utime, t.trace_id] }),
+    // Transactions name their trace without the time at which it ended.
+    index('traces_trace_id').on(t.trace_id),
+  ],
+);
+
+describe(traces, {
+  comment:
+    'Finished chains of messages, one row a trace: all transactions that one external message (or one tick of the chain) set off, in all shards. Read from GET /api/v3/traces, whose pages bring transactions and messages too. The tree is in trace_edges, the transactions are those of transactions with its trace_id, its actions those of actions with its utime and trace_id. A trace that still runs or broke off has no row, though its transactions are there.',
+  columns: {
+    utime:
+      'block time, UTC, at which the trace ended: that of its last transaction. From traces[].end_utime.',
+    trace_id:
+      'Hash of the first transaction of the trace, base64: its identity. A trace that goes on after it seemed to have ended gets a later utime, and its old row goes. From traces[].trace_id.',
+    external_hash:
+      'Hash of the message that set the trace off, base64; for external messages the normalized one, which wallets know before anything is on the chain. From traces[].external_hash; null where there was none.',
+    mc_seqno_start:
+      "Masterchain block that registered the trace's first transaction. From traces[].mc_seqno_start (a string there); null only if not sent.",
+    mc_seqno_end:
+      "Masterchain block that registered the trace's last transaction. From traces[].mc_seqno_end (a string there); null only if not sent.",
+    start_utime:
+      "Block time, UTC, of the trace's first transaction; chains of messages can run for hours. From traces[].start_utime.",
+    start_lt: "Logical time of the trace's first transaction. From traces[].start_lt.",
+    end_lt:
+      "Logical time of the trace's last transaction; of two copies of a trace the one with the larger value counts. From traces[].end_lt.",
+    trace_state:
+      'State of the trace: complete, for all that are stored. From traces[].trace_info.trace_state; null only if not sent.',
+    messages:
+      'How many messages the trace has, the external one and logs included. From traces[].trace_info.messages; null only if not sent.',
+    transactions:
+      'How many transactions the trace has: the checksum that verification holds stored ones against. From traces[].trace_info.transactions; null only if not sent.',
+    pending_messages:
+      'How many messages of the trace nobody has received yet: 0 where it is complete. From traces[].trace_info.pending_messages; null only if not sent.',
+    classification_state:
+      'Whether the source has found the actions of the trace; every server says unclassified, always. From traces[].trace_info.classification_state; null only if not sent.',
+    is_incomplete:
+      'True where the trace was too large for its server (over 4000 transactions): it has no edges then, and warning says so. From traces[].is_incomplete; null only if not sent.',
+    warning:
+      'What the server says about a trace that it could not give whole; null for nearly all. From traces[].warning.',
+    extra:
+      'Members of a trace or its tree that this version of the program has no column for, by dotted path, and the order of transactions where it is not by lt and account; null when there are none.',
+    loaded_at: 'When this row of traces was last written by the program, wall time, UTC.',
+  },
+  key: ['utime', 'trace_id'],
+  conflict: { kind: 'newer', by: 'end_lt' },
+  supersedes: { columns: ['trace_id'], of: 'traces' },
+  partitioned: true,
+});
+
+export const trace_edges = ton.table(
+  'trace_edges',
+  {
+    utime: utime(),
+    trace_id: hash().notNull(),
+    tx_hash: hash().notNull(),
+    parent_tx_hash: hash(),
+    in_msg_hash: hash(),
+    position: integer().notNull(),
+    children: integer(),
+    end_lt: int8().notNull(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.utime, t.trace_id, t.tx_hash] })],
+);
+
+describe(trace_edges, {
+  comment:
+    'The trees of traces: one row for each transaction of a trace, with the transaction that sent the message that started it. The root is there too, without a parent.',
+  columns: {
+    utime:
+      'block time, UTC, at which the whole trace ended: equals the utime of its row in traces. From traces[].end_utime.',
+    trace_id: 'Trace that the tree belongs to, base64. From traces[].trace_id.',
+    tx_hash:
+      'Hash of the transaction at this place of the tree, base64. From tx_hash of its node in traces[].trace.',
+    parent_tx_hash:
+      'Hash of the transaction that sent the message which started this one; null for the root. From tx_hash of the node above it in traces[].trace.',
+    in_msg_hash:
+      'Hash of the message between the two transactions (for the root: the one that set off the trace), base64; null where no message started it. From in_msg_hash of its node in traces[].trace.',
+    position:
+      'Place among the children of the same parent, from 0; 0 for the root. The index in children of the node above.',
+    children:
+      'How many transactions this one set off. Null where the server says null instead of an empty list: it sent messages, but none was received within the trace. The length of children of its node.',
+    end_lt:
+      'Logical time at which the whole trace ended, as in traces: of two copies of a tree the one with the larger value counts. From traces[].end_lt.',
+    loaded_at: 'When this row of trace_edges was last written by the program, wall time, UTC.',
+  },
+  key: ['utime', 'trace_id', 'tx_hash'],
+  conflict: { kind: 'newer', by: 'end_lt' },
+  supersedes: { columns: ['trace_id'], of: 'traces' },
+  partitioned: true,
+});

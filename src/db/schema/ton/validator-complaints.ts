@@ -1,0 +1,119 @@
+import { boolean, doublePrecision, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
+import { address, amount, count8, hash, loadedAt, moment, utime } from '../columns.ts';
+import { describe } from '../describe.ts';
+import { ton } from '../schemas.ts';
+
+export const validator_complaints = ton.table(
+  'validator_complaints',
+  {
+    utime: utime(),
+    election_id: count8().notNull(),
+    complaint_hash: hash().notNull(),
+    cycle_start: moment(),
+    validator_pubkey: text(),
+    adnl_addr: text(),
+    stake_holder_address: address(),
+    description_boc: text(),
+    severity: count8(),
+    reward_address: address(),
+    paid: amount(),
+    suggested_fine: amount(),
+    suggested_fine_part: count8(),
+    vset_id: hash(),
+    weight_remaining: amount(),
+    approved_percent: doublePrecision(),
+    is_passed: boolean(),
+    vote_count: integer(),
+    extra: jsonb(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.utime, t.election_id, t.complaint_hash] })],
+);
+
+describe(validator_complaints, {
+  comment:
+    'Complaints to the elector that a validator did not do its work, one row a complaint. Read from GET /api/v3/validators/complaints, which some servers do not have. Votes and outcome change until the elector forgets the complaint: its second is read again after that, and exchanged as a whole. The votes are in complaint_votes.',
+  columns: {
+    utime: 'block time, UTC, at which the complaint was made. From complaints[].created_at.',
+    election_id:
+      'Election of the accused validator, named by the unix time at which its validators begin. From complaints[].election_id.',
+    complaint_hash:
+      'Hash of the complaint, base64: its identity within the election. From complaints[].complaint_hash.',
+    cycle_start:
+      'When the accused validator began its work, UTC: the start of its validation cycle. From complaints[].cycle_start; null only if not sent.',
+    validator_pubkey:
+      'Public key of the accused validator, 64 upper-case hex digits. From complaints[].validator_pubkey; null only if not sent.',
+    adnl_addr:
+      'Network address (ADNL) of the accused validator, 64 upper-case hex digits. From complaints[].adnl_addr; null where the source does not know it.',
+    stake_holder_address:
+      'Account that holds the stake of the accused validator, raw form. From complaints[].stake_holder_address; null where the source does not know it.',
+    description_boc:
+      'What the validator is accused of, with proofs, as a bag of cells in base64. From complaints[].description_boc; null only if not sent.',
+    severity:
+      'How grave the complaint is, as its author says. From complaints[].severity; null only if not sent.',
+    reward_address:
+      'Account that gets the reward if the complaint passes, raw form. From complaints[].reward_address; null only if not sent.',
+    paid: 'What the author paid for keeping the complaint, nanotons. From complaints[].paid; null only if not sent.',
+    suggested_fine:
+      'Fixed part of the fine that the author asks for, nanotons. From complaints[].suggested_fine; null only if not sent.',
+    suggested_fine_part:
+      'Part of the stake that the author asks for on top, in units of 1/2^32. From complaints[].suggested_fine_part; null only if not sent.',
+    vset_id:
+      'Hash of the set of validators that votes on the complaint, base64. From complaints[].vset_id; null only if not sent.',
+    weight_remaining:
+      'Voting weight that is still missing for the complaint to pass; below zero once it has. From complaints[].weight_remaining; null only if not sent.',
+    approved_percent:
+      'Share of the voting weight that is for the complaint, percent, perhaps a fraction. From complaints[].approved_percent; null only if not sent.',
+    is_passed:
+      'True where enough validators voted for the complaint. From complaints[].is_passed; null only if not sent.',
+    vote_count:
+      'How many validators have voted for the complaint: so many rows of complaint_votes. The length of complaints[].voted_validators; null where the server says null.',
+    extra:
+      'Members of complaints[] that this version of the program has no column for, by dotted path; null when there are none.',
+    loaded_at: 'When this row of validator_complaints was last written by the program, wall time, UTC.',
+  },
+  key: ['utime', 'election_id', 'complaint_hash'],
+  conflict: { kind: 'replace' },
+  partitioned: true,
+});
+
+export const complaint_votes = ton.table(
+  'complaint_votes',
+  {
+    utime: utime(),
+    election_id: count8().notNull(),
+    complaint_hash: hash().notNull(),
+    position: integer().notNull(),
+    validator_index: integer(),
+    validator_pubkey: text(),
+    adnl_addr: text(),
+    weight: amount(),
+    loaded_at: loadedAt(),
+  },
+  (t) => [primaryKey({ columns: [t.utime, t.election_id, t.complaint_hash, t.position] })],
+);
+
+describe(complaint_votes, {
+  comment: 'Validators that voted for a complaint, one row a vote; they come and go with their complaint.',
+  columns: {
+    utime:
+      'block time, UTC, at which the complaint that is voted on was made: equals utime in validator_complaints. From complaints[].created_at.',
+    election_id:
+      'Election of the complaint that is voted on. From complaints[].election_id, as in validator_complaints.',
+    complaint_hash:
+      'Complaint that is voted on, base64. From complaints[].complaint_hash, as in validator_complaints.',
+    position: 'Place of the vote in the list, from 0. The index in complaints[].voted_validators.',
+    validator_index:
+      'Number of the voter in its set of validators. From complaints[].voted_validators[].validator_index; null only if not sent.',
+    validator_pubkey:
+      'Public key of the voter, 64 upper-case hex digits. From complaints[].voted_validators[].validator_pubkey; null where the source does not know it.',
+    adnl_addr:
+      'Network address (ADNL) of the voter, 64 upper-case hex digits. From complaints[].voted_validators[].adnl_addr; null where the source does not know it.',
+    weight:
+      'Weight of the vote, in the units of the set of validators. From complaints[].voted_validators[].weight; null where the source does not know it.',
+    loaded_at: 'When this row of complaint_votes was last written by the program, wall time, UTC.',
+  },
+  key: ['utime', 'election_id', 'complaint_hash', 'position'],
+  conflict: { kind: 'replace' },
+  partitioned: true,
+});

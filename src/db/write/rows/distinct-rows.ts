@@ -1,0 +1,38 @@
+import type { TableFacts } from '../../schema/describe.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Rows sorted by the text of their key; of equal keys the first, with its `fill` columns filled from later ones. */
+export function distinctRows(facts: TableFacts, rows: readonly object[]): Row[] {
+  const byKey = new Map<string, Row>();
+  for (const row of rows.filter(isRow)) {
+    const key = facts.key.map((column) => String(row[column])).join('|');
+    const first = byKey.get(key);
+    byKey.set(key, first === undefined ? row : merge(facts, first, row));
+  }
+  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+}
+
+function isRow(row: object): row is Row {
+  return !Array.isArray(row);
+}
+
+function merge({ conflict }: TableFacts, first: Row, later: Row): Row {
+  if (conflict.kind === 'keep') return first;
+  if (conflict.kind === 'replace') return later;
+  if (conflict.kind === 'newer') return compare(later[conflict.by], first[conflict.by]) >= 0 ? later : first;
+  const filled = conflict.columns.filter((column) => isAbsent(first[column]) && !isAbsent(later[column]));
+  return filled.length === 0
+    ? first
+    : { ...first, ...Object.fromEntries(filled.map((column) => [column, later[column]])) };
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === null || value === undefined;
+}
+
+/** Digit strings by their number, times by their text. */
+function compare(a: unknown, b: unknown): number {
+  const [x, y] = [String(a), String(b)];
+  return x.length - y.length || (x < y ? -1 : x > y ? 1 : 0);
+}

@@ -1,0 +1,82 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Range } from '../../../range.ts';
+import type { Session } from '../../connection/database.ts';
+import { identifiers } from '../../connection/sql.ts';
+import { distinctRows } from './distinct-rows.ts';
+import { leaveReceipt, receiptColumns } from '../receipts.ts';
+import { fillStagingTable } from './staging-table.ts';
+import { clearOthers, isCurrent, makeWay } from './supersede.ts';
+import { targetOf, type Target } from './target.ts';
+
+const Written = z.object({ rows: z.coerce.number() });
+
+interface InsertOptions {
+  /** Values of stored rows that cannot change are overwritten too: something is wrong with those stored. */
+  readonly overwrite?: boolean;
+  /** The rows are all that there is of these seconds: stored ones that are not among them are deleted. */
+  readonly replaced?: Range | undefined;
+}
+
+/**
+ * Brings rows of several tables to the server, whatever their number, each into its staging table. Before anything is
+ * locked: a process that freezes while it sends is in no statement that Postgres would end, and would hold what it had
+ * locked for as long as it stands. They are sorted by key, so that two transactions with common rows wait for each other
+ * instead of deadlocking; of rows with the same key the first counts, its nulls filled from the others. `isWhole`: the
+ * rows are all that there is, so that none at all says something too.
+ * @returns the tables that `insertStaged` has to write
+ */
+export async function stageRows(
+  session: Session,
+  byTable: readonly (readonly [table: object, rows: readonly object[]])[],
+  { isWhole = false }: { readonly isWhole?: boolean } = {},
+): Promise<Target[]> {
+  const staged: Target[] = [];
+  for (const [table, rows] of byTable) {
+    if (rows.length === 0 && !isWhole) continue;
+    const target = targetOf(table);
+    await fillStagingTable(session, target.staging, distinctRows(target.facts, rows));
+    staged.push(target);
+  }
+  return staged;
+}
+
+/**
+ * Writes what `stageRows` brought in the same transaction, table by table. Rows that are new to a stream table leave a
+ * receipt.
+ * @returns the number of rows that were new or changed
+ */
+export async function insertStaged(
+  session: Session,
+  staged: readonly Target[],
+  options: InsertOptions = {},
+): Promise<number> {
+  let rows = 0;
+  for (const target of staged) rows += await insertFrom(session, target, options);
+  return rows;
+}
+
+async function insertFrom(
+  session: Session,
+  target: Target,
+  { overwrite = false, replaced }: InsertOptions,
+): Promise<number> {
+  const names = identifiers(target.columns);
+  await makeWay(session, target);
+  if (replaced !== undefined) await clearOthers(session, target, replaced);
+  const insert = sql`
+    insert into ${target.into} as t (${names})
+    select ${names} from ${target.staging.name} n
+    where ${isCurrent(target)}
+    ${overwrite ? target.onConflictOverwrite : target.onConflict}`;
+  if (!target.facts.partitioned) return session.run(insert);
+  const [written] = await session.rows(
+    sql`
+      with written as (${insert} returning ${receiptColumns(target, sql`t`)}, t.loaded_at = now() as is_new),
+        fresh as (select * from written where is_new),
+        receipt as (${leaveReceipt(target, sql`fresh`, 'added')})
+      select count(*) as rows from written`,
+    Written,
+  );
+  return written?.rows ?? 0;
+}

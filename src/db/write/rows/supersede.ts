@@ -1,0 +1,55 @@
+import { sql, type SQL } from 'drizzle-orm';
+import { formatTime, type Range } from '../../../range.ts';
+import type { Session } from '../../connection/database.ts';
+import { leaveReceipt, receiptColumns } from '../receipts.ts';
+import type { Target } from './target.ts';
+import { identifiers } from '../../connection/sql.ts';
+
+/** The older copy lies at most this long before the newer one: it keeps the search within few partitions. */
+const WITHIN = '30 days';
+
+/** Deletes the stored rows that those in the staging table replace under another key, and the parts of such rows. */
+export async function makeWay(session: Session, target: Target): Promise<void> {
+  const { supersedes } = target.facts;
+  if (supersedes === undefined) return;
+  const { columns, of } = supersedes;
+  await session.run(sql`
+    with gone as (
+      delete from ${target.into} t
+      using ${wholes(of)} w, (select distinct utime, ${identifiers(columns)} from ${target.staging.name}) n
+      where ${same('w', 'n', columns)} and w.utime < n.utime and w.utime >= n.utime - ${WITHIN}::interval
+        and ${same('t', 'w', ['utime', ...columns])}
+      returning ${receiptColumns(target, sql`t`)})
+    ${leaveReceipt(target, sql`gone`, 'removed')}`);
+}
+
+/** Deletes the stored rows of a range of time that are not in the staging table: the source has them no longer. */
+export async function clearOthers(session: Session, target: Target, { from, to }: Range): Promise<void> {
+  await session.run(sql`
+    with gone as (
+      delete from ${target.into} t
+      where t.utime >= ${formatTime(from)} and t.utime < ${formatTime(to)}
+        and not exists (select 1 from ${target.staging.name} n where ${same('t', 'n', target.facts.key)})
+      returning ${receiptColumns(target, sql`t`)})
+    ${leaveReceipt(target, sql`gone`, 'removed')}`);
+}
+
+/** True of a new row `n` that is not itself (a part of) the older copy of something stored. */
+export function isCurrent({ facts }: Pick<Target, 'facts'>): SQL {
+  if (facts.supersedes === undefined) return sql`true`;
+  const { columns, of } = facts.supersedes;
+  return sql`not exists (select 1 from ${wholes(of)} w
+    where ${same('w', 'n', columns)} and w.utime > n.utime and w.utime <= n.utime + ${WITHIN}::interval)`;
+}
+
+function wholes(table: string): SQL {
+  return sql`ton.${sql.identifier(table)}`;
+}
+
+function same(a: string, b: string, columns: readonly string[]): SQL {
+  const pairs = columns.map(
+    (name) =>
+      sql`${sql.identifier(a)}.${sql.identifier(name)} = ${sql.identifier(b)}.${sql.identifier(name)}`,
+  );
+  return sql.join(pairs, sql` and `);
+}

@@ -1,0 +1,106 @@
+import { openCrawl, openStore } from '../app.ts';
+import { runBackfill, type BackfillReport } from '../backfill/run-backfill.ts';
+import { systemClock } from '../clock.ts';
+import { readConfig } from '../settings/config.ts';
+import { piggybackedCollections } from '../crawl/collections/read-collections.ts';
+import { streamsOf } from '../crawl/streams/streams.ts';
+import { chooseDatasets, needsRange, splitKinds, type Dataset } from '../dataset/dataset.ts';
+import { loadDatasets } from '../dataset/load-jobs.ts';
+import { readMissing } from '../db/coverage/coverage.ts';
+import { createLogger } from '../logger.ts';
+import { parseRange, union, type Range } from '../range.ts';
+import { openSource } from '../source.ts';
+
+export { EtlError } from '../errors.ts';
+export type { Range } from '../range.ts';
+export { formatAddress, parseAddress } from '../ton/address.ts';
+
+/** Times are as on the command line: `2026-11-01`, `2026-11-01T10:00Z`, unix seconds, `-6h`, `now`. */
+interface Wanted {
+  readonly from: string;
+  /** Exclusive. */
+  readonly to: string;
+}
+
+export interface BackfillOptions extends Wanted {
+  /** Names of datasets, `core` or `all`; default: `ETL_DATASETS`. */
+  readonly only?: readonly string[];
+  /** Ends the run after the page in hand; what was read is kept. */
+  readonly signal?: AbortSignal;
+}
+
+/** A database of this program, and the API behind it. */
+export interface Index {
+  /** For any client of Postgres, while the index is open. */
+  readonly databaseUrl: string;
+  /**
+   * What of a range is not covered of a dataset, in unix seconds, oldest first, over all of its pools; nothing where the
+   * database holds all of it.
+   */
+  missing(dataset: string, wanted: Wanted): Promise<Range[]>;
+  /** Covers a range once, as the command does: resumable, and without a request for what is covered. True: all of it. */
+  backfill(options: BackfillOptions): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Concurrent ranges of a backfill, as the command has them. */
+const CONCURRENCY = 4;
+/** Has no `.env`: what a library obeys, its caller says. */
+const NO_DIRECTORY = '/dev/null';
+
+/**
+ * Opens the database that the settings name (`DATABASE_URL`, …; without one the embedded server) and brings its schema up
+ * to date. They are those of README.md, and no other place is looked at for them.
+ * @throws EtlError with a `hint` and a `code`, as the commands do
+ */
+export async function openIndex(settings: Readonly<Record<string, string>> = {}): Promise<Index> {
+  const config = readConfig({ LOG_LEVEL: 'warn', ...settings }, NO_DIRECTORY);
+  const logger = createLogger({ level: config.logLevel, format: config.logFormat });
+  const store = await openStore(config, logger, 'toncenter-etl library');
+  const all = await loadDatasets();
+  const known = splitKinds(all);
+  return {
+    databaseUrl: config.databaseUrl ?? store.embedded?.url ?? '',
+    async missing(name, { from, to }) {
+      const [dataset] = splitKinds(chooseDatasets([name], all)).streams;
+      return dataset === undefined ? [] : missingOf(dataset, parseRange(from, to, nowSeconds()));
+    },
+    async backfill({ only = config.datasets, signal = new AbortController().signal, from, to }) {
+      const { streams, collections } = splitKinds(chooseDatasets(only, all));
+      const source = await openSource(config, store, 'still');
+      const stop = { finishing: signal, leaving: signal };
+      try {
+        const crawl = await openCrawl({ config, logger, store, stop, baseUrl: source.baseUrl });
+        const hasRange = streams.length > 0 || collections.some(needsRange);
+        const run = {
+          ...{ jobs: known.streams, datasets: streams, collections, stop },
+          piggybacked: piggybackedCollections(known.collections),
+          wanted: hasRange ? parseRange(from, to, nowSeconds()) : undefined,
+          delaySeconds: config.watermarkDelay,
+          choices: config.choices,
+          attempts: config.attempts,
+          ...{ concurrency: CONCURRENCY, again: false, dryRun: false },
+        };
+        return await runBackfill({ ...crawl, ...run }, SILENT).finally(() => crawl.close());
+      } finally {
+        await source.close();
+      }
+    },
+    close: () => store.close(),
+  };
+
+  async function missingOf(dataset: Dataset, range: Range): Promise<Range[]> {
+    const streams = await streamsOf(store.database, dataset);
+    const missing = await Promise.all(streams.map((stream) => readMissing(store.database, stream, [range])));
+    return union(...missing);
+  }
+}
+
+const SILENT: BackfillReport = {
+  onReach: () => Promise.resolve(),
+  onStreams: () => Promise.resolve({ replaceLeft: () => undefined, end: () => undefined }),
+  onCovered: () => undefined,
+  onCollections: () => undefined,
+};
+
+const nowSeconds = (): number => Math.floor(systemClock.now() / 1000);

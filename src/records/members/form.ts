@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { ACCOUNT } from '../../ton/address.ts';
+
+/*
+ * Forms of TON's own names, as the servers print them. What does not fit is no such thing, however plausible it looks:
+ * its record goes to quarantine, and it never becomes a key, a scope, a subject or a partition.
+ */
+
+/** 256 bits in base64 with padding. Of the 43rd digit only those count whose lowest two bits are 0. */
+export const hash = z
+  .string()
+  .regex(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/, 'is no hash: 44 characters of base64');
+export const optionalHash = hash.nullish();
+
+export const account = z.string().regex(ACCOUNT, 'is no account: workchain:HEX');
+
+/**
+ * An address that a message or a contract names. It need not be an account: any workchain, an external address
+ * (`ext$LENGTH:HEX`), one of variable length (`var$WC:LENGTH:HEX`), none (`addr_none`, or an empty string where the server
+ * joins columns).
+ */
+export const optionalAddress = z
+  .string()
+  .regex(
+    /^(?:-?\d{1,10}:[0-9A-F]{64}|ext\$\d+:[0-9A-Fa-f]*|var\$-?\d+:\d+:[0-9A-Fa-f]*|addr_none|)$/,
+    'is no address: workchain:HEX, ext$, var$ or addr_none',
+  )
+  .nullish();
+
+/** The masterchain and the one workchain that its configuration knows. */
+export const workchain = z.literal([-1, 0], { error: 'is no workchain: -1 or 0' });
+
+/** A shard's prefix in upper-case hex without padding. */
+export const shard = z.string().regex(/^[1-9A-F][0-9A-F]{0,15}$/, 'is no shard: up to 16 hex digits');
+
+/** The number of a block within its shard. */
+export const seqno = z.int32().min(0, 'is no seqno: 0 or more');
+
+export const accountStatus = z.enum(['nonexist', 'uninit', 'frozen', 'active']);
+
+/** A public key or an ADNL address: 64 hex digits in upper case. */
+export const optionalKey = z
+  .string()
+  .regex(/^[0-9A-F]{64}$/, 'is no key: 64 hex digits')
+  .nullish();

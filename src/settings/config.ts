@@ -1,0 +1,248 @@
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { UsageError } from '../errors.ts';
+import { parsePostgres, readDatabaseUrl } from './postgres-url.ts';
+import { parseDuration, parseTime } from '../range.ts';
+import { parseSchedules, type Schedule } from './schedule.ts';
+import { findUnknown, readValues, type UnknownSetting } from './read-values.ts';
+
+/** What an operator may choose of how much is read. */
+export interface Choices {
+  /** Whose states are read: those of the watch list, or of every account that indexed rows name. */
+  readonly accounts: 'watched' | 'seen';
+  /** True: code and data of accounts are read too, as bags of cells. */
+  readonly bocs: boolean;
+}
+
+/**
+ * V8 lets a small heap grow fourfold before it collects, and what dies here are whole pages of several megabytes. Sooner
+ * keeps a crawl of dense history below 300 MB (294 instead of 307 to 390) for a tenth more CPU. The flag is V8's own and
+ * undocumented: it goes when pages are written without an object for each row.
+ */
+export const V8_FLAGS = '--heap-growing-percent=125';
+
+/** Hosts of the public networks, without the key's network's API paths. */
+const HOSTS = { mainnet: 'https://toncenter.com', testnet: 'https://testnet.toncenter.com' } as const;
+
+/** Plans, in requests per second and network: without a key 1, with the free one 10; of the demo network its own limit. */
+const RPS_WITHOUT_KEY = 1;
+const RPS_WITH_KEY = 10;
+const RPS_OF_DEMO = 25;
+
+const words = z.string().transform((text) => text.split(/[\s,]+/).filter((word) => word !== ''));
+const duration = z.string().transform((text, context) => attempt(context, () => parseDuration(text)));
+
+const Environment = z.object({
+  DATABASE_URL: z
+    .string()
+    .superRefine((text, context) => void attempt(context, () => parsePostgres(text), ''))
+    .optional(),
+  TONCENTER_NETWORK: z
+    .string()
+    .refine((text) => isNetworkName(text) || z.url({ protocol: /^https?$/ }).safeParse(text).success, {
+      error: 'is neither mainnet, testnet, demo nor the base URL of a host',
+    })
+    .default('mainnet'),
+  TONCENTER_API_KEY: z.string().optional(),
+  TONCENTER_RPS: z.coerce
+    .number({ error: 'is not a number of requests per second' })
+    .positive()
+    .max(1000)
+    .optional(),
+  ETL_ATTEMPTS: z.coerce
+    .number({ error: 'is not a number of attempts' })
+    .int({ error: 'is not a whole number of attempts' })
+    .min(1, { error: 'is below 1' })
+    .max(100)
+    .default(6),
+  ETL_ACCOUNTS: z.enum(['watched', 'seen'], { error: 'is not watched or seen' }).default('watched'),
+  ETL_ACCOUNT_BOCS: z.enum(['no', 'yes'], { error: 'is not yes or no' }).default('no'),
+  ETL_DATASETS: words.default(['core']),
+  ETL_SINCE: z
+    .string()
+    .superRefine((text, context) => {
+      if (text !== 'first' && text !== 'head') attempt(context, () => parseTime(text, 0));
+    })
+    .default('head'),
+  ETL_FRESHNESS: duration.default(15),
+  ETL_WATERMARK_DELAY: duration.default(30),
+  ETL_PARTITION: z.enum(['day', 'week', 'month'], { error: 'is not day, week or month' }).default('month'),
+  ETL_LISTEN: z
+    .string()
+    .refine((text) => text === 'off' || isAddress(text), { error: 'is neither host:port nor off' })
+    .default('127.0.0.1:9465'),
+  ETL_RETENTION: words
+    .transform((all, context) => attempt(context, () => new Map(all.map(parseKept))))
+    .default(new Map<string, number>()),
+  ETL_SCHEDULE: z
+    .string()
+    .transform((text, context) => attempt(context, () => parseSchedules(text)))
+    .default([]),
+  ETL_DATA_DIR: z.string().default(join(homedir(), '.toncenter-etl')),
+  ETL_MIN_FREE: z
+    .string()
+    .transform((text, context) => attempt(context, () => parseBytes(text)))
+    .default(5e9),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
+      error: 'is not trace, debug, info, warn, error or silent',
+    })
+    .default('info'),
+  LOG_FORMAT: z.enum(['pretty', 'json'], { error: 'is not pretty or json' }).optional(),
+});
+
+export type Network = 'mainnet' | 'testnet' | 'demo' | 'custom';
+
+/** The environment, parsed once. */
+export interface Config {
+  /** Of `DATABASE_URL` and libpq's variables; undefined: the embedded server in `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  readonly network: Network;
+  /** Undefined for the demo network, whose host the program starts by itself. */
+  readonly baseUrl: string | undefined;
+  readonly apiKey: string | undefined;
+  readonly rps: number;
+  /** Attempts at a request, or at the database, before it counts as away. */
+  readonly attempts: number;
+  /** Whose states are looked up, and whether with code and data. */
+  readonly choices: Choices;
+  readonly datasets: readonly string[];
+  /** `head`, `first` or a time, as given. */
+  readonly since: string;
+  /** Seconds. */
+  readonly freshness: number;
+  /** Seconds. */
+  readonly watermarkDelay: number;
+  readonly partition: 'day' | 'week' | 'month';
+  /** `host:port` at which the daemon serves its status page and metrics; undefined: not at all. */
+  readonly listen: string | undefined;
+  /** Seconds for which each dataset is kept; one that is not named is kept for ever. */
+  readonly retention: ReadonlyMap<string, number>;
+  /** What the daemon does at certain moments instead of all the time. */
+  readonly schedules: readonly Schedule[];
+  readonly dataDir: string;
+  /** Bytes. */
+  readonly minFree: number;
+  readonly logLevel: string;
+  readonly logFormat: 'pretty' | 'json';
+  /** How a run tells how far it is where it has no terminal: `json` only where it was asked for. */
+  readonly progressFormat: 'text' | 'json';
+  /** Names that look like settings and are none. */
+  readonly unknownSettings: readonly UnknownSetting[];
+}
+
+/** The settings that exist, for the documentation's test. */
+export const SETTING_NAMES: readonly string[] = Object.keys(Environment.shape);
+
+interface ReadOptions {
+  /** What is wrong with the name of a dataset; undefined where nothing is. */
+  readonly faultOfDataset?: (name: string) => string | undefined;
+}
+
+/**
+ * Reads the environment and `.env` of the working directory; the environment wins.
+ * @throws UsageError that names every variable that is wrong, all at once
+ */
+export function readConfig(
+  environment: NodeJS.ProcessEnv = process.env,
+  directory = process.cwd(),
+  { faultOfDataset = () => undefined }: ReadOptions = {},
+): Config {
+  const values = readValues(environment, directory);
+  const parsed = Environment.safeParse(values);
+  const faults = [
+    ...(parsed.success ? [] : parsed.error.issues.map((issue) => faultIn(issue, values))),
+    ...words.parse(values['ETL_DATASETS'] ?? '').flatMap((name) => {
+      const fault = faultOfDataset(name);
+      return fault === undefined ? [] : [`ETL_DATASETS: ${fault}`];
+    }),
+  ];
+  if (!parsed.success || faults.length > 0)
+    throw new UsageError(faults.join('\n'), {
+      hint: 'Settings come from the environment and from .env; README.md lists them.',
+    });
+  return toConfig(parsed.data, values);
+}
+
+function toConfig(env: z.infer<typeof Environment>, values: NodeJS.Dict<string>): Config {
+  const { network, baseUrl } = source(env.TONCENTER_NETWORK);
+  return {
+    databaseUrl: readDatabaseUrl(env.DATABASE_URL, values),
+    network,
+    baseUrl,
+    apiKey: env.TONCENTER_API_KEY,
+    rps: env.TONCENTER_RPS ?? defaultRps(network, env.TONCENTER_API_KEY),
+    attempts: env.ETL_ATTEMPTS,
+    choices: { accounts: env.ETL_ACCOUNTS, bocs: env.ETL_ACCOUNT_BOCS === 'yes' },
+    datasets: env.ETL_DATASETS,
+    since: env.ETL_SINCE,
+    freshness: env.ETL_FRESHNESS,
+    watermarkDelay: env.ETL_WATERMARK_DELAY,
+    partition: env.ETL_PARTITION,
+    listen: env.ETL_LISTEN === 'off' ? undefined : env.ETL_LISTEN,
+    retention: env.ETL_RETENTION,
+    schedules: env.ETL_SCHEDULE,
+    dataDir: resolve(env.ETL_DATA_DIR),
+    minFree: env.ETL_MIN_FREE,
+    logLevel: env.LOG_LEVEL,
+    logFormat: env.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json'),
+    unknownSettings: findUnknown(values, SETTING_NAMES),
+    progressFormat: env.LOG_FORMAT === 'json' ? 'json' : 'text',
+  };
+}
+
+function defaultRps(network: Network, key: string | undefined): number {
+  if (network === 'demo') return RPS_OF_DEMO;
+  return key === undefined ? RPS_WITHOUT_KEY : RPS_WITH_KEY;
+}
+
+function source(network: string): { network: Network; baseUrl: string | undefined } {
+  if (!isNetworkName(network))
+    return { network: 'custom', baseUrl: network.replace(/\/+(api\/v[23]\/*)?$/, '') };
+  return { network, baseUrl: network === 'demo' ? undefined : HOSTS[network] };
+}
+
+/** Port 0 is any free one. */
+function isAddress(text: string): boolean {
+  return /^(\[[\da-f:]+\]|[\w.-]+):\d{1,5}$/i.test(text) && Number(text.split(':').at(-1)) <= 65_535;
+}
+
+function isNetworkName(text: string): text is 'mainnet' | 'testnet' | 'demo' {
+  return text === 'demo' || Object.hasOwn(HOSTS, text);
+}
+
+/** The values of the key and of the URL with its password are never repeated, wrong or not. */
+function faultIn({ path, message }: z.core.$ZodIssue, values: NodeJS.Dict<string>): string {
+  const name = String(path[0]);
+  const isSecret = name === 'TONCENTER_API_KEY' || name === 'DATABASE_URL';
+  return `${name}${isSecret ? '' : ` "${values[name] ?? ''}"`} ${message}`;
+}
+
+/** Runs a parser of this program within a schema: its sentence becomes the issue's. */
+function attempt<T>(context: z.RefinementCtx, parse: () => T, prefix = 'is wrong: '): T {
+  try {
+    return parse();
+  } catch (error) {
+    context.addIssue({
+      code: 'custom',
+      message: `${prefix}${error instanceof Error ? error.message : String(error)}`,
+    });
+    return z.NEVER;
+  }
+}
+
+/** A dataset and the seconds for which it is kept, of `transactions:90d`. */
+function parseKept(text: string): [string, number] {
+  const [dataset, duration, ...rest] = text.split(':');
+  if (dataset === undefined || duration === undefined || rest.length > 0)
+    throw new UsageError('write it like transactions:90d,blocks:90d');
+  return [dataset, parseDuration(duration)];
+}
+
+/** Bytes of a size such as `5GB`, `500MB` or a plain number of bytes. */
+function parseBytes(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)b?$/i.exec(text.trim());
+  if (match === null) throw new UsageError('write it like 5GB or 500MB');
+  return Number(match[1]) * 1000 ** ['', 'k', 'm', 'g', 't'].indexOf((match[2] ?? '').toLowerCase());
+}

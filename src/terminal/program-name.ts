@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { packageRoot } from '../package.ts';
+
+const NAME = 'toncenter-etl';
+
+/** How this program is called in the directory where it runs, for what it prints as the next command. */
+export const programName = nameOf(process.argv[1] ?? '', process.cwd());
+
+/**
+ * `npx toncenter-etl` inside the checkout and in a package that depends on it; the name alone where it was called by its
+ * name; else the path of what was called, such as the copy that `npx` keeps of a package that is not installed.
+ */
+export function nameOf(script: string, directory: string): string {
+  if (isBelow(directory, packageRoot) || hasBin(directory)) return `npx ${NAME}`;
+  const isLink = basename(script) === NAME;
+  if (isLink && basename(dirname(script)) !== '.bin') return NAME;
+  return isLink ? quote(script) : `node ${quote(script)}`;
+}
+
+function isBelow(path: string, directory: string): boolean {
+  return !relative(directory, path).startsWith('..');
+}
+
+/** Whether npx finds the program from here: in this directory or one above. */
+function hasBin(directory: string): boolean {
+  if (existsSync(join(directory, 'node_modules', '.bin', NAME))) return true;
+  const parent = dirname(directory);
+  return parent !== directory && hasBin(parent);
+}
+
+function quote(path: string): string {
+  return /^[\w./@-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,99 @@
+import { LosslessNumber } from 'lossless-json';
+import { expect, test, vi } from 'vitest';
+import { parseJson } from '../../../src/api/response/parse-json.ts';
+import { BadResponseError } from '../../../src/errors.ts';
+
+test('ordinary bodies are what JSON.parse makes of them', () => {
+  const text = '{"a":[1,-2.5,1e3,true,null,"x"],"b":{"c":"😀 \\ud83d\\ude00 ü"},"__proto__":1}';
+  expect(parseJson(text)).toEqual(JSON.parse(text));
+});
+
+test.each([
+  ['{"n":9223372036854775807}', 9223372036854775807n],
+  ['{"n":-9223372036854775808}', -9223372036854775808n],
+  ['{"n": 18446744073709551615 }', 18446744073709551615n],
+  ['{"n":9007199254740993}', 9007199254740993n],
+  ['{"n":9007199254740991}', 9007199254740991],
+  ['{"n":1234567890123456}', 1234567890123456],
+  ['{"n":66.66666666666667}', 66.66666666666667],
+  ['{"n":0.1}', 0.1],
+])('%s keeps its integer exactly', (text, n) => {
+  expect(parseJson(text)).toEqual({ n });
+});
+
+test('integers beyond 2^53 are exact inside lists and lists of lists', () => {
+  expect(parseJson('[1,9223372036854775807,[9223372036854775806],\n  9223372036854775805]')).toEqual([
+    1,
+    9223372036854775807n,
+    [9223372036854775806n],
+    9223372036854775805n,
+  ]);
+});
+
+test.each(['0.12345678901234567890123', '1e400', '12345678901234567.5'])(
+  '%s stays exact as text',
+  (token) => {
+    const { n } = parseJson(`{"n":${token}}`) as { n: unknown };
+    expect(n).toBeInstanceOf(LosslessNumber);
+    expect(String(n)).toBe(token);
+  },
+);
+
+test('a repeated member takes the last value on both ways', () => {
+  expect(parseJson('{"a":1,"a":2}')).toEqual({ a: 2 });
+  expect(parseJson('{"a":9223372036854775807,"a":9223372036854775806}')).toEqual({ a: 9223372036854775806n });
+});
+
+test('long digits inside strings do not count as numbers', () => {
+  const text =
+    '{"source":"0:6440039694103839639451734B11479BF0B9B4D7090E58777BDA581C2F9998","lt":"60000000000001234"}';
+  const parse = vi.spyOn(JSON, 'parse');
+  try {
+    parseJson(text);
+    expect(parse).toHaveBeenCalledTimes(1);
+  } finally {
+    parse.mockRestore();
+  }
+});
+
+test('NUL is dropped and lone surrogates are replaced, in keys too, and pairs stay', () => {
+  const text = String.raw`{"a\u0000b":["x\u0000\u0000y","\ud800","\udc00z","\ud83d\ude00","\\u0000"],"n":9223372036854775807,"f":1e400}`;
+  expect(parseJson(text)).toEqual({
+    ab: ['xy', '\uFFFD', '\uFFFDz', '😀', '\\u0000'],
+    n: 9223372036854775807n,
+    f: new LosslessNumber('1e400'),
+  });
+});
+
+test.each([
+  ['<html><head><title>502 Bad\nGateway</title></head></html>', 'HTML page "502 Bad Gateway"'],
+  ['', 'an empty body'],
+  ['{"transactions":[{"a":1},', '25 characters of broken JSON'],
+  ['{"n":9223372036854775807,', 'broken JSON'],
+  ['upstream connect error', 'upstream connect error'],
+])('%j is a bad response that says what came instead', (text, reason) => {
+  expect(() => parseJson(text)).toThrow(BadResponseError);
+  expect(() => parseJson(text)).toThrow(reason);
+});
+
+test('a page of four megabytes costs hardly more than JSON.parse', () => {
+  const row = {
+    account: `0:${'6440'.repeat(16)}`,
+    lt: '60000000000001',
+    body: 'te6cckEBAQEA'.repeat(20),
+    now: 1720000000,
+  };
+  const text = JSON.stringify({ transactions: Array.from({ length: 12_000 }, () => row) });
+  expect(text.length).toBeGreaterThan(4e6);
+  const plain = fastest(() => JSON.parse(text));
+  expect(fastest(() => parseJson(text))).toBeLessThan(plain * 3 + 20);
+});
+
+function fastest(run: () => unknown): number {
+  const times = Array.from({ length: 5 }, () => {
+    const start = performance.now();
+    run();
+    return performance.now() - start;
+  });
+  return Math.min(...times);
+}

@@ -1,0 +1,131 @@
+import { actionTypes } from '../../../src/records/action-types.ts';
+import type { TransactionJson } from '../../../src/simulator/json/transaction-json.ts';
+import type { Range } from '../../../src/range.ts';
+import type { Truth } from '../simulator/truth.ts';
+
+/** One movement of money, as ton.account_ledger tells it; the jetton is empty for coins. */
+export interface Movement {
+  readonly account: string;
+  readonly utime: number;
+  readonly lt: bigint;
+  readonly step: number;
+  readonly jetton: string;
+  readonly kind: string;
+  readonly amount: bigint;
+  readonly counterparty: string | null;
+  readonly txHash: string | null;
+}
+
+export interface Entry extends Movement {
+  readonly balance: bigint;
+}
+
+interface Details {
+  readonly asset: string;
+  readonly receiver: string;
+  readonly amount: string;
+}
+
+/** Every change of an owner's jettons: transfers, burns and mints. */
+export function jettonMovements(truth: Truth, span: Range): Movement[] {
+  const found: Movement[] = [];
+  for (const each of truth.jettonTransfers(span)) {
+    const { source, destination, jetton_master: jetton, transaction_hash: txHash } = each;
+    const at = { utime: each.transaction_now, lt: BigInt(each.transaction_lt), jetton, txHash };
+    const amount = BigInt(each.amount);
+    found.push(
+      { ...at, account: source, step: 0, kind: 'sent', amount: -amount, counterparty: destination },
+      { ...at, account: destination, step: 1, kind: 'received', amount, counterparty: source },
+    );
+  }
+  for (const each of truth.jettonBurns(span)) {
+    if (each.transaction_aborted) continue;
+    const { owner: account, jetton_master: jetton, transaction_hash: txHash } = each;
+    const at = { utime: each.transaction_now, lt: BigInt(each.transaction_lt), step: 0, txHash };
+    found.push({
+      ...at,
+      account,
+      jetton,
+      kind: 'burned',
+      amount: -BigInt(each.amount),
+      counterparty: null,
+    });
+  }
+  for (const action of truth.actions(span, actionTypes)) {
+    if (action.type !== 'jetton_mint' || action.success === false) continue;
+    const { asset: jetton, receiver: account, amount } = action.details as Details;
+    const at = { utime: action.trace_end_utime, lt: BigInt(action.end_lt), step: 2, txHash: null };
+    found.push({ ...at, account, jetton, kind: 'minted', amount: BigInt(amount), counterparty: null });
+  }
+  return found;
+}
+
+/** Every movement of coins of one transaction, in order; each ends in a balance, the last in the chain's own. */
+function coinEntries(transaction: TransactionJson): Entry[] {
+  const { account, now: utime, in_msg: received, out_msgs: sent } = transaction;
+  const parts: { kind: string; amount: bigint; counterparty: string | null; step?: number }[] = [
+    {
+      kind: 'received',
+      amount: BigInt(received?.value ?? 0),
+      counterparty: received?.source ?? null,
+      step: 0,
+    },
+    { kind: 'fees', amount: -BigInt(transaction.total_fees), counterparty: null, step: 1 },
+  ];
+  for (const { value, fwd_fee, ihr_fee, destination } of sent) {
+    parts.push(
+      { kind: 'sent', amount: -BigInt(value ?? 0), counterparty: destination },
+      { kind: 'forward fees', amount: -BigInt(fwd_fee ?? 0) - BigInt(ihr_fee ?? 0), counterparty: null },
+    );
+  }
+  let balance = BigInt(transaction.account_state_before.balance ?? 0);
+  let place = 1;
+  return parts
+    .filter(({ amount }) => amount !== 0n)
+    .map(({ step, ...part }) => {
+      balance += part.amount;
+      const at = { account, utime, lt: BigInt(transaction.lt), step: step ?? (place += 1) };
+      return { ...at, jetton: '', ...part, txHash: transaction.hash, balance };
+    });
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** The order of an account's book: by jetton, then by time. */
+export function inOrder(a: Movement, b: Movement): number {
+  return (
+    compare(a.account, b.account) ||
+    compare(a.jetton, b.jetton) ||
+    a.utime - b.utime ||
+    Number(a.lt - b.lt) ||
+    a.step - b.step ||
+    compare(a.txHash ?? '~', b.txHash ?? '~')
+  );
+}
+
+/** The books of all accounts: coins and jettons with the balance after each movement. */
+export function ledger(truth: Truth, span: Range): Entry[] {
+  const coins = [...truth.transactions(span)].flatMap(coinEntries);
+  const balances = new Map<string, bigint>();
+  const jettons = jettonMovements(truth, span)
+    .sort(inOrder)
+    .map((movement) => {
+      const key = `${movement.account} ${movement.jetton}`;
+      const balance = (balances.get(key) ?? 0n) + movement.amount;
+      balances.set(key, balance);
+      return { ...movement, balance };
+    });
+  return [...coins, ...jettons].sort(inOrder);
+}
+
+/** Who held a jetton before a moment, richest first. */
+export function holders(truth: Truth, span: Range, jetton: string): { owner: string; balance: string }[] {
+  const balances = new Map<string, bigint>();
+  for (const movement of jettonMovements(truth, span))
+    if (movement.jetton === jetton)
+      balances.set(movement.account, (balances.get(movement.account) ?? 0n) + movement.amount);
+  return [...balances]
+    .filter(([, balance]) => balance !== 0n)
+    .sort(([a, x], [b, y]) => Number(y > x) - Number(x > y) || compare(a, b))
+    .map(([owner, balance]) => ({ owner, balance: String(balance) }));
+}

@@ -1,0 +1,7 @@
+import type { Store } from '../../../src/app.ts';
+
+/** A store over a database that somebody else opened, and closes. */
+export function borrowedStore({ database, url }: Pick<Store, 'database' | 'url'>): Store {
+  const leave = () => Promise.resolve();
+  return { database, url, embedded: undefined, close: leave, abandon: leave };
+}

@@ -1,0 +1,102 @@
+import { sql } from 'drizzle-orm';
+import pg from 'pg';
+import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../../src/crawl/streams/reach.ts';
+import { loadJobs } from '../../../src/dataset/load-jobs.ts';
+import { chooseDatasets } from '../../../src/dataset/dataset.ts';
+import { openDatabase } from '../../../src/db/connection/database.ts';
+import { migrate } from '../../../src/db/migrate/migrate.ts';
+import { Chain } from '../../../src/simulator/network/chain/chain.ts';
+import type { ChainOptions } from '../../../src/simulator/network/chain/options.ts';
+import { startSimulator } from '../simulator/simulator.ts';
+import type { Range } from '../../../src/range.ts';
+import { Truth } from '../simulator/truth.ts';
+import { readOnce } from '../collections.ts';
+import { never, openTestCrawl } from '../crawl.ts';
+import { createDatabase, templateDatabase } from './postgres.ts';
+
+/** A finite network, and the half-open range of it that is crawled. */
+export interface CrawledNetwork {
+  readonly options: ChainOptions & { readonly start: number; readonly duration: number };
+  readonly name: string;
+}
+
+/** A row as text, as Postgres prints it. */
+export type Printed = Readonly<Record<string, string | null>>;
+
+export interface CrawledStore {
+  readonly url: string;
+  /** What the network really is, within the range that was crawled. */
+  readonly truth: Truth;
+  readonly span: Range;
+  /** What a dataset was read for: some stay further away from the head than others. */
+  readonly spanOf: (dataset: string) => Range;
+  /** Runs a statement as an analyst in Tokyo does. */
+  ask(statement: string): Promise<Printed[]>;
+  close(): Promise<void>;
+}
+
+/** All of a network in a database of its own, pools included: crawled once a run, through the API, and cloned. */
+export async function openCrawledStore({ options, name }: CrawledNetwork): Promise<CrawledStore> {
+  const template = await templateDatabase(name, (url) => crawlAll(url, options));
+  const { url, drop } = await createDatabase({ template });
+  const client = new pg.Client({
+    connectionString: url,
+    options: '-c timezone=Asia/Tokyo -c search_path=ton,etl,public',
+  });
+  await client.connect();
+  const truth = new Truth(new Chain(options).extendToEnd());
+  const ask = async (text: string) =>
+    (await client.query<Printed>({ text, types: { getTypeParser: () => String } })).rows;
+  const covered = await ask(
+    `select dataset, min(lower(covered)) as "from", max(upper(covered)) as "to" from etl.coverage where pass = 0 group by 1`,
+  );
+  const spans = new Map(
+    covered.map(({ dataset, from, to }) => [dataset, { from: Number(from), to: Number(to) }]),
+  );
+  const spanOf = (dataset: string) => spans.get(dataset) ?? { from: options.start, to: options.start };
+  return {
+    url,
+    truth,
+    span: spanOf('transactions'),
+    spanOf,
+    ask,
+    async close() {
+      await client.end();
+      await drop();
+    },
+  };
+}
+
+/** Lists and look-ups that tables of streams are joined with. */
+const TOKENS = [
+  'jetton_masters',
+  'jetton_wallets',
+  'nft_collections',
+  'nft_items',
+  'nft_sales',
+  'multisig_wallets',
+  'multisig_orders',
+];
+
+async function crawlAll(url: string, options: CrawledNetwork['options']): Promise<void> {
+  const database = await openDatabase({ url, applicationName: 'crawled' });
+  const simulator = await startSimulator(options);
+  try {
+    await migrate(database);
+    const store = { url, database, close: () => Promise.resolve() };
+    for (const pool of new Truth(new Chain(options).extendTo(options.start + 600)).pools)
+      await database.run(sql`insert into etl.watch (address) values (${pool})`);
+    const crawl = await openTestCrawl(store, simulator.url);
+    const { from, to } = { from: crawl.chain.first.utime, to: crawl.chain.last.utime };
+    const reach = await reachOf({ ...crawl, wanted: { from, to }, delaySeconds: 0, signal: never.leaving });
+    const datasets = chooseDatasets(['all'], await loadJobs());
+    const left = await backfill({ ...crawl, datasets, reach, concurrency: 3, stop: never });
+    await crawl.close();
+    await readOnce(store, simulator.url, TOKENS);
+    if (left.size > 0) throw new Error(`not all was read: ${[...left.keys()].map(String).join(', ')}`);
+  } finally {
+    await simulator.close();
+    await database.close();
+  }
+}

@@ -1,0 +1,55 @@
+import pg from 'pg';
+import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
+import { expect } from 'vitest';
+import { insertStaged, stageRows } from '../../../src/db/write/rows/insert.ts';
+import { createPartitions } from '../../../src/db/write/partitions.ts';
+import { ensurePartitions, rowsByTable } from '../../../src/db/write/rows/rows-by-table.ts';
+import type { Job } from '../../../src/dataset/job.ts';
+import { openTestStore } from './database.ts';
+import { textColumns, type TextRow } from '../rebuild/text-row.ts';
+
+/** A database of its own that takes what pages of records become, and gives rows back as text. */
+export interface PageStore {
+  /** Writes the rows of these records, which all must fit; how many rows were new or changed. */
+  write(job: Job, records: readonly unknown[]): Promise<number>;
+  read(table: PgTable, where: string, values: readonly unknown[]): Promise<TextRow[]>;
+  close(): Promise<void>;
+}
+
+export async function openPageStore(): Promise<PageStore> {
+  const store = await openTestStore();
+  const { url, database } = store;
+  const client = new pg.Client({ connectionString: url, options: '-c timezone=UTC' });
+  await client.connect();
+  const partitions = createPartitions(database, 'month');
+  return {
+    async write(job, records) {
+      const { accepted, rejected } = job.read(records);
+      expect(rejected).toEqual([]);
+      let changed = 0;
+      const byTable = rowsByTable(
+        job.tables,
+        accepted.map(({ rows }) => rows),
+      );
+      await ensurePartitions(partitions, byTable);
+      for (const tableRows of byTable) {
+        changed += await database.transaction(async (session) =>
+          insertStaged(session, await stageRows(session, [tableRows])),
+        );
+      }
+      return changed;
+    },
+    async read(table, where, values) {
+      const { name } = getTableConfig(table);
+      const { rows } = await client.query<TextRow>(
+        `select ${textColumns(table)} from ton.${name} where ${where}`,
+        [...values],
+      );
+      return rows;
+    },
+    async close() {
+      await client.end();
+      await store.close();
+    },
+  };
+}

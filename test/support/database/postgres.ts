@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { inject } from 'vitest';
+
+export interface TestDatabase {
+  readonly url: string;
+  /** Ends every connection to it and removes it. What is left is removed when the run ends. */
+  readonly drop: () => Promise<void>;
+}
+
+/** object_in_use: somebody is connected to the template, or clones it too. */
+const IN_USE = '55006';
+const CLONE_PATIENCE_MS = 20_000;
+
+/** A database of its own for one test or file, empty or a copy of a template that `templateDatabase` named. */
+export async function createDatabase({ template }: { template?: string } = {}): Promise<TestDatabase> {
+  const name = `${inject('postgresRun')}_${randomBytes(5).toString('hex')}`;
+  // Copied as files, not page by page through the log: a tenth of the time where nothing waits for a disk.
+  const source =
+    template === undefined ? '' : ` template ${pg.escapeIdentifier(template)} strategy file_copy`;
+  await asAdmin((admin) =>
+    whileInUse(() => admin.query(`create database ${pg.escapeIdentifier(name)}${source}`)),
+  );
+  return { url: urlOf(name), drop: () => asAdmin((admin) => drop(admin, name)) };
+}
+
+/**
+ * The name of a database that `prepare` filled, once in a run however many workers ask; `name` must tell what is in it.
+ * `prepare` closes its connections before it resolves; where it fails the next caller tries again.
+ */
+export async function templateDatabase(
+  name: string,
+  prepare: (url: string) => Promise<void>,
+): Promise<string> {
+  const template = `${inject('postgresRun')}_tpl_${name}`;
+  await asAdmin(async (admin) => {
+    await admin.query('select pg_advisory_lock(hashtext($1))', [template]);
+    const { rowCount } = await admin.query('select from pg_database where datname = $1', [template]);
+    if (rowCount !== 0) return;
+    const making = `${template}_making`;
+    await drop(admin, making);
+    await admin.query(`create database ${pg.escapeIdentifier(making)}`);
+    await prepare(urlOf(making));
+    const rename = `alter database ${pg.escapeIdentifier(making)} rename to ${pg.escapeIdentifier(template)}`;
+    await whileInUse(() => admin.query(rename));
+  });
+  return template;
+}
+
+async function asAdmin<T>(work: (admin: pg.Client) => Promise<T>): Promise<T> {
+  const admin = new pg.Client({ connectionString: inject('postgresUrl') });
+  await admin.connect();
+  try {
+    return await work(admin);
+  } finally {
+    await admin.end();
+  }
+}
+
+async function drop(admin: pg.Client, name: string): Promise<void> {
+  await admin.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`);
+}
+
+/** A client that ended a moment ago can still be listed as connected. */
+async function whileInUse(work: () => Promise<unknown>): Promise<void> {
+  const deadline = performance.now() + CLONE_PATIENCE_MS;
+  for (;;) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      const inUse = error instanceof pg.DatabaseError && error.code === IN_USE;
+      if (!inUse || performance.now() > deadline) throw error;
+      await delay(50);
+    }
+  }
+}
+
+function urlOf(database: string): string {
+  const url = new URL(inject('postgresUrl'));
+  url.pathname = `/${database}`;
+  return url.href;
+}

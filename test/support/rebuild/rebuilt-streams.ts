@@ -1,0 +1,130 @@
+import type { PgTable } from 'drizzle-orm/pg-core';
+import jettonBurns from '../../../jobs/jetton_burns.ts';
+import jettonTransfers from '../../../jobs/jetton_transfers.ts';
+import nftTransfers from '../../../jobs/nft_transfers.ts';
+import nominatorPoolEvents from '../../../jobs/nominator_pool_events.ts';
+import validatorComplaints from '../../../jobs/validator_complaints.ts';
+import validatorEvents from '../../../jobs/validator_events.ts';
+import { jetton_burns } from '../../../src/db/schema/ton/jetton-burns.ts';
+import { jetton_transfers } from '../../../src/db/schema/ton/jetton-transfers.ts';
+import { nft_transfers } from '../../../src/db/schema/ton/nft-transfers.ts';
+import { nominator_pool_events } from '../../../src/db/schema/ton/nominator-pool-events.ts';
+import { complaint_votes, validator_complaints } from '../../../src/db/schema/ton/validator-complaints.ts';
+import { validator_events } from '../../../src/db/schema/ton/validator-events.ts';
+import type { Job } from '../../../src/dataset/job.ts';
+import type { Position } from '../../../src/dataset/paginator.ts';
+import {
+  rebuildComplaint,
+  rebuildJettonBurn,
+  rebuildJettonTransfer,
+  rebuildNftTransfer,
+  rebuildPoolEvent,
+  rebuildValidatorEvent,
+} from './rebuild-streams.ts';
+import {
+  sampleComplaint,
+  sampleJettonBurn,
+  sampleJettonTransfer,
+  sampleNftTransfer,
+  samplePoolEvent,
+  sampleValidatorEvent,
+} from '../samples/sample-streams.ts';
+import type { TextRow } from './text-row.ts';
+
+type Json = Record<string, unknown>;
+
+/** A dataset whose records are one row each, perhaps with parts in a second table, and the way back. */
+export interface RebuiltStream {
+  readonly name: string;
+  readonly endpoint: string;
+  readonly job: Job;
+  /** Its own table first, then that of its parts. */
+  readonly tables: Readonly<Record<string, PgTable>>;
+  readonly sample: (changes?: Json) => Json;
+  readonly rebuild: (row: TextRow, parts: readonly TextRow[]) => Json;
+  /** Members without which a record is refused. */
+  readonly required: readonly string[];
+  /** One of its members that is an amount. */
+  readonly amount: string;
+  /** What places a record, and the position that it has then. */
+  readonly place: Json;
+  readonly position: Position;
+}
+
+const transfer = {
+  required: ['transaction_hash', 'transaction_lt', 'transaction_now'],
+  place: { transaction_hash: 'h', transaction_lt: '7', transaction_now: 1_760_000_009 },
+  position: { utime: 1_760_000_009, lt: '7', id: 'h' },
+};
+
+const event = {
+  required: ['tx_hash', 'tx_lt', 'utime', 'type'],
+  place: { tx_hash: 'h', tx_lt: '7', utime: 1_760_000_009 },
+  position: { utime: 1_760_000_009, lt: '7', id: 'h' },
+};
+
+export const rebuiltStreams: readonly RebuiltStream[] = [
+  {
+    name: 'jetton_transfers',
+    endpoint: 'jetton/transfers',
+    job: jettonTransfers,
+    tables: { jetton_transfers },
+    amount: 'amount',
+    sample: sampleJettonTransfer,
+    rebuild: rebuildJettonTransfer,
+    ...transfer,
+  },
+  {
+    name: 'jetton_burns',
+    endpoint: 'jetton/burns',
+    job: jettonBurns,
+    tables: { jetton_burns },
+    amount: 'amount',
+    sample: sampleJettonBurn,
+    rebuild: rebuildJettonBurn,
+    ...transfer,
+  },
+  {
+    name: 'nft_transfers',
+    endpoint: 'nft/transfers',
+    job: nftTransfers,
+    tables: { nft_transfers },
+    amount: 'forward_amount',
+    sample: sampleNftTransfer,
+    rebuild: rebuildNftTransfer,
+    ...transfer,
+  },
+  {
+    name: 'validator_events',
+    endpoint: 'validators/events',
+    job: validatorEvents,
+    tables: { validator_events },
+    amount: 'amount',
+    sample: sampleValidatorEvent,
+    rebuild: rebuildValidatorEvent,
+    ...event,
+  },
+  {
+    name: 'nominator_pool_events',
+    endpoint: 'staking/nominatorPools/validatorEvents',
+    job: nominatorPoolEvents,
+    tables: { nominator_pool_events },
+    amount: 'amount',
+    sample: samplePoolEvent,
+    rebuild: rebuildPoolEvent,
+    ...event,
+    required: [...event.required, 'pool_address'],
+  },
+  {
+    name: 'validator_complaints',
+    endpoint: 'validators/complaints',
+    job: validatorComplaints,
+    tables: { validator_complaints, complaint_votes },
+    amount: 'paid',
+    sample: sampleComplaint,
+    rebuild: rebuildComplaint,
+    required: ['election_id', 'complaint_hash', 'created_at'],
+    place: { election_id: 5, complaint_hash: 'h', created_at: 1_760_000_009 },
+    position: { utime: 1_760_000_009, lt: '0', id: '5/h' },
+  },
+];
