@@ -42,20 +42,34 @@ interface Place {
   readonly position: number;
 }
 
+/** Steps of paths to what is reported, in all: in a deep chain each of thousands of nodes has thousands. */
+const MOST_STEPS = 2_000_000;
+
 const parentNode = z.looseObject({ children: z.array(z.unknown()).nullish() });
 
 /**
  * The tree as a list of its nodes, parents first. A trace may be a chain of thousands of transactions, so the walk uses
- * no stack. Unknown members and mismatches are reported with their paths, as a schema of the whole tree would.
+ * no stack. Unknown members and mismatches are reported with their paths, as a schema of the whole tree would; a tree
+ * with too many of them does not fit.
  */
 export const traceTree = z.unknown().transform((tree, context): TraceNode[] => {
   const nodes: TraceNode[] = [];
   const places: Place[] = [{ value: tree, above: undefined, parent: undefined, position: 0 }];
+  let steps = 0;
   for (let place = places.pop(); place !== undefined; place = places.pop()) {
     const reading = node.safeParse(place.value);
     const taken = reading.success ? takeNode(reading.data, place) : undefined;
     if (taken !== undefined) nodes.push(taken);
-    else context.issues.push(...issuesOf(reading.error, place));
+    else {
+      const issues = issuesOf(reading.error, place);
+      context.issues.push(...issues);
+      steps += issues.reduce((sum, { path = [] }) => sum + path.length, 0);
+      if (steps > MOST_STEPS) {
+        const message = 'too many nodes of the tree have unknown members or do not fit';
+        context.issues.push({ code: 'custom', message, path: pathOf(place), input: undefined });
+        break;
+      }
+    }
     // Of a node that does not fit too: what is wrong further down is to be reported with it.
     const { children } = reading.data ?? parentNode.safeParse(place.value).data ?? {};
     places.push(...childrenOf(place, children, taken?.tx_hash).reverse());
