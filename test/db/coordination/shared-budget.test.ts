@@ -8,7 +8,7 @@ import { createSharedBudget } from '../../../src/db/coordination/shared-budget.t
 import { DatabaseUnavailableError } from '../../../src/errors.ts';
 import { rankOf, type Priority } from '../../../src/budget/priority.ts';
 import { startCountingServer } from '../../support/budget/counting-server.ts';
-import { SPENDER, startSpenders } from '../../support/budget/spenders.ts';
+import { startSpenders } from '../../support/budget/spenders.ts';
 import { compile } from '../../support/program/compile.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 
@@ -18,7 +18,7 @@ let compiled: string;
 let store: TestStore;
 let number = 0;
 beforeAll(async () => {
-  [compiled, store] = await Promise.all([compile([SPENDER]), openTestStore()]);
+  [compiled, store] = await Promise.all([compile(), openTestStore()]);
 });
 afterAll(async () => {
   await store.close();
