@@ -1,5 +1,6 @@
 import { backfill, type BackfillOptions } from '../crawl/streams/backfill.ts';
 import { missingOf } from '../crawl/streams/missing.ts';
+import { delayedOf } from '../crawl/streams/streams.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { settleEstimates, type Settled } from '../db/read/estimates.ts';
@@ -23,6 +24,8 @@ interface CoverOptions extends Omit<BackfillOptions, 'derived' | 'reach'> {
 export interface Covered {
   /** Ranges that are still to be read, by dataset. */
   readonly missing: ReadonlyMap<string, readonly Range[]>;
+  /** What of the range datasets cannot be asked for yet: their source lags behind the chain's. */
+  readonly delayed: ReadonlyMap<string, Range>;
   /** Why it ended before it was done, such as a cap on requests. */
   readonly stoppedBy: IncompleteError | undefined;
   /** What `plan` expected of this range, and what came. */
@@ -41,7 +44,8 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
     stoppedBy = error;
     missing = await missingOf(context, datasets, range, watermark);
   }
-  return { missing, stoppedBy, settled: await settleEstimates(context.database, range) };
+  const delayed = delayedOf(datasets, range, watermark);
+  return { missing, delayed, stoppedBy, settled: await settleEstimates(context.database, range) };
 }
 
 function derivationOf(options: CoverOptions): NonNullable<BackfillOptions['derived']> {

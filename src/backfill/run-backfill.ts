@@ -41,7 +41,7 @@ export interface BackfillReport {
   onReach(reach: Reach): Promise<void>;
   /** Before streams are read; what it returns learns how they go on. */
   onStreams(range: Range, watermark: number): Promise<StreamsReport>;
-  onCovered(covered: Covered, range: Range): void;
+  onCovered(covered: Covered, range: Range, isWhole: boolean): void;
   onCollections(read: CollectionsRead): void;
 }
 
@@ -60,16 +60,24 @@ export async function runBackfill(run: BackfillRun, report: BackfillReport): Pro
   if (dryRun) return true;
   const { range, watermark } = reach;
   if (range === undefined) return false;
-  const isCovered = run.datasets.length === 0 || (await cover(run, report, range, watermark));
+  const isCovered =
+    run.datasets.length === 0 ||
+    (await cover(run, report, { range, watermark, isPresent: range.to < wanted.to }));
   const isRead = await readBehind(run, report, range);
   return isCovered && isRead;
+}
+
+interface Reached {
+  readonly range: Range;
+  readonly watermark: number;
+  /** True: more was asked for than there is yet, so that as far as it can be read is all of it. */
+  readonly isPresent: boolean;
 }
 
 async function cover(
   run: BackfillRun,
   report: BackfillReport,
-  range: Range,
-  watermark: number,
+  { range, watermark, isPresent }: Reached,
 ): Promise<boolean> {
   const progress = await report.onStreams(range, watermark);
   try {
@@ -77,8 +85,9 @@ async function cover(
       progress.replaceLeft(dataset, missing);
     const covered = await coverStreams({ ...run, range, watermark, onDerived });
     progress.end();
-    report.onCovered(covered, range);
-    return covered.missing.size === 0;
+    const isWhole = covered.missing.size === 0 && (isPresent || covered.delayed.size === 0);
+    report.onCovered(covered, range, isWhole);
+    return isWhole;
   } catch (error) {
     progress.end();
     throw error;

@@ -7,7 +7,7 @@ import { UNCHECKED, type GradeFacts } from './grade.ts';
 import type { Paginator, Params, Position, WholeSecondsPaginator } from './paginator.ts';
 import { readPosition, type PositionMembers } from './position.ts';
 import { hashOf, NOTHING, readRecord, type Extra } from './record.ts';
-import { asText, objectAsText, type Strings } from './strings.ts';
+import { asText, rowAsText, type Strings } from './strings.ts';
 
 interface JobSpec<Cursor, Rec, T extends Tables> {
   /** One line: what the dataset is. */
@@ -234,7 +234,7 @@ function positionsOf(members: PositionMembers, raws: readonly unknown[]): Positi
 
 function rowsAsText(rows: Rows): Rows {
   return Object.fromEntries(
-    Object.entries(rows).map(([name, list = []]) => [name, list.map((row) => objectAsText({ ...row }))]),
+    Object.entries(rows).map(([name, list = []]) => [name, list.map((row) => rowAsText(row))]),
   );
 }
 

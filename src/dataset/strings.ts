@@ -4,20 +4,39 @@
  */
 export type Strings = 'text' | 'bytes';
 
-/** A value whose strings are bytes, with strings that are text. */
+type Members = Record<string, unknown>;
+
+/** A value whose strings are bytes, with strings that are text. It may be deep, so the walk uses no stack. */
 export function asText(value: unknown): unknown {
-  if (typeof value === 'string') return Buffer.from(value, 'latin1').toString('utf8');
-  if (Array.isArray(value)) return value.map(asText);
-  return isPlainObject(value) ? objectAsText(value) : value;
+  const unfilled: [copy: object, source: object][] = [];
+  const copyOf = (member: unknown): unknown => {
+    if (typeof member === 'string') return textOf(member);
+    if (!Array.isArray(member) && !isPlainObject(member)) return member;
+    const copy: object = Array.isArray(member) ? [] : {};
+    unfilled.push([copy, member]);
+    return copy;
+  };
+  const whole = copyOf(value);
+  for (let next = unfilled.pop(); next !== undefined; next = unfilled.pop()) {
+    const [copy, source] = next;
+    for (const [name, member] of Object.entries(source)) {
+      const property = { value: copyOf(member), writable: true, enumerable: true, configurable: true };
+      Object.defineProperty(copy, textOf(name), property);
+    }
+  }
+  return whole;
+}
+
+/** The values of a row, whose names are ASCII. */
+export function rowAsText(row: object): Readonly<Members> {
+  return Object.fromEntries(Object.entries(row).map(([name, member]) => [name, asText(member)]));
+}
+
+function textOf(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString('utf8');
 }
 
 /** Numbers that a double cannot hold are objects of a class, and ASCII. */
-function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+function isPlainObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
-}
-
-export function objectAsText(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [String(asText(name)), asText(member)]),
-  );
 }

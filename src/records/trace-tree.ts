@@ -52,16 +52,27 @@ interface Place {
   readonly position: number;
 }
 
+/** Steps of paths to what is reported, in all: in a deep chain each of thousands of nodes has thousands. */
+const MOST_STEPS = 2_000_000;
+
 /**
  * The tree of a trace, as it came: `nodesOf` takes it apart. A trace may be a chain of thousands of transactions, so the
- * walk uses no stack. Unknown members and mismatches are reported with their paths, as a schema of the whole tree would.
+ * walk uses no stack. Unknown members and mismatches are reported with their paths, as a schema of the whole tree would;
+ * a tree with too many of them does not fit.
  */
 export const traceTree = withFastForm(
   z.unknown().check(({ value, issues }) => {
+    let steps = 0;
     for (const place of placesOf(value)) {
       const reading = node.safeParse(place.value);
-      if (!reading.success || nameOf(reading.data) === undefined)
-        issues.push(...issuesOf(reading.error, place));
+      if (reading.success && nameOf(reading.data) !== undefined) continue;
+      const found = issuesOf(reading.error, place);
+      issues.push(...found);
+      steps += found.reduce((sum, { path = [] }) => sum + path.length, 0);
+      if (steps <= MOST_STEPS) continue;
+      const message = 'too many nodes of the tree have unknown members or do not fit';
+      issues.push({ code: 'custom', message, path: pathOf(place), input: undefined });
+      break;
     }
   }),
   isPlain,

@@ -28,12 +28,22 @@ export interface CheckInput {
 }
 
 /** What one check of one stretch came to: what it found, and how many rows it held against each other. */
-export interface Result {
+export interface Result extends Seen {
   readonly findings: readonly Finding[];
   readonly rows: number;
-  /** The rows that it counted in its stretch, on which it rests: they must be as many as the receipts say. */
+}
+
+interface Seen {
+  /** The rows that were counted in the stretch, on which a check rests: they must be as many as the receipts say. */
   readonly held?: readonly Held[];
 }
+
+/**
+ * Runs queries on one snapshot, and holds the rows on which they rest against the receipts there. A check looks once; one
+ * that asks the source does so before and after, because a transaction that waits would be ended by the server. Where it
+ * looks again the last look counts.
+ */
+export type Look = <T extends Seen>(work: (session: Session) => Promise<T>) => Promise<T>;
 
 /** A check of one stretch of seconds. */
 export interface Step {
@@ -41,9 +51,7 @@ export interface Step {
   /** Another check that is made in the same go. */
   readonly also?: string;
   readonly stretch: Range;
-  /** Tables of a check that waits for the source: it is not made on one snapshot, so they are counted after it. */
-  readonly waitsFor?: readonly object[];
-  readonly run: (session: Session) => Promise<Result>;
+  readonly run: (look: Look) => Promise<Result>;
 }
 
 /** One way to verify a dataset: a file in `checks/`, named as datasets declare it. */

@@ -1,7 +1,7 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownersOf } from '../dataset/owners.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
-import { keepFindings, readFindings, type FoundRow, type OpenFinding } from '../db/coverage/findings.ts';
+import { keepFindings, readFindings, type FindingKind, type FoundRow } from '../db/coverage/findings.ts';
 import type { Session } from '../db/connection/database.ts';
 import { targetOf } from '../db/write/rows/target.ts';
 import { common, type Range, union, without } from '../range.ts';
@@ -74,36 +74,26 @@ export async function rememberedFindings(
   checks: readonly Checked[],
 ): Promise<Finding[]> {
   const ran = new Set(checks.map(({ check }) => check));
-  const open = await readFindings(session, stream, covered);
-  const byKind = new Map<string, OpenFinding[]>();
-  for (const finding of open) {
-    if (finding.found_in === stream.dataset && ran.has(finding.check)) continue;
-    const kind = `${finding.check} ${kindOf(finding.differs)}`;
-    byKind.set(kind, [...(byKind.get(kind) ?? []), finding]);
-  }
-  return [...byKind.values()].flatMap((same) => toFinding(stream, covered, same));
+  const open = await readFindings(session, stream, covered, ran);
+  return open.map((finding) => toFinding(stream, covered, finding));
 }
 
-function toFinding(stream: Stream, covered: readonly Range[], same: readonly OpenFinding[]): Finding[] {
-  const [first] = same;
-  if (first === undefined) return [];
-  return [
-    {
-      check: first.check,
-      dataset: stream.dataset,
-      scope: stream.scope,
-      kind: kindOf(first.differs),
-      spans: common(union(same.map(({ span }) => span)), covered),
-      count: same.length,
-      example: `${first.table} ${first.key}: ${first.differs}`,
-      // What a check of another dataset found is repaired there.
-      outcome: first.check === DEEP ? 'doubt' : 'open',
-      rows: same,
-    },
-  ];
-}
-
-/** `differing_in_transactions: gas_used` is of the kind `differing_in_transactions`. */
-function kindOf(differs: string): string {
-  return differs.split(':')[0] ?? differs;
+function toFinding(
+  { dataset, scope }: Stream,
+  covered: readonly Range[],
+  { check, kind, count, spans, rows }: FindingKind,
+): Finding {
+  const [first] = rows;
+  return {
+    check,
+    dataset,
+    scope,
+    kind,
+    spans: common(spans, covered),
+    count,
+    example: first === undefined ? kind : `${first.table} ${first.key}: ${first.differs}`,
+    // What a check of another dataset found is repaired there.
+    outcome: check === DEEP ? 'doubt' : 'open',
+    rows,
+  };
 }

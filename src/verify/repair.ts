@@ -6,14 +6,11 @@ import { ownersOf } from '../dataset/owners.ts';
 import { readCoverage, subtractCoverage } from '../db/coverage/coverage.ts';
 import { keepHole, readHoles, type HoleReason } from '../db/coverage/holes.ts';
 import type { Reopening } from '../db/coverage/reopen.ts';
-import { resetReceipts, wholeMinutes } from '../db/write/receipt-ledger.ts';
-import { targetOf } from '../db/write/rows/target.ts';
 import { common, DAY, type Range, union, without } from '../range.ts';
-import { DEEP } from './deep/deep-check.ts';
 import { wholeTables } from './deep/compare-span.ts';
-import { compareSpans } from './deep/compare-spans.ts';
 import type { VerifyContext } from './check.ts';
 import { describeFinding, type Finding } from './finding.ts';
+import { compareAgain } from './repair/compare-again.ts';
 import { datasetByBlock } from './repair/dataset-by-block.ts';
 import { Tries } from './repair/tries.ts';
 import { verifyRange, type Verified } from './verify.ts';
@@ -63,7 +60,7 @@ export async function repairRange(
       (await readEach(reports, (report) => readAgain(context, report, tries))) ||
       (await readEach(reports, (report) => readByBlock(context, report, tries)));
     if (!begun) break;
-    await compareEach(context, reports);
+    await compareAgain(context, reports);
     reports = await verifyRange(context, datasets, range);
   }
   for (const report of reports) await settle(context, report);
@@ -78,37 +75,6 @@ async function readEach(
   let begun = false;
   for (const report of reports) begun = (await read(report)) || begun;
   return begun;
-}
-
-async function compareEach(context: RepairContext, reports: readonly Verified[]): Promise<void> {
-  for (const report of reports) await compareAgain(context, report);
-}
-
-/**
- * Holds what was read again against the source once more, where a comparison with the source had found it, or where
- * rows are stored that no receipt counts.
- */
-async function compareAgain(context: RepairContext, report: Verified): Promise<void> {
-  const { dataset, stream, findings } = report;
-  const coverage = await readCoverage(context.database, stream);
-  const chosen = findings.filter((finding) => finding.check === DEEP || isUncounted(finding));
-  const covered = common(union(...chosen.map(({ spans }) => spans)), coverage);
-  if (covered.length === 0) return;
-  const { checks, completed } = await compareSpans(context, { dataset, stream }, covered);
-  const wrong = checks.flatMap((check) => check.findings);
-  const whole = wholeTables(dataset, context.jobs);
-  for (const { table, spans } of findings.filter(isUncounted)) {
-    if (table === undefined || !whole.has(targetOf(table).name)) continue;
-    const doubtful = union(...wrong.map((finding) => finding.spans), without(coverage, completed));
-    const agreed = spans.map(wholeMinutes).filter((minutes) => common([minutes], doubtful).length === 0);
-    // Every row of these minutes is the source's: what was removed need not have been counted when it came.
-    for (const minutes of agreed) await resetReceipts(context.database, table, minutes);
-  }
-}
-
-/** True where rows are stored that no receipt counts, or were, when they were removed. */
-function isUncounted({ check, outcome }: Finding): boolean {
-  return check === 'receipts' && outcome === 'doubt';
 }
 
 /** Reads a stream's holes again; false where there are none left to try. */

@@ -232,6 +232,24 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
+test.each([
+  // An hour and a half is there, and events are read a quarter of an hour behind the chain.
+  ['2026-05-01T01:20Z', 3, ['cut       validator_events: 2026-05-01T01:1', 'incomplete: 2026-05-01']],
+  [
+    '2026-05-01T02:00Z',
+    0,
+    ['cut: newer', 'cut       validator_events', 'complete as far as it can be read: 2026'],
+  ],
+])('--quiet says what of a range up to %s cannot be read yet', async (to, expected, lines) => {
+  await serve({ ...MAY, load: 1 });
+  const range = ['--from', '2026-05-01T01:00Z', '--to', to, '--only', 'validator_events', '--quiet'];
+  const { code, stdout } = await cli.run(['backfill', ...range], settings());
+  expect(stdout.trim().split('\n')).toEqual(
+    lines.map((line): unknown => expect.stringMatching(new RegExp(`^${line}`))),
+  );
+  expect(code).toBe(expected);
+});
+
 describe('the demo network', () => {
   const demo = () => ({ DATABASE_URL: store.url, TONCENTER_NETWORK: 'demo', ETL_DATASETS: 'transactions' });
 

@@ -3,6 +3,7 @@ import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/traces.ts';
 import type { Rows } from '../../src/dataset/rows.ts';
+import { traceTree } from '../../src/records/trace-tree.ts';
 import { comparableTrace } from '../support/rebuild/comparable-trace.ts';
 import { traceRebuilder, traceTables, type TraceStore } from '../support/rebuild/rebuild-from-rows.ts';
 import { sampleMessage, sampleTransaction } from '../support/samples/sample-records.ts';
@@ -150,6 +151,19 @@ describe('jobs/traces', () => {
   it('reads a chain of any length', () => {
     const record = sampleTrace({ trace: chain(50_000), transactions: {}, transactions_order: [] });
     expect(readOne(record).rows['trace_edges']).toHaveLength(50_000);
+  });
+
+  it('rejects a chain of which every node is unfit, without the path of each', () => {
+    const unfit = (odd: Json): Json => {
+      let tree: Json = odd;
+      for (let index = 1; index < 20_000; index += 1) tree = { ...odd, children: [tree] };
+      return tree;
+    };
+    for (const odd of [{ in_msg_hash: 'm' }, { tx_hash: 'h', grown: 1 }]) {
+      const issues = traceTree.safeParse(unfit(odd)).error?.issues ?? [];
+      expect(issues.at(-1)?.message).toMatch(/too many nodes/);
+      expect(issues.reduce((sum, { path }) => sum + path.length, 0)).toBeLessThan(2_100_000);
+    }
   });
 
   it('accepts seqnos as numbers, and times as strings', () => {

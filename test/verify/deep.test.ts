@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
@@ -8,7 +8,8 @@ import { readLastPage, readVerified, setVerified } from '../../src/db/coverage/v
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
 import { keepFindings, readFindings, settleRows } from '../../src/db/coverage/findings.ts';
-import { common, type Range, without } from '../../src/range.ts';
+import { printReports } from '../../src/commands/output/verify-report.ts';
+import { common, type Range, union, without } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { checkDeep } from '../../src/verify/deep/deep.ts';
 import { proveRange } from '../../src/verify/prove.ts';
@@ -154,6 +155,32 @@ describe('what no checksum speaks of', () => {
     expect(kinds(last.reports).filter((kind) => !kind.startsWith('second-reading'))).toEqual([]);
   });
 
+  test('is remembered, counted and repaired however many rows of one kind there are', async () => {
+    await proof.verify(datasets, range);
+    const count = await run(`update ton.transactions set compute_vm_steps = coalesce(compute_vm_steps, 0) + 1
+      where utime >= to_timestamp(${range.from}) and utime < to_timestamp(${range.to})`);
+    expect(count).toBeGreaterThan(1001);
+    await proveRange(proof.context, { datasets, range, share: 1, repair: false, random: Math.random });
+    const found = await proof.verify(datasets, range);
+    expect(kinds(found)).toContain(`deep: ${count} differing_in_transactions`);
+    const seconds = await store.database.rows(
+      sql`select distinct extract(epoch from utime)::int8 as second from ton.transactions
+          where utime >= to_timestamp(${range.from}) and utime < to_timestamp(${range.to})`,
+      z.object({ second: z.coerce.number() }),
+    );
+    const wrong = union(seconds.map(({ second }) => ({ from: second, to: second + 1 })));
+    const transactions = found.find(({ dataset: { name } }) => name === 'transactions')!;
+    expect(common(transactions.verified, wrong)).toEqual([]);
+    expect(common(await readVerified(store.database, transactions.stream), wrong)).toEqual([]);
+    const log = vi.spyOn(console, 'log').mockReturnValue();
+    printReports({ range, reports: found, causes: new Map(), compared: [], isShort: false }, 0);
+    const said = String(log.mock.calls.at(-1)?.[0]);
+    log.mockRestore();
+    expect(said).toContain(`one of ${count} in transactions, see: `);
+    await proof.repair(datasets, range, found);
+    expect(await openFindings()).toEqual([]);
+  });
+
   test('costs the share of the pages that was asked for', async () => {
     const reports = await proof.verify(datasets, range);
     const before = simulator.stats.total;
@@ -276,7 +303,9 @@ test('what was found is forgotten only where it was looked at again', async () =
     { ...row, key: 'a row', span: at(2000) },
   ];
   const spans = async () =>
-    (await readFindings(store.database, stream, [{ from: 0, to: 3000 }])).map(({ span }) => span);
+    (await readFindings(store.database, stream, [{ from: 0, to: 3000 }])).flatMap(({ rows: named }) =>
+      named.map(({ span }) => span),
+    );
   const check = 'deep';
   await keepFindings(store.database, { stream, check, settled: [], rows });
   await keepFindings(store.database, { stream, check, settled: [{ from: 1010, to: 1020 }], rows: [] });

@@ -184,6 +184,36 @@ test.each([
   expect(reports.map(({ verified }) => verified)).toEqual([[range], [range], [range]]);
 });
 
+test('receipts that were lost are found, and written anew from rows that the source has', async () => {
+  const tables = ['messages', 'jetton_transfers', 'nominator_pool_events'];
+  const owners = datasets.filter(({ name }) =>
+    ['transactions', 'jetton_transfers', 'nominator_pool_events'].includes(name),
+  );
+  const minutes = sql`minute between ${range.from / 60 + 4}::int8 and ${range.from / 60 + 9}::int8`;
+  await store.database.run(
+    sql`delete from etl.receipts where table_name = any(${sql.param(tables)}) and ${minutes}`,
+  );
+  const found = await proof.verify(owners, range);
+  expect(receiptsIn(found).sort()).toEqual(tables.map((table) => `unknown_rows_of_${table}`).sort());
+  await proof.repair(owners, range, found);
+  await proof.readAgain(datasets, range);
+  for (const { dataset, findings, verified } of await proof.verify(datasets, range))
+    expect([dataset.name, findings, verified]).toEqual([dataset.name, [], [range]]);
+});
+
+test('every pool is compared with the source, and its rows are counted', async () => {
+  const [pools] = datasets.filter(({ name }) => name === 'nominator_pool_events');
+  const options = { datasets: [pools!], range, share: 1, repair: false, random: Math.random };
+  const { compared, isShort, reports } = await proveRange(proof.context, options);
+  const rows = await count('nominator_pool_events');
+  expect(compared).toEqual([{ table: 'nominator_pool_events', compared: rows, stored: rows }]);
+  const scopes = reports.filter(({ dataset }) => dataset === pools);
+  const asked = scopes.flatMap(({ checks }) => checks.filter(({ check }) => check === 'deep'));
+  expect(asked.map(({ scope }) => scope).sort()).toEqual(scopes.map(({ stream }) => stream.scope).sort());
+  expect(scopes.length).toBeGreaterThan(1);
+  expect(isShort).toBe(false);
+});
+
 test('a row that somebody else wrote is found too', async () => {
   await store.database.run(sql`
     insert into ton.jetton_transfers (utime, transaction_lt, transaction_hash) values (to_timestamp(${range.from + 200}), 1, 'x')`);

@@ -5,7 +5,7 @@ import type { Crawl } from '../../src/app.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Range } from '../../src/range.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
-import type { Step } from '../../src/verify/check.ts';
+import type { Result, Step } from '../../src/verify/check.ts';
 import { countTransactions } from '../../src/verify/checks/transactions.ts';
 import { holdRows, rowsOf } from '../../src/verify/run/held.ts';
 import { runStep } from '../../src/verify/run/run-step.ts';
@@ -186,10 +186,11 @@ describe('what a check did not see', () => {
     const { findings } = await runStep(store.database, transactionsCheck, {
       check: 'half',
       stretch: range,
-      run: async (session) => {
-        const held = await holdRows(session, transactions, half);
-        return { findings: [], rows: rowsOf(held), held: [held] };
-      },
+      run: (look) =>
+        look(async (session) => {
+          const held = await holdRows(session, transactions, half);
+          return { findings: [], rows: rowsOf(held), held: [held] };
+        }),
     });
     expect(findings).toMatchObject([{ check: 'half', kind: 'rows_not_held', outcome: 'doubt' }]);
     const [, held, owed] = /^held (\d+) of (\d+) rows of transactions, from 20/.exec(findings[0]!.example)!;
@@ -204,7 +205,10 @@ describe('what a check did not see', () => {
     const step: Step = {
       check: 'warned',
       stretch: range,
-      run: async (session) => ({ findings: [], rows: await session.run(sql`select etl.warn()`) }),
+      run: (look) =>
+        look(async (session): Promise<Result> => {
+          return { findings: [], rows: await session.run(sql`select etl.warn()`) };
+        }),
     };
     const { findings } = await runStep(store.database, transactionsCheck, step);
     expect(findings).toMatchObject([
@@ -225,10 +229,13 @@ describe('what a check did not see', () => {
     const step = countTransactions(range);
     const asAnother: Step = {
       ...step,
-      run: async (session) => {
-        await session.run(sql`set local role sees_little`);
-        return step.run(session);
-      },
+      run: (look) =>
+        step.run((work) =>
+          look(async (session) => {
+            await session.run(sql`set local role sees_little`);
+            return work(session);
+          }),
+        ),
     };
     await expect(runStep(store.database, transactionsCheck, asAnother)).rejects.toThrow('row-level security');
     await run(`drop policy little on ton.transactions; alter table ton.transactions disable row level security;

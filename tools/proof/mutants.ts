@@ -74,7 +74,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     edits: [
       {
         module: 'verify/deep/deep',
-        find: 'if (table === undefined || comparedRows.size === 0)\n        return [];',
+        find: `if (table === undefined || comparedRows.size === 0 || stream.scope !== '')\n        return [];`,
         instead: 'if (table !== undefined) return [...covered];',
       },
     ],

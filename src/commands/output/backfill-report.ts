@@ -32,18 +32,26 @@ export function createBackfillReport(options: BackfillReportOptions): BackfillRe
   return {
     async onReach(reach) {
       const range = reach.range ?? wanted;
-      if (range === undefined || style === 'quiet') return;
+      if (range === undefined) return;
+      const note = noteOnReach(reach, wanted ?? range, chain);
+      if (style === 'quiet') {
+        if (note !== undefined) console.log(note);
+        return;
+      }
       await printSummary({
         database: context.database,
         globalId: chain.globalId,
         baseUrl,
         datasets,
         wanted: range,
-        note: noteOnReach(reach, wanted ?? range, chain),
+        note,
       });
     },
     onStreams: (range, watermark) => openProgress({ ...options, range, watermark }),
-    onCovered: (covered, range) => printCovered(covered, range, context.api.stats.requests),
+    onCovered: (covered, range, isWhole) => {
+      const verdict = `${isWhole ? 'complete' : 'incomplete'}${isWhole && covered.delayed.size > 0 ? ' as far as it can be read' : ''}`;
+      printCovered(covered, `${verdict}: ${formatRange(range)}, ${context.api.stats.requests} requests`);
+    },
     onCollections: (read) => printCollectionsRead(read, collections, context.api.stats.requests),
   };
 }
@@ -59,12 +67,12 @@ function noteOnReach({ range }: Reach, wanted: Range, chain: ChainInfo): string 
   return parts.length === 0 ? undefined : `cut: ${parts.join('; ')}`;
 }
 
-function printCovered({ missing, stoppedBy, settled }: Covered, range: Range, requests: number): void {
+function printCovered({ missing, delayed, stoppedBy, settled }: Covered, verdict: string): void {
   if (stoppedBy !== undefined) reportError(stoppedBy);
   for (const [dataset, ranges] of missing) console.log(missingLine(dataset, ranges));
-  console.log(
-    `${missing.size === 0 ? 'complete' : 'incomplete'}: ${formatRange(range)}, ${requests} requests`,
-  );
+  for (const [dataset, range] of delayed)
+    console.log(`cut       ${dataset}: ${formatRange(range)} is not yet safe to read; run it again later`);
+  console.log(verdict);
   for (const each of settled) console.log(settledLine(each));
 }
 

@@ -47,15 +47,18 @@ export function printReports(facts: ProofFacts, requests: number): void {
   console.log(`${verdict}${short}${proved ? '' : wrongRow(reports)}`);
 }
 
-/** Names one row that is known to be wrong, and the command that shows it. */
+/** Names one row that is known to be wrong, how many its dataset has, and the command that shows it. */
 function wrongRow(reports: readonly Verified[]): string {
   for (const { dataset, findings } of reports) {
-    for (const { outcome, kind, rows } of findings) {
-      const [row] = rows;
-      if (row === undefined || outcome === 'open' || outcome === 'known') continue;
-      const table = row.table ?? Object.keys(dataset.job.tables)[0] ?? dataset.name;
-      return `; ${table} ${row.key} is wrong (${row.differs ?? kind}), see: ${commandFor(row.key)}`;
-    }
+    const wrong = findings.filter(({ outcome }) => outcome !== 'open' && outcome !== 'known');
+    const named = wrong.find(({ rows }) => rows.length > 0);
+    const row = named?.rows[0];
+    if (row === undefined) continue;
+    const table = row.table ?? Object.keys(dataset.job.tables)[0] ?? dataset.name;
+    const count = wrong.reduce((sum, finding) => sum + finding.count, 0);
+    const others = count > 1 ? `, one of ${count} in ${dataset.name}` : '';
+    const differs = row.differs ?? named?.kind ?? '';
+    return `; ${table} ${row.key} is wrong (${differs})${others}, see: ${commandFor(row.key)}`;
   }
   return '';
 }

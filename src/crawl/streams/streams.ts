@@ -25,6 +25,19 @@ function readable(dataset: Dataset, range: Range, watermark: number): Range | un
   return intersect(range, { from: -Infinity, to: watermark - (dataset.job.delaySeconds ?? 0) });
 }
 
+/** The end of a range that datasets cannot be asked for yet, because their source lags behind the chain's. */
+export function delayedOf(
+  datasets: readonly Dataset[],
+  range: Range,
+  watermark: number,
+): ReadonlyMap<string, Range> {
+  const delayed = datasets.flatMap((dataset): [string, Range][] => {
+    const from = Math.max(range.from, readable(dataset, range, watermark)?.to ?? range.from);
+    return from < range.to ? [[dataset.name, { from, to: range.to }]] : [];
+  });
+  return new Map(delayed);
+}
+
 /** The part of a range that is kept: what lies below a dataset's floor has expired. */
 function keptOf({ name }: Dataset, range: Range | undefined, { datasets }: Floors): Range | undefined {
   const floor = datasets.get(name);

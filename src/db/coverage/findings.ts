@@ -119,17 +119,52 @@ export type OpenFinding = z.infer<typeof OpenFinding>;
 const COLUMNS = sql`dataset, scope, table_name as "table", row_key as key, differs, check_name as "check", found_in,
   to_char(found_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as found_at, span::text`;
 
-/** What is known to be wrong with some of the seconds of a stream, rows with a name first, at most a thousand. */
+/** Rows of a kind that are named one by one; of the others, the seconds and the number. */
+const MOST_NAMED = 1000;
+
+const FindingKind = z.object({
+  check: z.string(),
+  kind: z.string(),
+  count: z.coerce.number(),
+  spans: z.string().transform(parseRangeText),
+  rows: z.array(
+    z.object({
+      table: z.string(),
+      key: z.string(),
+      differs: z.string(),
+      span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
+    }),
+  ),
+});
+
+export type FindingKind = z.infer<typeof FindingKind>;
+
+/**
+ * What is known to be wrong with some of the seconds of a stream, by check and kind: `differing_in_transactions: lt` is
+ * of the kind `differing_in_transactions`. All of its seconds, and its first rows, those with a name in front. `except`:
+ * checks of the stream itself whose findings are known.
+ */
 export function readFindings(
   session: Session,
   { dataset, scope }: Pick<Stream, 'dataset' | 'scope'>,
   spans: readonly Range[],
-): Promise<OpenFinding[]> {
+  except: Iterable<string> = [],
+): Promise<FindingKind[]> {
   return session.rows(
-    sql`select ${COLUMNS} from ${findings}
+    sql`
+      with open as (
+        select check_name, split_part(differs, ':', 1) as kind, table_name, row_key, differs, span from ${findings}
         where dataset = ${dataset} and scope = ${scope} and span && ${multirangeParam(spans)}
-        order by row_key = '', lower(span), table_name, row_key limit 1000`,
-    OpenFinding,
+          and not (found_in = ${dataset} and check_name = any(${sql.param([...except])}::text[]))),
+      placed as (
+        select *, row_number() over (partition by check_name, kind
+          order by row_key = '', lower(span), table_name, row_key) as place from open)
+      select check_name as "check", kind, range_agg(span)::text as spans,
+        count(distinct (table_name, row_key)) filter (where row_key <> '') + count(*) filter (where row_key = '') as count,
+        jsonb_agg(jsonb_build_object('table', table_name, 'key', row_key, 'differs', differs, 'span', span::text)
+          order by place) filter (where place <= ${MOST_NAMED}) as rows
+      from placed group by 1, 2 order by 1, 2`,
+    FindingKind,
   );
 }
 

@@ -16,7 +16,7 @@ export const actions: Check = {
     common(covered, proved.get('traces') ?? []).map((stretch) => ({
       check: NAME,
       stretch,
-      run: (session) => checkActions(session, stretch),
+      run: (look) => look((session) => checkActions(session, stretch)),
     })),
 };
 

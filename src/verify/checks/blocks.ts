@@ -1,12 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { block_parents, blocks as blocksTable } from '../../db/schema/ton/blocks.ts';
-import type { LinkedBlock } from '../../crawl/watermark/block-links.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { common, formatTime, type Range, without } from '../../range.ts';
 import { blockKey } from '../../ton/block-key.ts';
-import type { Check, Result } from '../check.ts';
-import type { BlockSource } from '../closure/block-source.ts';
-import { missingParents, type Missing } from '../closure/missing-parents.ts';
+import type { Check, Look, Result, VerifyContext } from '../check.ts';
+import { type Around, missingParents, type Missing } from '../closure/missing-parents.ts';
 import { unfitLinks, unreachedBlocks } from '../closure/surplus-blocks.ts';
 import { placeFirst, placeLast } from '../closure/place-missing.ts';
 import {
@@ -16,7 +14,8 @@ import {
   type Place,
   type Surroundings,
 } from '../closure/surroundings.ts';
-import { countOf, during, findingsOf, secondOf, type Finding } from '../finding.ts';
+import { during, findingsOf, secondOf, type Finding } from '../finding.ts';
+import { holdRows, rowsOf } from '../run/held.ts';
 
 const CHECK = 'blocks';
 const ATTEMPTS = 3;
@@ -24,14 +23,13 @@ const ATTEMPTS = 3;
 export const blocks: Check = {
   name: CHECK,
   needs: [],
-  steps: ({ database, source }, { covered, coverage }) =>
+  steps: (context, { covered, coverage }) =>
     covered.map((stretch) => {
       const around = coverage.find(({ from, to }) => from <= stretch.from && to >= stretch.to) ?? stretch;
       return {
         check: CHECK,
         stretch,
-        waitsFor: [block_parents, blocksTable],
-        run: () => checkBlocks(database, source, { stretch, covered: around }),
+        run: (look) => checkBlocks(look, context, { stretch, covered: around }),
       };
     }),
 };
@@ -42,55 +40,59 @@ export const blocks: Check = {
  * stored and every parent of every stored block is, then so is all that can be reached, by induction. And nothing else
  * is stored: every stored block is the parent of another one, or a top.
  */
-async function checkBlocks(session: Session, source: BlockSource, place: Place): Promise<Result> {
+async function checkBlocks(look: Look, { database, source }: VerifyContext, place: Place): Promise<Result> {
   const { stretch } = place;
-  const before = await blocksBefore(source, place);
-  const closure = await closeAt(session, source, place, before);
-  const parentless = await findParentless(session, stretch);
-  const rows = await countOf(
-    session,
-    sql`select count(*) as count from ton.block_parents p where ${during('p', stretch)}`,
-  );
-  const unfit = await unfitLinks(session, stretch);
-  return { findings: [...closure, ...parentless, ...unfit], rows };
+  const facts = { before: await blocksBefore(source, place), firstSeqno: source.chain.first.seqno };
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const around = await surroundingsOf(database, source, place);
+    if (around === undefined) continue;
+    const seen = await look((session) => lookAt(session, place, { ...around, ...facts }));
+    const broken = await placeFirst(source, stretch, seen.missing);
+    const missing = await placeLast(source, Math.max(stretch.to, around.storedUntil), broken);
+    // What is known of the blocks after a stretch may itself be cut short: then it is asked for again.
+    if (missing !== undefined)
+      return { ...seen, findings: [...seen.findings, ...closureOf(place, around, { ...seen, missing })] };
+  }
+  const within = await surroundingsWithin(database, source, stretch);
+  const seen = await look((session) => lookAt(session, place, within && { ...within, ...facts }));
+  if (within === undefined) return { ...seen, findings: [...seen.findings, open(stretch)] };
+  const missing = await placeFirst(source, stretch, seen.missing);
+  const closed = { ...place, stretch: { ...stretch, to: within.closesAt } };
+  const closure = closureOf(closed, within, { ...seen, missing });
+  return {
+    ...seen,
+    findings: [...seen.findings, ...closure, open({ from: within.closesAt, to: stretch.to })],
+  };
 }
 
-/** What is known of the blocks after a stretch may itself be cut short: then it is asked for again. */
-async function closeAt(
-  session: Session,
-  source: BlockSource,
-  place: Place,
-  before: readonly LinkedBlock[],
-): Promise<Finding[]> {
-  const missingAt = async (at: Place, around: Surroundings) => {
-    const facts = { ...around, before, firstSeqno: source.chain.first.seqno };
-    return placeFirst(source, place.stretch, await missingParents(session, at, facts));
+interface SeenBlocks extends Result {
+  readonly missing: readonly Missing[];
+  readonly unreached: readonly Finding[];
+}
+
+/** What the tables say of a stretch at one moment; of its closure only where something is known of what lies around it. */
+async function lookAt(session: Session, place: Place, around: Around | undefined): Promise<SeenBlocks> {
+  const { stretch } = place;
+  const links = await holdRows(session, block_parents, stretch);
+  return {
+    missing: around === undefined ? [] : await missingParents(session, place, around),
+    unreached: around === undefined ? [] : await unreachedBlocks(session, stretch, around),
+    findings: [...(await findParentless(session, stretch)), ...(await unfitLinks(session, stretch))],
+    rows: rowsOf(links),
+    held: [links, await holdRows(session, blocksTable, stretch)],
   };
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const around = await surroundingsOf(session, source, place);
-    if (around === undefined) continue;
-    const broken = await missingAt(place, around);
-    const missing = await placeLast(source, Math.max(place.stretch.to, around.storedUntil), broken);
-    if (missing?.length === 0) return unreachedBlocks(session, place.stretch, around);
-    if (missing !== undefined) return toFindings(place, around, missing);
-  }
-  const within = await surroundingsWithin(session, source, place.stretch);
-  if (within === undefined) return [open(place.stretch)];
-  const closed = { ...place, stretch: { ...place.stretch, to: within.closesAt } };
-  const missing = await missingAt(closed, within);
-  return [...toFindings(closed, within, missing), open({ from: within.closesAt, to: place.stretch.to })];
 }
 
 /**
- * Every link above the highest broken one holds, so what lies there is proved; below it a branch may hang loose that no
- * link names, so nothing is said about it until the hole is filled.
+ * Every link above the highest broken one holds, so what lies there is proved as far as all of it is reached; below it a
+ * branch may hang loose that no link names, so nothing is said about it until the hole is filled.
  */
-function toFindings(
+function closureOf(
   { stretch, covered }: Place,
   around: Surroundings,
-  missing: readonly Missing[],
+  { missing, unreached }: Pick<SeenBlocks, 'missing' | 'unreached'>,
 ): Finding[] {
-  if (missing.length === 0) return [];
+  if (missing.length === 0) return [...unreached];
   const findings = missing.map((row): Finding => {
     const hole = { from: row.lower ?? stretch.from, to: row.child_at + 1 };
     return {
@@ -107,7 +109,16 @@ function toFindings(
   });
   const highest = Math.max(...missing.map(({ child_at }) => child_at)) + 1;
   const proved = { from: Math.min(highest, stretch.to), to: Math.min(stretch.to, around.closesAt) };
-  return [...sumUp(findings), ...without([stretch], [proved]).map(open)];
+  const surplus = unreached.flatMap((finding) => partOf(finding, proved));
+  return [...sumUp(findings), ...surplus, ...without([stretch], [proved]).map(open)];
+}
+
+/** What of a finding lies within a span. */
+function partOf(finding: Finding, span: Range): Finding[] {
+  const spans = common(finding.spans, [span]);
+  const rows = finding.rows.filter((row) => common([row.span], spans).length > 0);
+  const count = finding.rows.length < finding.count ? finding.count : rows.length;
+  return spans.length === 0 ? [] : [{ ...finding, spans, rows, count }];
 }
 
 /** Findings of one outcome as one. */

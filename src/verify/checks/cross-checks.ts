@@ -17,7 +17,7 @@ export const crossChecks: Check = {
     return held.map((stretch) => ({
       check: NAME,
       stretch,
-      run: (session) => checkAgainstTransactions(session, input, stretch),
+      run: (look) => look((session) => checkAgainstTransactions(session, input, stretch)),
     }));
   },
 };

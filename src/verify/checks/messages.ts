@@ -75,7 +75,7 @@ export const messages: Check = {
       check: 'messages',
       also: 'books',
       stretch,
-      run: (session) => checkMessagesAndBooks(session, stretch),
+      run: (look) => look((session) => checkMessagesAndBooks(session, stretch)),
     })),
   unexplained: (finding, others) => (finding.kind === UNSENT ? withoutReceivers(finding, others) : [finding]),
 };

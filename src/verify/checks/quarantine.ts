@@ -16,7 +16,7 @@ export const quarantine: Check = {
     covered.map((stretch) => ({
       check: 'quarantine',
       stretch,
-      run: (session) => checkQuarantine(session, dataset.name, stream.scope, stretch),
+      run: (look) => look((session) => checkQuarantine(session, dataset.name, stream.scope, stretch)),
     })),
 };
 

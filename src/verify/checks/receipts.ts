@@ -27,8 +27,8 @@ export const receipts: Check = {
           others.push(...(await readCoverage(database, other)));
       }
       for (const stretch of without(covered, others)) {
-        const run = (session: Session) =>
-          checkReceipts(session, table, { dataset: dataset.name, scope: stream.scope }, stretch);
+        const place = { dataset: dataset.name, scope: stream.scope };
+        const run: Step['run'] = (look) => look((session) => checkReceipts(session, table, place, stretch));
         steps.push({ check: 'receipts', stretch, run });
       }
     }

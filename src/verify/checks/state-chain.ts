@@ -16,7 +16,7 @@ export const stateChain: Check = {
     covered.map((stretch) => ({
       check: 'state-chain',
       stretch,
-      run: (session) => checkStateChain(session, stretch),
+      run: (look) => look((session) => checkStateChain(session, stretch)),
     })),
   // Where a transaction is missing, its own second is known, so its neighbours need not be read again: they are all there.
   unexplained: (finding, others) => (finding.kind === MISSING && others.length > 0 ? [] : [finding]),

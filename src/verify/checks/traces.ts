@@ -24,7 +24,11 @@ export const traces: Check = {
       ...held.map((stretch): Step => {
         const end = known.find(({ from, to }) => from < stretch.to && to >= stretch.to)?.to ?? stretch.to;
         const until = Math.min(end, stretch.to + AFTERMATH);
-        return { check: NAME, stretch, run: (session) => checkTraces(session, stretch, until) };
+        return {
+          check: NAME,
+          stretch,
+          run: (look) => look((session) => checkTraces(session, stretch, until)),
+        };
       }),
       ...without(input.covered, held).map((stretch) =>
         openStep(NAME, input, stretch, {

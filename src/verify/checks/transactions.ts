@@ -32,7 +32,11 @@ export const transactions: Check = {
 
 /** The check of seconds whose blocks are known to be all there. */
 export function countTransactions(proved: Range): Step {
-  return { check: NAME, stretch: proved, run: (session) => checkTransactions(session, proved) };
+  return {
+    check: NAME,
+    stretch: proved,
+    run: (look) => look((session) => checkTransactions(session, proved)),
+  };
 }
 
 /**

@@ -10,7 +10,7 @@ import { quarantine } from '../../db/schema/etl/quarantine.ts';
 
 /** Parents of blocks this much older are looked for one by one, not all at once. */
 const NEAR = 3600;
-/** Broken links that are reported one by one; the next round sees what is left. */
+/** Broken links that are reported one by one, from the highest down: below them nothing is proved anyway. */
 const MOST = 5000;
 
 const Missing = z.object({
@@ -55,7 +55,7 @@ export function missingParents(
           and not (u.workchain = -1 and u.seqno < ${around.firstSeqno}::int)
           and not exists (select 1 from ton.blocks c where c.workchain = u.workchain and c.shard = u.child_shard
             and c.seqno = u.child_seqno and c.masterchain_block_ref_seqno <= ${around.firstSeqno}::int)
-        order by child_at limit ${MOST}::int)
+        order by child_at desc limit ${MOST}::int)
       select workchain, shard, seqno, workchain || ':' || child_shard || ':' || child_seqno as child, child_at,
         (${newestBelow(covered.from, near)}) as lower,
         exists (select 1 from ${quarantine} where ${quarantine.dataset} = 'blocks'

@@ -7,6 +7,7 @@ import { compareRows, keyOf, ownSecondOf, type Difference, type Unsaid } from '.
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { keysWithFindings, settleRows } from '../../db/coverage/findings.ts';
 import { type Range, union } from '../../range.ts';
+import { addRows } from './added-rows.ts';
 import { DEEP } from './deep-check.ts';
 import type { Finding, NamedRow } from '../finding.ts';
 import type { VerifyContext } from '../check.ts';
@@ -25,6 +26,8 @@ export interface ComparedSpan {
   readonly requests: number;
   /** Stored rows of each table that were held against the source, by second. */
   readonly matched: ReadonlyMap<string, ReadonlyMap<number, number>>;
+  /** Those of them that lie in seconds read to their end: no row is counted twice, whoever else brings it. */
+  readonly brought: ReadonlyMap<string, ReadonlyMap<number, number>>;
   /** Seconds of rows of another dataset's tables of which these pages say less than is stored: it has the last word. */
   readonly unsaid: ReadonlyMap<string, ReadonlySet<number>>;
 }
@@ -76,13 +79,14 @@ class Tally implements ComparedSpan {
   readonly completed: Range[] = [];
   readonly findings: Finding[] = [];
   readonly matched = new Map<string, Map<number, number>>();
+  readonly brought = new Map<string, Map<number, number>>();
   readonly unsaid = new Map<string, Set<number>>();
   requests = 0;
 
-  count(table: string, matched: ReadonlyMap<number, number>): void {
-    const sums = this.matched.get(table) ?? new Map<number, number>();
-    for (const [second, rows] of matched) sums.set(second, (sums.get(second) ?? 0) + rows);
-    this.matched.set(table, sums);
+  count(table: string, matched: ReadonlyMap<number, number>, completed: Range): void {
+    const own = [...matched].filter(([second]) => isWithin(second, completed));
+    addRows(this.matched, table, matched);
+    addRows(this.brought, table, own);
   }
 
   leaveOpen(table: string, rows: readonly Unsaid[]): void {
@@ -118,7 +122,7 @@ async function compareRecords(
     if (sent.length === 0 && !isAll) continue;
     const rows = sent.map(({ row }) => row);
     const found = await compareRows(database, table, rows, { span: completed, scope, isAll });
-    tally.count(name, found.matched);
+    tally.count(name, found.matched, completed);
     const isOwn = ownersOf(name, jobs)[0]?.name === dataset.name;
     // A message's receiver does not know its sender: what its pages lack counts where they have all of its copies.
     const unsaid = isOwn ? found.unsaid.filter(({ second }) => isWithin(second.from, completed)) : [];

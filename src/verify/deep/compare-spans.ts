@@ -1,6 +1,7 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { confirmDue, type Stream } from '../../db/coverage/coverage.ts';
 import { type Range, union, without } from '../../range.ts';
+import { addRows } from './added-rows.ts';
 import { DEEP } from './deep-check.ts';
 import type { Checked } from '../finding.ts';
 import { logChecks } from '../run/log-checks.ts';
@@ -15,6 +16,8 @@ export interface ComparedSpans {
   readonly confirmed: readonly Range[];
   /** Seconds of rows of others' tables of which more is stored than these pages say. */
   readonly unsaid: ReadonlyMap<string, readonly Range[]>;
+  /** Stored rows of each table that the source has, by second, of seconds that were read to their end. */
+  readonly brought: ReadonlyMap<string, ReadonlyMap<number, number>>;
 }
 
 /**
@@ -31,6 +34,7 @@ export async function compareSpans(
   const checks: Checked[] = [];
   const completed: Range[] = [];
   const unsaid = new Map<string, Range[]>();
+  const brought = new Map<string, Map<number, number>>();
   for (const span of spans) {
     const start = context.clock.monotonic();
     const result = await compareSpan(context, place, span);
@@ -42,6 +46,7 @@ export async function compareSpans(
         rows += count;
       }
     }
+    for (const [table, seconds] of result.brought) addRows(brought, table, seconds);
     for (const [table, seconds] of result.unsaid) {
       const more = [...seconds].map((second) => ({ from: second, to: second + 1 }));
       unsaid.set(table, union(unsaid.get(table) ?? [], more));
@@ -59,5 +64,5 @@ export async function compareSpans(
     maturitySeconds === undefined
       ? []
       : await confirmDue(context.database, stream, without(union(completed), wrong), maturitySeconds);
-  return { checks, completed: union(completed), confirmed, unsaid };
+  return { checks, completed: union(completed), confirmed, unsaid, brought };
 }

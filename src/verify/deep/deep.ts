@@ -3,11 +3,13 @@ import { ownersOf } from '../../dataset/owners.ts';
 import { readVerified, setVerified } from '../../db/coverage/verifications.ts';
 import { common, type Range, union, without } from '../../range.ts';
 import { worthKeeping } from '../derivable.ts';
+import { rememberedFindings } from '../remember.ts';
 import type { CompareContext } from './compare-span.ts';
 import type { Verified } from '../verify.ts';
+import { addRows } from './added-rows.ts';
 import { compareSpans, type ComparedSpans } from './compare-spans.ts';
 import { SECOND_READING } from '../checks/second-reading.ts';
-import { drawSlices, rowsBySecond } from './sample.ts';
+import { drawSlices, rowsBySecond, scopeOf } from './sample.ts';
 
 /** How much of a table was held against the source, row by row. */
 export interface ComparedTable {
@@ -52,11 +54,9 @@ export async function checkDeep(
       draw.share >= 1 ? (comparedRows.get(own) ?? new Map<number, number>()) : new Map<number, number>();
     const open = Object.keys(report.dataset.job.tables).flatMap((table) => unsaid.get(table) ?? []);
     const held = await heldAlready(context, report, known, union(open));
-    const wanted = without(await drawSlices(context.database, report.dataset, report.covered, draw), held);
+    const wanted = without(await drawSlices(context.database, report, draw), held);
     const compared = await compareSpans(context, report, wanted, (table, second, rows) => {
-      const sums = comparedRows.get(table) ?? new Map<number, number>();
-      sums.set(second, (sums.get(second) ?? 0) + rows);
-      comparedRows.set(table, sums);
+      addRows(comparedRows, table, [[second, rows]]);
     });
     for (const [table, spans] of compared.unsaid) unsaid.set(table, union(unsaid.get(table) ?? [], spans));
     comparedBy.set(report, compared);
@@ -64,18 +64,29 @@ export async function checkDeep(
   }
   const checked: Verified[] = [];
   for (const report of reports) checked.push(await withComparison(context, report, comparedBy.get(report)));
-  return { reports: checked, tables };
+  return { reports: checked, tables: sumUp(tables) };
+}
+
+/** One entry a table, whatever the number of streams that fill it. */
+function sumUp(counted: readonly ComparedTable[]): ComparedTable[] {
+  const sums = new Map<string, ComparedTable>();
+  for (const { table, compared, stored } of counted) {
+    const before = sums.get(table) ?? { compared: 0, stored: 0 };
+    sums.set(table, { table, compared: before.compared + compared, stored: before.stored + stored });
+  }
+  return [...sums.values()];
 }
 
 /** Seconds of which every stored row was compared already, because it came whole with another dataset's pages. */
 async function heldAlready(
   { database }: CompareContext,
-  { dataset, covered }: Verified,
+  { dataset, stream, covered }: Verified,
   comparedRows: ReadonlyMap<number, number>,
   unsaid: readonly Range[],
 ): Promise<Range[]> {
   const [table] = Object.values(dataset.job.tables);
-  if (table === undefined || comparedRows.size === 0) return [];
+  // What was compared are other pools' rows.
+  if (table === undefined || comparedRows.size === 0 || stream.scope !== '') return [];
   const held: Range[] = [];
   for (const range of covered) {
     const stored = await rowsBySecond(database, table, range);
@@ -103,14 +114,14 @@ async function countTables(
   { dataset, stream, covered }: Verified,
   compared: readonly Range[],
 ): Promise<ComparedTable[]> {
-  if (stream.scope !== '') return [];
   const counted: ComparedTable[] = [];
   for (const [name, table] of Object.entries(dataset.job.tables)) {
     if (ownersOf(name, jobs)[0]?.name !== dataset.name) continue;
     const count = async (spans: readonly Range[]) => {
       let sum = 0;
       for (const span of spans)
-        for (const rows of (await rowsBySecond(database, table, span)).values()) sum += rows;
+        for (const rows of (await rowsBySecond(database, table, span, scopeOf(dataset.job, stream))).values())
+          sum += rows;
       return sum;
     };
     counted.push({
@@ -122,38 +133,24 @@ async function countTables(
   return counted;
 }
 
-/** Verifies what only wanted a second reading. */
-async function confirm(
+/** Adds what the comparison of a stream came to; a second reading that it confirmed is wanted no more. */
+async function withComparison(
   { database }: CompareContext,
   report: Verified,
-  confirmed: readonly Range[],
+  compared: ComparedSpans | undefined,
 ): Promise<Verified> {
-  if (confirmed.length === 0) return report;
-  const findings = report.findings
+  const { stream, covered, lastPage } = report;
+  const { checks, confirmed } = compared ?? { checks: [], confirmed: [] };
+  const own = report.checks
+    .flatMap(({ findings }) => findings)
     .map((finding) =>
       finding.check === SECOND_READING ? { ...finding, spans: without(finding.spans, confirmed) } : finding,
     )
-    .filter(({ spans }) => spans.length > 0);
-  const verified = without(report.covered, union(...findings.map(({ spans }) => spans)));
-  await setVerified(database, report.stream, { good: verified, bad: [], lastPage: report.lastPage });
-  return { ...report, findings, verified };
-}
-
-async function withComparison(
-  context: CompareContext,
-  given: Verified,
-  compared: ComparedSpans | undefined,
-): Promise<Verified> {
-  const { database } = context;
-  const { checks, confirmed } = compared ?? { checks: [], confirmed: [] };
-  const report = await confirm(context, given, confirmed);
-  const findings = checks.flatMap((check) => check.findings);
+    .filter(({ check, spans }) => check !== SECOND_READING || spans.length > 0);
   // What another dataset's pages have shown to be wrong is wrong here too.
-  const standing = common(report.verified, await readVerified(database, report.stream));
-  return {
-    ...report,
-    checks: [...report.checks, ...checks],
-    findings: [...report.findings, ...findings],
-    verified: without(standing, union(...findings.map(({ spans }) => spans))),
-  };
+  const findings = [...own, ...(await rememberedFindings(database, stream, covered, report.checks))];
+  const good = without(covered, union(...findings.map(({ spans }) => spans)));
+  if (confirmed.length > 0) await setVerified(database, stream, { good, bad: [], lastPage });
+  const verified = common(good, await readVerified(database, stream));
+  return { ...report, checks: [...report.checks, ...checks], findings, verified };
 }

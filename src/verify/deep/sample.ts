@@ -1,41 +1,59 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Dataset } from '../../dataset/dataset.ts';
+import type { Job } from '../../dataset/job.ts';
 import type { Session } from '../../db/connection/database.ts';
+import type { Stream } from '../../db/coverage/coverage.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
 import type { Range } from '../../range.ts';
 import { during } from '../finding.ts';
 
 const Second = z.object({ second: z.coerce.number(), rows: z.coerce.number() });
 
+/** Which of a table's rows are meant: those of one scope, or all. */
+export type Scope = { readonly column: string; readonly value: string } | undefined;
+
+/** The rows that a stream is about. */
+export function scopeOf({ scopes }: Job, { scope }: Pick<Stream, 'scope'>): Scope {
+  return scopes && { column: scopes.column, value: scope };
+}
+
 /** How many rows each second of a table holds, seconds with rows only, in order. */
 export async function rowsBySecond(
   session: Session,
   table: object,
   span: Range,
+  scope?: Scope,
 ): Promise<Map<number, number>> {
   const found = await session.rows(
     sql`select extract(epoch from t.utime)::int8 as second, count(*) as rows from ${targetOf(table).into} t
-        where ${during('t', span)} group by 1 order by 1`,
+        where ${during('t', span)} ${scope && sql`and t.${sql.identifier(scope.column)} = ${scope.value}`} group by 1 order by 1`,
     Second,
   );
   return new Map(found.map(({ second, rows }) => [second, rows]));
 }
 
+interface Place {
+  readonly dataset: Dataset;
+  readonly stream: Stream;
+  readonly covered: readonly Range[];
+}
+
 /** Slices of a range of about a page of stored rows each, drawn at random until they hold the share of all rows. */
 export async function drawSlices(
   session: Session,
-  dataset: Dataset,
-  covered: readonly Range[],
+  { dataset: { job }, stream, covered }: Place,
   draw: { readonly share: number; readonly random: () => number },
 ): Promise<Range[]> {
   const { share, random } = draw;
   if (share >= 1) return [...covered];
-  const [table] = Object.values(dataset.job.tables);
+  const [table] = Object.values(job.tables);
   if (table === undefined) return [];
   const slices: { span: Range; rows: number }[] = [];
   for (const range of covered)
-    slices.push(...cut(range, await rowsBySecond(session, table, range), dataset.job.paginator.maxSize));
+    slices.push(
+      ...cut(range, await rowsBySecond(session, table, range, scopeOf(job, stream)), job.paginator.maxSize),
+    );
   const wanted = share * slices.reduce((sum, { rows }) => sum + rows, 0);
   const drawn: Range[] = [];
   let rows = 0;

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import type { Database, Session } from '../../db/connection/database.ts';
 
-/** All statements of a check see one moment: what is counted is what was checked. */
-const SNAPSHOT = sql`set transaction isolation level repeatable read, read only`;
+/** All statements of a transaction see one moment: what is counted is what was checked. */
+export const SNAPSHOT = sql`set transaction isolation level repeatable read`;
 
 /**
  * Settings that make queries over a million rows several times as quick. They give room to sort and hash in memory,
@@ -20,7 +20,7 @@ export function atSpeed<T>(
   onWarning?: (text: string) => void,
 ): Promise<T> {
   return database.transaction(async (session) => {
-    await session.run(SNAPSHOT);
+    await session.run(sql`${SNAPSHOT}, read only`);
     await session.run(SETTINGS);
     return work(session);
   }, onWarning);

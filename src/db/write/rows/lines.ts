@@ -9,7 +9,7 @@ import {
   type Table,
 } from '../../../dataset/declaration/sheet.ts';
 import { NOTHING, type Extra } from '../../../dataset/record.ts';
-import { objectAsText, type Strings } from '../../../dataset/strings.ts';
+import { rowAsText, type Strings } from '../../../dataset/strings.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import { toCopyText } from './copy-text.ts';
 import { distinctRows, mergeRows, type Row } from './distinct-rows.ts';
@@ -91,7 +91,7 @@ function collector(byTable: ReadonlyMap<object, Map<string, Waiting>>, strings: 
     const extra = isNothing ? null : fullExtra(sheet, record, sent ?? null);
     const row = () => {
       const made = rowOf(sheet, record, given, sent);
-      return strings === 'text' ? made : objectAsText(made);
+      return strings === 'text' ? made : rowAsText(made);
     };
     const key = writer.key(record, given);
     const waiting = { writer, key, record, given, extra, strings, row, merged: undefined };

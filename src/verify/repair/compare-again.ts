@@ -1,0 +1,92 @@
+import { readCoverage, type Stream } from '../../db/coverage/coverage.ts';
+import { resetReceipts, wholeMinutes } from '../../db/write/receipt-ledger.ts';
+import { targetOf } from '../../db/write/rows/target.ts';
+import { common, type Range, union, without } from '../../range.ts';
+import { CONFLICT, retry } from '../../retry.ts';
+import { addRows } from '../deep/added-rows.ts';
+import type { CompareContext } from '../deep/compare-span.ts';
+import { compareSpans } from '../deep/compare-spans.ts';
+import { DEEP } from '../deep/deep-check.ts';
+import { rowsBySecond } from '../deep/sample.ts';
+import type { Finding } from '../finding.ts';
+import { SNAPSHOT } from '../run/at-speed.ts';
+import type { Verified } from '../verify.ts';
+
+/** What the source has of a dataset, over all of its streams that were compared. */
+interface Source {
+  /** Stored rows that the source has, by table and second. */
+  readonly brought: Map<string, Map<number, number>>;
+  readonly covered: Range[];
+  /** Covered seconds that were not compared, or that differ. */
+  readonly doubtful: Range[];
+}
+
+/**
+ * Holds what was read again against the source once more, where a comparison with the source had found it, or where
+ * rows are stored that no receipt counts. Of minutes in which every stored row is the source's, the receipts are set to
+ * what is stored: what was removed need not have been counted when it came.
+ */
+export async function compareAgain(context: CompareContext, reports: readonly Verified[]): Promise<void> {
+  const sources = new Map<string, Source>();
+  for (const report of reports) {
+    const { stream, findings } = report;
+    const source = sources.get(stream.dataset) ?? { brought: new Map(), covered: [], doubtful: [] };
+    sources.set(stream.dataset, source);
+    const chosen = findings.filter((finding) => finding.check === DEEP || isUncounted(finding));
+    await compareStream(context, report, union(...chosen.map(({ spans }) => spans)), source);
+  }
+  for (const { stream, findings } of reports) {
+    const source = sources.get(stream.dataset);
+    for (const { table, spans } of findings.filter(isUncounted)) {
+      if (table === undefined || source === undefined) continue;
+      for (const minutes of spans.map(wholeMinutes)) await recount(context, table, minutes, source);
+    }
+  }
+}
+
+/** True where rows are stored that no receipt counts, or were, when they were removed. */
+function isUncounted({ check, outcome }: Finding): boolean {
+  return check === 'receipts' && outcome === 'doubt';
+}
+
+async function compareStream(
+  context: CompareContext,
+  { dataset, stream }: Pick<Verified, 'dataset'> & { readonly stream: Stream },
+  spans: readonly Range[],
+  source: Source,
+): Promise<void> {
+  const coverage = await readCoverage(context.database, stream);
+  source.covered.push(...coverage);
+  const chosen = common(spans, coverage);
+  if (chosen.length === 0) {
+    source.doubtful.push(...coverage);
+    return;
+  }
+  const { checks, completed, brought } = await compareSpans(context, { dataset, stream }, chosen);
+  for (const [table, seconds] of brought) addRows(source.brought, table, seconds);
+  const wrong = checks.flatMap((check) => check.findings.flatMap((finding) => finding.spans));
+  source.doubtful.push(...wrong, ...without(coverage, completed));
+}
+
+/** Sets the receipts of minutes anew where every covered second holds exactly the rows that the source has. */
+async function recount(
+  { crawl, database }: CompareContext,
+  table: object,
+  minutes: Range,
+  { brought, covered, doubtful }: Source,
+): Promise<void> {
+  if (common([minutes], doubtful).length > 0) return;
+  const had = brought.get(targetOf(table).name);
+  const seconds = common([minutes], covered);
+  // One snapshot: what is counted is what the receipts are set to.
+  await retry({ ...crawl, ...CONFLICT }, () =>
+    database.transaction(async (session) => {
+      await session.run(SNAPSHOT);
+      for (const span of seconds) {
+        const stored = await rowsBySecond(session, table, span);
+        if ([...stored].some(([second, rows]) => had?.get(second) !== rows)) return;
+      }
+      await resetReceipts(session, table, minutes);
+    }),
+  );
+}
