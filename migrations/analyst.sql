@@ -470,13 +470,15 @@ create or replace view ton.dex_volume as
 select d.day, s.dex, s.pool, s.jetton_master, s.swaps, s.accounts, s.bought, s.sold, s.volume, s.jettons
 from ton.days d,
 lateral (
-  select x.dex, x.pool, coalesce(x.asset_in, x.asset_out) as jetton_master, count(*) as swaps, count(distinct x.account) as accounts,
-    coalesce(sum(x.amount_in) filter (where x.asset_in is null), 0) as bought,
-    coalesce(sum(x.amount_out) filter (where x.asset_out is null), 0) as sold,
-    sum(case when x.asset_in is null then x.amount_in else x.amount_out end) as volume,
-    sum(case when x.asset_in is null then x.amount_out else x.amount_in end) as jettons
-  from ton.swaps x
-  where x.utime >= d.starts and x.utime < d.ends and x.success is not false and (x.asset_in is null) <> (x.asset_out is null)
+  select x.dex, x.pool, t.jetton_master, count(*) as swaps, count(distinct x.account) as accounts,
+    coalesce(sum(t.bought), 0) as bought, coalesce(sum(t.sold), 0) as sold,
+    sum(coalesce(t.bought, t.sold)) as volume, sum(t.jettons) as jettons
+  from ton.swaps x, lateral (
+    select x.asset_out as jetton_master, x.amount_in as bought, null::numeric as sold, x.amount_out as jettons
+    where x.asset_in is null and x.asset_out is not null
+    union all
+    select x.asset_in, null, x.amount_out, x.amount_in where x.asset_out is null and x.asset_in is not null) t
+  where x.utime >= d.starts and x.utime < d.ends and x.success is not false
   group by 1, 2, 3) s;
 comment on view ton.dex_volume is 'What was traded for TON on decentralized exchanges by day, UTC, pool and jetton. Swaps of one jetton for another have no TON side and are not here. volume / jettons is the day''s mean price in nanotons of the jetton''s smallest unit.';
 comment on column ton.dex_volume.day is 'The day on which the trades'' traces ended, UTC.';

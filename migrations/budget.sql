@@ -1,7 +1,7 @@
 -- The budget of requests: applied before repeatable.sql, as a whole, whenever one of these files has changed.
 
 -- One budget for every process: GCRA (ITU-T I.371, virtual scheduling) with burst 0 on the row of a host in etl.budget.
--- The next slot is at free_at, or now where that is past; each slot given moves it on by the gap between two.
+-- The next slot is at free_at, or now where that is past; each slot given moves it on by the spacing.
 --
 -- Order between processes needs no list of who waits. The more urgent may take slots further ahead, so what nears its
 -- time is what nobody more urgent wanted. Processes of one priority form a line: who finds no slot learns when to come,
@@ -9,9 +9,10 @@
 --
 -- Called as a statement of its own: a transaction that stayed open would stop everybody. All times are seconds from the
 -- moment of the answer, so that no client's clock matters.
-create or replace function etl.take_slots(
+drop function if exists etl.take_slots(text, float8, int, int, boolean, int);
+create function etl.take_slots(
   p_host text, p_rps float8, p_rank int, p_wanted int, p_called boolean, p_succeeded int,
-  out granted int, out first float8, out gap float8, out again float8, out generation bigint
+  out granted int, out first float8, out spacing float8, out again float8, out generation bigint
 ) language plpgsql as $$
 declare
   -- A plan's counter may be a window: at most so many requests in so many seconds.
@@ -41,7 +42,7 @@ begin
   b.factor := least(1, b.factor + p_succeeded / (p_rps * b.factor)
     * case when b.factor between 0.95 * b.refused_factor and 1.03 * b.refused_factor then 0.001 else 0.01 end);
   b.slack := greatest(0.03, b.slack - 0.000005 * p_succeeded);
-  gap := (per_window / p_rps + b.slack) / (per_window * b.factor);
+  spacing := (per_window / p_rps + b.slack) / (per_window * b.factor);
 
   slot := greatest(b.free_at, moment);
   if started <> b.server_started_at then
@@ -63,24 +64,24 @@ begin
   end if;
   -- A block lasts at most half a second, and far less where somebody more urgent may come.
   span := case when urgent = 0 then 0.5 else 0.05 end;
-  granted := least(p_wanted, 1 + floor(span / gap));
+  granted := least(p_wanted, 1 + floor(span / spacing));
 
   line := case when b.line_at[place] <= moment + memory then greatest(b.line_at[place], moment) else moment end;
   takes := slot <= moment + lead + early
     -- Whoever stands in line is served first, but no slot is lost for that.
     and (p_called or p_rank = 0 or line = moment or slot <= moment + lead - 0.02);
   if takes then
-    b.free_at := slot + granted * gap;
+    b.free_at := slot + granted * spacing;
     if p_rank = 0 then
-      b.tail_free_at := least(greatest(b.tail_free_at, moment) + 2 * granted * gap, moment + 11);
+      b.tail_free_at := least(greatest(b.tail_free_at, moment) + 2 * granted * spacing, moment + 11);
     end if;
     again := greatest(0, b.free_at - lead - moment);
   else
     come := greatest(moment, slot - lead);
     -- Whoever was called and finds that a slot or two went to others waits for the next; else the line is joined anew.
-    if not (p_called and come - moment < 0.75 * granted * gap) then
+    if not (p_called and come - moment < 0.75 * granted * spacing) then
       come := greatest(come, line);
-      b.line_at[place] := come + granted * gap;
+      b.line_at[place] := come + granted * spacing;
     end if;
     again := come - moment;
     granted := 0;

@@ -8,6 +8,7 @@ import { withStore } from './with-store.ts';
 interface ReaderFlags {
   readonly name: string;
   readonly timeout: string;
+  readonly keepPassword?: boolean;
 }
 
 /**
@@ -18,7 +19,8 @@ export async function reader(invocation: Invocation, flags: ReaderFlags): Promis
   const { name } = flags;
   const timeout = parseDuration(flags.timeout);
   return withStore(invocation, 'toncenter-etl reader', async (store) => {
-    const { exists, password, left } = await allowReading(store.database, { name, timeout });
+    const kept = flags.keepPassword === true ? { password: null } : {};
+    const { exists, password, left } = await allowReading(store.database, { name, timeout, ...kept });
     if (!exists) {
       console.log(left.join('\n'));
       console.error(

@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts';
 import { UsageError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { packageRoot } from '../package.ts';
+import { createChanges } from './changes.ts';
 import type { Metrics } from './metrics.ts';
 import type { Snapshot } from '../status/snapshot.ts';
 
@@ -132,7 +133,7 @@ async function readPage(): Promise<Reply> {
   };
 }
 
-/** Server-sent events: the parts of the snapshot that have changed since the last one that this reader was sent. */
+/** Server-sent events: what of the snapshot has changed since the last one that this reader was sent. */
 function follow(
   { snapshot, clock }: ServerOptions,
   response: ServerResponse,
@@ -160,25 +161,30 @@ async function stream(
   response: ServerResponse,
   gone: AbortSignal,
 ): Promise<void> {
-  const sent = new Map<string, string>();
+  const changes = createChanges();
   let lastSent = clock.monotonic();
   while (!gone.aborted) {
-    const parts = await snapshot().then(
-      (current): object => ({ ...current, error: null }),
-      (error: unknown) => ({ error: sentence(error), at: Math.floor(clock.now() / 1000) }),
-    );
-    const changed: string[] = [];
-    for (const [name, value] of Object.entries(parts)) {
-      const text = JSON.stringify(value);
-      if (sent.get(name) === text) continue;
-      sent.set(name, text);
-      changed.push(`${JSON.stringify(name)}:${text}`);
-    }
-    if (changed.length > 0) response.write(`data: {${changed.join(',')}}\n\n`);
+    const parts = await snapshot().then(shownOf, (error: unknown) => ({
+      error: sentence(error),
+      at: Math.floor(clock.now() / 1000),
+    }));
+    const changed = changes(parts);
+    if (changed !== undefined) response.write(`data: ${changed}\n\n`);
     else if (clock.monotonic() - lastSent > KEEP_ALIVE_MS) response.write(': alive\n\n');
-    if (changed.length > 0) lastSent = clock.monotonic();
+    if (changed !== undefined) lastSent = clock.monotonic();
     await clock.sleep(LIVE_EVERY_MS, gone).catch(() => undefined);
   }
+}
+
+/** A snapshot as the page is sent it. What moves with the clock alone, the page computes from `at`: it would change always. */
+function shownOf({ head, datasets, ...others }: Snapshot): Readonly<Record<string, unknown>> {
+  return {
+    ...others,
+    silence: undefined,
+    head: head && { ...head, age: undefined },
+    datasets: datasets.map((report) => ({ ...report, lag: undefined })),
+    error: null,
+  };
 }
 
 async function bind(server: Server, listen: string): Promise<string> {

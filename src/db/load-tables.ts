@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { is } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 
-const FOLDER = new URL('./schema/', import.meta.url);
+const FOLDER = new URL('../db/schema/', import.meta.url);
 
 /** Every table that a file below `schema/` exports, by name. There is no list to extend. */
 export async function loadTables(): Promise<PgTable[]> {

@@ -3,6 +3,7 @@ import type { ColumnDescription } from '../db/read/table-description.ts';
 import type { TextRow } from '../db/read/table-parts.ts';
 import { UsageError } from '../errors.ts';
 import type { FileFormat } from './row-file.ts';
+import { WIDE_NUMBERS } from './wide-numbers.ts';
 
 type Value = string | number | bigint | boolean | null;
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
@@ -21,8 +22,8 @@ const GROUP = 50_000;
 const DIGITS = 38;
 
 /**
- * Parquet, compressed with Snappy. Times are microseconds in UTC, amounts decimals of 38 digits without a fraction, JSON
- * and everything else text.
+ * Parquet, compressed with Snappy. Times are microseconds in UTC, amounts decimals of 38 digits without a fraction, JSON,
+ * numbers of 256 bits and everything else text.
  */
 export const parquet: FileFormat = {
   name: 'parquet',
@@ -59,7 +60,7 @@ function valueOf(text: string | null | undefined, read: Column['read']): Value {
 
 function columnOf({ name, type, nullable }: ColumnDescription): Column {
   const repetition = { name, repetition_type: nullable ? 'OPTIONAL' : 'REQUIRED' } as const;
-  switch (type) {
+  switch (WIDE_NUMBERS.has(name) ? 'text' : type) {
     case 'boolean':
       return { element: { ...repetition, type: 'BOOLEAN' }, read: (text) => text === 'true' };
     case 'integer':

@@ -59,6 +59,23 @@ async function ask(path: string, init?: RequestInit): Promise<{ status: number; 
   return { status: response.status, text: await response.text() };
 }
 
+/** Reads what the stream of events says, one message after the other. */
+async function openEvents(url: string) {
+  const { body } = await fetch(`${url}/events`);
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  return {
+    async next(): Promise<Record<string, unknown>> {
+      while (!text.includes('\n\n')) text += (await reader?.read())?.value ?? '';
+      const end = text.indexOf('\n\n');
+      const message = text.slice('data: '.length, end);
+      text = text.slice(end + 2);
+      return JSON.parse(message) as Record<string, unknown>;
+    },
+    close: () => void reader?.cancel(),
+  };
+}
+
 describe('the daemon’s server', () => {
   test('says at /health that it lives', async () => {
     expect(await ask('/health')).toEqual({ status: 200, text: '{"alive":true}\n' });
@@ -120,6 +137,24 @@ describe('the daemon’s server', () => {
     expect((await ask('/nothing')).status).toBe(404);
     expect((await ask('/status', { method: 'POST' })).status).toBe(405);
     expect(await ask('/status', { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
+  });
+
+  test('sends at /events only what has changed, and of a list only its rows that have', async () => {
+    const events = await openEvents(server.url);
+    const first = await events.next();
+    expect(first['datasets']).toHaveLength(2);
+    expect(JSON.stringify(first['datasets'])).not.toContain('"lag"');
+    expect(first['activity']).not.toEqual([]);
+    // Postgres may estimate the rows anew meanwhile; the clock alone changes no dataset.
+    let next = await events.next();
+    while ('datasets' in next) next = await events.next();
+    expect(Object.keys(next)).toContain('at');
+    for (const name of ['head', 'activity', 'spentMinutes', 'collections'])
+      expect(next).not.toHaveProperty(name);
+    await keepWanted(store.database, 'blocks', now - 950, 'another');
+    while (!JSON.stringify(next['datasets'] ?? []).includes(String(now - 950))) next = await events.next();
+    expect(next['datasets']).toMatchObject([{ dataset: 'blocks' }]);
+    events.close();
   });
 
   test('cannot be had twice at one address', async () => {

@@ -7,10 +7,13 @@ import { z } from 'zod';
 import { createStats } from '../../src/api/stats.ts';
 import { SETTING_NAMES } from '../../src/settings/config.ts';
 import { createMetrics } from '../../src/daemon/metrics.ts';
+import { openDatabase } from '../../src/db/connection/database.ts';
+import { allowReading } from '../../src/db/migrate/reader.ts';
 import { runSql } from '../../src/db/read/free-sql.ts';
 import { parseSchedules } from '../../src/settings/schedule.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { promtool } from '../support/program/promtool.ts';
+import { withLogin } from '../../src/settings/postgres-url.ts';
 
 const SYSTEMD_ANALYZE = '/usr/bin/systemd-analyze';
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -122,7 +125,7 @@ describe('the files for deployment', () => {
         ),
       })
       .parse(parse(text));
-    expect(Object.keys(services)).toEqual(['postgres', 'daemon', 'prometheus', 'grafana']);
+    expect(Object.keys(services)).toEqual(['postgres', 'daemon', 'reader', 'prometheus', 'grafana']);
     expect(services['prometheus']?.profiles).toEqual(['monitoring']);
     const mounted = Object.values(services)
       .flatMap(({ volumes }) => volumes)
@@ -161,10 +164,30 @@ describe('the files for deployment', () => {
     expect(others).toEqual([]);
   });
 
-  test('the role for readers is made by statements that Postgres takes', async () => {
+  test('the role of Grafana gets its rights as every reader does, and keeps its password', async () => {
     const statements = /<<'SQL'\n([\s\S]*)\nSQL/.exec(read('deploy/reader.sh'))?.[1] ?? '';
-    const text = statements.replaceAll('grafana', 'grafana_of_a_test').replace(":'password'", "'secret'");
-    await store.database.script(`begin; ${text} rollback;`);
+    const name = `grafana_${process.pid}`;
+    const made = statements.replaceAll('grafana', name).replace(":'password'", "'secret'");
+    const { command } = z
+      .object({ services: z.object({ reader: z.object({ command: z.array(z.string()) }) }) })
+      .parse(parse(read('docker-compose.yml'))).services.reader;
+    expect(command).toEqual(['reader', '--name', 'grafana', '--keep-password']);
+    await store.database.script(made);
+    expect(await allowReading(store.database, { name, timeout: 60, password: null })).toMatchObject({
+      exists: true,
+      left: [],
+    });
+    const url = withLogin(store.url, name, 'secret');
+    const grafana = await openDatabase({ url, applicationName: 'grafana', maxConnections: 1 });
+    try {
+      await runSql(grafana, 'select * from etl.coverage_report', { write: false });
+      await expect(runSql(grafana, 'select * from etl.quarantine', { write: false })).rejects.toThrow(
+        /denied/,
+      );
+    } finally {
+      await grafana.close();
+      await store.database.script(`drop owned by ${name}; drop role ${name}`);
+    }
   });
 
   test('provisioning files are YAML', () => {

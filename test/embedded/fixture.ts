@@ -28,7 +28,7 @@ export function embeddedFixture() {
   let children: ChildProcess[] = [];
 
   beforeAll(async () => {
-    program = await compile(['test/embedded/child.ts']);
+    program = await compile();
     scratch = await mkdtemp(join(tmpdir(), 'toncenter-etl-embedded-'));
     // Open to every user, as /srv or /var/lib are.
     await chmod(scratch, 0o755);

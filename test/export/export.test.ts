@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { exportRows } from '../../src/commands/export.ts';
 import { readManifest, type Manifest } from '../../src/export/manifest.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
+import { WIDE_NUMBERS } from '../../src/export/wide-numbers.ts';
 import { silent, testConfig } from '../support/crawl.ts';
 import { twoDays } from '../support/two-days.ts';
 
@@ -55,7 +56,8 @@ async function ofDuck(statement: string): Promise<unknown[]> {
 function sums(column: { name: string; type: string }): { duck: string; postgres: string } {
   const name = `"${column.name}"`;
   const both = (text: string) => ({ duck: text, postgres: text });
-  if (/^(bigint|integer|smallint|numeric)$/.test(column.type)) return both(`sum(${name})`);
+  const isNumber = /^(bigint|integer|smallint|numeric)$/.test(column.type) && !WIDE_NUMBERS.has(column.name);
+  if (isNumber) return both(`sum(${name})`);
   if (column.type === 'boolean') return both(`sum(case when ${name} then 1 else 0 end)`);
   if (column.type === 'double precision') return both(`round(sum(${name}))::bigint`);
   if (column.type === 'timestamp with time zone')

@@ -3,14 +3,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { compile } from '../support/program/compile.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { startCountingServer, type Arrival } from '../support/budget/counting-server.ts';
-import { SPENDER, startSpenders } from '../support/budget/spenders.ts';
+import { startSpenders } from '../support/budget/spenders.ts';
 
 const SECONDS = Number(process.env['BUDGET_SECONDS'] ?? 60);
 
 let compiled: string;
 let store: TestStore;
 beforeAll(async () => {
-  [compiled, store] = await Promise.all([compile([SPENDER]), openTestStore()]);
+  [compiled, store] = await Promise.all([compile(), openTestStore()]);
 });
 afterAll(async () => {
   await store.close();

@@ -13,7 +13,7 @@ import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
 import { compile } from '../support/program/compile.ts';
 import { createDatabase, type TestDatabase } from '../support/database/postgres.ts';
-import { CLAIMANT, claimTogether } from '../support/leases/claimants.ts';
+import { claimTogether } from '../support/leases/claimants.ts';
 import { openWorkers } from '../support/scale/workers.ts';
 
 const hasPgBouncer = spawnSync('pgbouncer', ['--version']).status === 0;
@@ -67,7 +67,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode, as a role 
   });
 
   test('nobody gets the same second twice', async () => {
-    const compiled = await compile([CLAIMANT]);
+    const compiled = await compile();
     const stream = { dataset: 'shared', scope: '', pass: 0 };
     const wanted = { from: 0, to: 1000 };
     const reports = await claimTogether(compiled, 4, { database: url, stream, wanted });

@@ -1,4 +1,4 @@
-import type { Relations } from 'drizzle-orm';
+import type { Column, Relations } from 'drizzle-orm';
 import { createTableRelationsHelpers, is, One } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import * as declared from './relations.ts';
@@ -10,6 +10,8 @@ export interface DeclaredRelation {
   readonly fields: readonly string[];
   readonly target: string;
   readonly references: readonly string[];
+  /** True where these are the primary key of the other table. */
+  readonly toKey: boolean;
 }
 
 /** Every relation that `relations.ts` exports, by table and name. */
@@ -28,9 +30,17 @@ function relationsOf({ table, config }: Relations): DeclaredRelation[] {
         fields: relation.config.fields.map((column) => column.name),
         target: nameOf(relation.referencedTable),
         references: relation.config.references.map((column) => column.name),
+        toKey: isKey(relation.referencedTable, relation.config.references),
       },
     ];
   });
+}
+
+function isKey(table: object, columns: readonly Column[]): boolean {
+  if (!is(table, PgTable)) return false;
+  const { primaryKeys, columns: all } = getTableConfig(table);
+  const key = primaryKeys[0]?.columns ?? all.filter(({ primary }) => primary);
+  return key.length === columns.length && key.every(({ name }) => columns.some((each) => each.name === name));
 }
 
 function nameOf(table: object): string {

@@ -10,3 +10,21 @@ export function writeForeignKeys(relations: readonly DeclaredRelation[]): string
   });
   return `${JSON.stringify(keys, null, 2)}\n`;
 }
+
+const HEAD = `-- Foreign keys that Postgres 18 and newer keep without looking at the rows: the other row may not be stored. Metabase,
+-- DBeaver and SQLAlchemy read them. Run it as the owner; it can be run again, and after a new version has migrated.
+`;
+
+/**
+ * Joins to lists as statements, for programs that read the database's own foreign keys. Not to tables that have
+ * partitions: even with keys that it does not enforce, Postgres drops no partition to whose rows others point.
+ */
+export function writeForeignKeyStatements(relations: readonly DeclaredRelation[]): string {
+  const keys = relations.filter(({ toKey, references }) => toKey && !references.includes('utime'));
+  const statements = keys.map(({ name, table, fields, target, references }) => {
+    const constraint = `${table}_${name}`;
+    return `alter table ton.${table} drop constraint if exists ${constraint},
+  add constraint ${constraint} foreign key (${fields.join(', ')}) references ton.${target} (${references.join(', ')}) not enforced;`;
+  });
+  return [HEAD, ...statements, ''].join('\n');
+}

@@ -7,7 +7,7 @@ import { declaredRelations } from './declared-relations.ts';
 import { writeDbtSources } from './dbt-sources.ts';
 import { writeDiagram } from './diagram.ts';
 import { writeDictionary } from './dictionary.ts';
-import { writeForeignKeys } from './foreign-keys.ts';
+import { writeForeignKeys, writeForeignKeyStatements } from './foreign-keys.ts';
 import { readFeeds, writeNeeds } from './needs.ts';
 
 /** Generated pages live here, and the one that is written by hand but for some lines. */
@@ -22,6 +22,7 @@ export async function writeDocs(database: Database): Promise<Readonly<Record<str
     'dictionary.md': writeDictionary(catalog),
     'diagram.md': writeDiagram(catalog, relations),
     'foreign-keys.json': writeForeignKeys(relations),
+    'foreign-keys.sql': writeForeignKeyStatements(relations),
     'dbt-sources.yml': writeDbtSources(catalog),
     'questions.md': writeNeeds(questions, await readFeeds(database)),
   };

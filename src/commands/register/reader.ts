@@ -8,6 +8,7 @@ export function registerReader(program: Command): void {
     .command('reader')
     .description('make a role that reads the data and does no more, and print its connection string')
     .option('--name <role>', 'the role', 'toncenter_reader')
+    .option('--keep-password', 'of a role that is there, which only gets its rights')
     .option('--timeout <duration>', 'after which its statements are ended', '60s')
     .addHelpText(
       'after',

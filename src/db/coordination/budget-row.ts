@@ -24,7 +24,7 @@ const Grant = z.object({
   /** Until the first of them. */
   first: z.number(),
   /** From one to the next. */
-  gap: z.number(),
+  spacing: z.number(),
   /** Until it makes sense to ask again. */
   again: z.number(),
   generation: z.coerce.number(),

@@ -39,14 +39,14 @@ export function createSlots(): Slots {
     get count() {
       return slots.length;
     },
-    put: ({ granted, first, gap, generation }, asked, now) => {
+    put: ({ granted, first, spacing, generation }, asked, now) => {
       slots = slots.filter((slot) => slot.generation >= generation);
       quickest = Math.min(quickest, now - asked);
       // A process that was frozen, or waited for its turn on a busy machine, has an old grant.
       if (now - asked > quickest + MOST_DELAY_MS) return;
       const answered = (asked + now) / 2;
       for (let n = 0; n < granted; n += 1)
-        slots.push({ due: answered + 1000 * (first + n * gap), generation });
+        slots.push({ due: answered + 1000 * (first + n * spacing), generation });
     },
     nextDue: (now) => {
       slots = slots.filter(({ due }) => due >= now - PATIENCE_MS);

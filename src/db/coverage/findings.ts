@@ -119,7 +119,7 @@ export type OpenFinding = z.infer<typeof OpenFinding>;
 const COLUMNS = sql`dataset, scope, table_name as "table", row_key as key, differs, check_name as "check", found_in,
   to_char(found_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as found_at, span::text`;
 
-/** Rows of a kind that are named one by one; of the others only the seconds and the number are told. */
+/** Rows of a kind that are named one by one; of the others, the seconds and the number. */
 const MOST_NAMED = 1000;
 
 const FindingKind = z.object({

@@ -9,6 +9,8 @@ import { runSql } from '../../../src/db/read/free-sql.ts';
 import { allowReading } from '../../../src/db/migrate/reader.ts';
 import { blocks } from '../../../src/db/schema/ton/blocks.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
+import { withLogin } from '../../../src/settings/postgres-url.ts';
+import { openCli } from '../../support/program/cli.ts';
 
 const NAME = `reader_${randomBytes(4).toString('hex')}`;
 
@@ -287,14 +289,24 @@ describe('an owner who may not make roles', () => {
   });
 
   test('is given the SQL for the administrator, who makes the role, which is then adopted', async () => {
-    const first = await allowReading(database, { name: MADE, timeout: 7 });
-    expect(first).toMatchObject({ exists: false, password: undefined });
-    expect(first.left[0]).toMatch(/^create role .* password '/);
-    await store.database.script(first.left.join('\n'));
-    const second = await allowReading(database, { name: MADE, timeout: 7 });
-    expect(second).toMatchObject({ exists: true, password: undefined });
-    expect(second.left.filter((statement) => /password|statement_timeout/.test(statement))).toHaveLength(1);
-    const password = /password '(.*)'/.exec(first.left[0] ?? '')?.[1] ?? '';
+    const cli = await openCli();
+    const read = () =>
+      cli.run(['reader', '--name', MADE, '--timeout', '7s'], {
+        DATABASE_URL: withLogin(store.url, OWNER, 'x'),
+      });
+    const first = await read();
+    expect(first.code).toBe(2);
+    expect(first.stderr).toMatch(/lacks CREATEROLE\nhint: Let an administrator run the SQL above/);
+    expect(first.stdout).toMatch(/^create role .* password '/);
+    await store.database.script(first.stdout);
+    const second = await read();
+    await cli.close();
+    expect(second.code).toBe(0);
+    expect(second.stdout).toBe(`${withLogin(store.url, MADE, '')}\n`);
+    expect(second.stderr).toMatch(/The role was there before: its password stays as it is/);
+    // What only an administrator can still do, each once.
+    expect(second.stderr.match(/password '|statement_timeout/g)).toHaveLength(1);
+    const password = /password '(.*)'/.exec(first.stdout)?.[1] ?? '';
     const made = await connectAs(MADE, password);
     const { rows } = await made.query(
       "select current_setting('statement_timeout') as timeout, (select count(*)::int from blocks) as blocks",

@@ -12,13 +12,13 @@ import type { Range } from '../../../src/range.ts';
 import { compile } from '../../support/program/compile.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import type { ClaimingOrder } from '../../support/leases/claimant.ts';
-import { CLAIMANT, claimTogether, go, startClaimant } from '../../support/leases/claimants.ts';
+import { claimTogether, go, startClaimant } from '../../support/leases/claimants.ts';
 import { nextMessage } from '../../support/messages.ts';
 
 let compiled: string;
 let store: TestStore;
 beforeAll(async () => {
-  [compiled, store] = await Promise.all([compile([CLAIMANT]), openTestStore()]);
+  [compiled, store] = await Promise.all([compile(), openTestStore()]);
 });
 afterAll(async () => {
   await store.close();

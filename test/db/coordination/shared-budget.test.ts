@@ -8,7 +8,7 @@ import { createSharedBudget } from '../../../src/db/coordination/shared-budget.t
 import { DatabaseUnavailableError } from '../../../src/errors.ts';
 import { rankOf, type Priority } from '../../../src/budget/priority.ts';
 import { startCountingServer } from '../../support/budget/counting-server.ts';
-import { SPENDER, startSpenders } from '../../support/budget/spenders.ts';
+import { startSpenders } from '../../support/budget/spenders.ts';
 import { compile } from '../../support/program/compile.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 
@@ -18,7 +18,7 @@ let compiled: string;
 let store: TestStore;
 let number = 0;
 beforeAll(async () => {
-  [compiled, store] = await Promise.all([compile([SPENDER]), openTestStore()]);
+  [compiled, store] = await Promise.all([compile(), openTestStore()]);
 });
 afterAll(async () => {
   await store.close();
@@ -81,9 +81,9 @@ describe('the row', () => {
 
   test('gives slots that lie a little more than a tenth of a second apart, never more than half a second at once', async () => {
     const host = await readyHost();
-    const { granted, first, gap } = await ask(host, 'backfill', { wanted: 100 });
+    const { granted, first, spacing } = await ask(host, 'backfill', { wanted: 100 });
     expect({ granted, first }).toEqual({ granted: 5, first: 0 });
-    expect(gap).toBeCloseTo(0.103, 5);
+    expect(spacing).toBeCloseTo(0.103, 5);
     const next = await ask(host, 'backfill', { wanted: 100 });
     expect(next.granted).toBe(0);
     expect(next.again).toBeGreaterThan(0.3);
@@ -107,7 +107,7 @@ describe('the row', () => {
     await ask(host, 'backfill', { wanted: 5 });
     const second = await ask(host, 'backfill', { wanted: 3 });
     const third = await ask(host, 'backfill', { wanted: 3 });
-    expect(third.again - second.again).toBeCloseTo(3 * third.gap, 1);
+    expect(third.again - second.again).toBeCloseTo(3 * third.spacing, 1);
     await delay(1000 * second.again);
     expect((await ask(host, 'backfill', { wanted: 3, called: true })).granted).toBe(3);
     expect((await ask(host, 'backfill', { wanted: 3 })).again).toBeGreaterThan(third.again - second.again);

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -12,6 +14,7 @@ import { readCoverage } from '../../../src/db/coverage/coverage.ts';
 import { findExpired } from '../../../src/db/coverage/retention.ts';
 import { keepWanted, readWanted } from '../../../src/db/coverage/wanted.ts';
 import { UsageError } from '../../../src/errors.ts';
+import { packageRoot } from '../../../src/package.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
@@ -31,6 +34,7 @@ let datasets: Dataset[];
 
 beforeAll(async () => {
   store = await openTestStore();
+  await addForeignKeys();
   simulator = await startSimulator({
     start: START - 3600,
     duration: 6 * DAY,
@@ -41,7 +45,7 @@ beforeAll(async () => {
   });
   crawl = await openTestCrawl(store, simulator.url, { config: { partition: 'day' } });
   jobs = await loadJobs();
-  datasets = await datasetsNamed('blocks', 'transactions', 'traces');
+  datasets = await datasetsNamed('blocks', 'transactions', 'traces', 'jetton_transfers');
   await backfill({ ...crawl, datasets, reach, concurrency: 2, stop: never });
   for (const { name } of datasets) await keepWanted(store.database, name, START, 'test');
 });
@@ -50,6 +54,12 @@ afterAll(async () => {
   await simulator.close();
   await store.close();
 });
+
+/** As people do who have programs that read them; these must stand in the way of no row and no partition. */
+async function addForeignKeys(): Promise<void> {
+  if (store.database.version < 180_000) return;
+  await store.database.script(await readFile(join(packageRoot, 'docs/analyst/foreign-keys.sql'), 'utf8'));
+}
 
 const kept = () => floorsOf(new Map([['transactions', 2.5 * DAY]]), jobs, END, 'day');
 const oldest = async (table: string) => {
@@ -61,6 +71,18 @@ const oldest = async (table: string) => {
 };
 const coverageOf = (name: string) =>
   readCoverage(store.database, streamOf(datasets.find((dataset) => dataset.name === name)!));
+
+test('foreign keys that are not enforced are there for programs, also of partitions that came later', async () => {
+  if (store.database.version < 180_000) return;
+  const read = async (table: string) =>
+    store.database.rows(
+      sql`select conrelid::regclass::text as "from", confrelid::regclass::text as "to" from pg_constraint
+        where contype = 'f' and conrelid = ${table}::regclass`,
+      z.object({ from: z.string(), to: z.string() }),
+    );
+  for (const table of ['ton.jetton_transfers', 'etl_partitions.jetton_transfers_2026_03_02'])
+    expect(await read(table)).toEqual([{ from: table, to: 'ton.jetton_masters' }]);
+});
 
 describe('retention', () => {
   test('has its floor at the begin of a partition, for the tables that are the dataset’s own', () => {

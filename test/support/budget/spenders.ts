@@ -4,7 +4,7 @@ import { nextMessage } from '../messages.ts';
 import type { SpendingOrder, SpendingReport } from './spender.ts';
 
 /** `compile` translates it for processes of their own. */
-export const SPENDER = 'test/support/budget/spender.ts';
+const SPENDER = 'test/support/budget/spender.js';
 
 export interface Spenders {
   /** All begin at the same instant. */
@@ -16,9 +16,7 @@ export interface Spenders {
 
 /** Starts a process for each order; resolves when all are connected to the database and wait for the word. */
 export async function startSpenders(compiled: string, orders: readonly SpendingOrder[]): Promise<Spenders> {
-  const processes = orders.map((order) =>
-    fork(join(compiled, SPENDER.replace(/ts$/, 'js')), [JSON.stringify(order)]),
-  );
+  const processes = orders.map((order) => fork(join(compiled, SPENDER), [JSON.stringify(order)]));
   await Promise.all(processes.map((process) => nextMessage(process)));
   return {
     processes,

@@ -40,7 +40,7 @@ interface ProofOptions {
 
 /** A network, a database, and a program to be killed at work between them. */
 export async function openProof({ network, datasets, page }: ProofOptions): Promise<Proof> {
-  const program = await compile(['test/support/kill/child.ts']);
+  const program = await compile();
   const simulator = await startSimulator({ latencyMs: [0, 30], ...network });
   // The last blocks have no successors yet, which a crawl waits for.
   const range = { from: network.start, to: network.start + network.duration - 60 };

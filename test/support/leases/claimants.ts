@@ -4,11 +4,11 @@ import { nextMessage } from '../messages.ts';
 import type { ClaimingOrder, ClaimingReport } from './claimant.ts';
 
 /** `compile` translates it for processes of their own. */
-export const CLAIMANT = 'test/support/leases/claimant.ts';
+const CLAIMANT = 'test/support/leases/claimant.js';
 
 /** A process that waits for the word to begin. */
 export async function startClaimant(compiled: string, order: ClaimingOrder): Promise<ChildProcess> {
-  const process = fork(join(compiled, CLAIMANT.replace(/ts$/, 'js')), [JSON.stringify(order)]);
+  const process = fork(join(compiled, CLAIMANT), [JSON.stringify(order)]);
   await nextMessage(process);
   return process;
 }

@@ -1,54 +1,41 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import ts from 'typescript';
+import { rename, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { inject } from 'vitest';
-import { packageRoot } from '../../../src/package.ts';
 
+const ROOT = join(import.meta.dirname, '..', '..', '..');
 /** What the program looks for beside itself. */
 const BESIDE = ['node_modules', 'package.json', 'migrations', 'web'];
+/** What tests run in processes of their own, beside the program. */
+const PROCESSES = [
+  'test/embedded/child.ts',
+  'test/support/budget/spender.ts',
+  'test/support/kill/child.ts',
+  'test/support/leases/claimant.ts',
+  'test/support/scale/worker.ts',
+];
 
 /**
- * The directory with `src/`, `jobs/` and `extra` (paths below the checkout, such as `test/db/child.ts`) as JavaScript
- * that processes of their own can run, and every user can read; types are not checked. All tests of a run share it: the
- * first makes it, the run's end takes it away.
+ * The directory with the program, and what tests run beside it, as `npm run build` makes it; every user can read it.
+ * All tests of a run share it: the first makes it, the run's end takes it away.
  */
-export async function compile(extra: readonly string[] = []): Promise<string> {
+export async function compile(): Promise<string> {
   const directory = inject('compiledProgram');
-  if (!existsSync(directory)) await compileProgram(directory);
-  await Promise.all(extra.map((path) => translate(path, directory)));
+  if (!existsSync(directory)) await compileInto(directory);
   return directory;
 }
 
 /** Where two do it at the same time, one of them is late, and has done nothing that the other has not. */
-async function compileProgram(directory: string): Promise<void> {
+async function compileInto(directory: string): Promise<void> {
   const unfinished = `${directory}-${randomBytes(6).toString('hex')}`;
-  const sources = await Promise.all(['src', 'jobs'].map(sourcesIn));
-  await Promise.all(sources.flat().map((path) => translate(path, unfinished)));
-  await Promise.all(BESIDE.map((name) => symlink(join(packageRoot, name), join(unfinished, name))));
+  const build = join(ROOT, 'tools', 'build.js');
+  await promisify(execFile)(process.execPath, [build, unfinished, ...PROCESSES]);
+  await Promise.all(BESIDE.map((name) => symlink(join(ROOT, name), join(unfinished, name))));
   await rename(unfinished, directory).catch(async (error: unknown) => {
     if (!existsSync(directory)) throw error;
     await rm(unfinished, { recursive: true });
   });
-}
-
-async function sourcesIn(folder: string): Promise<string[]> {
-  const names = await readdir(join(packageRoot, folder), { recursive: true });
-  return names.filter((name) => /(?<!\.d)\.ts$/.test(name)).map((name) => join(folder, name));
-}
-
-async function translate(path: string, directory: string): Promise<void> {
-  const { outputText } = ts.transpileModule(await readFile(join(packageRoot, path), 'utf8'), {
-    fileName: path,
-    compilerOptions: {
-      target: ts.ScriptTarget.ES2023,
-      module: ts.ModuleKind.ESNext,
-      rewriteRelativeImportExtensions: true,
-      verbatimModuleSyntax: true,
-    },
-  });
-  const target = join(directory, path.replace(/\.ts$/, '.js'));
-  await mkdir(dirname(target), { recursive: true, mode: 0o755 });
-  await writeFile(target, outputText, { mode: 0o644 });
 }

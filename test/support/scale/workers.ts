@@ -5,7 +5,7 @@ import { compile } from '../program/compile.ts';
 import { nextMessage } from '../messages.ts';
 import type { WorkOrder } from './worker.ts';
 
-const WORKER = 'test/support/scale/worker.ts';
+const WORKER = 'test/support/scale/worker.js';
 
 export interface Workers {
   /** Starts a process and resolves when it is connected to the database and the API. */
@@ -17,7 +17,7 @@ export interface Workers {
 
 /** The program, to be run in as many processes as it takes. */
 export async function openWorkers(): Promise<Workers> {
-  const compiled = await compile([WORKER]);
+  const compiled = await compile();
   const started: ChildProcess[] = [];
   const kill = async () => {
     const alive = started
@@ -34,7 +34,7 @@ export async function openWorkers(): Promise<Workers> {
   return {
     kill,
     start: async (order) => {
-      const process = fork(join(compiled, WORKER.replace(/ts$/, 'js')), [JSON.stringify(order)]);
+      const process = fork(join(compiled, WORKER), [JSON.stringify(order)]);
       started.push(process);
       await nextMessage(process);
       return process;

@@ -1,0 +1,75 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { packageRoot } from '../../src/package.ts';
+import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
+import { openCli } from '../support/program/cli.ts';
+import { openCrawledStore } from '../support/database/crawled-store.ts';
+
+/*
+ * Runs the examples of docs/analyst/python.md as they stand: `PYTHON=/path/of/a/venv/bin/python npm run test:long -- python`.
+ * `pip install pandas polars duckdb "psycopg[binary]" sqlalchemy pyarrow connectorx` gives them what they import.
+ */
+
+const PYTHON = process.env['PYTHON'] ?? 'python3';
+const MODULES = 'pandas, polars, duckdb, psycopg, sqlalchemy, pyarrow, connectorx';
+const isThere = spawnSync(PYTHON, ['-c', `import ${MODULES}`]).status === 0;
+if (!isThere) console.warn(`skipped: ${PYTHON} cannot import ${MODULES}`);
+
+const PLACEHOLDER = 'toncenter_reader:…@127.0.0.1:5432/toncenter_etl';
+const NAME = `python_${process.pid}`;
+
+/** What must hold after each example, in their order. */
+const CHECKS = [
+  `from decimal import Decimal
+assert all(isinstance(value, Decimal) for value in fees["fees"])
+print(sum(fees["fees"]))`,
+  `assert fees.schema["fees"] == pl.Decimal(38, 0)
+print(fees["fees"].sum())`,
+  `frame = pd.read_parquet("january/transactions", dtype_backend="pyarrow")
+print(sum(frame["total_fees"]))
+print(pl.scan_parquet("january/transactions/*.parquet").select(pl.col("total_fees").sum()).collect().item())
+assert len(duckdb.sql("select * from 'january/jetton_masters/*.parquet' limit 1").df()) <= 1`,
+  '',
+];
+
+test.skipIf(!isThere)('the examples for Python run as they stand, and lose no nanoton', async () => {
+  const store = await openCrawledStore({ name: 'demo', options: demoNetwork });
+  const cli = await openCli();
+  const directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-python-'));
+  try {
+    const settings = { DATABASE_URL: store.url };
+    const { stdout: url } = await cli.run(['reader', '--name', NAME], settings);
+    const out = join(directory, 'january');
+    const exported = await cli.run(
+      ['export', '--from', '2026-01', '--to', '2026-02', '--out', out],
+      settings,
+    );
+    expect(exported.stderr).not.toContain('error:');
+    const page = readFileSync(join(packageRoot, 'docs/analyst/python.md'), 'utf8');
+    const examples = [...page.matchAll(/```python\n([\s\S]*?)```/g)].map(([, code = '']) => code);
+    expect(examples).toHaveLength(CHECKS.length);
+    expect(page.split(PLACEHOLDER)).toHaveLength(3);
+    const program = examples
+      .map((code, place) => `${code}\n${CHECKS[place] ?? ''}`)
+      .join('\n')
+      .replaceAll(PLACEHOLDER, url.trim().replace(/^[a-z]+:\/\//, ''));
+    const run = promisify(execFile)(PYTHON, ['-c', program], { cwd: directory });
+    // The day is not read as a whole, and the last example says so.
+    const { stdout = '', stderr = '' } = await run.catch((error: unknown) => Object(error) as typeof run);
+    expect(stderr).toMatch(/transactions is not covered/);
+    const [hour] = await store.ask(`select sum(total_fees) as fees from transactions
+      where utime >= '2026-01-01 01:00Z' and utime < '2026-01-01 02:00Z'`);
+    const [all] = await store.ask('select sum(total_fees) as fees from transactions');
+    expect(stdout.trim().split('\n')).toEqual([hour?.['fees'], hour?.['fees'], all?.['fees'], all?.['fees']]);
+  } finally {
+    await store.ask(`drop owned by ${NAME}; drop role ${NAME}`);
+    await cli.close();
+    await store.close();
+    await rm(directory, { recursive: true, force: true });
+  }
+});
