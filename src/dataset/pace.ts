@@ -8,6 +8,9 @@ export const SECOND_READING_SECONDS = 300;
 /** Look-ups see so often whether anything is new, in seconds. */
 const LOOKUP_SECONDS = 60;
 
+/** A masterchain block comes about so often, also while nothing happens, in seconds. */
+const BLOCK_SECONDS = 2.5;
+
 /** Seconds between two rounds of the tail, where the budget has room for them. */
 export function roundSeconds(freshness: number): number {
   return freshness / ROUNDS;
@@ -18,15 +21,22 @@ export function walkSeconds(walk: Walk): number {
   return walk.kind === 'list' || walk.kind === 'sample' ? walk.everySeconds : LOOKUP_SECONDS;
 }
 
+/** Requests a minute of a walk while nothing happens, by its kind. */
+const RESTING: Readonly<Record<Walk['kind'], (walk: Walk) => number>> = {
+  list: (walk) => 60 / walkSeconds(walk),
+  sample: (walk) => 60 / walkSeconds(walk),
+  per_block: () => 60 / BLOCK_SECONDS,
+  lookup: () => 0,
+  backward: () => 0,
+};
+
 /**
  * Requests a minute that keep a dataset up to date while nothing happens; of one that is read pool by pool, for each pool.
  * Look-ups and histories cost nothing then.
  */
 export function restingRequests(job: AnyJob, freshness: number): number {
   if (job.kind === 'collection')
-    return job.walks
-      .filter(({ kind }) => kind === 'list' || kind === 'sample')
-      .reduce((sum, walk) => sum + 60 / walkSeconds(walk), 0);
+    return job.walks.map((walk) => RESTING[walk.kind](walk)).reduce((sum, requests) => sum + requests, 0);
   const first = 60 / Math.max(roundSeconds(freshness), job.everySeconds ?? 0);
   return first + (job.maturitySeconds === undefined ? 0 : 60 / SECOND_READING_SECONDS);
 }

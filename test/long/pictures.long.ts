@@ -144,7 +144,7 @@ test.skipIf(browserPath === undefined)(
       `$ npx toncenter-etl backfill ${range}`,
       ...backfill.lines().slice(3),
     ].map((line) => line.replaceAll(/127\.0\.0\.1:\d+(\/\S+)?/g, 'db.internal:5432/ton'));
-    expect(shown.join('\n')).toMatch(/in all .*%.*left/);
+    expect(shown.join('\n')).toMatch(/in all .*%.*\n.*left/);
     const page = await browser.newPage({ viewport: { width: 1120, height: 300 } });
     const escaped = shown.join('\n').replaceAll('&', '&amp;').replaceAll('<', '&lt;');
     await page.setContent(
