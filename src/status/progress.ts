@@ -1,7 +1,4 @@
-import { readableNow, streamsOf } from '../crawl/streams/streams.ts';
-import type { Dataset } from '../dataset/dataset.ts';
-import type { Database } from '../db/connection/database.ts';
-import { readMissing } from '../db/coverage/coverage.ts';
+import type { Work } from '../crawl/streams/missing.ts';
 import { lengthOf, type Range, without } from '../range.ts';
 
 /** How much of what was wanted is done, in seconds of chain time over all scopes; `done` is never above `total`. */
@@ -13,31 +10,6 @@ export interface Progress {
 /** Whole tenths; 100 only where all is done. */
 export function percentOf({ done, total }: Progress): number {
   return done >= total ? 100 : Math.min(99.9, Math.floor((1000 * done) / total) / 10);
-}
-
-/** What a run wants of a dataset: a range of every scope, of which a part is covered already. */
-export interface Work {
-  readonly dataset: string;
-  readonly range: Range;
-  /** What is not covered yet, by scope. */
-  readonly missing: ReadonlyMap<string, readonly Range[]>;
-}
-
-/** Reads how much work a range is for each dataset that has a part in it which can be read now. */
-export async function readWork(
-  database: Database,
-  datasets: readonly Dataset[],
-  range: Range,
-  watermark: number,
-): Promise<Work[]> {
-  const works: Work[] = [];
-  for (const [dataset, part] of await readableNow(database, datasets, range, watermark)) {
-    const missing = new Map<string, readonly Range[]>();
-    for (const stream of await streamsOf(database, dataset))
-      missing.set(stream.scope, await readMissing(database, stream, [part]));
-    works.push({ dataset: dataset.name, range: part, missing });
-  }
-  return works;
 }
 
 /** Follows a run through its work. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { countProgress, percentOf, type Work } from '../../src/status/progress.ts';
+import type { Work } from '../../src/crawl/streams/missing.ts';
+import { countProgress, percentOf } from '../../src/status/progress.ts';
 
 const range = { from: 1000, to: 2000 };
 const fresh = (dataset: string, ...scopes: string[]): Work => ({

@@ -1,6 +1,7 @@
 import type { PageEvent } from '../../../crawl/crawl-context.ts';
 import type { Range } from '../../../range.ts';
-import { countProgress, percentOf, type Progress, type Work } from '../../../status/progress.ts';
+import type { Work } from '../../../crawl/streams/missing.ts';
+import { countProgress, percentOf, type Progress } from '../../../status/progress.ts';
 import { createForecast, type Task } from './forecast.ts';
 
 /** What a run waits for: a slot of the budget, the server's answer, or the database. */

@@ -6,7 +6,7 @@ import type { Dataset } from '../../../dataset/dataset.ts';
 import { readDensity } from '../../../db/read/activity.ts';
 import { readProfiles } from '../../../db/read/estimates.ts';
 import type { Range } from '../../../range.ts';
-import { readWork } from '../../../status/progress.ts';
+import { readWork } from '../../../crawl/streams/missing.ts';
 import { terminal } from '../../../terminal/terminal.ts';
 import { drawBars } from './bars.ts';
 import { followCourse, type Course } from './course.ts';
