@@ -1,35 +1,20 @@
-import { hash, optionalAddress, optionalHash } from '../src/records/members/form.ts';
+import { optionalAddress } from '../src/records/members/form.ts';
 import { z } from 'zod';
-import { column } from '../src/dataset/declaration/place.ts';
 import { oneRow } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { jetton_burns } from '../src/db/schema/ton/jetton-burns.ts';
-import {
-  digits,
-  flag,
-  freeForm,
-  requiredInt64,
-  requiredSeconds,
-  text,
-} from '../src/records/members/scalar.ts';
+import { transferMembers, transferPosition } from '../src/records/transfer.ts';
+import { digits } from '../src/records/members/scalar.ts';
 
 /** One element of `jetton_burns` of GET /api/v3/jetton/burns, those of aborted transactions included. */
 export const jettonBurn = z.strictObject({
-  query_id: digits,
+  ...transferMembers,
   owner: optionalAddress,
   jetton_wallet: optionalAddress,
   jetton_master: optionalAddress,
-  transaction_hash: hash,
-  transaction_lt: requiredInt64,
-  transaction_now: column('utime', requiredSeconds),
-  transaction_aborted: flag,
   amount: digits,
-  response_destination: optionalAddress,
-  custom_payload: text,
-  decoded_custom_payload: freeForm,
-  trace_id: optionalHash,
 });
 
 /** The message with which an owner tells its jetton wallet to burn (TEP-74). */
@@ -43,7 +28,7 @@ export default defineJob({
   // Servers sort by time alone: burns of one second come in any order.
   paginator: forward({ order: 'partial' }),
   record: jettonBurn,
-  position: { utime: 'transaction_now', lt: 'transaction_lt', id: ['transaction_hash'] },
+  position: transferPosition,
   tables: { jetton_burns },
   rows: oneRow(jetton_burns, jettonBurn),
   // No checksum: an hour later a reading of another replica has to agree.

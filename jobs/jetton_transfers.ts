@@ -1,19 +1,12 @@
-import { hash, optionalAddress, optionalHash } from '../src/records/members/form.ts';
+import { optionalAddress } from '../src/records/members/form.ts';
 import { z } from 'zod';
-import { column } from '../src/dataset/declaration/place.ts';
 import { oneRow } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { jetton_transfers } from '../src/db/schema/ton/jetton-transfers.ts';
-import {
-  digits,
-  flag,
-  freeForm,
-  requiredInt64,
-  requiredSeconds,
-  text,
-} from '../src/records/members/scalar.ts';
+import { transferMembers, transferPosition } from '../src/records/transfer.ts';
+import { digits, freeForm, text } from '../src/records/members/scalar.ts';
 
 /**
  * One element of `jetton_transfers` of GET /api/v3/jetton/transfers: a transfer that left its sender's jetton wallet.
@@ -21,23 +14,15 @@ import {
  * decoder made of them.
  */
 export const jettonTransfer = z.strictObject({
-  query_id: digits,
+  ...transferMembers,
   source: optionalAddress,
   destination: optionalAddress,
   amount: digits,
   source_wallet: optionalAddress,
   jetton_master: optionalAddress,
-  transaction_hash: hash,
-  transaction_lt: requiredInt64,
-  transaction_now: column('utime', requiredSeconds),
-  transaction_aborted: flag,
-  response_destination: optionalAddress,
-  custom_payload: text,
-  decoded_custom_payload: freeForm,
   forward_ton_amount: digits,
   forward_payload: text,
   decoded_forward_payload: freeForm,
-  trace_id: optionalHash,
 });
 
 /** The message with which an owner tells its jetton wallet to send (TEP-74). */
@@ -52,7 +37,7 @@ export default defineJob({
   // Servers sort by time alone: transfers of one second come in any order.
   paginator: forward({ order: 'partial' }),
   record: jettonTransfer,
-  position: { utime: 'transaction_now', lt: 'transaction_lt', id: ['transaction_hash'] },
+  position: transferPosition,
   tables: { jetton_transfers },
   rows: oneRow(jetton_transfers, jettonTransfer),
   // No checksum: an hour later a reading of another replica has to agree.

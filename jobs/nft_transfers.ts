@@ -1,38 +1,23 @@
-import { hash, optionalAddress, optionalHash } from '../src/records/members/form.ts';
+import { optionalAddress } from '../src/records/members/form.ts';
 import { z } from 'zod';
-import { column } from '../src/dataset/declaration/place.ts';
 import { oneRow } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { nft_transfers } from '../src/db/schema/ton/nft-transfers.ts';
-import {
-  digits,
-  flag,
-  freeForm,
-  requiredInt64,
-  requiredSeconds,
-  text,
-} from '../src/records/members/scalar.ts';
+import { transferMembers, transferPosition } from '../src/records/transfer.ts';
+import { digits, freeForm, text } from '../src/records/members/scalar.ts';
 
 /** One element of `nft_transfers` of GET /api/v3/nft/transfers, those of aborted transactions included. */
 export const nftTransfer = z.strictObject({
-  query_id: digits,
+  ...transferMembers,
   nft_address: optionalAddress,
   nft_collection: optionalAddress,
-  transaction_hash: hash,
-  transaction_lt: requiredInt64,
-  transaction_now: column('utime', requiredSeconds),
-  transaction_aborted: flag,
   old_owner: optionalAddress,
   new_owner: optionalAddress,
-  response_destination: optionalAddress,
-  custom_payload: text,
-  decoded_custom_payload: freeForm,
   forward_amount: digits,
   forward_payload: text,
   decoded_forward_payload: freeForm,
-  trace_id: optionalHash,
 });
 
 /** The message with which an owner tells its item to change hands (TEP-62). */
@@ -46,7 +31,7 @@ export default defineJob({
   // Servers sort by time alone: transfers of one second come in any order.
   paginator: forward({ order: 'partial' }),
   record: nftTransfer,
-  position: { utime: 'transaction_now', lt: 'transaction_lt', id: ['transaction_hash'] },
+  position: transferPosition,
   tables: { nft_transfers },
   rows: oneRow(nft_transfers, nftTransfer),
   // No checksum: an hour later a reading of another replica has to agree.

@@ -1,11 +1,11 @@
-import { streamsOf } from '../crawl/streams/streams.ts';
+import { streamOf, streamsOf } from '../crawl/streams/streams.ts';
 import type { Database } from '../db/connection/database.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { GradeFacts } from '../dataset/grade.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
 import { forgetHoles } from '../db/coverage/holes.ts';
 import { foldReceipts } from '../db/write/receipt-ledger.ts';
-import { readLastPage, saveGrade, setVerified } from '../db/coverage/verifications.ts';
+import { readLastPage, readVerified, saveGrade, setVerified } from '../db/coverage/verifications.ts';
 import { common, type Range, union, without } from '../range.ts';
 import type { VerifyContext } from './check.ts';
 import { checksOf } from './every-check.ts';
@@ -84,12 +84,27 @@ async function verifyStream(
   await rememberFindings(database, { jobs: context.jobs, dataset, stream }, checks);
   const remembered = await rememberedFindings(database, stream, covered, checks);
   const findings = [...checks.flatMap((check) => check.findings), ...remembered];
-  const verified = without(covered, union(...findings.map(({ spans }) => spans)));
+  const found = union(...findings.map(({ spans }) => spans), await lostGround(context, dataset, proved));
+  const good = without(covered, found);
   const { grade } = dataset.job;
-  await remember(database, { dataset, stream, lastPage, checks, verified });
+  await remember(database, { dataset, stream, lastPage, checks, verified: good });
   await saveGrade(database, dataset.name, grade);
+  const verified = common(good, await readVerified(database, stream));
   const missing = without([range], covered);
   return { dataset, stream, grade, covered, missing, lastPage, verified, checks, findings };
+}
+
+/** Seconds on which checks rested, and that somebody else has taken out of coverage since, or that were written anew. */
+async function lostGround(
+  { database, jobs }: VerifyContext,
+  dataset: Dataset,
+  proved: ReadonlyMap<string, readonly Range[]>,
+): Promise<Range[]> {
+  const needs = new Set(checksOf(dataset.job).flatMap((check) => check.needs));
+  const lost: Range[] = [];
+  for (const ground of jobs.filter(({ name }) => needs.has(name)))
+    lost.push(...without(proved.get(ground.name) ?? [], await readVerified(database, streamOf(ground))));
+  return union(lost);
 }
 
 async function remember(

@@ -3,7 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Crawl } from '../../src/app.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import type { Range } from '../../src/range.ts';
+import { readVerified } from '../../src/db/coverage/verifications.ts';
+import { lengthOf, type Range, without } from '../../src/range.ts';
+import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import type { Result, Step } from '../../src/verify/check.ts';
 import { countTransactions } from '../../src/verify/checks/transactions.ts';
@@ -24,10 +26,41 @@ let proof: Proof;
 let datasets: Dataset[];
 let range: Range;
 
+/** What becomes of each response, where a test says so. */
+let alter: (path: string, response: HttpResponse) => HttpResponse = (_, response) => response;
+const TracePage = z.looseObject({
+  traces: z.array(
+    z.looseObject({
+      trace_id: z.string(),
+      transactions: z.record(z.string(), z.looseObject({ hash: z.string(), lt: z.string() })),
+    }),
+  ),
+});
+
+/** A page of traces, with a transaction in one of them that the chain has not. */
+function withStranger(id: string, response: HttpResponse): HttpResponse {
+  const body = TracePage.parse(JSON.parse(String(response.body)));
+  for (const { trace_id, transactions: within } of body.traces) {
+    const [own] = Object.values(within);
+    if (trace_id !== id || own === undefined) continue;
+    const hash = `${own.hash.startsWith('A') ? 'B' : 'A'}${own.hash.slice(1)}`;
+    within[hash] = { ...own, hash, lt: String(BigInt(own.lt) + 1n) };
+  }
+  return { ...response, body: JSON.stringify(body) };
+}
+
 // One network for all: each test leaves it as it was, because what it breaks is repaired.
 beforeAll(async () => {
   store = await openTestStore();
-  simulator = await startSimulator({ start: START, duration: 600, seed: 5, load: 2, reshardEvery: 15 });
+  const after = ({ path }: { readonly path: string }, response: HttpResponse) => alter(path, response);
+  simulator = await startSimulator({
+    start: START,
+    duration: 600,
+    seed: 5,
+    load: 2,
+    reshardEvery: 15,
+    after,
+  });
   crawl = await openTestCrawl(store, simulator.url);
   proof = await openProof(store, crawl);
   datasets = await datasetsNamed('blocks', 'transactions', 'traces');
@@ -254,5 +287,55 @@ describe('what a check did not see', () => {
     expect(kinds(of(found, 'transactions'))).toContain('receipts: vanished_rows_of_transactions');
     await run(`alter table ton.transactions attach partition ${part!.name} ${part!.bounds}`);
     for (const { verified } of await proof.verify(datasets, range)) expect(verified).toEqual([range]);
+  });
+});
+
+describe('what changes while checks run, or afterwards', () => {
+  const take = (name: string, { from, to }: Range) =>
+    run(`update etl.coverage set covered = covered - '{[${from},${to})}'::int8multirange,
+      verified = verified - '{[${from},${to})}'::int8multirange where dataset = '${name}'`);
+  const verified = (name: string) => readVerified(store.database, { dataset: name, scope: '', pass: 0 });
+  const onlyTraces = () => datasets.filter(({ name }) => name === 'traces');
+
+  test('what another dataset brings into verified seconds is not verified by the checks before', async () => {
+    const [trace] = await store.database.rows(
+      sql`select trace_id as id, extract(epoch from utime)::int8 as second from ton.traces
+          order by utime, trace_id offset 40 limit 1`,
+      z.object({ id: z.string(), second: z.coerce.number() }),
+    );
+    const { id, second } = trace!;
+    await proof.verify(datasets, range);
+    expect(await verified('transactions')).toEqual([range]);
+    await take('traces', { from: second, to: second + 1 });
+    alter = (path, response) => (path === '/api/v3/traces' ? withStranger(id, response) : response);
+    await proof.cover(onlyTraces(), await proof.reach());
+    alter = (_, response) => response;
+    expect(lengthOf(without([range], await verified('transactions')))).toBe(1);
+    const found = await proof.verify(datasets, range);
+    expect(kinds(of(found, 'transactions'))).toContain('transactions: surplus_transactions');
+    await proof.repair(datasets, range, found);
+    expect(await verified('transactions')).toEqual([range]);
+  });
+
+  test('where a check rested on what somebody took away meanwhile, it verifies nothing', async () => {
+    const gone = { from: range.from + 200, to: range.from + 201 };
+    await run(`update etl.coverage set verified = '{}' where dataset = 'traces'`);
+    const waiting = sql`select 1 as one from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%grades%'`;
+    let verifying: Promise<Verified[]> | undefined;
+    await store.database.transaction(async (session) => {
+      // Transactions are verified by then, and traces are next.
+      await session.run(sql`select 1 from etl.grades where dataset = 'transactions' for update`);
+      verifying = proof.verify(onlyTraces(), range);
+      while ((await store.database.rows(waiting, z.object({ one: z.number() }))).length === 0)
+        await session.run(sql`select 1`);
+      await take('transactions', gone);
+    });
+    const reports = await verifying!;
+    expect(without([range], of(reports, 'transactions').verified)).toEqual([gone]);
+    expect(without([range], of(reports, 'traces').verified)).toEqual([gone]);
+    expect(without([range], await verified('traces'))).toEqual([gone]);
+    await proof.cover(datasets, await proof.reach());
+    for (const report of await proof.verify(datasets, range)) expect(report.verified).toEqual([range]);
   });
 });

@@ -9,17 +9,17 @@ export const RECEIPT_SECONDS = 60;
 type Stream = Pick<Target, 'name' | 'facts'>;
 
 /** Unix seconds of a row; `extract` would give a numeric, at several times the cost. */
-const secondOf = (row: SQL): SQL => sql`date_part('epoch', ${row}.utime)::int8`;
+export const secondOfRow = (row: SQL): SQL => sql`date_part('epoch', ${row}.utime)::int8`;
 
 /** The receipt's stretch of time in which a row lies. */
-export const minuteOf = (row: SQL): SQL => sql`(${secondOf(row)} / ${sql.raw(String(RECEIPT_SECONDS))})`;
+export const minuteOf = (row: SQL): SQL => sql`(${secondOfRow(row)} / ${sql.raw(String(RECEIPT_SECONDS))})`;
 
 /** The hash of a row's key: equal keys have equal hashes, whatever the session's time zone is. */
 export function keyHash({ facts }: Stream, row: SQL): SQL {
   const rest = facts.key
     .filter((name) => name !== 'utime')
     .map((name) => sql`${row}.${sql.identifier(name)}`);
-  return sql`hashtextextended(concat_ws('|', ${secondOf(row)}, ${sql.join(rest, sql`, `)}), 0)`;
+  return sql`hashtextextended(concat_ws('|', ${secondOfRow(row)}, ${sql.join(rest, sql`, `)}), 0)`;
 }
 
 /** The columns that a receipt needs to know of a row: for `returning`. */

@@ -4,6 +4,7 @@ import type { Range } from '../../../range.ts';
 import type { Session } from '../../connection/database.ts';
 import { identifiers } from '../../connection/sql.ts';
 import type { Lines } from './lines.ts';
+import { unverify } from './unverify.ts';
 import { leaveReceipt, receiptColumns } from '../receipts.ts';
 import { fillStagingTable } from './staging-table.ts';
 import { clearOthers, isCurrent, makeWay } from './supersede.ts';
@@ -42,7 +43,7 @@ export async function stageRows(
 
 /**
  * Writes what `stageRows` brought in the same transaction, table by table. Rows that are new to a stream table leave a
- * receipt.
+ * receipt, and their seconds are verified no more.
  * @returns the number of rows that were new or changed
  */
 export async function insertStaged(
@@ -73,7 +74,8 @@ async function insertFrom(
     sql`
       with written as (${insert} returning ${receiptColumns(target, sql`t`)}, t.loaded_at = now() as is_new),
         fresh as (select * from written where is_new),
-        receipt as (${leaveReceipt(target, sql`fresh`, 'added')})
+        receipt as (${leaveReceipt(target, sql`fresh`, 'added')}),
+        unverified as (${unverify(target, overwrite ? sql`written` : sql`fresh`)})
       select count(*) as rows from written`,
     Written,
   );

@@ -3,6 +3,7 @@ import { formatTime, type Range } from '../../../range.ts';
 import type { Session } from '../../connection/database.ts';
 import { leaveReceipt, receiptColumns } from '../receipts.ts';
 import type { Target } from './target.ts';
+import { unverify } from './unverify.ts';
 import { identifiers } from '../../connection/sql.ts';
 
 /** The older copy lies at most this long before the newer one: it keeps the search within few partitions. */
@@ -19,7 +20,8 @@ export async function makeWay(session: Session, target: Target): Promise<void> {
       using ${wholes(of)} w, (select distinct utime, ${identifiers(columns)} from ${target.staging.name}) n
       where ${same('w', 'n', columns)} and w.utime < n.utime and w.utime >= n.utime - ${WITHIN}::interval
         and ${same('t', 'w', ['utime', ...columns])}
-      returning ${receiptColumns(target, sql`t`)})
+      returning ${receiptColumns(target, sql`t`)}),
+      unverified as (${unverify(target, sql`gone`)})
     ${leaveReceipt(target, sql`gone`, 'removed')}`);
 }
 
@@ -30,7 +32,8 @@ export async function clearOthers(session: Session, target: Target, { from, to }
       delete from ${target.into} t
       where t.utime >= ${formatTime(from)} and t.utime < ${formatTime(to)}
         and not exists (select 1 from ${target.staging.name} n where ${same('t', 'n', target.facts.key)})
-      returning ${receiptColumns(target, sql`t`)})
+      returning ${receiptColumns(target, sql`t`)}),
+      unverified as (${unverify(target, sql`gone`)})
     ${leaveReceipt(target, sql`gone`, 'removed')}`);
 }
 

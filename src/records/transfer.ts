@@ -1,0 +1,24 @@
+import { column } from '../dataset/declaration/place.ts';
+import type { PositionMembers } from '../dataset/position.ts';
+import { hash, optionalAddress, optionalHash } from './members/form.ts';
+import { digits, flag, freeForm, requiredInt64, requiredSeconds, text } from './members/scalar.ts';
+
+/** Members that transfers and burns have in common. Payloads are bags of cells in base64; a decoder reads some of them. */
+export const transferMembers = {
+  query_id: digits,
+  transaction_hash: hash,
+  transaction_lt: requiredInt64,
+  transaction_now: column('utime', requiredSeconds),
+  transaction_aborted: flag,
+  response_destination: optionalAddress,
+  custom_payload: text,
+  decoded_custom_payload: freeForm,
+  trace_id: optionalHash,
+};
+
+/** Where a transfer or burn lies: at the transaction that it is. */
+export const transferPosition = {
+  utime: 'transaction_now',
+  lt: 'transaction_lt',
+  id: ['transaction_hash'],
+} satisfies PositionMembers;
