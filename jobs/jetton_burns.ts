@@ -1,4 +1,4 @@
-import { hash, optionalAddress, optionalHash } from '../src/records/members/form.ts';
+import { optionalAddress } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
@@ -6,31 +6,16 @@ import { forward } from '../src/dataset/paginators/forward.ts';
 import { orNull } from '../src/dataset/record.ts';
 import { jetton_burns } from '../src/db/schema/ton/jetton-burns.ts';
 import { formatTime } from '../src/range.ts';
-import { transferPosition } from '../src/records/position.ts';
-import {
-  digits,
-  flag,
-  freeForm,
-  requiredInt64,
-  requiredSeconds,
-  text,
-} from '../src/records/members/scalar.ts';
+import { transferMembers, transferPosition } from '../src/records/transfer.ts';
+import { digits } from '../src/records/members/scalar.ts';
 
 /** One element of `jetton_burns` of GET /api/v3/jetton/burns, those of aborted transactions included. */
 export const jettonBurn = z.strictObject({
-  query_id: digits,
+  ...transferMembers,
   owner: optionalAddress,
   jetton_wallet: optionalAddress,
   jetton_master: optionalAddress,
-  transaction_hash: hash,
-  transaction_lt: requiredInt64,
-  transaction_now: requiredSeconds,
-  transaction_aborted: flag,
   amount: digits,
-  response_destination: optionalAddress,
-  custom_payload: text,
-  decoded_custom_payload: freeForm,
-  trace_id: optionalHash,
 });
 
 /** The message with which an owner tells its jetton wallet to burn (TEP-74). */

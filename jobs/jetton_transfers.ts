@@ -1,4 +1,4 @@
-import { hash, optionalAddress, optionalHash } from '../src/records/members/form.ts';
+import { optionalAddress } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
@@ -6,15 +6,8 @@ import { forward } from '../src/dataset/paginators/forward.ts';
 import { orNull } from '../src/dataset/record.ts';
 import { jetton_transfers } from '../src/db/schema/ton/jetton-transfers.ts';
 import { formatTime } from '../src/range.ts';
-import { transferPosition } from '../src/records/position.ts';
-import {
-  digits,
-  flag,
-  freeForm,
-  requiredInt64,
-  requiredSeconds,
-  text,
-} from '../src/records/members/scalar.ts';
+import { transferMembers, transferPosition } from '../src/records/transfer.ts';
+import { digits, freeForm, text } from '../src/records/members/scalar.ts';
 
 /**
  * One element of `jetton_transfers` of GET /api/v3/jetton/transfers: a transfer that left its sender's jetton wallet.
@@ -22,23 +15,15 @@ import {
  * decoder made of them.
  */
 export const jettonTransfer = z.strictObject({
-  query_id: digits,
+  ...transferMembers,
   source: optionalAddress,
   destination: optionalAddress,
   amount: digits,
   source_wallet: optionalAddress,
   jetton_master: optionalAddress,
-  transaction_hash: hash,
-  transaction_lt: requiredInt64,
-  transaction_now: requiredSeconds,
-  transaction_aborted: flag,
-  response_destination: optionalAddress,
-  custom_payload: text,
-  decoded_custom_payload: freeForm,
   forward_ton_amount: digits,
   forward_payload: text,
   decoded_forward_payload: freeForm,
-  trace_id: optionalHash,
 });
 
 /** The message with which an owner tells its jetton wallet to send (TEP-74). */

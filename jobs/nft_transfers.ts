@@ -1,4 +1,4 @@
-import { hash, optionalAddress, optionalHash } from '../src/records/members/form.ts';
+import { optionalAddress } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
@@ -6,34 +6,19 @@ import { forward } from '../src/dataset/paginators/forward.ts';
 import { orNull } from '../src/dataset/record.ts';
 import { nft_transfers } from '../src/db/schema/ton/nft-transfers.ts';
 import { formatTime } from '../src/range.ts';
-import { transferPosition } from '../src/records/position.ts';
-import {
-  digits,
-  flag,
-  freeForm,
-  requiredInt64,
-  requiredSeconds,
-  text,
-} from '../src/records/members/scalar.ts';
+import { transferMembers, transferPosition } from '../src/records/transfer.ts';
+import { digits, freeForm, text } from '../src/records/members/scalar.ts';
 
 /** One element of `nft_transfers` of GET /api/v3/nft/transfers, those of aborted transactions included. */
 export const nftTransfer = z.strictObject({
-  query_id: digits,
+  ...transferMembers,
   nft_address: optionalAddress,
   nft_collection: optionalAddress,
-  transaction_hash: hash,
-  transaction_lt: requiredInt64,
-  transaction_now: requiredSeconds,
-  transaction_aborted: flag,
   old_owner: optionalAddress,
   new_owner: optionalAddress,
-  response_destination: optionalAddress,
-  custom_payload: text,
-  decoded_custom_payload: freeForm,
   forward_amount: digits,
   forward_payload: text,
   decoded_forward_payload: freeForm,
-  trace_id: optionalHash,
 });
 
 /** The message with which an owner tells its item to change hands (TEP-62). */

@@ -6,7 +6,7 @@ import { window } from '../src/dataset/paginators/window.ts';
 import { orNull } from '../src/dataset/record.ts';
 import { nominator_pool_events } from '../src/db/schema/ton/nominator-pool-events.ts';
 import { formatTime } from '../src/range.ts';
-import { eventPosition } from '../src/records/position.ts';
+import { eventPosition } from '../src/records/event-position.ts';
 import {
   count,
   digits,

@@ -6,7 +6,7 @@ import { window } from '../src/dataset/paginators/window.ts';
 import { orNull } from '../src/dataset/record.ts';
 import { validator_events } from '../src/db/schema/ton/validator-events.ts';
 import { formatTime } from '../src/range.ts';
-import { eventPosition } from '../src/records/position.ts';
+import { eventPosition } from '../src/records/event-position.ts';
 import { count, digits, requiredInt64, requiredSeconds } from '../src/records/members/scalar.ts';
 
 /**

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Time as a parameter, so that tests decide what it is. */
@@ -13,5 +14,9 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  sleep: (ms, signal) => delay(Math.max(0, ms), undefined, signal === undefined ? {} : { signal }),
+  sleep: (ms, signal) => {
+    // All loops of a daemon sleep until one signal: that is meant, and no leak to warn of.
+    if (signal !== undefined) setMaxListeners(0, signal);
+    return delay(Math.max(0, ms), undefined, signal === undefined ? {} : { signal });
+  },
 };

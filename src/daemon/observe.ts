@@ -4,8 +4,8 @@ import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 import { UsageError } from '../errors.ts';
 import { followedDatasets } from '../status/readiness.ts';
 import { createSnapshots } from '../status/snapshot.ts';
-import { createMetrics } from './metrics.ts';
-import { startStatusServer, type StatusServer } from './status-server.ts';
+import { createMetrics } from './server/metrics.ts';
+import { startStatusServer, type StatusServer } from './server/status-server.ts';
 import { createSummaryLoop } from './summary-loop.ts';
 
 interface ObserveOptions {

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { createStats } from '../../src/api/stats.ts';
 import { SETTING_NAMES } from '../../src/settings/config.ts';
-import { createMetrics } from '../../src/daemon/metrics.ts';
+import { createMetrics } from '../../src/daemon/server/metrics.ts';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import { allowReading } from '../../src/db/migrate/reader.ts';
 import { runSql } from '../../src/db/read/free-sql.ts';

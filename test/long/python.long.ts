@@ -1,9 +1,8 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../src/package.ts';
 import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
@@ -58,9 +57,8 @@ test.skipIf(!isThere)('the examples for Python run as they stand, and lose no na
       .map((code, place) => `${code}\n${CHECKS[place] ?? ''}`)
       .join('\n')
       .replaceAll(PLACEHOLDER, url.trim().replace(/^[a-z]+:\/\//, ''));
-    const run = promisify(execFile)(PYTHON, ['-c', program], { cwd: directory });
     // The day is not read as a whole, and the last example says so.
-    const { stdout = '', stderr = '' } = await run.catch((error: unknown) => Object(error) as typeof run);
+    const { stdout, stderr } = spawnSync(PYTHON, ['-c', program], { cwd: directory, encoding: 'utf8' });
     expect(stderr).toMatch(/transactions is not covered/);
     const [hour] = await store.ask(`select sum(total_fees) as fees from transactions
       where utime >= '2026-01-01 01:00Z' and utime < '2026-01-01 02:00Z'`);

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod';
 import { createStats } from '../../src/api/stats.ts';
 import { systemClock } from '../../src/clock.ts';
-import { createMetrics } from '../../src/daemon/metrics.ts';
-import { startStatusServer } from '../../src/daemon/status-server.ts';
+import { createMetrics } from '../../src/daemon/server/metrics.ts';
+import { startStatusServer } from '../../src/daemon/server/status-server.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { keepWanted } from '../../src/db/coverage/wanted.ts';
 import { saveWatermark } from '../../src/db/coverage/watermark.ts';

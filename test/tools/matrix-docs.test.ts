@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { cellsOf, streamTables } from '../../tools/proof/matrix/cells.ts';
-import { readLastRun } from '../../tools/proof/matrix/last-run.ts';
-import { docsOfLastRun } from '../../tools/proof/matrix/save-docs.ts';
+import { readLastRun } from '../../tools/proof/matrix/docs/last-run.ts';
+import { docsOfLastRun } from '../../tools/proof/matrix/docs/save-docs.ts';
 
 test('what verification cannot see is told as the last run of the matrix found it', async () => {
   for (const [path, text] of Object.entries(await docsOfLastRun()))

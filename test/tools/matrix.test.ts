@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createDatabase, templateDatabase } from '../support/database/postgres.ts';
-import { knownToVerify } from '../../tools/proof/matrix/last-run.ts';
+import { knownToVerify } from '../../tools/proof/matrix/docs/last-run.ts';
 import { runMatrix } from '../../tools/proof/matrix/run-matrix.ts';
 
 test('some values and rows, altered where they are proved: a deep repair sees and heals them, and nothing wrong is verified', async () => {

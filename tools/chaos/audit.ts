@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { actionTypes } from '../../src/records/action-types.ts';
 import { parseRangeText, type Range } from '../../src/range.ts';
 import type { Truth } from '../../test/support/simulator/truth.ts';
-import { BIG } from './spoil.ts';
+import { BIG } from './harm/spoil.ts';
 
 /** What the harness keeps in the database beside the program: every range that was ever taken out of coverage. */
 export async function installAudit(client: pg.Client, commitMs: number): Promise<void> {

@@ -4,10 +4,10 @@ import { installAudit } from './audit.ts';
 import { calm, type Findings } from './calm.ts';
 import { urlOf, type Cluster } from './cluster.ts';
 import type { Plan } from './plan.ts';
-import { openProxy } from './proxy.ts';
+import { openProxy } from './harm/proxy.ts';
 import { DATASETS, settingsOf, withClient, type Run } from './run.ts';
-import { createSpoiler } from './spoil.ts';
-import { storm } from './storm.ts';
+import { createSpoiler } from './harm/spoil.ts';
+import { storm } from './harm/storm.ts';
 import { within } from './within.ts';
 import { startWorkers, type Memory } from './workers.ts';
 

@@ -2,8 +2,8 @@ import pg from 'pg';
 import type { Simulator } from '../../test/support/simulator/simulator.ts';
 import { urlOf, type Cluster } from './cluster.ts';
 import type { Harm, Plan } from './plan.ts';
-import type { Proxy } from './proxy.ts';
-import type { Spoiler } from './spoil.ts';
+import type { Proxy } from './harm/proxy.ts';
+import type { Spoiler } from './harm/spoil.ts';
 
 /** Name of the file that holds what a lane and the commands in it print. */
 export const LOG = 'lane.log';

@@ -1,4 +1,4 @@
-import { bigint, customType, numeric, text, timestamp } from 'drizzle-orm/pg-core';
+import { bigint, boolean, customType, numeric, text, timestamp } from 'drizzle-orm/pg-core';
 
 /** A logical time or a count of gas: 64 bits, a string in JavaScript, where a number would lose digits. */
 export const int8 = customType<{ data: string; driverData: string }>({ dataType: () => 'bigint' });
@@ -28,4 +28,14 @@ export const loadedAt = () => moment().notNull().defaultNow();
 export const int8range = customType<{ data: string; driverData: string }>({ dataType: () => 'int8range' });
 export const int8multirange = customType<{ data: string; driverData: string }>({
   dataType: () => 'int8multirange',
+});
+
+/** Where a transfer or burn lies: the transaction that it is, and its trace. */
+export const transferColumns = () => ({
+  utime: utime(),
+  transaction_lt: int8().notNull(),
+  transaction_hash: hash().notNull(),
+  transaction_aborted: boolean(),
+  trace_id: hash(),
+  query_id: amount(),
 });

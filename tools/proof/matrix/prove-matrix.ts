@@ -2,8 +2,8 @@ import { formatTable } from '../../../src/commands/output/table.ts';
 import { inParts } from '../in-parts.ts';
 import type { Verdict } from './check-batch.ts';
 import type { MatrixOptions } from './run-matrix.ts';
-import { knownToVerify, saveRun } from './last-run.ts';
-import { saveDocs } from './save-docs.ts';
+import { knownToVerify, saveRun } from './docs/last-run.ts';
+import { saveDocs } from './docs/save-docs.ts';
 
 interface MatrixOrder extends Omit<MatrixOptions, 'part' | 'onVerdict'> {
   /** Processes, each with a database server of its own. */

@@ -6,7 +6,7 @@ import { Random, salt } from '../../../src/simulator/random.ts';
 import type { Simulator } from '../../../test/support/simulator/simulator.ts';
 import { RANGE } from '../matrix/network.ts';
 import { openProvedNetwork, type Databases } from '../matrix/proved-network.ts';
-import { knownLimits } from '../matrix/last-run.ts';
+import { knownLimits } from '../matrix/docs/last-run.ts';
 import { kindsOf, type Kind } from './kinds.ts';
 import { runWire, type Outcome } from './run-seed.ts';
 import { createWire, type Wire } from './wire.ts';

@@ -1,17 +1,12 @@
-import { boolean, index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { address, amount, hash, int8, loadedAt, utime } from '../columns.ts';
+import { index, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
+import { address, amount, loadedAt, transferColumns } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { ton } from '../schemas.ts';
 
 export const jetton_burns = ton.table(
   'jetton_burns',
   {
-    utime: utime(),
-    transaction_lt: int8().notNull(),
-    transaction_hash: hash().notNull(),
-    transaction_aborted: boolean(),
-    trace_id: hash(),
-    query_id: amount(),
+    ...transferColumns(),
     owner: address(),
     jetton_wallet: address(),
     jetton_master: address(),

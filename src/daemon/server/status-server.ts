@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import type { Clock } from '../clock.ts';
-import { UsageError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import { packageRoot } from '../package.ts';
+import type { Clock } from '../../clock.ts';
+import { UsageError } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import { packageRoot } from '../../package.ts';
 import { createChanges } from './changes.ts';
 import type { Metrics } from './metrics.ts';
-import type { Snapshot } from '../status/snapshot.ts';
+import type { Snapshot } from '../../status/snapshot.ts';
 
 /** Milliseconds between two reads of the database while somebody has the status page open. */
 const LIVE_EVERY_MS = 1000;

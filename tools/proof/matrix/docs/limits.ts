@@ -1,4 +1,4 @@
-import type { Table } from './cells.ts';
+import type { Table } from '../cells.ts';
 import type { LastRun } from './last-run.ts';
 
 /** What became of a table's cells, by column and way; whole rows are `row`. */

@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { streamTables } from './cells.ts';
+import { streamTables } from '../cells.ts';
 import { readLastRun } from './last-run.ts';
 import { limitsSection, matrixPage } from './limits.ts';
 

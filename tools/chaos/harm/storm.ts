@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Harm, Harmful } from './plan.ts';
-import { withClient, type Run } from './run.ts';
-import { within } from './within.ts';
-import type { Workers } from './workers.ts';
+import type { Harm, Harmful } from '../plan.ts';
+import { withClient, type Run } from '../run.ts';
+import { within } from '../within.ts';
+import type { Workers } from '../workers.ts';
 
 const TICK_MS = 50;
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
-import type { Verdict } from './check-batch.ts';
-import type { Differing } from './rows.ts';
+import type { Verdict } from '../check-batch.ts';
+import type { Differing } from '../rows.ts';
 
 /** Where the results of the last whole run are kept, below the repository's root. */
 const FILE = 'tools/proof/last-run.json';

@@ -1,11 +1,11 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Stats } from '../api/stats.ts';
-import type { PageEvent } from '../crawl/crawl-context.ts';
-import { version } from '../package.ts';
-import { PRIORITIES } from '../budget/priority.ts';
-import { lengthOf } from '../range.ts';
-import { ageOf } from '../status/lag.ts';
-import type { Snapshot } from '../status/snapshot.ts';
+import type { Stats } from '../../api/stats.ts';
+import type { PageEvent } from '../../crawl/crawl-context.ts';
+import { version } from '../../package.ts';
+import { PRIORITIES } from '../../budget/priority.ts';
+import { lengthOf } from '../../range.ts';
+import { ageOf } from '../../status/lag.ts';
+import type { Snapshot } from '../../status/snapshot.ts';
 
 /** Seconds: from a page that comes at once to one that the server nearly gives up on. */
 const PAGE_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];

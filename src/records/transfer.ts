@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { hash, optionalAddress, optionalHash } from './members/form.ts';
+import { digits, flag, freeForm, requiredInt64, requiredSeconds, text } from './members/scalar.ts';
+
+/** Members that transfers and burns have in common. Payloads are bags of cells in base64; a decoder reads some of them. */
+export const transferMembers = {
+  query_id: digits,
+  transaction_hash: hash,
+  transaction_lt: requiredInt64,
+  transaction_now: requiredSeconds,
+  transaction_aborted: flag,
+  response_destination: optionalAddress,
+  custom_payload: text,
+  decoded_custom_payload: freeForm,
+  trace_id: optionalHash,
+};
+
+/** Where a transfer or burn lies: at the transaction that it is. */
+export const transferPosition = z
+  .looseObject({
+    transaction_now: requiredSeconds,
+    transaction_lt: z.string().catch('0'),
+    transaction_hash: z.string(),
+  })
+  .transform((raw) => ({ utime: raw.transaction_now, lt: raw.transaction_lt, id: raw.transaction_hash }));
