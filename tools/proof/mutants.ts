@@ -110,18 +110,6 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: cells('block_parents.parent_seqno changed'),
   },
   {
-    name: 'surplus blocks believed',
-    what: 'a stored block that nothing leads to belongs to the chain',
-    edits: [
-      {
-        module: 'verify/checks/blocks',
-        find: 'if (missing.length === 0)\n        return [...unreached];',
-        instead: 'if (missing.length === 0)\n        return [];',
-      },
-    ],
-    caughtBy: kind('/api/v3/blocks: a record invented'),
-  },
-  {
     name: 'second reading believed',
     what: 'a second reading confirms what is stored, whatever it brings',
     edits: [

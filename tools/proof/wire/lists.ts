@@ -69,23 +69,11 @@ function copied(records: readonly Json[], index: number): Instead {
   return index + 1 < records.length ? put(records, index + 1, records[index]) : records;
 }
 
-/** A record that there is not: another's, under a name that nobody has; of a block, as if its shard had split. */
+/** A record that there is not: another's, under a name that nobody has. */
 function invented(records: readonly Json[], index: number): Instead {
   const record = records[index] ?? {};
-  const { shard, prev_blocks } = record;
-  const isBlock = typeof shard === 'string' && prev_blocks !== undefined;
-  const text = JSON.stringify(isBlock ? { ...record, shard: leftHalf(shard) } : record);
-  return put(
-    records,
-    index,
-    record,
-    JSON.parse(text.replaceAll(/"([A-Za-z0-9+/]{42})[A-Za-z0-9+/]=/g, '"$1Q=')),
-  );
-}
-
-function leftHalf(shard: string): string {
-  const id = BigInt(`0x${shard}`);
-  return (id - (id & -id) / 2n).toString(16).toUpperCase();
+  const text = JSON.stringify(record).replaceAll(/"([A-Za-z0-9+/]{42})[A-Za-z0-9+/]=/g, '"$1Q=');
+  return put(records, index, record, JSON.parse(text));
 }
 
 function unknownMember(records: readonly Json[], index: number): Instead {
