@@ -4,6 +4,7 @@ import type { Extra } from '../../dataset/record.ts';
 import { addCoverage } from '../coverage/coverage.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { differingSeconds, type Brought } from '../read/compare.ts';
+import { contradictions } from './rows/contradictions.ts';
 import { insertStaged, stageRows } from './rows/insert.ts';
 import type { Lines } from './rows/lines.ts';
 import { logPage, type PageLog } from './log-page.ts';
@@ -78,7 +79,7 @@ export async function commitPage(
     const isWhole = replaced !== undefined || commit.again !== undefined;
     const staged = await stageRows(session, byTable, { isWhole });
     await holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span));
-    const changed = await changedSeconds(session, staged, commit);
+    const changed = await changedSeconds(session, staged, byTable, commit);
     await insertStaged(session, staged, { overwrite: commit.overwrite, replaced });
     await writeOddities(session, commit);
     await shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from);
@@ -91,14 +92,18 @@ function lastSecond({ to }: Range): Range {
   return { from: to - 1, to };
 }
 
-/** The seconds from the first to the last one of which a second reading brings something else than what is stored. */
+/**
+ * The seconds from the first to the last one of which a second reading brings something else than what is stored, or
+ * contradicts itself.
+ */
 async function changedSeconds(
   session: Session,
   staged: readonly Target[],
+  byTable: readonly (readonly [table: object, rows: readonly object[]])[],
   { again, done }: PageCommit,
 ): Promise<Range | undefined> {
   if (again === undefined || done?.outcome !== 'covered') return undefined;
-  const changed: Range[] = [];
+  const changed = byTable.flatMap(([table, rows]) => contradictions(targetOf(table).facts, rows));
   for (const target of staged)
     changed.push(...(await differingSeconds(session, target, { span: done.span, scope: again.scope })));
   const spans = union(changed);

@@ -78,10 +78,18 @@ test('a second reading confirms the seconds of which it brings what is stored, a
   const store = await openTestStore();
   const { database } = store;
   const second = { ...stream, pass: 1 };
-  const read = async (pass: number, amounts: readonly string[]) => {
+  const read = async (pass: number, amounts: readonly string[], contradicting?: string) => {
     const claim = { stream: { ...stream, pass }, wanted: [wanted], length: 1000, owner: 'a' };
     const lease = await claimLease(database, { ...claim, priority: 'refresh' });
-    await commitPage(database, createPartitions(database, 'month'), page(lease!, amounts));
+    const own = page(lease!, amounts);
+    const other =
+      contradicting === undefined
+        ? []
+        : page(lease!, [...amounts.slice(0, -1), contradicting]).rows.slice(-1);
+    await commitPage(database, createPartitions(database, 'month'), {
+      ...own,
+      rows: [...own.rows, ...other],
+    });
     return readCoverage(database, second);
   };
   const { from, to } = wanted;
@@ -114,6 +122,9 @@ test('a second reading confirms the seconds of which it brings what is stored, a
     // A row that the source has no longer is no agreement.
     await wait();
     expect(await read(1, ['1'])).toEqual(confirmed);
+    // Nor is a row of which it says two things, also where one of them is what is stored.
+    await wait();
+    expect(await read(1, ['1', '5'], '6')).toEqual(confirmed);
     await wait();
     expect(await read(1, ['1', '5'])).toEqual([wanted]);
     expect(await readRefused(database, second, 'changed')).toEqual([]);
