@@ -67,10 +67,10 @@ export function oneRow<Rec>(table: Table, schema: z.ZodType<Rec>) {
 }
 
 /** The row of a record, as an object. `extra` is left out for a table without that column. */
-export function rowOf<T extends Table, Rec>(
-  sheet: Sheet<T, Rec>,
-  record: Rec,
-  given: Given<T>,
+export function rowOf(
+  sheet: Pick<Sheet, 'columns' | 'noted'>,
+  record: unknown,
+  given: object,
   extra?: Extra | null,
 ): Row {
   const row: Record<string, unknown> = {};

@@ -4,7 +4,6 @@ import type { Extra } from '../../dataset/record.ts';
 import { addCoverage } from '../coverage/coverage.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { differingSeconds, type Brought } from '../read/compare.ts';
-import { contradictions } from './rows/contradictions.ts';
 import { insertStaged, stageRows } from './rows/insert.ts';
 import type { Lines } from './rows/lines.ts';
 import { logPage, type PageLog } from './log-page.ts';
@@ -99,11 +98,11 @@ function lastSecond({ to }: Range): Range {
 async function changedSeconds(
   session: Session,
   staged: readonly Target[],
-  byTable: readonly (readonly [table: object, rows: readonly object[]])[],
+  byTable: readonly Lines[],
   { again, done }: PageCommit,
 ): Promise<Range | undefined> {
   if (again === undefined || done?.outcome !== 'covered') return undefined;
-  const changed = byTable.flatMap(([table, rows]) => contradictions(targetOf(table).facts, rows));
+  const changed = byTable.flatMap(({ contradictions }) => contradictions());
   for (const target of staged)
     changed.push(...(await differingSeconds(session, target, { span: done.span, scope: again.scope })));
   const spans = union(changed);

@@ -49,15 +49,16 @@ function stopping(real: Database) {
   return { database, stopped: untilAborted(reached.signal), goOn: () => gate.abort() };
 }
 
-const page = (lease: Lease, amounts: readonly string[]): PageCommit => ({
+/** `contradicting`: another amount of the last row. */
+const page = (lease: Lease, amounts: readonly string[], contradicting?: string): PageCommit => ({
   lease,
   rows: [
     linesOfRows(
       jetton_burns,
-      amounts.map((amount, index) => ({
+      [...amounts, contradicting ?? []].flat().map((amount, index) => ({
         ...row,
-        utime: formatTime(wanted.from + 10 * index),
-        transaction_lt: String(index),
+        utime: formatTime(wanted.from + 10 * Math.min(index, amounts.length - 1)),
+        transaction_lt: String(Math.min(index, amounts.length - 1)),
         // A server comes to know it later: no difference.
         trace_id: lease.stream.pass > 0 ? 'y'.repeat(44) : null,
         amount,
@@ -81,15 +82,7 @@ test('a second reading confirms the seconds of which it brings what is stored, a
   const read = async (pass: number, amounts: readonly string[], contradicting?: string) => {
     const claim = { stream: { ...stream, pass }, wanted: [wanted], length: 1000, owner: 'a' };
     const lease = await claimLease(database, { ...claim, priority: 'refresh' });
-    const own = page(lease!, amounts);
-    const other =
-      contradicting === undefined
-        ? []
-        : page(lease!, [...amounts.slice(0, -1), contradicting]).rows.slice(-1);
-    await commitPage(database, createPartitions(database, 'month'), {
-      ...own,
-      rows: [...own.rows, ...other],
-    });
+    await commitPage(database, createPartitions(database, 'month'), page(lease!, amounts, contradicting));
     return readCoverage(database, second);
   };
   const { from, to } = wanted;

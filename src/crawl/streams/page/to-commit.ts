@@ -33,7 +33,7 @@ export function toCommit(
   const accepted = readings.flatMap((reading) => reading.accepted);
   return {
     lease,
-    rows: linesOfRecords(dataset.job.tables, accepted),
+    rows: linesOfRecords(dataset.job.tables, accepted, { compared: isAgain }),
     ids: accepted.map(({ position }) => position.id),
     extras: accepted.map(({ extra }) => extra).filter((extra) => Object.keys(extra).length > 0),
     rejected: readings.flatMap(({ rejected }) => rejected),

@@ -10,6 +10,8 @@ import {
 } from '../../../dataset/declaration/sheet.ts';
 import { NOTHING, type Extra } from '../../../dataset/record.ts';
 import { rowAsText, type Strings } from '../../../dataset/strings.ts';
+import type { Range } from '../../../range.ts';
+import { contradictions } from './contradictions.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import { toCopyText } from './copy-text.ts';
 import { distinctRows, mergeRows, type Row } from './distinct-rows.ts';
@@ -25,15 +27,18 @@ export interface Lines {
   /** Those from a time on. */
   readonly from: (time: string) => Lines;
   readonly pieces: () => Iterable<string | Buffer>;
+  /** Seconds in which copies of one row contradict each other; of records, only where they were to be compared. */
+  readonly contradictions: () => Range[];
 }
 
 /** Rows of a table from objects. */
 export function linesOfRows(table: object, rows: readonly object[]): Lines {
   const target = targetOf(table);
-  return linesOf(target, distinctRows(target.facts, rows));
+  return linesOf(target, distinctRows(target.facts, rows), rows);
 }
 
-function linesOf(target: Target, rows: readonly Row[]): Lines {
+/** `copies` are all rows, also those of the same key. */
+function linesOf(target: Target, rows: readonly Row[], copies: readonly object[]): Lines {
   const timeOf = (row: Row) => (typeof row['utime'] === 'string' ? row['utime'] : undefined);
   return {
     target,
@@ -43,8 +48,10 @@ function linesOf(target: Target, rows: readonly Row[]): Lines {
       linesOf(
         target,
         rows.filter((row) => (timeOf(row) ?? time) >= time),
+        copies,
       ),
     pieces: () => toCopyText(target.staging.columns, rows),
+    contradictions: () => contradictions(target.facts, copies),
   };
 }
 
@@ -56,8 +63,7 @@ interface Waiting {
   readonly given: object;
   readonly extra: Extra | null;
   readonly strings: Strings;
-  /** The row as an object. */
-  readonly row: () => Row;
+  readonly sheet: Pick<Sheet, 'columns' | 'noted'>;
   /** Set where another copy of the row had something to add. */
   merged: Row | undefined;
 }
@@ -65,39 +71,53 @@ interface Waiting {
 /** One for all pages: it is filled and emptied without a pause. */
 const out = new CopyBuffer();
 
-/** The rows of records, table by table, as bytes: the records need not stay in memory. */
+/** The rows of one table, as they are collected. */
+interface Collected {
+  readonly rows: Map<string, Waiting>;
+  /** Rows of which there are several copies, where copies are compared. */
+  readonly copies: Row[] | undefined;
+}
+
+/**
+ * The rows of records, table by table, as bytes: the records need not stay in memory. `compared`: copies of one row are
+ * held against each other.
+ */
 export function linesOfRecords(
   tables: Tables,
   records: readonly Pick<Accepted, 'put' | 'strings'>[],
+  { compared = false }: { readonly compared?: boolean } = {},
 ): Lines[] {
-  const byTable = new Map<object, Map<string, Waiting>>(
-    Object.values(tables).map((table) => [table, new Map<string, Waiting>()]),
+  const byTable = new Map<object, Collected>(
+    Object.values(tables).map((table) => [table, { rows: new Map(), copies: compared ? [] : undefined }]),
   );
   for (const { put, strings } of records) put(collector(byTable, strings));
-  return [...byTable].map(([table, rows]) => written(targetOf(table), [...rows.values()].sort(byKey)));
+  return [...byTable].map(([table, { rows, copies = [] }]) =>
+    written(targetOf(table), [...rows.values()].sort(byKey), copies),
+  );
 }
 
 function byKey(a: Waiting, b: Waiting): number {
   return a.key < b.key ? -1 : 1;
 }
 
-function collector(byTable: ReadonlyMap<object, Map<string, Waiting>>, strings: Strings): Put {
+function collector(byTable: ReadonlyMap<object, Collected>, strings: Strings): Put {
   return <T extends Table, Rec>(sheet: Sheet<T, Rec>, record: Rec, given: Given<T>, sent?: Extra | null) => {
     const writer = lineWriterOf(sheet);
-    const rows = byTable.get(sheet.table);
-    if (rows === undefined)
+    const collected = byTable.get(sheet.table);
+    if (collected === undefined)
       throw new TypeError(`a row for ${writer.target.name}, which its job does not name`);
+    const { rows, copies } = collected;
+    const key = writer.key(record, given);
     const isNothing = (sent == null || sent === NOTHING) && !writer.isNoted(record);
     const extra = isNothing ? null : fullExtra(sheet, record, sent ?? null);
-    const row = () => {
-      const made = rowOf(sheet, record, given, sent);
-      return strings === 'text' ? made : rowAsText(made);
-    };
-    const key = writer.key(record, given);
-    const waiting = { writer, key, record, given, extra, strings, row, merged: undefined };
+    const waiting = { writer, sheet, key, record, given, extra, strings, merged: undefined };
     const first = rows.get(key);
-    if (first === undefined) rows.set(key, waiting);
-    else addCopy(first, waiting);
+    if (first === undefined) {
+      rows.set(key, waiting);
+      return;
+    }
+    copies?.push(rowOfWaiting(first), rowOfWaiting(waiting));
+    addCopy(first, waiting);
   };
 }
 
@@ -109,10 +129,20 @@ function addCopy(first: Waiting, later: Waiting): void {
     const had = first.writer.filled(first.record, first.given, first.extra);
     if ((later.writer.filled(later.record, later.given, later.extra) & ~had) === 0) return;
   }
-  first.merged = mergeRows(first.writer.target.facts, first.merged ?? first.row(), later.row());
+  first.merged = mergeRows(
+    first.writer.target.facts,
+    first.merged ?? rowOfWaiting(first),
+    rowOfWaiting(later),
+  );
 }
 
-function written(target: Target, rows: readonly Waiting[]): Lines {
+/** The row as an object. */
+function rowOfWaiting({ sheet, record, given, extra, strings }: Waiting): Row {
+  const row = rowOf(sheet, record, given, extra);
+  return strings === 'text' ? row : rowAsText(row);
+}
+
+function written(target: Target, rows: readonly Waiting[], copies: readonly Row[]): Lines {
   const starts: number[] = [];
   const times: string[] = [];
   const isTimed = target.facts.key[0] === 'utime';
@@ -123,7 +153,7 @@ function written(target: Target, rows: readonly Waiting[]): Lines {
     writeRow(target, row);
   }
   const bytes = out.take();
-  return bytesOf(target, { bytes, starts, times });
+  return bytesOf(target, { bytes, starts, times, copies });
 }
 
 function writeRow(target: Target, { writer, record, given, extra, strings, merged }: Waiting): void {
@@ -142,22 +172,30 @@ interface Written {
   readonly starts: readonly number[];
   /** The block time of each line, ascending. */
   readonly times: readonly string[];
+  readonly copies: readonly Row[];
 }
 
-function bytesOf(target: Target, { bytes, starts, times }: Written): Lines {
+function bytesOf(target: Target, written: Written): Lines {
+  const { bytes, starts, times, copies } = written;
   return {
     target,
     count: starts.length,
     times: new Set(times),
     from: (time) => {
       const first = times.findIndex((one) => one >= time);
-      if (first === 0 || times.length === 0) return bytesOf(target, { bytes, starts, times });
+      if (first === 0 || times.length === 0) return bytesOf(target, written);
       const from = first === -1 ? starts.length : first;
       const skipped = starts[from] ?? bytes.length;
       const left = starts.slice(from).map((start) => start - skipped);
-      return bytesOf(target, { bytes: bytes.subarray(skipped), starts: left, times: times.slice(from) });
+      return bytesOf(target, {
+        bytes: bytes.subarray(skipped),
+        starts: left,
+        times: times.slice(from),
+        copies,
+      });
     },
     pieces: () => piecesOf(bytes),
+    contradictions: () => contradictions(target.facts, copies),
   };
 }
 
