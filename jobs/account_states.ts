@@ -1,7 +1,7 @@
 import { account, accountStatus, optionalHash } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/job.ts';
+import type { RowsOf } from '../src/dataset/rows.ts';
 import { orNull } from '../src/dataset/record.ts';
 import { account_state_changes, account_states } from '../src/db/schema/ton/account-states.ts';
 import { digits, extraCurrencies, flag, int64, text, texts } from '../src/records/members/scalar.ts';

@@ -1,24 +1,9 @@
-import { z } from 'zod';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { action_accounts, action_transactions, actions } from '../src/db/schema/ton/actions.ts';
 import { actionTypes } from '../src/records/action-types.ts';
 import { action, actionRows } from '../src/records/action.ts';
-import { requiredSeconds } from '../src/records/members/scalar.ts';
-
-const position = z
-  .object({
-    trace_end_utime: requiredSeconds,
-    trace_end_lt: z.string().catch('0'),
-    trace_id: z.string(),
-    action_id: z.string(),
-  })
-  .transform((raw) => ({
-    utime: raw.trace_end_utime,
-    lt: raw.trace_end_lt,
-    id: `${raw.trace_id}/${raw.action_id}`,
-  }));
 
 export default defineJob({
   title: 'What people did: transfers, swaps, stakes, sales, with the accounts that took part',
@@ -35,7 +20,7 @@ export default defineJob({
   // The order is total, but the set is not: rows that vanish between two pages would shift an offset.
   paginator: forward({ order: 'partial' }),
   record: action,
-  position,
+  position: { utime: 'trace_end_utime', lt: 'trace_end_lt', id: ['trace_id', 'action_id'] },
   tables: { actions, action_accounts, action_transactions },
   rows: actionRows,
   // Actions are found by workers that begin a second after a trace has ended and may fall behind; a trace is done over,

@@ -1,21 +1,8 @@
-import { z } from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { block_parents, blocks } from '../src/db/schema/ton/blocks.ts';
 import { block, blockRows } from '../src/records/block.ts';
 import { joinedUntil } from '../src/records/joined-until.ts';
-import { requiredSeconds } from '../src/records/members/scalar.ts';
-import { blockKey } from '../src/ton/block-key.ts';
-
-const position = z
-  .object({
-    workchain: z.number(),
-    shard: z.string(),
-    seqno: z.number(),
-    gen_utime: requiredSeconds,
-    start_lt: z.string().catch('0'),
-  })
-  .transform((raw) => ({ utime: raw.gen_utime, lt: raw.start_lt, id: blockKey(raw) }));
 
 export default defineJob({
   title: 'Blocks of the masterchain and all shards, with the links to their parents',
@@ -25,7 +12,12 @@ export default defineJob({
   // With sort some servers order by time alone, so blocks of one second may come in any order.
   paginator: forward({ order: 'partial', joined: true }),
   record: block,
-  position,
+  position: {
+    utime: 'gen_utime',
+    lt: 'start_lt',
+    id: ['workchain', 'shard', 'seqno'],
+    separator: ':',
+  },
   tables: { blocks, block_parents },
   rows: blockRows,
   joinedUntil,

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/job.ts';
+import type { RowsOf } from '../src/dataset/rows.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
 import { extended_account_states } from '../src/db/schema/ton/extended-account-states.ts';
-import { formatTime } from '../src/range.ts';
 import {
   accountAddress,
   blockIdExt,
@@ -11,7 +10,7 @@ import {
   tag,
   transactionId,
 } from '../src/records/members/node-scalar.ts';
-import { digits, requiredSeconds } from '../src/records/members/scalar.ts';
+import { digits, requiredSeconds, timeOf } from '../src/records/members/scalar.ts';
 
 /** The result of getExtendedAddressInformation. The account's own state has members by its kind, all kept. */
 export const fullAccountState = z.strictObject({
@@ -69,7 +68,7 @@ function stateRows(record: z.output<typeof fullAccountState>, extra: Extra): Row
   const row = {
     address: address.account_address,
     mc_seqno: block_id.seqno,
-    sync_utime: formatTime(sync_utime),
+    sync_utime: timeOf(sync_utime),
     balance,
     extra_currencies: extra_currencies?.map(({ id, amount }) => ({ id, amount })),
     last_transaction_lt: last_transaction_id.lt,

@@ -1,11 +1,10 @@
 import { optionalAddress } from '../src/records/members/form.ts';
 import { z } from 'zod';
+import { oneRow } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { orNull } from '../src/dataset/record.ts';
 import { jetton_burns } from '../src/db/schema/ton/jetton-burns.ts';
-import { formatTime } from '../src/range.ts';
 import { transferMembers, transferPosition } from '../src/records/transfer.ts';
 import { digits } from '../src/records/members/scalar.ts';
 
@@ -31,9 +30,7 @@ export default defineJob({
   record: jettonBurn,
   position: transferPosition,
   tables: { jetton_burns },
-  rows: ({ transaction_now, ...columns }, extra) => ({
-    jetton_burns: [{ utime: formatTime(transaction_now), ...columns, extra: orNull(extra) }],
-  }),
+  rows: oneRow(jetton_burns, jettonBurn),
   // No checksum: an hour later a reading of another replica has to agree.
   maturitySeconds: 3600,
   checks: {

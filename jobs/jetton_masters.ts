@@ -1,7 +1,7 @@
 import { account, optionalAddress, optionalHash } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, list } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/job.ts';
+import type { RowsOf } from '../src/dataset/rows.ts';
 import { orNull } from '../src/dataset/record.ts';
 import { jetton_masters } from '../src/db/schema/ton/jetton-masters.ts';
 import { digits, flag, freeForm, requiredInt64 } from '../src/records/members/scalar.ts';

@@ -1,7 +1,7 @@
 import { account, optionalAddress, optionalHash } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, list, lookup, type WalkSpec } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/job.ts';
+import type { RowsOf } from '../src/dataset/rows.ts';
 import { isEmpty, orNull, type Extra } from '../src/dataset/record.ts';
 import { jetton_wallets } from '../src/db/schema/ton/jetton-wallets.ts';
 import { count, digits, requiredInt64, texts } from '../src/records/members/scalar.ts';

@@ -1,11 +1,11 @@
+import { timeOf } from '../src/records/members/scalar.ts';
 import { z } from 'zod';
 import { defineCollection, sample } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/job.ts';
-import { extraWithin, orNull, type Extra } from '../src/dataset/record.ts';
+import { collectRows, type Rows, type RowsOf } from '../src/dataset/rows.ts';
+import { extraWithin, NOTHING, orNull, type Extra } from '../src/dataset/record.ts';
 import type { Asked } from '../src/dataset/walk.ts';
 import { block_parents, blocks } from '../src/db/schema/ton/blocks.ts';
 import { masterchain_heads } from '../src/db/schema/ton/masterchain-heads.ts';
-import { formatTime } from '../src/range.ts';
 import { block, blockRows } from '../src/records/block.ts';
 import { blockIdExt, hash, tag } from '../src/records/members/node-scalar.ts';
 
@@ -69,13 +69,11 @@ function nodeHeadRows(
 }
 
 /** The rows of a sample of the index: its head, and the two blocks that it names. */
-function indexHeadRows(
-  { last, first }: z.output<typeof indexHead>,
-  extra: Extra,
-  { at }: Asked,
-): RowsOf<typeof tables> {
-  const newest = blockRows(last, extraWithin(extra, 'last') ?? {});
-  const oldest = blockRows(first, extraWithin(extra, 'first') ?? {});
+function indexHeadRows({ last, first }: z.output<typeof indexHead>, extra: Extra, { at }: Asked): Rows {
+  const named = collectRows({ blocks, block_parents }, (put) => {
+    blockRows(last, extraWithin(extra, 'last') ?? NOTHING, put);
+    blockRows(first, extraWithin(extra, 'first') ?? NOTHING, put);
+  });
   const head = {
     taken_at: at,
     source: 'index',
@@ -83,11 +81,7 @@ function indexHeadRows(
     first_seqno: first.seqno,
     root_hash: last.root_hash,
     file_hash: last.file_hash,
-    head_utime: formatTime(last.gen_utime),
+    head_utime: timeOf(last.gen_utime),
   };
-  return {
-    masterchain_heads: [head],
-    blocks: [...newest.blocks, ...oldest.blocks],
-    block_parents: [...newest.block_parents, ...oldest.block_parents],
-  };
+  return { masterchain_heads: [head], ...named };
 }

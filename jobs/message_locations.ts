@@ -1,11 +1,11 @@
+import { timeOf } from '../src/records/members/scalar.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/job.ts';
+import type { RowsOf } from '../src/dataset/rows.ts';
 import {
   account_messages,
   account_transactions,
   message_locations,
 } from '../src/db/schema/ton/account-transactions.ts';
-import { formatTime } from '../src/range.ts';
 import { nodeTransaction, nodeTransactionRows } from '../src/records/node-transaction.ts';
 
 const tables = { message_locations, account_transactions, account_messages };
@@ -26,7 +26,7 @@ export default defineCollection({
         const { account, transaction_id, utime } = record;
         const { lt, hash: tx_hash } = transaction_id;
         return {
-          message_locations: [{ hash: key, account, lt, tx_hash, utime: formatTime(utime) }],
+          message_locations: [{ hash: key, account, lt, tx_hash, utime: timeOf(utime) }],
           ...nodeTransactionRows(record, extra),
         };
       },

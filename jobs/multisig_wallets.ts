@@ -1,7 +1,7 @@
 import { account, optionalHash } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/job.ts';
+import type { RowsOf } from '../src/dataset/rows.ts';
 import { extraOutside, type Extra } from '../src/dataset/record.ts';
 import { multisig_wallets } from '../src/db/schema/ton/multisig.ts';
 import { multisigOrder } from '../src/records/multisig-order.ts';

@@ -1,7 +1,7 @@
 import { account, optionalAddress, optionalHash } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/job.ts';
+import type { RowsOf } from '../src/dataset/rows.ts';
 import { extraOutside, extraWithin, type Extra } from '../src/dataset/record.ts';
 import { nft_collections } from '../src/db/schema/ton/nft-collections.ts';
 import { nft_items } from '../src/db/schema/ton/nft-items.ts';

@@ -1,20 +1,11 @@
 import { account, hash, optionalAddress } from '../src/records/members/form.ts';
 import { z } from 'zod';
+import { oneRow } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
-import { orNull } from '../src/dataset/record.ts';
 import { nominator_pool_events } from '../src/db/schema/ton/nominator-pool-events.ts';
-import { formatTime } from '../src/range.ts';
-import { eventPosition } from '../src/records/event-position.ts';
-import {
-  count,
-  digits,
-  momentOf,
-  requiredInt64,
-  requiredSeconds,
-  seconds,
-} from '../src/records/members/scalar.ts';
+import { count, digits, requiredInt64, requiredSeconds, seconds } from '../src/records/members/scalar.ts';
 
 /**
  * One element of `events` of GET /api/v3/staking/nominatorPools/validatorEvents: a change of the validator's own money
@@ -43,18 +34,9 @@ export default defineJob({
   list: 'events',
   paginator: window(),
   record: nominatorPoolEvent,
-  position: eventPosition,
+  position: { utime: 'utime', lt: 'tx_lt', id: ['tx_hash'] },
   tables: { nominator_pool_events },
-  rows: ({ utime, cycle_start, ...columns }, extra) => ({
-    nominator_pool_events: [
-      {
-        utime: formatTime(utime),
-        ...columns,
-        cycle_start: momentOf(cycle_start),
-        extra: orNull(extra),
-      },
-    ],
-  }),
+  rows: oneRow(nominator_pool_events, nominatorPoolEvent),
   scopes: { param: 'pool', column: 'pool_address', from: 'pools' },
   // Served from a copy of the database that lags by minutes.
   delaySeconds: 900,

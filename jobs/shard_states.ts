@@ -1,11 +1,11 @@
+import { timeOf } from '../src/records/members/scalar.ts';
 import { z } from 'zod';
 import { defineCollection, perBlock } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/job.ts';
-import { extraWithin, type Extra } from '../src/dataset/record.ts';
+import { collectRows, type Rows } from '../src/dataset/rows.ts';
+import { extraWithin, NOTHING, type Extra } from '../src/dataset/record.ts';
 import type { Asked } from '../src/dataset/walk.ts';
 import { block_parents, blocks } from '../src/db/schema/ton/blocks.ts';
 import { shard_states } from '../src/db/schema/ton/shard-states.ts';
-import { formatTime } from '../src/range.ts';
 import { block, blockRows } from '../src/records/block.ts';
 import { tiles } from '../src/ton/shard.ts';
 
@@ -39,13 +39,14 @@ function isWhole([response]: readonly unknown[]): boolean {
 }
 
 /** Which blocks are tops, and the blocks themselves. The masterchain block that was asked about is among them. */
-function topRows(record: z.output<typeof shardState>, extra: Extra, { key }: Asked): RowsOf<typeof tables> {
+function topRows(record: z.output<typeof shardState>, extra: Extra, { key }: Asked): Rows {
   const mc_seqno = Number(key);
   const master = record.blocks.find((top) => top.workchain === -1 && top.seqno === mc_seqno);
-  const utime = formatTime(master?.gen_utime ?? 0);
-  const whole = record.blocks.map((top, index) =>
-    blockRows(top, extraWithin(extra, `blocks.${index}`) ?? {}),
-  );
+  const utime = timeOf(master?.gen_utime ?? 0);
+  const whole = collectRows({ blocks, block_parents }, (put) => {
+    for (const [index, top] of record.blocks.entries())
+      blockRows(top, extraWithin(extra, `blocks.${index}`) ?? NOTHING, put);
+  });
   return {
     shard_states: record.blocks.map(({ workchain, shard, seqno }) => ({
       utime,
@@ -54,7 +55,6 @@ function topRows(record: z.output<typeof shardState>, extra: Extra, { key }: Ask
       shard,
       seqno,
     })),
-    blocks: whole.flatMap((rows) => rows.blocks),
-    block_parents: whole.flatMap((rows) => rows.block_parents),
+    ...whole,
   };
 }

@@ -1,7 +1,7 @@
 import { account } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/job.ts';
+import type { RowsOf } from '../src/dataset/rows.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
 import { token_metadata } from '../src/db/schema/ton/address-book.ts';
 import { DAY } from '../src/range.ts';

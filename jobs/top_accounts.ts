@@ -1,7 +1,7 @@
 import { account } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, sample } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/job.ts';
+import type { RowsOf } from '../src/dataset/rows.ts';
 import { orNull } from '../src/dataset/record.ts';
 import { top_accounts } from '../src/db/schema/ton/top-accounts.ts';
 import { requiredDigits } from '../src/records/members/scalar.ts';

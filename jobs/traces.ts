@@ -1,16 +1,10 @@
-import { z } from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { action_accounts, action_transactions, actions } from '../src/db/schema/ton/actions.ts';
 import { messages } from '../src/db/schema/ton/messages.ts';
 import { trace_edges, traces } from '../src/db/schema/ton/traces.ts';
 import { transactions } from '../src/db/schema/ton/transactions.ts';
-import { requiredSeconds } from '../src/records/members/scalar.ts';
 import { trace, traceRows } from '../src/records/trace.ts';
-
-const position = z
-  .object({ end_utime: requiredSeconds, end_lt: z.string().catch('0'), trace_id: z.string() })
-  .transform((raw) => ({ utime: raw.end_utime, lt: raw.end_lt, id: raw.trace_id }));
 
 export default defineJob({
   title: 'Finished chains of messages as trees, with their transactions and messages',
@@ -21,7 +15,7 @@ export default defineJob({
   // A trace brings some ten transactions; more traces than this take a server longer than the 3 s that it gives itself.
   paginator: forward({ order: 'total', maxSize: 200 }),
   record: trace,
-  position,
+  position: { utime: 'end_utime', lt: 'end_lt', id: ['trace_id'] },
   tables: { traces, trace_edges, transactions, messages, actions, action_accounts, action_transactions },
   rows: traceRows,
   // Those that ended in the block.

@@ -1,14 +1,8 @@
-import { z } from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { messages } from '../src/db/schema/ton/messages.ts';
 import { transactions } from '../src/db/schema/ton/transactions.ts';
-import { requiredSeconds } from '../src/records/members/scalar.ts';
 import { transaction, transactionRows } from '../src/records/transaction.ts';
-
-const position = z
-  .object({ now: requiredSeconds, lt: z.string().catch('0'), hash: z.string() })
-  .transform((raw) => ({ utime: raw.now, lt: raw.lt, id: raw.hash }));
 
 export default defineJob({
   title: 'Transactions of all accounts with all their phases, and their messages',
@@ -18,7 +12,7 @@ export default defineJob({
   list: 'transactions',
   paginator: forward({ order: 'total' }),
   record: transaction,
-  position,
+  position: { utime: 'now', lt: 'lt', id: ['hash'] },
   tables: { transactions, messages },
   rows: transactionRows,
   byBlock: { path: '/api/v3/transactionsByMasterchainBlock', param: 'seqno' },

@@ -1,20 +1,21 @@
 import { hash, optionalAddress, optionalHash, optionalKey } from '../src/records/members/form.ts';
 import { z } from 'zod';
-import { defineJob, type RowsOf } from '../src/dataset/job.ts';
+import { defineJob } from '../src/dataset/job.ts';
+import { column, elsewhere } from '../src/dataset/declaration/place.ts';
+import { sheetOf, type Put } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { window } from '../src/dataset/paginators/window.ts';
-import { orNull, type Extra } from '../src/dataset/record.ts';
+import type { Extra } from '../src/dataset/record.ts';
 import { complaint_votes, validator_complaints } from '../src/db/schema/ton/validator-complaints.ts';
-import { formatTime } from '../src/range.ts';
 import {
   count,
   digits,
   flag,
   int,
-  momentOf,
   requiredSeconds,
   seconds,
   text,
+  timeOf,
 } from '../src/records/members/scalar.ts';
 
 const vote = z.strictObject({
@@ -36,24 +37,21 @@ export const validatorComplaint = z.strictObject({
   adnl_addr: optionalKey,
   stake_holder_address: optionalAddress,
   description_boc: text,
-  created_at: requiredSeconds,
+  created_at: column('utime', requiredSeconds),
   severity: count,
   reward_address: optionalAddress,
   paid: digits,
   suggested_fine: digits,
   suggested_fine_part: count,
-  voted_validators: z.array(vote).nullish(),
+  voted_validators: elsewhere(z.array(vote).nullish()),
   vset_id: optionalHash,
   weight_remaining: digits,
   approved_percent: z.number().nullish(),
   is_passed: flag,
 });
 
-const position = z
-  .object({ created_at: requiredSeconds, election_id: z.number(), complaint_hash: z.string() })
-  .transform((raw) => ({ utime: raw.created_at, lt: '0', id: `${raw.election_id}/${raw.complaint_hash}` }));
-
-const tables = { validator_complaints, complaint_votes };
+const complaints = sheetOf(validator_complaints, validatorComplaint);
+const voteSheet = sheetOf(complaint_votes, vote);
 
 export default defineJob({
   title: 'Complaints that validators did not do their work, with the votes on them',
@@ -62,8 +60,8 @@ export default defineJob({
   list: 'complaints',
   paginator: window(),
   record: validatorComplaint,
-  position,
-  tables,
+  position: { utime: 'created_at', id: ['election_id', 'complaint_hash'] },
+  tables: { validator_complaints, complaint_votes },
   rows: complaintRows,
   // Served from a copy of the database that lags by minutes.
   delaySeconds: 900,
@@ -76,20 +74,10 @@ export default defineJob({
   grade: CROSS_CHECKED,
 });
 
-/** The rows of one complaint: its own, and one for each vote. */
-function complaintRows(record: z.output<typeof validatorComplaint>, extra: Extra): RowsOf<typeof tables> {
-  const {
-    created_at,
-    election_id,
-    complaint_hash,
-    cycle_start,
-    voted_validators: votes,
-    ...columns
-  } = record;
-  const key = { utime: formatTime(created_at), election_id, complaint_hash };
-  const own = { ...key, ...columns, cycle_start: momentOf(cycle_start), vote_count: votes?.length };
-  return {
-    validator_complaints: [{ ...own, extra: orNull(extra) }],
-    complaint_votes: (votes ?? []).map((vote, position) => ({ ...key, position, ...vote })),
-  };
+/** Puts the rows of one complaint: its own, and one for each vote. */
+function complaintRows(record: z.output<typeof validatorComplaint>, extra: Extra, put: Put): void {
+  const { created_at, election_id, complaint_hash, voted_validators: votes } = record;
+  put(complaints, record, { vote_count: votes?.length }, extra);
+  for (const [position, vote] of (votes ?? []).entries())
+    put(voteSheet, vote, { utime: timeOf(created_at), election_id, complaint_hash, position });
 }

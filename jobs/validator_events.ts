@@ -1,12 +1,10 @@
 import { hash, optionalAddress, optionalKey } from '../src/records/members/form.ts';
 import { z } from 'zod';
+import { oneRow } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/window.ts';
-import { orNull } from '../src/dataset/record.ts';
 import { validator_events } from '../src/db/schema/ton/validator-events.ts';
-import { formatTime } from '../src/range.ts';
-import { eventPosition } from '../src/records/event-position.ts';
 import { count, digits, requiredInt64, requiredSeconds } from '../src/records/members/scalar.ts';
 
 /**
@@ -35,11 +33,9 @@ export default defineJob({
   list: 'events',
   paginator: window(),
   record: validatorEvent,
-  position: eventPosition,
+  position: { utime: 'utime', lt: 'tx_lt', id: ['tx_hash'] },
   tables: { validator_events },
-  rows: ({ utime, ...columns }, extra) => ({
-    validator_events: [{ utime: formatTime(utime), ...columns, extra: orNull(extra) }],
-  }),
+  rows: oneRow(validator_events, validatorEvent),
   // Served from a copy of the database that lags by minutes.
   delaySeconds: 900,
   everySeconds: 300,

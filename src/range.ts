@@ -71,6 +71,17 @@ export function parseRange(from: string, to: string, now: number): Range {
   return range;
 }
 
+/** The largest unix time that chains write: 32 bits. */
+const LAST_SECOND = 2 ** 32 - 1;
+
+/** Unix seconds as a source may write them, a number or a string of digits; undefined for anything else. */
+export function readSeconds(value: unknown): number | undefined {
+  const isDigits = typeof value === 'string' && /^\d{1,10}$/.test(value);
+  const seconds = isDigits ? Number(value) : value;
+  const isInRange = typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds >= 0;
+  return isInRange && seconds <= LAST_SECOND ? seconds : undefined;
+}
+
 /** The rows of a page share a few hundred seconds: each is printed once. */
 const printed = new Map<number, string>();
 const MOST_PRINTED = 10_000;

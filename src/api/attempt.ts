@@ -1,3 +1,4 @@
+import type { Strings } from '../dataset/strings.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { Clock } from '../clock.ts';
 import { BadResponseError, EtlError } from '../errors.ts';
@@ -5,12 +6,13 @@ import type { Logger } from '../logger.ts';
 import type { Priority } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
 import type { Attempt, Exchange } from './exchange.ts';
+import { readBody, type BodyText } from './response/body-text.ts';
 import { parseJson } from './response/parse-json.ts';
 import type { Prepared } from './prepare.ts';
 import { summary } from './response/reason.ts';
 import type { CountingStats } from './stats.ts';
 import { errorOfStatus } from './response/status.ts';
-import type { ApiResponse, ResponseHead, Transport } from './transport.ts';
+import type { ResponseHead, Transport } from './transport.ts';
 import { openEnvelope } from './response/v2.ts';
 
 /** What every attempt needs. */
@@ -32,10 +34,15 @@ export interface Chain {
 /** A prepared request and how its response is read. */
 export interface Call<T> extends Prepared {
   readonly priority: Priority;
-  readonly parse: (body: unknown) => T;
+  readonly parse: (body: unknown, strings: Strings) => T;
+  /** How `parse` would have the strings of the body. */
+  readonly strings?: Strings | undefined;
   /** True where the body is v2's envelope and `parse` reads its result. */
   readonly envelope: boolean;
 }
+
+/** A response whose body was read. */
+type Answer = ResponseHead & BodyText & { readonly bytes: number };
 
 /** Keys of the API have 64 characters. */
 const SHORTEST_KEY = 16;
@@ -54,11 +61,13 @@ export async function attempt<T>(
   const received = await chain.transport.send(call.outgoing, signal, (head) =>
     report(chain, call, head, elapsed()),
   );
-  const response = { ...received, text: redacted(chain, received) };
+  const { body, ...head } = received;
+  const read = readBody(body, received.status === 200 ? (call.strings ?? 'text') : 'text');
+  const response = { ...head, ...read, text: redacted(chain, received.status, read.text) };
   log(chain, call, response, { attempt: number, ms: elapsed() });
   keep(chain, call, response);
   if (response.status !== 200) throw refusalOf(chain, call, response, response.status);
-  const value = read(chain, call, response);
+  const value = parse(chain, call, response);
   const { path, query } = call;
   const { status, bytes, apiVersion } = response;
   return { value, request: { path, query }, status, bytes, ms: elapsed(), attempts: number, apiVersion };
@@ -77,7 +86,7 @@ async function report<T>(chain: Chain, call: Call<T>, head: ResponseHead, elapse
 function log<T>(
   chain: Chain,
   { path, priority }: Call<T>,
-  { status, bytes }: ApiResponse,
+  { status, bytes }: Answer,
   { attempt: number, ms }: { attempt: number; ms: number },
 ): void {
   const fields: Attempt = { path, priority, status, ms: Math.round(ms), bytes, attempt: number };
@@ -86,11 +95,21 @@ function log<T>(
   chain.onExchange?.(fields);
 }
 
-function keep<T>(chain: Chain, { path, query }: Call<T>, { status, apiVersion, text }: ApiResponse): void {
-  chain.recorder?.record({ path, query, status, apiVersion, text });
+function keep<T>(
+  chain: Chain,
+  { path, query }: Call<T>,
+  { status, apiVersion, text, strings }: Answer,
+): void {
+  chain.recorder?.record({
+    path,
+    query,
+    status,
+    apiVersion,
+    text: strings === 'text' ? text : Buffer.from(text, 'latin1').toString('utf8'),
+  });
 }
 
-function refusalOf<T>(chain: Chain, call: Call<T>, response: ApiResponse, status: number): EtlError {
+function refusalOf<T>(chain: Chain, call: Call<T>, response: Answer, status: number): EtlError {
   return errorOfStatus({
     status,
     body: response.text,
@@ -101,13 +120,13 @@ function refusalOf<T>(chain: Chain, call: Call<T>, response: ApiResponse, status
   });
 }
 
-function read<T>(chain: Chain, call: Call<T>, response: ApiResponse): T {
+function parse<T>(chain: Chain, call: Call<T>, response: Answer): T {
   try {
     const body = parseJson(response.text);
-    if (!call.envelope) return call.parse(body);
+    if (!call.envelope) return call.parse(body, response.strings);
     const opened = openEnvelope(body);
     if (!opened.ok) throw refusalOf(chain, call, response, opened.status);
-    return call.parse(opened.result);
+    return call.parse(opened.result, response.strings);
   } catch (error) {
     if (error instanceof EtlError && !(error instanceof BadResponseError)) throw error;
     const reason = chain.withoutKey(summary(error));
@@ -122,6 +141,6 @@ function read<T>(chain: Chain, call: Call<T>, response: ApiResponse): T {
  * A server may repeat a key that it does not like; nothing of its text goes further with the key in it. Words as short as
  * no key is may stand in data by chance, which must not change.
  */
-function redacted({ apiKey, withoutKey }: Chain, { status, text }: ApiResponse): string {
+function redacted({ apiKey, withoutKey }: Chain, status: number, text: string): string {
   return status === 200 && (apiKey?.length ?? 0) < SHORTEST_KEY ? text : withoutKey(text);
 }

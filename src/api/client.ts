@@ -1,6 +1,7 @@
 import type { Budget } from '../budget/budget.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
+import type { Strings } from '../dataset/strings.ts';
 import type { Params } from '../dataset/paginator.ts';
 import type { Priority } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
@@ -47,7 +48,9 @@ export interface ApiClientOptions {
 interface RequestOptions<T> {
   readonly params?: Params;
   /** Reads the body (of v2: the result). What it throws makes the response a BadResponseError, which is tried again. */
-  readonly parse: (body: unknown) => T;
+  readonly parse: (body: unknown, strings: Strings) => T;
+  /** How `parse` would have the strings of the body; it is told how they are. Default: text. */
+  readonly strings?: Strings | undefined;
   readonly priority: Priority;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;

@@ -25,8 +25,8 @@ export interface ResponseHead {
 }
 
 export interface ApiResponse extends ResponseHead {
-  /** The decoded body; of a response that is not 200, empty where it was cut off. */
-  readonly text: string;
+  /** The decoded body, UTF-8 where the status is 200; of another response, empty where it was cut off. */
+  readonly body: Buffer;
   /** Bytes of the body as it came over the wire. */
   readonly bytes: number;
 }
@@ -123,15 +123,15 @@ async function request(
 async function receive(
   { label }: Outgoing,
   response: Dispatcher.ResponseData,
-): Promise<{ text: string; bytes: number }> {
+): Promise<Pick<ApiResponse, 'body' | 'bytes'>> {
   try {
     const raw = Buffer.from(await response.body.arrayBuffer());
     const decoded = await decode(raw, oneOf(response.headers['content-encoding']));
     // Decoding would put U+FFFD in their place, and the page would be stored with them.
     if (response.statusCode === 200 && !isUtf8(decoded)) throw new Error('bytes that are not UTF-8');
-    return { text: decoded.toString('utf8'), bytes: raw.byteLength };
+    return { body: decoded, bytes: raw.byteLength };
   } catch (error) {
-    if (response.statusCode !== 200) return { text: '', bytes: 0 };
+    if (response.statusCode !== 200) return { body: Buffer.alloc(0), bytes: 0 };
     throw new BadResponseError(`${label}: the response was cut off or broken (${wireReason(error)})`, {
       cause: error,
       hint: 'A proxy or the connection breaks off responses; the request was repeated in vain.',

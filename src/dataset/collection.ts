@@ -1,6 +1,6 @@
 import type { Choices } from '../settings/config.ts';
 import { DAY } from '../range.ts';
-import type { Tables } from './job.ts';
+import type { Tables } from './rows.ts';
 import type { Params } from './paginator.ts';
 import { newestFirst } from './paginators/backward.ts';
 import { batches, type BatchOptions } from './paginators/lookup.ts';

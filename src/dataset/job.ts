@@ -1,21 +1,13 @@
 import type { ZodType } from 'zod';
+import { collectRows, type Rows, type Tables } from './rows.ts';
+import { isTakenAsIs } from './declaration/check.ts';
+import type { Put } from './declaration/sheet.ts';
 import type { Checks } from './checks.ts';
 import { UNCHECKED, type GradeFacts } from './grade.ts';
 import type { Paginator, Params, Position, WholeSecondsPaginator } from './paginator.ts';
-import { hashOf, readRecord, type Extra } from './record.ts';
-
-/** What of a Drizzle table a job needs to know: the shape of the rows that go in. */
-export interface Table {
-  readonly $inferInsert: object;
-}
-
-export type Tables = Readonly<Record<string, Table>>;
-
-/** The rows that one record becomes, by table. */
-export type RowsOf<T extends Tables> = { readonly [Name in keyof T]?: readonly T[Name]['$inferInsert'][] };
-
-/** Rows by table name, as they are written. */
-export type Rows = Readonly<Record<string, readonly object[] | undefined>>;
+import { readPosition, type PositionMembers } from './position.ts';
+import { hashOf, NOTHING, readRecord, type Extra } from './record.ts';
+import { asText, rowAsText, type Strings } from './strings.ts';
 
 interface JobSpec<Cursor, Rec, T extends Tables> {
   /** One line: what the dataset is. */
@@ -33,11 +25,14 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
    * to quarantine; unknown members go to the row's `extra`.
    */
   readonly record: ZodType<Rec>;
-  /** Reads the position of a record, also of one that fails its schema. */
-  readonly position: ZodType<Position>;
+  readonly position: PositionMembers;
   /** The tables that `rows` fills, by name, the dataset's own first. */
   readonly tables: T;
-  readonly rows: (record: Rec, extra: Extra) => RowsOf<T>;
+  /**
+   * Puts the rows of a record, one after another. `extra` are the members that the schema does not name. Columns that are
+   * members fill themselves, as their schema says; the others are given here.
+   */
+  readonly rows: (record: Rec, extra: Extra, put: Put) => void;
   /**
    * For endpoints that may cut a 200 short: see `Page.joinedUntil`. Takes the records as they came, also those that go
    * to quarantine, because a page is not whole for one that is not understood.
@@ -98,13 +93,18 @@ export interface Scopes {
   readonly from: 'pools';
 }
 
-/** A record and what became of it. */
-interface Accepted {
+/** A record that fits its schema. */
+export interface Accepted {
   readonly position: Position;
-  readonly rows: Rows;
   readonly extra: Extra;
-  /** Its place in the response. Not the record: all of them would stay in memory until the page is committed. */
+  /** Its place in the response. */
   readonly index: number;
+  /** How its strings stand in memory. */
+  readonly strings: Strings;
+  /** Puts its rows, with strings as they stand. */
+  readonly put: (put: Put) => void;
+  /** Its rows as objects, with strings that are text: put together when they are asked for. */
+  readonly rows: Rows;
 }
 
 /** A record that its schema refuses: kept whole, with the path and the reason. */
@@ -142,7 +142,11 @@ export interface Job {
   readonly byBlock: ByBlock | undefined;
   readonly checks: Checks;
   readonly grade: GradeFacts;
-  read(records: readonly unknown[]): Reading;
+  /**
+   * Reads the records of a response. Without a word on how their strings stand, each goes through its schema: the careful
+   * way, in which verification reads what was read before. Else only those do of which the schema may make something else.
+   */
+  read(records: readonly unknown[], strings?: Strings): Reading;
 }
 
 export function defineJob<Cursor, Rec, T extends Tables>(
@@ -165,46 +169,73 @@ export function defineJob<Cursor, Rec, T extends Tables>(
     byBlock: spec.byBlock,
     checks: spec.checks,
     grade: spec.grade ?? UNCHECKED,
-    read: (records) => readAll(spec, records),
+    read: (records, strings) => readAll(spec, records, strings),
   };
 }
 
 function readAll<Cursor, Rec, T extends Tables>(
   spec: JobSpec<Cursor, Rec, T>,
   raws: readonly unknown[],
+  strings: Strings | undefined,
 ): Reading {
-  const positions = positionsOf(spec.position, raws);
+  const sorted = raws.map((raw) => takeOrTurn(spec.record, raw, strings));
+  const positions = positionsOf(
+    spec.position,
+    sorted.map(({ raw }) => raw),
+  );
   const accepted: Accepted[] = [];
   const rejected: Rejected[] = [];
-  for (const [index, raw] of raws.entries()) {
-    const position = positions[index] ?? nowhere(raw, 0);
-    const reading = readRecord(spec.record, raw);
-    if (reading.ok) {
-      accepted.push({
-        position,
-        rows: spec.rows(reading.record, reading.extra),
-        extra: reading.extra,
-        index,
-      });
-    } else {
-      rejected.push({ position, path: reading.path, reason: reading.reason, raw });
-    }
+  for (const [index, one] of sorted.entries()) {
+    const position = positions[index] ?? nowhere(one.raw, 0);
+    const reading = one.isTaken
+      ? { ok: true as const, record: one.raw, extra: NOTHING }
+      : readRecord(spec.record, one.raw);
+    if (reading.ok) accepted.push(acceptedOf(spec, { position, index, strings: one.strings, ...reading }));
+    else rejected.push({ position, path: reading.path, reason: reading.reason, raw: one.raw });
   }
   const joined = spec.joinedUntil?.(raws);
   return { positions, accepted, rejected, ...(joined !== undefined && { joinedUntil: joined }) };
 }
 
+/** A record that its schema takes as it is; any other one with strings that are text, for people may read it. */
+type Sorted<Rec> = { readonly strings: Strings } & (
+  { readonly isTaken: true; readonly raw: Rec } | { readonly isTaken: false; readonly raw: unknown }
+);
+
+function takeOrTurn<Rec>(schema: ZodType<Rec>, raw: unknown, strings: Strings | undefined): Sorted<Rec> {
+  if (strings !== undefined && isTakenAsIs(schema, raw)) return { isTaken: true, raw, strings };
+  return { isTaken: false, raw: strings === 'bytes' ? asText(raw) : raw, strings: 'text' };
+}
+
+function acceptedOf<Cursor, Rec, T extends Tables>(
+  { rows, tables }: JobSpec<Cursor, Rec, T>,
+  { record, ...facts }: Pick<Accepted, 'position' | 'index' | 'strings' | 'extra'> & { readonly record: Rec },
+): Accepted {
+  const visit = (put: Put) => rows(record, facts.extra, put);
+  return {
+    ...facts,
+    put: visit,
+    get rows() {
+      const collected = collectRows(tables, visit);
+      return facts.strings === 'text' ? collected : rowsAsText(collected);
+    },
+  };
+}
+
 /** A record whose own position cannot be read lies where its neighbour in the page lies: pages come sorted by time. */
-function positionsOf(schema: ZodType<Position>, raws: readonly unknown[]): Position[] {
-  const read = raws.map((raw) => {
-    const position = schema.safeParse(raw);
-    return position.success ? position.data : undefined;
-  });
+function positionsOf(members: PositionMembers, raws: readonly unknown[]): Position[] {
+  const read = raws.map((raw) => readPosition(members, raw));
   let utime = read.find((position) => position !== undefined)?.utime ?? 0;
   return read.map((position, index) => {
     utime = position?.utime ?? utime;
     return position ?? nowhere(raws[index], utime);
   });
+}
+
+function rowsAsText(rows: Rows): Rows {
+  return Object.fromEntries(
+    Object.entries(rows).map(([name, list = []]) => [name, list.map((row) => rowAsText(row))]),
+  );
 }
 
 function nowhere(raw: unknown, utime: number): Position {

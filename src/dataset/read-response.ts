@@ -1,5 +1,6 @@
 import type { ZodType } from 'zod';
-import type { Rejected, Rows } from './job.ts';
+import type { Rejected } from './job.ts';
+import type { Rows } from './rows.ts';
 import { hashOf, readRecord, type Extra } from './record.ts';
 import type { ResponseReading, Asked } from './walk.ts';
 

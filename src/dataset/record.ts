@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'lossless-json';
 import type { core, ZodType } from 'zod';
+import { isTakenAsIs } from './declaration/check.ts';
 
 /** Members of a record that its schema does not name, by dotted path (`description.compute_ph.new_member`). */
 export type Extra = Readonly<Record<string, unknown>>;
+
+/** No unknown members, as nearly every record has. */
+export const NOTHING: Extra = {};
 
 /** One record of a response, held against its schema. */
 export type Reading<Rec> =
@@ -15,8 +19,9 @@ export type Reading<Rec> =
  * the API grew, which is no fault of the record. Any other mismatch is returned with its path.
  */
 export function readRecord<Rec>(schema: ZodType<Rec>, raw: unknown): Reading<Rec> {
+  if (isTakenAsIs(schema, raw)) return { ok: true, record: raw, extra: NOTHING };
   const first = schema.safeParse(raw);
-  if (first.success) return { ok: true, record: first.data, extra: {} };
+  if (first.success) return { ok: true, record: first.data, extra: NOTHING };
   const grown = first.error.issues.filter(isGrowth);
   const mismatch = first.error.issues.find((issue) => !isGrowth(issue));
   if (mismatch !== undefined || grown.length === 0) return refusal(mismatch);
@@ -62,12 +67,14 @@ export function orNull(extra: Extra): Extra | null {
 
 /** The part of `extra` below `prefix`, with the prefix taken off; null where there is none. */
 export function extraWithin(extra: Extra, prefix: string): Extra | null {
+  if (extra === NOTHING) return null;
   const inside = Object.entries(extra).filter(([path]) => path.startsWith(`${prefix}.`));
   return orNull(Object.fromEntries(inside.map(([path, value]) => [path.slice(prefix.length + 1), value])));
 }
 
 /** `extra` without what lies below the prefixes; null where nothing is left. */
 export function extraOutside(extra: Extra, prefixes: readonly string[]): Extra | null {
+  if (extra === NOTHING) return null;
   const outside = Object.entries(extra).filter(
     ([path]) => !prefixes.some((prefix) => path.startsWith(`${prefix}.`)),
   );

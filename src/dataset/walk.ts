@@ -1,5 +1,6 @@
 import type { Choices } from '../settings/config.ts';
-import type { Rejected, Rows } from './job.ts';
+import type { Rejected } from './job.ts';
+import type { Rows } from './rows.ts';
 import type { Params } from './paginator.ts';
 import type { BackwardPaginator, Place } from './paginators/backward.ts';
 import type { BatchPaginator } from './paginators/lookup.ts';

@@ -37,5 +37,8 @@ export function joinedUntil(raws: readonly unknown[]): number | undefined {
     const successors = children.get(blockKey(block))?.size ?? 0;
     return successors < (block.before_split === true ? 2 : 1);
   });
-  return open.reduce((first, block) => Math.min(first, block.gen_utime), open[0]?.gen_utime ?? 0);
+  return open.reduce(
+    (first, block) => Math.min(first, Number(block.gen_utime)),
+    Number(open[0]?.gen_utime ?? 0),
+  );
 }

@@ -1,9 +1,21 @@
 import { hash, optionalAddress, optionalHash } from './members/form.ts';
 import { z } from 'zod';
-import { orNull, type Extra } from '../dataset/record.ts';
-import type { messages } from '../db/schema/ton/messages.ts';
-import { formatTime } from '../range.ts';
-import { digits, extraCurrencies, flag, freeForm, int64, opcode, seconds, text } from './members/scalar.ts';
+import { elsewhere, spread } from '../dataset/declaration/place.ts';
+import { sheetOf, type Put } from '../dataset/declaration/sheet.ts';
+import type { Extra } from '../dataset/record.ts';
+import { messages } from '../db/schema/ton/messages.ts';
+import {
+  digits,
+  extraCurrencies,
+  flag,
+  freeForm,
+  int64,
+  opcode,
+  seconds,
+  text,
+  type Seconds,
+  timeOf,
+} from './members/scalar.ts';
 
 /** A cell that a message carries: its body or its init state. `decoded` is whatever the server's decoder made of it. */
 const messageContent = z.strictObject({ hash: optionalHash, body: text, decoded: freeForm });
@@ -22,28 +34,26 @@ export const message = z.strictObject({
   ihr_fee: digits,
   extra_flags: text,
   created_lt: int64,
-  created_at: seconds,
+  created_at: elsewhere(seconds),
   opcode,
   decoded_opcode: text,
   ihr_disabled: flag,
   bounce: flag,
   bounced: flag,
   import_fee: digits,
-  in_msg_tx_hash: optionalHash,
-  out_msg_tx_hash: optionalHash,
-  message_content: messageContent.nullish(),
-  init_state: messageContent.nullish(),
+  in_msg_tx_hash: elsewhere(optionalHash),
+  out_msg_tx_hash: elsewhere(optionalHash),
+  message_content: spread('content_', messageContent.nullish()),
+  init_state: spread('init_state_', messageContent.nullish()),
   hash_norm: optionalHash,
 });
 
 export type Message = z.output<typeof message>;
 
-type MessageRow = typeof messages.$inferInsert;
-
 /** What a message does not say itself, because it stands within a transaction or beside one. */
 interface Carrier {
   /** Unix seconds of the transaction that carries the message: an external-in message has no time of its own. */
-  readonly now: number;
+  readonly now: Seconds;
   /** Hash of the transaction that sent the message, where it is known. */
   readonly sender: string | null | undefined;
   /** The message's members that its schema does not name. */
@@ -51,58 +61,23 @@ interface Carrier {
 }
 
 /** Unix seconds of a message's row: its own, or those of the transaction that received it. */
-export function messageTime(message: Message, now: number): number {
+export function messageTime(message: Message, now: Seconds): Seconds {
   return message.created_at ?? now;
 }
 
-/** The row of a message. */
-export function messageRow(message: Message, carrier: Carrier): MessageRow {
-  return {
-    utime: formatTime(messageTime(message, carrier.now)),
-    hash: message.hash,
-    source: message.source,
-    destination: message.destination,
-    value: message.value,
-    value_extra_currencies: message.value_extra_currencies,
-    fwd_fee: message.fwd_fee,
-    ihr_fee: message.ihr_fee,
-    extra_flags: message.extra_flags,
-    created_lt: message.created_lt,
-    opcode: message.opcode,
-    decoded_opcode: message.decoded_opcode,
-    ihr_disabled: message.ihr_disabled,
-    bounce: message.bounce,
-    bounced: message.bounced,
-    import_fee: message.import_fee,
-    ...contentColumns(message),
-    ...initStateColumns(message),
-    hash_norm: message.hash_norm,
-    out_msg_tx_hash: carrier.sender,
-    extra: orNull({ ...carrier.extra, ...leftover(message) }),
-  };
-}
+const sheet = sheetOf(messages, message);
 
-function contentColumns({ message_content: content }: Message) {
-  return {
-    content_hash: content?.hash,
-    content_body: content?.body,
-    content_decoded: content?.decoded,
-  } satisfies Partial<MessageRow>;
-}
-
-function initStateColumns({ init_state: state }: Message) {
-  return {
-    init_state_hash: state?.hash,
-    init_state_body: state?.body,
-    init_state_decoded: state?.decoded,
-  } satisfies Partial<MessageRow>;
+/** Puts the row of a message. */
+export function messageRow(message: Message, { now, sender, extra }: Carrier, put: Put): void {
+  const given = { utime: timeOf(messageTime(message, now)), out_msg_tx_hash: sender };
+  put(sheet, message, given, withLeftover(message, extra));
 }
 
 /**
  * `created_at` has no column: it is the row's `utime`, or null where `created_lt` is. A message that breaks this rule
  * keeps its own word.
  */
-function leftover({ created_at, created_lt }: Message): Extra {
-  const asRuled = (created_at == null) === (created_lt == null);
-  return asRuled ? {} : { created_at: created_at == null ? null : String(created_at) };
+function withLeftover({ created_at, created_lt }: Message, extra: Extra | null): Extra | null {
+  if ((created_at == null) === (created_lt == null)) return extra;
+  return { ...extra, created_at: created_at == null ? null : String(created_at) };
 }

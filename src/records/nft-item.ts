@@ -1,7 +1,7 @@
 import { account, optionalAddress, optionalHash } from './members/form.ts';
 import { z } from 'zod';
 import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/record.ts';
-import type { RowsOf } from '../dataset/job.ts';
+import type { RowsOf } from '../dataset/rows.ts';
 import type { nft_collections } from '../db/schema/ton/nft-collections.ts';
 import type { nft_items } from '../db/schema/ton/nft-items.ts';
 import { digits, flag, freeForm, requiredInt64 } from './members/scalar.ts';

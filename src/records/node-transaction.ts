@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
-import type { RowsOf } from '../dataset/job.ts';
+import type { RowsOf } from '../dataset/rows.ts';
 import type { account_messages, account_transactions } from '../db/schema/ton/account-transactions.ts';
-import { formatTime } from '../range.ts';
 import {
   accountAddress,
   address,
@@ -13,7 +12,7 @@ import {
   tag,
   transactionId,
 } from './members/node-scalar.ts';
-import { digits, requiredInt64, requiredSeconds, text } from './members/scalar.ts';
+import { digits, requiredInt64, requiredSeconds, text, timeOf } from './members/scalar.ts';
 
 const messageData = z.strictObject({
   '@type': z.string(),
@@ -65,7 +64,7 @@ export function nodeTransactionRows(
 ): NodeTransactionRows {
   const { account, transaction_id, utime, fee, storage_fee, other_fee, data, in_msg, out_msgs } = record;
   const { lt, hash } = transaction_id;
-  const own = { account, lt, hash, utime: formatTime(utime), fee, storage_fee, other_fee, data };
+  const own = { account, lt, hash, utime: timeOf(utime), fee, storage_fee, other_fee, data };
   const received = in_msg == null ? [] : [messageRow(in_msg, account, lt, 0)];
   const sent = (out_msgs ?? []).map((message, index) => messageRow(message, account, lt, index + 1));
   return {

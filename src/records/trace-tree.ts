@@ -1,6 +1,8 @@
-import { text } from './members/scalar.ts';
 import { z } from 'zod';
+import { isTakenAsIs } from '../dataset/declaration/check.ts';
+import { withFastForm } from '../dataset/declaration/fast-form.ts';
 import { message, type Message } from './message.ts';
+import { text } from './members/scalar.ts';
 import { transaction, type Transaction } from './transaction.ts';
 
 /**
@@ -12,6 +14,15 @@ const node = z.strictObject({
   in_msg_hash: text,
   transaction: transaction.nullish(),
   in_msg: message.nullish(),
+  children: z.array(z.unknown()).nullish(),
+});
+
+/** A node as servers send it. */
+const plainNode = z.strictObject({
+  tx_hash: z.string(),
+  in_msg_hash: text,
+  transaction: z.null().optional(),
+  in_msg: z.null().optional(),
   children: z.array(z.unknown()).nullish(),
 });
 
@@ -36,56 +47,81 @@ export interface TraceNode {
 /** A node still to be read. */
 interface Place {
   readonly value: unknown;
-  /** The place of its parent, and the parent's transaction; undefined for the root. */
+  /** The place of its parent; undefined for the root. */
   readonly above: Place | undefined;
-  readonly parent: string | undefined;
   readonly position: number;
 }
 
 /** Steps of paths to what is reported, in all: in a deep chain each of thousands of nodes has thousands. */
 const MOST_STEPS = 2_000_000;
 
-const parentNode = z.looseObject({ children: z.array(z.unknown()).nullish() });
-
 /**
- * The tree as a list of its nodes, parents first. A trace may be a chain of thousands of transactions, so the walk uses
- * no stack. Unknown members and mismatches are reported with their paths, as a schema of the whole tree would; a tree
- * with too many of them does not fit.
+ * The tree of a trace, as it came: `nodesOf` takes it apart. A trace may be a chain of thousands of transactions, so the
+ * walk uses no stack. Unknown members and mismatches are reported with their paths, as a schema of the whole tree would;
+ * a tree with too many of them does not fit.
  */
-export const traceTree = z.unknown().transform((tree, context): TraceNode[] => {
-  const nodes: TraceNode[] = [];
-  const places: Place[] = [{ value: tree, above: undefined, parent: undefined, position: 0 }];
-  let steps = 0;
-  for (let place = places.pop(); place !== undefined; place = places.pop()) {
-    const reading = node.safeParse(place.value);
-    const taken = reading.success ? takeNode(reading.data, place) : undefined;
-    if (taken !== undefined) nodes.push(taken);
-    else {
-      const issues = issuesOf(reading.error, place);
-      context.issues.push(...issues);
-      steps += issues.reduce((sum, { path = [] }) => sum + path.length, 0);
-      if (steps > MOST_STEPS) {
-        const message = 'too many nodes of the tree have unknown members or do not fit';
-        context.issues.push({ code: 'custom', message, path: pathOf(place), input: undefined });
-        break;
-      }
+export const traceTree = withFastForm(
+  z.unknown().check(({ value, issues }) => {
+    let steps = 0;
+    for (const place of placesOf(value)) {
+      const reading = node.safeParse(place.value);
+      if (reading.success && nameOf(reading.data) !== undefined) continue;
+      const found = issuesOf(reading.error, place);
+      issues.push(...found);
+      steps += found.reduce((sum, { path = [] }) => sum + path.length, 0);
+      if (steps <= MOST_STEPS) continue;
+      const message = 'too many nodes of the tree have unknown members or do not fit';
+      issues.push({ code: 'custom', message, path: pathOf(place), input: undefined });
+      break;
     }
-    // Of a node that does not fit too: what is wrong further down is to be reported with it.
-    const { children } = reading.data ?? parentNode.safeParse(place.value).data ?? {};
-    places.push(...childrenOf(place, children, taken?.tx_hash).reverse());
+  }),
+  isPlain,
+);
+
+/** The nodes of a tree that fits its schema, parents first. */
+export function nodesOf(tree: unknown): TraceNode[] {
+  if (tree === undefined || tree === null) return [];
+  return placesOf(tree).flatMap((place) => takeNode(place) ?? []);
+}
+
+/** True of a tree as servers send it: of hashes, without bodies. */
+function isPlain(tree: unknown): boolean {
+  return placesOf(tree).every(({ value }) => isTakenAsIs(plainNode, value));
+}
+
+/** The places of a tree, parents first; below a node that does not fit too, for what is wrong there is reported with it. */
+function placesOf(tree: unknown): Place[] {
+  const found: Place[] = [];
+  const places: Place[] = [{ value: tree, above: undefined, position: 0 }];
+  for (let place = places.pop(); place !== undefined; place = places.pop()) {
+    found.push(place);
+    const children = childrenIn(place.value);
+    for (let position = children.length - 1; position >= 0; position--)
+      places.push({ value: children[position], above: place, position });
   }
-  return nodes;
-});
+  return found;
+}
+
+function childrenIn(value: unknown): readonly unknown[] {
+  const children: unknown =
+    typeof value === 'object' && value !== null && 'children' in value ? value.children : undefined;
+  return Array.isArray(children) ? children : [];
+}
+
+function nameOf(read: z.output<typeof node>): string | undefined {
+  return read.tx_hash ?? read.transaction?.hash;
+}
 
 /** Undefined for a node that names no transaction. */
-function takeNode(read: z.output<typeof node>, place: Place): TraceNode | undefined {
-  const hash = read.tx_hash ?? read.transaction?.hash;
-  if (hash === undefined) return undefined;
+function takeNode(place: Place): TraceNode | undefined {
+  const read = isTakenAsIs(plainNode, place.value) ? place.value : node.safeParse(place.value).data;
+  const hash = read && nameOf(read);
+  if (read === undefined || hash === undefined) return undefined;
   return {
     path: () => ['trace', ...pathOf(place)].join('.'),
     tx_hash: hash,
     named: read.tx_hash != null,
-    parent: place.parent,
+    parent: place.above && parentOf(place.above),
     position: place.position,
     in_msg_hash: read.in_msg_hash,
     children: read.children?.length ?? null,
@@ -94,19 +130,16 @@ function takeNode(read: z.output<typeof node>, place: Place): TraceNode | undefi
   };
 }
 
+function parentOf({ value }: Place): string | undefined {
+  const read = isTakenAsIs(plainNode, value) ? value : node.safeParse(value).data;
+  return read && nameOf(read);
+}
+
 /** Where a node stands in the tree. */
 function pathOf(place: Place): PropertyKey[] {
   const path: PropertyKey[] = [];
   for (let at = place; at.above !== undefined; at = at.above) path.push(at.position, 'children');
   return path.reverse();
-}
-
-function childrenOf(
-  above: Place,
-  children: readonly unknown[] | null | undefined,
-  parent: string | undefined,
-): Place[] {
-  return (children ?? []).map((value, position) => ({ value, above, parent, position }));
 }
 
 function issuesOf(error: z.ZodError | undefined, place: Place): z.core.$ZodRawIssue[] {

@@ -1,21 +1,25 @@
 import { hash, optionalHash } from './members/form.ts';
 import { z } from 'zod';
-import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/record.ts';
-import type { messages } from '../db/schema/ton/messages.ts';
-import type { trace_edges, traces } from '../db/schema/ton/traces.ts';
-import type { transactions } from '../db/schema/ton/transactions.ts';
-import { formatTime } from '../range.ts';
-import { action, actionRows, type ActionRows } from './action.ts';
+import { column, elsewhere, spread } from '../dataset/declaration/place.ts';
+import { givenSheet, sheetOf, type Put } from '../dataset/declaration/sheet.ts';
+import { extraOutside, extraWithin, NOTHING, type Extra } from '../dataset/record.ts';
+import { trace_edges, traces } from '../db/schema/ton/traces.ts';
+import { action, actionRows } from './action.ts';
 import { messageRow } from './message.ts';
-import { count, flag, requiredInt64, requiredSeconds, text, texts } from './members/scalar.ts';
-import { traceTree, type TraceNode } from './trace-tree.ts';
-import { transaction, transactionRows, type Transaction } from './transaction.ts';
+import { count, flag, requiredInt64, requiredSeconds, text, texts, timeOf } from './members/scalar.ts';
+import { nodesOf, traceTree, type TraceNode } from './trace-tree.ts';
+import {
+  receivedMessage,
+  sentMessages,
+  transaction,
+  transactionRow,
+  type Transaction,
+} from './transaction.ts';
 
 /** A masterchain seqno: a string of digits on the wire, though a number everywhere else. */
 const seqno = z
   .union([z.string().regex(/^\d{1,10}$/), z.int32()])
-  .transform(Number)
-  .pipe(z.int32())
+  .refine((value) => Number(value) < 2 ** 31, 'is no seqno of 32 bits')
   .nullish();
 
 const traceInfo = z.strictObject({
@@ -39,70 +43,41 @@ export const trace = z.strictObject({
   start_lt: requiredInt64,
   start_utime: requiredSeconds,
   end_lt: requiredInt64,
-  end_utime: requiredSeconds,
-  trace_info: traceInfo.nullish(),
+  end_utime: column('utime', requiredSeconds),
+  trace_info: spread('', traceInfo.nullish()),
   is_incomplete: flag,
   warning: text,
-  actions: z.array(action).nullish(),
-  trace: traceTree.nullish(),
-  transactions_order: texts,
-  transactions: z.record(z.string(), transaction).nullish(),
+  actions: elsewhere(z.array(action).nullish()),
+  trace: elsewhere(traceTree.nullish()),
+  transactions_order: elsewhere(texts),
+  transactions: elsewhere(z.record(z.string(), transaction).nullish()),
 });
 
 export type Trace = z.output<typeof trace>;
 
-type TraceRow = typeof traces.$inferInsert;
-type EdgeRow = typeof trace_edges.$inferInsert;
-type MessageRow = typeof messages.$inferInsert;
+const sheet = sheetOf(traces, trace);
+const edges = givenSheet(trace_edges);
 
-/** The rows of one trace: its own, its tree, and all that it holds of transactions, messages and actions. */
-export interface TraceRows extends ActionRows {
-  readonly traces: readonly TraceRow[];
-  readonly trace_edges: readonly EdgeRow[];
-  readonly transactions: readonly (typeof transactions.$inferInsert)[];
-  readonly messages: readonly MessageRow[];
+/**
+ * Puts the rows of a trace: its own, its tree, and all that it holds of transactions, messages and actions. `extra` are
+ * the members that the schema does not name, with paths as within the trace.
+ */
+export function traceRows(record: Trace, extra: Extra, put: Put): void {
+  const nodes = nodesOf(record.trace);
+  const outside = extraOutside(extra, ['transactions', 'actions']);
+  put(sheet, record, {}, withOddities(record, nodes, outside));
+  for (const node of nodes) put(edges, null, edgeOf(record, node));
+  containedRows(record, nodes, extra, put);
+  embeddedActions(record, extra, put);
 }
 
-/** Rows of a trace. `extra` are the members that the schema does not name, with paths as within the trace. */
-export function traceRows(record: Trace, extra: Extra): TraceRows {
-  const nodes = record.trace ?? [];
-  return {
-    traces: [traceRow(record, nodes, extra)],
-    trace_edges: nodes.map((node) => edgeRow(record, node)),
-    ...containedRows(record, nodes, extra),
-    ...embeddedActions(record, extra),
-  };
+function withOddities(record: Trace, nodes: readonly TraceNode[], extra: Extra | null): Extra {
+  return { ...extra, ...oddOrder(record, nodes), ...Object.fromEntries(nodes.flatMap(bodies)) };
 }
 
-function traceRow(record: Trace, nodes: readonly TraceNode[], extra: Extra): TraceRow {
-  const info = record.trace_info;
+function edgeOf({ end_utime, trace_id, end_lt }: Trace, node: TraceNode) {
   return {
-    utime: formatTime(record.end_utime),
-    trace_id: record.trace_id,
-    external_hash: record.external_hash,
-    mc_seqno_start: record.mc_seqno_start,
-    mc_seqno_end: record.mc_seqno_end,
-    start_utime: formatTime(record.start_utime),
-    start_lt: record.start_lt,
-    end_lt: record.end_lt,
-    trace_state: info?.trace_state,
-    messages: info?.messages,
-    transactions: info?.transactions,
-    pending_messages: info?.pending_messages,
-    classification_state: info?.classification_state,
-    is_incomplete: record.is_incomplete,
-    warning: record.warning,
-    extra: orNull({
-      ...extraOutside(extra, ['transactions', 'actions']),
-      ...oddOrder(record, nodes),
-      ...Object.fromEntries(nodes.flatMap(bodies)),
-    }),
-  };
-}
-
-function edgeRow({ end_utime, trace_id, end_lt }: Trace, node: TraceNode): EdgeRow {
-  return {
-    utime: formatTime(end_utime),
+    utime: timeOf(end_utime),
     trace_id,
     tx_hash: node.tx_hash,
     parent_tx_hash: node.parent,
@@ -117,18 +92,15 @@ function edgeRow({ end_utime, trace_id, end_lt }: Trace, node: TraceNode): EdgeR
  * Transactions and messages of the trace. The senders' copies of messages stand first, whatever the order of the
  * transactions: where a page holds a message twice, the first row is the one that is kept.
  */
-function containedRows(record: Trace, nodes: readonly TraceNode[], extra: Extra) {
-  const sent: MessageRow[] = [];
-  const received: MessageRow[] = [];
-  const rows = transactionsOf(record, nodes).map((transaction) => {
-    const inside = extraWithin(extra, `transactions.${transaction.hash}`) ?? {};
-    const own = transactionRows(transaction, inside);
-    const outs = transaction.out_msgs?.length ?? 0;
-    sent.push(...own.messages.slice(0, outs));
-    received.push(...own.messages.slice(outs));
-    return own.transactions;
-  });
-  return { transactions: rows.flat(), messages: [...sent, ...received, ...looseMessages(record, nodes)] };
+function containedRows(record: Trace, nodes: readonly TraceNode[], extra: Extra, put: Put): void {
+  const found = transactionsOf(record, nodes).map((transaction) => ({
+    transaction,
+    inside: extraWithin(extra, `transactions.${transaction.hash}`) ?? NOTHING,
+  }));
+  for (const { transaction, inside } of found) transactionRow(transaction, inside, put);
+  for (const { transaction, inside } of found) sentMessages(transaction, inside, put);
+  for (const { transaction, inside } of found) receivedMessage(transaction, inside, put);
+  looseMessages(record, nodes, put);
 }
 
 /** Those of the map, and those that only the tree holds. */
@@ -138,33 +110,21 @@ function transactionsOf({ transactions: map }: Trace, nodes: readonly TraceNode[
 }
 
 /** Messages that the tree holds beside their transactions; without a time of their own they get the trace's first. */
-function looseMessages({ start_utime }: Trace, nodes: readonly TraceNode[]): MessageRow[] {
-  return nodes.flatMap(({ in_msg, transaction }) =>
-    in_msg == null
-      ? []
-      : [
-          messageRow(in_msg, {
-            now: transaction?.now ?? start_utime,
-            sender: in_msg.out_msg_tx_hash,
-            extra: null,
-          }),
-        ],
-  );
+function looseMessages({ start_utime }: Trace, nodes: readonly TraceNode[], put: Put): void {
+  for (const { in_msg, transaction } of nodes) {
+    if (in_msg == null) continue;
+    const now = transaction?.now ?? start_utime;
+    messageRow(in_msg, { now, sender: in_msg.out_msg_tx_hash, extra: null }, put);
+  }
 }
 
 /**
  * No server sends actions that it was not asked for, and they are not asked for here: actions change, and their own
  * dataset exchanges them. Where they come all the same they are rows like those; that dataset's reading replaces them.
  */
-function embeddedActions({ actions }: Trace, extra: Extra): ActionRows {
-  const rows = (actions ?? []).map((action, index) =>
-    actionRows(action, extraWithin(extra, `actions.${index}`) ?? {}),
-  );
-  return {
-    actions: rows.flatMap((row) => row.actions),
-    action_accounts: rows.flatMap((row) => row.action_accounts),
-    action_transactions: rows.flatMap((row) => row.action_transactions),
-  };
+function embeddedActions({ actions }: Trace, extra: Extra, put: Put): void {
+  for (const [index, action] of (actions ?? []).entries())
+    actionRows(action, extraWithin(extra, `actions.${index}`) ?? NOTHING, put);
 }
 
 /** Bodies in the tree, where servers send hashes: their rows are written, and where they stood is remembered. */

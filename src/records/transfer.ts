@@ -1,4 +1,5 @@
-import { z } from 'zod';
+import { column } from '../dataset/declaration/place.ts';
+import type { PositionMembers } from '../dataset/position.ts';
 import { hash, optionalAddress, optionalHash } from './members/form.ts';
 import { digits, flag, freeForm, requiredInt64, requiredSeconds, text } from './members/scalar.ts';
 
@@ -7,7 +8,7 @@ export const transferMembers = {
   query_id: digits,
   transaction_hash: hash,
   transaction_lt: requiredInt64,
-  transaction_now: requiredSeconds,
+  transaction_now: column('utime', requiredSeconds),
   transaction_aborted: flag,
   response_destination: optionalAddress,
   custom_payload: text,
@@ -16,10 +17,8 @@ export const transferMembers = {
 };
 
 /** Where a transfer or burn lies: at the transaction that it is. */
-export const transferPosition = z
-  .looseObject({
-    transaction_now: requiredSeconds,
-    transaction_lt: z.string().catch('0'),
-    transaction_hash: z.string(),
-  })
-  .transform((raw) => ({ utime: raw.transaction_now, lt: raw.transaction_lt, id: raw.transaction_hash }));
+export const transferPosition = {
+  utime: 'transaction_now',
+  lt: 'transaction_lt',
+  id: ['transaction_hash'],
+} satisfies PositionMembers;

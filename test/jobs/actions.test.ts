@@ -8,7 +8,7 @@ import {
   type ActionColumn,
 } from '../../src/db/schema/ton/action-members.ts';
 import { action_accounts, action_transactions, actions } from '../../src/db/schema/ton/actions.ts';
-import type { Rows } from '../../src/dataset/job.ts';
+import type { Rows } from '../../src/dataset/rows.ts';
 import { rebuildAction } from '../support/rebuild/rebuild-streams.ts';
 import { comparable } from '../support/rebuild/same-record.ts';
 import { detailsSchema, detailsSchemas, sampleDetails } from '../support/samples/sample-details.ts';

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/traces.ts';
-import type { Rows } from '../../src/dataset/job.ts';
+import type { Rows } from '../../src/dataset/rows.ts';
 import { traceTree } from '../../src/records/trace-tree.ts';
 import { comparableTrace } from '../support/rebuild/comparable-trace.ts';
 import { traceRebuilder, traceTables, type TraceStore } from '../support/rebuild/rebuild-from-rows.ts';

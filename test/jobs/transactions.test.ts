@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import job from '../../jobs/transactions.ts';
 import { messages } from '../../src/db/schema/ton/messages.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
-import type { Rows } from '../../src/dataset/job.ts';
+import type { Rows } from '../../src/dataset/rows.ts';
 import { rebuildTransaction } from '../support/rebuild/rebuild.ts';
 import { comparable } from '../support/rebuild/same-record.ts';
 import {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { block, type Block } from '../../src/records/block.ts';
+import { block } from '../../src/records/block.ts';
 import { blockKey } from '../../src/ton/block-key.ts';
 import { joinedUntil } from '../../src/records/joined-until.ts';
 import { sampleBlock } from '../support/samples/sample-records.ts';
@@ -8,10 +8,10 @@ import { sampleBlock } from '../support/samples/sample-records.ts';
 /** Shards as prefixes of bits; `''` is the whole workchain. */
 interface Top {
   readonly prefix: string;
-  readonly block: Block;
+  readonly block: typeof template;
 }
 
-const template = block.parse(sampleBlock({ workchain: 0 }));
+const template = { ...block.parse(sampleBlock({ workchain: 0 })), gen_utime: 1_760_000_000 };
 
 function child(prefix: string, parents: readonly Top[], delay: number): Top {
   const at = Math.max(...parents.map((parent) => parent.block.gen_utime));
@@ -33,7 +33,7 @@ function child(prefix: string, parents: readonly Top[], delay: number): Top {
 }
 
 /** A network of shards that split and merge: all its blocks, sorted by time. Each choice makes one step of one shard. */
-function network(choices: readonly number[]): Block[] {
+function network(choices: readonly number[]): (typeof template)[] {
   const first: Top = {
     prefix: '',
     block: { ...template, shard: 'S', seqno: 1, gen_utime: 1000, before_split: false, prev_blocks: [] },
@@ -66,7 +66,7 @@ function flipped(prefix: string): string {
   return `${prefix.slice(0, -1)}${prefix.endsWith('0') ? '1' : '0'}`;
 }
 
-function replace(blocks: Block[], old: Block, changed: Block): void {
+function replace(blocks: (typeof template)[], old: typeof template, changed: typeof template): void {
   blocks[blocks.indexOf(old)] = changed;
 }
 

@@ -110,6 +110,23 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: cells('block_parents.parent_seqno changed'),
   },
   {
+    name: 'second reading believed',
+    what: 'a second reading confirms what is stored, whatever it brings',
+    edits: [
+      {
+        module: 'db/write/commit',
+        find: "if (again === undefined || done?.outcome !== 'covered')",
+        instead: 'if (staged.length >= 0)',
+      },
+      {
+        module: 'crawl/streams/page/to-commit',
+        find: "overwrite: priority === 'repair' || isAgain,",
+        instead: "overwrite: priority === 'repair',",
+      },
+    ],
+    caughtBy: ['--matrix', '--cell', 'jetton_transfers.amount other'],
+  },
+  {
     name: 'any text is a hash',
     what: 'what a source sends in the place of a hash is stored as it came',
     edits: [

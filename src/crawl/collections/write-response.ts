@@ -1,5 +1,5 @@
 import type { Collection } from '../../dataset/dataset.ts';
-import type { Rows } from '../../dataset/job.ts';
+import type { Rows } from '../../dataset/rows.ts';
 import type { ResponseReading } from '../../dataset/walk.ts';
 import type { Outcomes } from '../../db/cursors/subjects.ts';
 import { commitResponse, type ResponseCommit } from '../../db/write/commit-response.ts';

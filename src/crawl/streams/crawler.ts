@@ -131,7 +131,16 @@ async function fetchPage(
   const size = limits.limit(pageSize.current());
   const { stream } = lease;
   try {
-    const page = await askPage(api, { dataset, stream, cursor, size, trust, priority, signal });
+    const page = await askPage(api, {
+      dataset,
+      stream,
+      cursor,
+      size,
+      trust,
+      priority,
+      signal,
+      strings: 'bytes',
+    });
     pageSize.arrived();
     const { reading, step } = page.value;
     // The records themselves are let go: those of a long second would all stay in memory until it is committed.

@@ -9,9 +9,13 @@ interface CopyTarget {
 
 /** A query of the driver that answers the server's readiness for a COPY with its data. */
 class CopyIn extends pg.Query {
-  private readonly pieces: Iterable<string>;
+  private readonly pieces: Iterable<string | Buffer>;
 
-  constructor(text: string, pieces: Iterable<string>, done: (error: Error | null | undefined) => void) {
+  constructor(
+    text: string,
+    pieces: Iterable<string | Buffer>,
+    done: (error: Error | null | undefined) => void,
+  ) {
     super(text, undefined, done);
     this.pieces = pieces;
   }
@@ -19,7 +23,8 @@ class CopyIn extends pg.Query {
   /** Called by the driver; its own queries refuse. */
   handleCopyInResponse(connection: CopyTarget): void {
     try {
-      for (const piece of this.pieces) connection.sendCopyFromChunk(Buffer.from(piece));
+      for (const piece of this.pieces)
+        connection.sendCopyFromChunk(typeof piece === 'string' ? Buffer.from(piece) : piece);
       connection.endCopyFrom();
     } catch (error) {
       connection.sendCopyFail(String(error));
@@ -34,7 +39,11 @@ class CopyIn extends pg.Query {
  * arrive about a sixth sooner, for about a sixth more of this process' time). What it adds, waiting for a slow socket, a
  * page does not need: it is in memory as a whole anyway.
  */
-export function copyIn(client: pg.ClientBase, statements: string, pieces: Iterable<string>): Promise<void> {
+export function copyIn(
+  client: pg.ClientBase,
+  statements: string,
+  pieces: Iterable<string | Buffer>,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     client.query(
       new CopyIn(statements, pieces, (error) => {

@@ -28,7 +28,7 @@ export interface Session {
   /** Runs a statement; the number of rows that it touched. */
   run(query: SQL): Promise<number>;
   /** Runs statements without parameters, of which one is a `copy … from stdin` that takes the data. */
-  copyIn(statements: SQL, pieces: Iterable<string>): Promise<void>;
+  copyIn(statements: SQL, pieces: Iterable<string | Buffer>): Promise<void>;
 }
 
 export interface Database extends Session {

@@ -1,4 +1,5 @@
-import type { Rejected, Rows, Tables } from '../../dataset/job.ts';
+import type { Rejected } from '../../dataset/job.ts';
+import type { Rows, Tables } from '../../dataset/rows.ts';
 import type { Extra } from '../../dataset/record.ts';
 import { holdCursor, moveCursor, type Claim } from '../cursors/cursors.ts';
 import type { Database } from '../connection/database.ts';

@@ -1,18 +1,20 @@
-import type { Rejected, Rows, Tables } from '../../dataset/job.ts';
-import { type Range, union, without } from '../../range.ts';
+import type { Rejected } from '../../dataset/job.ts';
+import { formatTime, type Range, union, without } from '../../range.ts';
 import type { Extra } from '../../dataset/record.ts';
 import { addCoverage } from '../coverage/coverage.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { differingSeconds, type Brought } from '../read/compare.ts';
+import { contradictions } from './rows/contradictions.ts';
 import { insertStaged, stageRows } from './rows/insert.ts';
+import type { Lines } from './rows/lines.ts';
 import { logPage, type PageLog } from './log-page.ts';
 import { holdLease, shortenLease, type Lease } from '../coordination/leases.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
 import { forgetRefusals, refuse, refuseAnew } from '../coverage/refused.ts';
 import { readFloors } from '../coverage/retention.ts';
-import { ensurePartitions, rowsByTable } from './rows/rows-by-table.ts';
-import { targetOf, type Target } from './rows/target.ts';
+import { ensurePartitions, inOrder } from './rows/rows-by-table.ts';
+import type { Target } from './rows/target.ts';
 
 /** A second that cannot be read whole is done with too: the lease goes past it, coverage does not. */
 interface Done {
@@ -31,9 +33,8 @@ export interface Again {
 /** One page, or the pages of one second that are written together: everything that their commit writes. */
 export interface PageCommit {
   readonly lease: Lease;
-  readonly tables: Tables;
-  /** Rows of each accepted record. */
-  readonly rows: readonly Rows[];
+  /** Rows of the accepted records, table by table. */
+  readonly rows: readonly Lines[];
   readonly rejected: readonly Rejected[];
   /** Unknown members of each accepted record that has some. */
   readonly extras: readonly Extra[];
@@ -67,16 +68,18 @@ export async function commitPage(
   commit: PageCommit,
 ): Promise<void> {
   const { tables } = await readFloors(database);
-  const byTable = rowsByTable(commit.tables, commit.rows).map(
-    ([table, rows]) => [table, keptOf(rows, tables.get(targetOf(table).name))] as const,
-  );
+  // Pages bring rows along that are older than what is kept: those of a trace that lasted long.
+  const byTable = inOrder(commit.rows).map((rows) => {
+    const floor = tables.get(rows.target.name);
+    return floor === undefined ? rows : rows.from(formatTime(floor));
+  });
   const replaced = commit.replace && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
   await ensurePartitions(partitions, byTable);
   await database.transaction(async (session) => {
     const isWhole = replaced !== undefined || commit.again !== undefined;
     const staged = await stageRows(session, byTable, { isWhole });
     await holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span));
-    const changed = await changedSeconds(session, staged, commit);
+    const changed = await changedSeconds(session, staged, byTable, commit);
     await insertStaged(session, staged, { overwrite: commit.overwrite, replaced });
     await writeOddities(session, commit);
     await shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from);
@@ -85,26 +88,22 @@ export async function commitPage(
   });
 }
 
-/** Pages bring rows along that are older than what is kept: those of a trace that lasted long. */
-function keptOf(rows: readonly object[], floor: number | undefined): readonly object[] {
-  if (floor === undefined) return rows;
-  return rows.filter(
-    (row) => !('utime' in row && typeof row.utime === 'string') || Date.parse(row.utime) >= floor * 1000,
-  );
-}
-
 function lastSecond({ to }: Range): Range {
   return { from: to - 1, to };
 }
 
-/** The seconds from the first to the last one of which a second reading brings something else than what is stored. */
+/**
+ * The seconds from the first to the last one of which a second reading brings something else than what is stored, or
+ * contradicts itself.
+ */
 async function changedSeconds(
   session: Session,
   staged: readonly Target[],
+  byTable: readonly (readonly [table: object, rows: readonly object[]])[],
   { again, done }: PageCommit,
 ): Promise<Range | undefined> {
   if (again === undefined || done?.outcome !== 'covered') return undefined;
-  const changed: Range[] = [];
+  const changed = byTable.flatMap(([table, rows]) => contradictions(targetOf(table).facts, rows));
   for (const target of staged)
     changed.push(...(await differingSeconds(session, target, { span: done.span, scope: again.scope })));
   const spans = union(changed);

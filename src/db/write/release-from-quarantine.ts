@@ -1,4 +1,4 @@
-import type { Rows, Tables } from '../../dataset/job.ts';
+import type { Rows, Tables } from '../../dataset/rows.ts';
 import type { Extra } from '../../dataset/record.ts';
 import { subtractCoverage, type Stream } from '../coverage/coverage.ts';
 import type { Database } from '../connection/database.ts';

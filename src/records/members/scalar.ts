@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { formatTime } from '../../range.ts';
+import { withFastForm } from '../../dataset/declaration/fast-form.ts';
+import { asMoment } from '../../dataset/declaration/place.ts';
+import { formatTime, readSeconds } from '../../range.ts';
 
 /*
  * The API's scalars. Where its document and its servers differ in form, both forms are accepted and the servers' form
@@ -31,40 +33,52 @@ export const int64 = requiredInt64.nullish();
 export const requiredDigits = z.string().regex(/^-?\d{1,1000}$/, 'is not a string of digits');
 export const digits = requiredDigits.nullish();
 
-/** Unix seconds, a number or a string of digits; comes out as a number. */
-export const requiredSeconds = z
-  .union([z.int().min(0).max(UINT32_MAX), z.string().regex(/^\d{1,10}$/)])
-  .transform(Number)
-  .refine((seconds) => seconds <= UINT32_MAX, 'is no unix time of 32 bits');
+/** Unix seconds, a number or a string of digits; `timeOf` reads both. */
+export const requiredSeconds = asMoment(
+  z
+    .union([z.number(), z.string()])
+    .refine((value) => readSeconds(value) !== undefined, 'is no unix time of 32 bits'),
+);
 export const seconds = requiredSeconds.nullish();
+
+export type Seconds = z.output<typeof requiredSeconds>;
 
 /** Amounts of extra currencies by currency id. `{}` is not null: it says that there were none. */
 export const extraCurrencies = z.record(z.string(), requiredDigits).nullish();
 
 /** A message's operation code: `0x` and 8 lower-case hex digits, or the document's integer; comes out as the former. */
-export const opcode = z
-  .union([
-    z.string().regex(/^0x[0-9a-fA-F]{1,8}$/),
-    z
-      .int()
-      .min(-(2 ** 31))
-      .max(UINT32_MAX),
-  ])
-  .transform((code) => `0x${(Number(code) >>> 0).toString(16).padStart(8, '0')}`)
-  .nullish();
+export const opcode = withFastForm(
+  z
+    .union([
+      z.string().regex(/^0x[0-9a-fA-F]{1,8}$/),
+      z
+        .int()
+        .min(-(2 ** 31))
+        .max(UINT32_MAX),
+    ])
+    .transform((code) => `0x${(Number(code) >>> 0).toString(16).padStart(8, '0')}`),
+  (value) => typeof value === 'string' && /^0x[0-9a-f]{8}$/.test(value),
+).nullish();
 
 /** How final a record is: the servers' word, or the document's integer; comes out as the word. */
-export const finality = z
-  .union([z.string(), z.int()])
-  .transform((value) => (typeof value === 'string' ? value : (FINALITIES[value] ?? String(value))))
-  .nullish();
+export const finality = withFastForm(
+  z
+    .union([z.string(), z.int()])
+    .transform((value) => (typeof value === 'string' ? value : (FINALITIES[value] ?? String(value)))),
+  (value) => typeof value === 'string',
+).nullish();
 
 /** JSON whose shape is not the API's own, kept as it came; it may be left out. */
 export const freeForm = z.unknown().optional();
 
+/** ISO 8601 of unix seconds. */
+export function timeOf(time: Seconds): string {
+  return formatTime(Number(time));
+}
+
 /** ISO 8601 of `seconds`; null where they were not sent. */
 export function momentOf(time: z.output<typeof seconds>): string | null {
-  return time == null ? null : formatTime(time);
+  return time == null ? null : timeOf(time);
 }
 
 /** Asked of strings too that the expression before it has refused: those are no numbers, and must not be made one. */

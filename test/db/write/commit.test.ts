@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { commitPage, type PageCommit } from '../../../src/db/write/commit.ts';
+import { linesOfRows } from '../../../src/db/write/rows/lines.ts';
 import { readCoverage, type Stream } from '../../../src/db/coverage/coverage.ts';
 import type { Database } from '../../../src/db/connection/database.ts';
 import { claimLease, type Lease } from '../../../src/db/coordination/leases.ts';
@@ -50,19 +51,19 @@ function stopping(real: Database) {
 
 const page = (lease: Lease, amounts: readonly string[]): PageCommit => ({
   lease,
-  tables: { jetton_burns },
-  rows: amounts.map((amount, index) => ({
-    jetton_burns: [
-      {
+  rows: [
+    linesOfRows(
+      jetton_burns,
+      amounts.map((amount, index) => ({
         ...row,
         utime: formatTime(wanted.from + 10 * index),
         transaction_lt: String(index),
         // A server comes to know it later: no difference.
         trace_id: lease.stream.pass > 0 ? 'y'.repeat(44) : null,
         amount,
-      },
-    ],
-  })),
+      })),
+    ),
+  ],
   rejected: [],
   extras: [],
   ids: [],
@@ -77,10 +78,18 @@ test('a second reading confirms the seconds of which it brings what is stored, a
   const store = await openTestStore();
   const { database } = store;
   const second = { ...stream, pass: 1 };
-  const read = async (pass: number, amounts: readonly string[]) => {
+  const read = async (pass: number, amounts: readonly string[], contradicting?: string) => {
     const claim = { stream: { ...stream, pass }, wanted: [wanted], length: 1000, owner: 'a' };
     const lease = await claimLease(database, { ...claim, priority: 'refresh' });
-    await commitPage(database, createPartitions(database, 'month'), page(lease!, amounts));
+    const own = page(lease!, amounts);
+    const other =
+      contradicting === undefined
+        ? []
+        : page(lease!, [...amounts.slice(0, -1), contradicting]).rows.slice(-1);
+    await commitPage(database, createPartitions(database, 'month'), {
+      ...own,
+      rows: [...own.rows, ...other],
+    });
     return readCoverage(database, second);
   };
   const { from, to } = wanted;
@@ -113,6 +122,9 @@ test('a second reading confirms the seconds of which it brings what is stored, a
     // A row that the source has no longer is no agreement.
     await wait();
     expect(await read(1, ['1'])).toEqual(confirmed);
+    // Nor is a row of which it says two things, also where one of them is what is stored.
+    await wait();
+    expect(await read(1, ['1', '5'], '6')).toEqual(confirmed);
     await wait();
     expect(await read(1, ['1', '5'])).toEqual([wanted]);
     expect(await readRefused(database, second, 'changed')).toEqual([]);

@@ -3,7 +3,8 @@ import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { expect } from 'vitest';
 import { insertStaged, stageRows } from '../../../src/db/write/rows/insert.ts';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
-import { ensurePartitions, rowsByTable } from '../../../src/db/write/rows/rows-by-table.ts';
+import { linesOfRecords } from '../../../src/db/write/rows/lines.ts';
+import { ensurePartitions, inOrder } from '../../../src/db/write/rows/rows-by-table.ts';
 import type { Job } from '../../../src/dataset/job.ts';
 import { openTestStore } from './database.ts';
 import { textColumns, type TextRow } from '../rebuild/text-row.ts';
@@ -24,13 +25,10 @@ export async function openPageStore(): Promise<PageStore> {
   const partitions = createPartitions(database, 'month');
   return {
     async write(job, records) {
-      const { accepted, rejected } = job.read(records);
+      const { accepted, rejected } = job.read(records, 'text');
       expect(rejected).toEqual([]);
       let changed = 0;
-      const byTable = rowsByTable(
-        job.tables,
-        accepted.map(({ rows }) => rows),
-      );
+      const byTable = inOrder(linesOfRecords(job.tables, accepted));
       await ensurePartitions(partitions, byTable);
       for (const tableRows of byTable) {
         changed += await database.transaction(async (session) =>

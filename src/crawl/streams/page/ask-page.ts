@@ -6,6 +6,7 @@ import type { Priority } from '../../../budget/priority.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
 import type { Reading } from '../../../dataset/job.ts';
 import type { Params, Step } from '../../../dataset/paginator.ts';
+import type { Strings } from '../../../dataset/strings.ts';
 import type { Stream } from '../../../db/coverage/coverage.ts';
 import type { SpanTrust } from './limit-trust.ts';
 import { readRecords } from './read-records.ts';
@@ -20,6 +21,8 @@ interface PageRequest {
   /** Whether a short page of this span may have been cut. */
   readonly trust: SpanTrust;
   readonly priority: Priority;
+  /** How the strings of the records may stand. Left out: as text, and each record goes through its schema. */
+  readonly strings?: Strings;
   readonly signal: AbortSignal;
 }
 
@@ -36,7 +39,7 @@ export interface Page {
  */
 export async function askPage(
   api: ApiClient,
-  { dataset: { job }, stream, cursor, size, trust, priority, signal }: PageRequest,
+  { dataset: { job }, stream, cursor, size, trust, priority, signal, strings }: PageRequest,
 ): Promise<Exchange<Page>> {
   const paging = job.paginator.request(cursor, size);
   const scope = job.scopes === undefined ? {} : { [job.scopes.param]: stream.scope };
@@ -47,9 +50,10 @@ export async function askPage(
     params: { ...job.params, ...scope, ...paging },
     priority,
     signal,
-    parse: (body): Page => {
+    strings,
+    parse: (body, form): Page => {
       const records = recordsIn(body);
-      const reading = readRecords(job, records);
+      const reading = readRecords(job, records, strings && form);
       const verdict = trust.judge({
         asked: paging.limit,
         window: {

@@ -1,13 +1,15 @@
-import type { Job, Reading, Rows } from '../../../dataset/job.ts';
+import { timeOfRow, type Put } from '../../../dataset/declaration/sheet.ts';
+import type { Job, Reading } from '../../../dataset/job.ts';
+import { asText, type Strings } from '../../../dataset/strings.ts';
 import { formatTime } from '../../../range.ts';
 
 /**
  * Reads records of a stream as its job says. A record with a row dated after the record itself cannot be: its partition
  * would lie in the future, where retention and every index looks last. It goes to quarantine instead.
  */
-export function readRecords(job: Job, records: readonly unknown[]): Reading {
-  const reading = job.read(records);
-  const late = reading.accepted.filter(({ position, rows }) => hasLateRow(position.utime, rows));
+export function readRecords(job: Job, records: readonly unknown[], strings?: Strings): Reading {
+  const reading = job.read(records, strings);
+  const late = reading.accepted.filter(({ position, put }) => hasLateRow(position.utime, put));
   if (late.length === 0) return reading;
   return {
     ...reading,
@@ -18,13 +20,17 @@ export function readRecords(job: Job, records: readonly unknown[]): Reading {
         position,
         path: 'utime',
         reason: 'a row of this record is dated after the record itself',
-        raw: records[index],
+        raw: strings === 'bytes' ? asText(records[index]) : records[index],
       })),
     ],
   };
 }
 
-function hasLateRow(utime: number, rows: Rows): boolean {
+function hasLateRow(utime: number, put: (put: Put) => void): boolean {
   const own = formatTime(utime);
-  return Object.values(rows).some((list) => list?.some((row) => 'utime' in row && String(row.utime) > own));
+  let isLate = false;
+  put((sheet, record, given) => {
+    isLate ||= (timeOfRow(sheet, record, given) ?? own) > own;
+  });
+  return isLate;
 }

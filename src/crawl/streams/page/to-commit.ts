@@ -1,5 +1,6 @@
 import type { Exchange } from '../../../api/exchange.ts';
 import type { Stream } from '../../../db/coverage/coverage.ts';
+import { linesOfRecords } from '../../../db/write/rows/lines.ts';
 import type { Again, PageCommit } from '../../../db/write/commit.ts';
 import type { PageLog } from '../../../db/write/log-page.ts';
 import type { Lease } from '../../../db/coordination/leases.ts';
@@ -32,8 +33,7 @@ export function toCommit(
   const accepted = readings.flatMap((reading) => reading.accepted);
   return {
     lease,
-    tables: dataset.job.tables,
-    rows: accepted.map(({ rows }) => rows),
+    rows: linesOfRecords(dataset.job.tables, accepted),
     ids: accepted.map(({ position }) => position.id),
     extras: accepted.map(({ extra }) => extra).filter((extra) => Object.keys(extra).length > 0),
     rejected: readings.flatMap(({ rejected }) => rejected),

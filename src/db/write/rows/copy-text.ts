@@ -42,7 +42,12 @@ function field(kind: CopyColumn['kind'], value: unknown): string {
   if (value === null || value === undefined) return NULL;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   const text = textOf(kind, value);
-  return SPECIAL.test(text) ? text.replace(EACH_SPECIAL, (found) => ESCAPES[found] ?? `\\${found}`) : text;
+  return SPECIAL.test(text) ? escapeCopy(text) : text;
+}
+
+/** A value without what stands for the ends of values and lines. */
+export function escapeCopy(text: string): string {
+  return text.replace(EACH_SPECIAL, (found) => ESCAPES[found] ?? `\\${found}`);
 }
 
 function textOf(kind: CopyColumn['kind'], value: unknown): string {
@@ -51,12 +56,12 @@ function textOf(kind: CopyColumn['kind'], value: unknown): string {
 }
 
 /** An array as Postgres writes it: each element in quotes. */
-function toArray(values: readonly unknown[]): string {
+export function toArray(values: readonly unknown[]): string {
   return `{${values.map((value) => `"${String(value).replaceAll(/[\\"]/g, String.raw`\$&`)}"`).join(',')}}`;
 }
 
 /** JSON.stringify throws at a BigInt and takes a LosslessNumber apart; both are rare, and take the slower way. */
-function toJson(value: unknown): string {
+export function toJson(value: unknown): string {
   try {
     const text = JSON.stringify(value);
     if (!text.includes('"isLosslessNumber"')) return text;

@@ -1,6 +1,6 @@
 import type { TableFacts } from '../../schema/describe.ts';
 
-type Row = Readonly<Record<string, unknown>>;
+export type Row = Readonly<Record<string, unknown>>;
 
 /** Rows sorted by the text of their key; of equal keys the first, with its `fill` columns filled from later ones. */
 export function distinctRows(facts: TableFacts, rows: readonly object[]): Row[] {
@@ -8,7 +8,7 @@ export function distinctRows(facts: TableFacts, rows: readonly object[]): Row[] 
   for (const row of rows.filter(isRow)) {
     const key = facts.key.map((column) => String(row[column])).join('|');
     const first = byKey.get(key);
-    byKey.set(key, first === undefined ? row : merge(facts, first, row));
+    byKey.set(key, first === undefined ? row : mergeRows(facts, first, row));
   }
   return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
@@ -17,7 +17,8 @@ function isRow(row: object): row is Row {
   return !Array.isArray(row);
 }
 
-function merge({ conflict }: TableFacts, first: Row, later: Row): Row {
+/** One row of two with the same key, of which `first` came first. */
+export function mergeRows({ conflict }: TableFacts, first: Row, later: Row): Row {
   if (conflict.kind === 'keep') return first;
   if (conflict.kind === 'replace') return later;
   if (conflict.kind === 'newer') return compare(later[conflict.by], first[conflict.by]) >= 0 ? later : first;

@@ -3,12 +3,12 @@ import { z } from 'zod';
 import type { Range } from '../../../range.ts';
 import type { Session } from '../../connection/database.ts';
 import { identifiers } from '../../connection/sql.ts';
+import type { Lines } from './lines.ts';
 import { unverify } from './unverify.ts';
-import { distinctRows } from './distinct-rows.ts';
 import { leaveReceipt, receiptColumns } from '../receipts.ts';
 import { fillStagingTable } from './staging-table.ts';
 import { clearOthers, isCurrent, makeWay } from './supersede.ts';
-import { targetOf, type Target } from './target.ts';
+import type { Target } from './target.ts';
 
 const Written = z.object({ rows: z.coerce.number() });
 
@@ -23,20 +23,19 @@ interface InsertOptions {
  * Brings rows of several tables to the server, whatever their number, each into its staging table. Before anything is
  * locked: a process that freezes while it sends is in no statement that Postgres would end, and would hold what it had
  * locked for as long as it stands. They are sorted by key, so that two transactions with common rows wait for each other
- * instead of deadlocking; of rows with the same key the first counts, its nulls filled from the others. `isWhole`: the
+ * instead of deadlocking. `isWhole`: the
  * rows are all that there is, so that none at all says something too.
  * @returns the tables that `insertStaged` has to write
  */
 export async function stageRows(
   session: Session,
-  byTable: readonly (readonly [table: object, rows: readonly object[]])[],
+  byTable: readonly Lines[],
   { isWhole = false }: { readonly isWhole?: boolean } = {},
 ): Promise<Target[]> {
   const staged: Target[] = [];
-  for (const [table, rows] of byTable) {
-    if (rows.length === 0 && !isWhole) continue;
-    const target = targetOf(table);
-    await fillStagingTable(session, target.staging, distinctRows(target.facts, rows));
+  for (const { target, count, pieces } of byTable) {
+    if (count === 0 && !isWhole) continue;
+    await fillStagingTable(session, target.staging, pieces());
     staged.push(target);
   }
   return staged;

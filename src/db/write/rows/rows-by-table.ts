@@ -1,18 +1,26 @@
-import type { Rows, Tables } from '../../../dataset/job.ts';
+import type { Rows, Tables } from '../../../dataset/rows.ts';
+import { linesOfRows, type Lines } from './lines.ts';
 import type { Partitions } from '../partitions.ts';
-import { targetOf, type Target } from './target.ts';
+import type { Target } from './target.ts';
 
-/** The rows of one table. */
-export type TableRows = readonly [table: object, rows: readonly object[]];
+/** Rows of all records by table, as `inOrder` puts them. */
+export function rowsByTable(tables: Tables, records: readonly Rows[]): Lines[] {
+  return inOrder(
+    Object.entries(tables).map(([name, table]) =>
+      linesOfRows(
+        table,
+        records.flatMap((rows) => rows[name] ?? []),
+      ),
+    ),
+  );
+}
 
 /**
- * Rows of all records by table, tables in the one order in which all processes write them, so that two commits wait for
- * each other instead of deadlocking.
+ * Tables in the one order in which all processes write them, so that two commits wait for each other instead of
+ * deadlocking.
  */
-export function rowsByTable(tables: Tables, records: readonly Rows[]): TableRows[] {
-  return Object.entries(tables)
-    .map(([name, table]): TableRows => [table, records.flatMap((rows) => rows[name] ?? [])])
-    .sort(([a], [b]) => (rank(targetOf(a)) < rank(targetOf(b)) ? -1 : 1));
+export function inOrder(byTable: readonly Lines[]): Lines[] {
+  return byTable.toSorted((a, b) => (rank(a.target) < rank(b.target) ? -1 : 1));
 }
 
 /** Parts come before their wholes: an older copy of a whole shows which parts are out of date, as long as it is there. */
@@ -22,12 +30,6 @@ function rank({ name, facts }: Target): string {
 }
 
 /** Makes the partitions that the rows need: before the transaction that writes them. */
-export async function ensurePartitions(partitions: Partitions, byTable: readonly TableRows[]): Promise<void> {
-  for (const [table, rows] of byTable) await partitions.ensure([table], blockTimes(rows));
-}
-
-function blockTimes(rows: readonly object[]): Set<string> {
-  const times = new Set<string>();
-  for (const row of rows) if ('utime' in row && typeof row.utime === 'string') times.add(row.utime);
-  return times;
+export async function ensurePartitions(partitions: Partitions, byTable: readonly Lines[]): Promise<void> {
+  for (const { target, times } of byTable) await partitions.ensure([target.table], times);
 }

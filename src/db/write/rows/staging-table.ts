@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql, type SQL } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import { toCopyText, type CopyColumn } from './copy-text.ts';
+import type { CopyColumn } from './copy-text.ts';
 import type { Session } from '../../connection/database.ts';
 import { identifiers } from '../../connection/sql.ts';
 
@@ -43,13 +43,13 @@ export function stagingTableOf(table: {
 }
 
 /**
- * Brings rows into a staging table with COPY, in the order given: several times cheaper, on both sides, than any way to
- * send them as parameters. Only within a transaction: its end empties the table.
+ * Brings lines into a staging table with COPY, in the order given: several times cheaper, on both sides, than any way to
+ * send rows as parameters. Only within a transaction: its end empties the table.
  */
 export async function fillStagingTable(
   session: Session,
-  { columns, copy }: StagingTable,
-  rows: readonly Readonly<Record<string, unknown>>[],
+  { copy }: StagingTable,
+  lines: Iterable<string | Buffer>,
 ): Promise<void> {
-  await session.copyIn(copy, toCopyText(columns, rows));
+  await session.copyIn(copy, lines);
 }

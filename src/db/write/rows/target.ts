@@ -6,6 +6,7 @@ import { stagingTableOf, type StagingTable } from './staging-table.ts';
 
 /** What a statement needs to know of a table, worked out once. */
 export interface Target {
+  readonly table: object;
   readonly name: string;
   /** Names of the columns that are written. */
   readonly columns: readonly string[];
@@ -31,6 +32,7 @@ export function targetOf(table: object): Target {
   const written = Object.values(getTableColumns(table)).filter(isWritten);
   const columns = written.map((column) => column.name);
   const target = {
+    table,
     name,
     columns,
     facts,

@@ -1,0 +1,155 @@
+import { z } from 'zod';
+import { formatTime } from '../../range.ts';
+import { isEmpty, orNull, type Extra } from '../record.ts';
+import { isMoment, placeOf } from './place.ts';
+
+/** What of a Drizzle table a job needs to know: the shape of the rows that go in. */
+export interface Table {
+  readonly $inferInsert: object;
+}
+
+/** How a value gets into its column: a moment as ISO text, `plain` without anything that COPY would have to escape. */
+type Form = 'moment' | 'plain' | 'any';
+
+/** A column of a table that is a member of a record. */
+export interface Column {
+  readonly name: string;
+  readonly path: readonly string[];
+  readonly form: Form;
+}
+
+/** A member that no column shows: kept in `extra` where it comes, or where it comes empty. */
+export interface Noted {
+  readonly path: readonly string[];
+  readonly when: 'sent' | 'empty';
+}
+
+/** How records of one kind become rows of one table. What is no member of the record is given with each row. */
+export interface Sheet<T extends Table = Table, Rec = unknown> {
+  readonly table: T;
+  readonly record: z.ZodType<Rec>;
+  readonly columns: readonly Column[];
+  readonly noted: readonly Noted[];
+  /** The column of block time, where it is a member of the record. */
+  readonly time: Column | undefined;
+}
+
+/** The values of columns that are no members of the record; and of `extra`, where the table has that column. */
+export type Given<T extends Table> = Partial<T['$inferInsert']>;
+
+/** Takes one row. */
+export type Put = <T extends Table, Rec>(
+  sheet: Sheet<T, Rec>,
+  record: Rec,
+  given: Given<T>,
+  extra?: Extra | null,
+) => void;
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** How a record with this schema becomes a row of a table. */
+export function sheetOf<T extends Table, Rec>(table: T, record: z.ZodType<Rec>): Sheet<T, Rec> {
+  const columns: Column[] = [];
+  const noted: Noted[] = [];
+  collect(record, { path: [], prefix: '' }, { columns, noted });
+  return { table, record, columns, noted, time: columns.find(({ name }) => name === 'utime') };
+}
+
+/** For rows of which every column is given. */
+export function givenSheet<T extends Table>(table: T): Sheet<T, null> {
+  return { table, record: z.null(), columns: [], noted: [], time: undefined };
+}
+
+/** The `rows` of a job whose records are one row each, of which every column is a member. */
+export function oneRow<Rec>(table: Table, schema: z.ZodType<Rec>) {
+  const sheet = sheetOf(table, schema);
+  return (record: Rec, extra: Extra, put: Put): void => put(sheet, record, {}, extra);
+}
+
+/** The row of a record, as an object. `extra` is left out for a table without that column. */
+export function rowOf<T extends Table, Rec>(
+  sheet: Sheet<T, Rec>,
+  record: Rec,
+  given: Given<T>,
+  extra?: Extra | null,
+): Row {
+  const row: Record<string, unknown> = {};
+  for (const { name, path, form } of sheet.columns) {
+    const value = memberAt(record, path);
+    row[name] = form === 'moment' && value != null ? formatTime(Number(value)) : value;
+  }
+  return { ...row, ...given, ...(extra !== undefined && { extra: fullExtra(sheet, record, extra) }) };
+}
+
+/** Block time of a row; undefined for a table that has none. */
+export function timeOfRow({ time }: Pick<Sheet, 'time'>, record: unknown, given: object) {
+  if ('utime' in given && typeof given.utime === 'string') return given.utime;
+  return time && formatTime(Number(memberAt(record, time.path)));
+}
+
+/** The members of a record that no column shows, and those that its schema does not name; null for none. */
+export function fullExtra(
+  { noted }: Pick<Sheet, 'noted'>,
+  record: unknown,
+  extra: Extra | null,
+): Extra | null {
+  const all: Record<string, unknown> = { ...extra };
+  for (const { path, when } of noted) {
+    const value = memberAt(record, path);
+    if (when === 'sent' && value != null) all[path.join('.')] = value;
+    if (when === 'empty' && isObject(value) && isEmpty(value)) all[path.join('.')] = {};
+  }
+  return orNull(all);
+}
+
+interface Found {
+  readonly columns: Column[];
+  readonly noted: Noted[];
+}
+
+function collect(
+  schema: z.core.$ZodType,
+  { path: above, prefix }: { readonly path: readonly string[]; readonly prefix: string },
+  found: Found,
+): void {
+  const object = unwrap(schema);
+  if (!(object instanceof z.ZodObject)) return;
+  const shape: z.core.$ZodShape = object.shape;
+  for (const [name, member] of Object.entries(shape)) {
+    const path = [...above, name];
+    const place = placeOf(member) ?? { kind: 'column', name: `${prefix}${name}` };
+    if (place.kind === 'column') found.columns.push({ name: place.name, path, form: formOf(member) });
+    if (place.kind === 'extra') found.noted.push({ path, when: 'sent' });
+    if (place.kind !== 'spread') continue;
+    if (place.notesEmpty) found.noted.push({ path, when: 'empty' });
+    collect(member, { path, prefix: place.prefix }, found);
+  }
+}
+
+function formOf(member: z.core.$ZodType): Form {
+  const inner = unwrap(member);
+  if (isMoment(inner)) return 'moment';
+  if (inner instanceof z.ZodString) return hasPattern(inner) ? 'plain' : 'any';
+  return inner instanceof z.ZodNumber || inner instanceof z.ZodBoolean || inner instanceof z.ZodEnum
+    ? 'plain'
+    : 'any';
+}
+
+/** The forms of TON's own names and numbers are all ASCII without a backslash. */
+function hasPattern(schema: z.ZodString): boolean {
+  return (schema.def.checks ?? []).some(({ _zod: { def } }) => 'pattern' in def);
+}
+
+function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
+    ? unwrap(schema.unwrap())
+    : schema;
+}
+
+function memberAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
+}
+
+function isObject(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null;
+}

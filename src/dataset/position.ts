@@ -1,0 +1,38 @@
+import { readSeconds } from '../range.ts';
+import type { Position } from './paginator.ts';
+
+/** Which members say where a record lies: also of one that its schema refuses. */
+export interface PositionMembers {
+  /** Unix seconds, a number or a string of digits. */
+  readonly utime: string;
+  /** Logical time; left out where the records have none. */
+  readonly lt?: string;
+  /** What tells it from its neighbours: texts or numbers. */
+  readonly id: readonly string[];
+  /** Between the parts of `id`. Default: a slash. */
+  readonly separator?: string;
+}
+
+/** Undefined for a record that does not say where it lies. */
+export function readPosition(members: PositionMembers, raw: unknown): Position | undefined {
+  if (!isRecord(raw)) return undefined;
+  const utime = readSeconds(raw[members.utime]);
+  const id = readId(members, raw);
+  if (utime === undefined || id === undefined) return undefined;
+  const lt = members.lt === undefined ? '0' : raw[members.lt];
+  return { utime, lt: typeof lt === 'string' ? lt : '0', id };
+}
+
+function readId({ id, separator = '/' }: PositionMembers, raw: Readonly<Record<string, unknown>>) {
+  let read = '';
+  for (const [index, name] of id.entries()) {
+    const part = raw[name];
+    if (typeof part !== 'string' && typeof part !== 'number') return undefined;
+    read += index === 0 ? String(part) : `${separator}${part}`;
+  }
+  return read;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

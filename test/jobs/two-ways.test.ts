@@ -1,0 +1,188 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import actions from '../../jobs/actions.ts';
+import blocks from '../../jobs/blocks.ts';
+import jettonBurns from '../../jobs/jetton_burns.ts';
+import jettonTransfers from '../../jobs/jetton_transfers.ts';
+import nftTransfers from '../../jobs/nft_transfers.ts';
+import nominatorPoolEvents from '../../jobs/nominator_pool_events.ts';
+import traces from '../../jobs/traces.ts';
+import transactions from '../../jobs/transactions.ts';
+import validatorComplaints from '../../jobs/validator_complaints.ts';
+import validatorEvents from '../../jobs/validator_events.ts';
+import { readBody } from '../../src/api/response/body-text.ts';
+import { parseJson } from '../../src/api/response/parse-json.ts';
+import type { Job, Reading } from '../../src/dataset/job.ts';
+import { linesOfRecords, linesOfRows, type Lines } from '../../src/db/write/rows/lines.ts';
+import { sampleBlock, sampleTransaction } from '../support/samples/sample-records.ts';
+import {
+  sampleAction,
+  sampleComplaint,
+  sampleJettonBurn,
+  sampleJettonTransfer,
+  sampleNftTransfer,
+  samplePoolEvent,
+  sampleTrace,
+  sampleValidatorEvent,
+} from '../support/samples/sample-streams.ts';
+
+/*
+ * A record that its schema takes as it is goes to Postgres past it, as bytes that were never a row object. Whatever is
+ * sent, what comes out must be what the schema, row objects and text would have made of it.
+ */
+
+type Json = Record<string, unknown>;
+
+const NUMBER = '@number@';
+
+const VALUES: readonly unknown[] = [
+  null,
+  true,
+  false,
+  0,
+  -1,
+  7,
+  2 ** 31,
+  2 ** 32,
+  -0.5,
+  `${NUMBER}9007199254740993`,
+  `${NUMBER}1e400`,
+  '',
+  '0',
+  '007',
+  '-1',
+  '1700000000',
+  '4294967296',
+  '9223372036854775808',
+  '12 3',
+  '0xA',
+  '0x0000000a',
+  'tab\tnewline\nreturn\rback\\slash "quote" {a,b}',
+  'é 日本 😀',
+  'nul \u0000, half \ud800, \udc00',
+  '\\N',
+  '\\.',
+  'nonexist',
+  'addr_none',
+  {},
+  [],
+  { a: 'é\\', b: [null, 1.5, { c: `${NUMBER}123456789012345678901` }] },
+  { 'ключ\t': '5' },
+  ['é', '"', null],
+  [{}],
+];
+
+interface Change {
+  /** Which of the places of the record; its remainder counts. */
+  readonly place: number;
+  readonly kind: 'set' | 'delete' | 'add';
+  readonly value: unknown;
+}
+
+const change: fc.Arbitrary<Change> = fc.record({
+  place: fc.nat(10_000),
+  kind: fc.constantFrom('set' as const, 'set' as const, 'delete' as const, 'add' as const),
+  value: fc.constantFrom(...VALUES),
+});
+
+/** Records that mostly have the same key, each with changes of its own; and whether the server escapes. */
+const page = fc.record({
+  records: fc.array(fc.array(change, { maxLength: 3 }), { minLength: 1, maxLength: 4 }),
+  isEscaped: fc.boolean(),
+});
+
+/** All objects and arrays within a record, with each of their members. */
+function placesOf(value: unknown): [holder: Json, name: string][] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => [[value as Json, name], ...placesOf(member)]);
+}
+
+function changed(sample: Json, changes: readonly Change[]): Json {
+  const record = structuredClone(sample);
+  for (const { place, kind, value } of changes) {
+    const places = placesOf(record);
+    const [holder, name] = places[place % Math.max(1, places.length)] ?? [record, 'now'];
+    if (kind === 'delete') Reflect.deleteProperty(holder, name);
+    else holder[kind === 'add' && !Array.isArray(holder) ? 'newborn' : name] = value;
+  }
+  return record;
+}
+
+function bodyOf(list: string, records: readonly Json[], isEscaped: boolean): Buffer {
+  const text = JSON.stringify({ [list]: records }).replaceAll(
+    new RegExp(`"${NUMBER}([^"]*)"`, 'g'),
+    (_found, token: string) => token,
+  );
+  const escaped = text.replaceAll(
+    /[^\u0000-\u007e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  return Buffer.from(isEscaped ? escaped : text);
+}
+
+function bytesOf(lines: readonly Lines[]): [table: string, lines: string][] {
+  return lines.map(({ target, pieces }) => [
+    target.name,
+    Buffer.concat([...pieces()].map((piece) => Buffer.from(piece))).toString('utf8'),
+  ]);
+}
+
+function carefully(job: Job, body: Buffer): { reading: Reading; written: ReturnType<typeof bytesOf> } {
+  const reading = job.read((parseJson(body.toString('utf8')) as Record<string, unknown[]>)[job.list]!);
+  const lines = Object.entries(job.tables).map(([name, table]) =>
+    linesOfRows(
+      table,
+      reading.accepted.flatMap(({ rows }) => rows[name] ?? []),
+    ),
+  );
+  return { reading, written: bytesOf(lines) };
+}
+
+function fast(job: Job, body: Buffer): { reading: Reading; written: ReturnType<typeof bytesOf> } {
+  const { text, strings } = readBody(body, 'bytes');
+  const reading = job.read((parseJson(text) as Record<string, unknown[]>)[job.list]!, strings);
+  return { reading, written: bytesOf(linesOfRecords(job.tables, reading.accepted)) };
+}
+
+const datasets: [name: string, job: Job, sample: () => Json][] = [
+  ['transactions', transactions, sampleTransaction],
+  ['traces', traces, sampleTrace],
+  ['blocks', blocks, sampleBlock],
+  ['actions', actions, sampleAction],
+  ['jetton_transfers', jettonTransfers, sampleJettonTransfer],
+  ['jetton_burns', jettonBurns, sampleJettonBurn],
+  ['nft_transfers', nftTransfers, sampleNftTransfer],
+  ['validator_events', validatorEvents, sampleValidatorEvent],
+  ['validator_complaints', validatorComplaints, sampleComplaint],
+  ['nominator_pool_events', nominatorPoolEvents, samplePoolEvent],
+];
+
+describe.each(datasets)('jobs/%s', (_name, job, make) => {
+  const sample = make();
+
+  it('writes the same bytes, quarantine, extra and positions on the fast way as on the careful one', () => {
+    let [taken, refused] = [0, 0];
+    fc.assert(
+      fc.property(page, ({ records, isEscaped }) => {
+        const body = bodyOf(
+          job.list,
+          records.map((changes) => changed(sample, changes)),
+          isEscaped,
+        );
+        const [one, other] = [fast(job, body), carefully(job, body)];
+        expect(one.reading.rejected).toEqual(other.reading.rejected);
+        expect(one.reading.positions).toEqual(other.reading.positions);
+        expect(one.reading.accepted.map(({ extra, index }) => ({ extra, index }))).toEqual(
+          other.reading.accepted.map(({ extra, index }) => ({ extra, index })),
+        );
+        expect(one.reading.joinedUntil).toEqual(other.reading.joinedUntil);
+        expect(one.written).toEqual(other.written);
+        taken += one.reading.accepted.length;
+        refused += one.reading.rejected.length;
+      }),
+      { seed: 17, numRuns: 150 },
+    );
+    expect(taken).toBeGreaterThan(20);
+    expect(refused).toBeGreaterThan(20);
+  });
+});
