@@ -38,7 +38,8 @@ async function examineSchema(database: Database): Promise<Finding[]> {
     ...invalid.map((name) => ({
       check: 'indexes',
       what: `the index ${name} is invalid: making it failed, and no query uses it`,
-      remedy: `${programName} sql --write "reindex index ${name}"`,
+      // A transaction, as `sql` opens one, can make no partitioned index anew.
+      remedy: `psql "$(${programName} sql --url)" -c "reindex index ${name}"`,
     })),
     ...stray.map((what) => ({
       check: 'partitions',

@@ -103,6 +103,7 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
       LOG_FORMAT: 'xml',
       DATABASE_URL: 'mysql://me:secret@host/x',
       ETL_DATASETS: 'foo,blocks',
+      ETL_SINCEE: '-7d',
     });
     expect(code).toBe(2);
     for (const name of [
@@ -115,6 +116,7 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
       'LOG_FORMAT "xml" is not',
       'DATABASE_URL is not a URL like',
       'ETL_DATASETS: there is no dataset "foo": did you mean',
+      'ETL_SINCEE is no setting: did you mean ETL_SINCE?',
     ])
       expect(stderr).toContain(name);
     expect(stderr).not.toContain('secret');
