@@ -12,7 +12,7 @@ import type { Prepared } from './prepare.ts';
 import { summary } from './response/reason.ts';
 import type { CountingStats } from './stats.ts';
 import { errorOfStatus } from './response/status.ts';
-import type { ResponseHead, Transport } from './transport.ts';
+import type { ApiResponse, ResponseHead, Transport } from './transport.ts';
 import { openEnvelope } from './response/v2.ts';
 
 /** What every attempt needs. */
@@ -42,7 +42,7 @@ export interface Call<T> extends Prepared {
 }
 
 /** A response whose body was read. */
-type Answer = ResponseHead & BodyText & { readonly bytes: number };
+type Answer = ApiResponse & BodyText;
 
 /** Keys of the API have 64 characters. */
 const SHORTEST_KEY = 16;
@@ -61,9 +61,8 @@ export async function attempt<T>(
   const received = await chain.transport.send(call.outgoing, signal, (head) =>
     report(chain, call, head, elapsed()),
   );
-  const { body, ...head } = received;
-  const read = readBody(body, received.status === 200 ? (call.strings ?? 'text') : 'text');
-  const response = { ...head, ...read, text: redacted(chain, received.status, read.text) };
+  const read = readBody(received.body, received.status === 200 ? (call.strings ?? 'text') : 'text');
+  const response = { ...received, ...read, text: redacted(chain, received.status, read.text) };
   log(chain, call, response, { attempt: number, ms: elapsed() });
   keep(chain, call, response);
   if (response.status !== 200) throw refusalOf(chain, call, response, response.status);
@@ -122,7 +121,7 @@ function refusalOf<T>(chain: Chain, call: Call<T>, response: Answer, status: num
 
 function parse<T>(chain: Chain, call: Call<T>, response: Answer): T {
   try {
-    const body = parseJson(response.text);
+    const body = parseJson(response.text, response.body);
     if (!call.envelope) return call.parse(body, response.strings);
     const opened = openEnvelope(body);
     if (!opened.ok) throw refusalOf(chain, call, response, opened.status);

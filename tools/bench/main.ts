@@ -6,6 +6,7 @@ import { indexCosts } from './index-cost.ts';
 import { lookUp } from './look-up.ts';
 import { busyNetworkOf, messageOf, networkOf, serveNetwork, SPAN } from './network.ts';
 import { sizeOf } from './size.ts';
+import { measureStages } from './stages.ts';
 import { countRows, startServer, type BenchServer } from './store.ts';
 import { verifyAll } from './verification.ts';
 import { writePath, type Written } from './write-path.ts';
@@ -147,5 +148,6 @@ async function measureVerificationAlone(): Promise<void> {
 
 if (process.argv[2] === 'queries') await import('./queries/main.ts');
 else if (process.argv[2] === 'indexes') await import('./indexes/main.ts');
+else if (process.argv[2] === 'stages') await measureStages(tell);
 else if (process.argv[2] === 'verify') await measureVerificationAlone();
 else await measureAll();

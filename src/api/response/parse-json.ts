@@ -1,3 +1,4 @@
+import { mayHoldLongNumber } from './long-numbers.ts';
 import { LosslessNumber, isSafeNumber, parse as parseLossless } from 'lossless-json';
 import { BadResponseError } from '../../errors.ts';
 import { excerpt, summary } from './reason.ts';
@@ -20,10 +21,12 @@ const HALF = /^\\u[dD][\da-fA-F]{3}$/;
  * double cannot hold as LosslessNumber; NUL, which Postgres takes nowhere, is dropped from strings, and lone
  * surrogates become U+FFFD. A body without such things, which is nearly every one, costs JSON.parse and two searches.
  *
- * Throws BadResponseError for what is not JSON.
+ * `bytes` is the text as it came, where it is at hand: it is searched faster. Throws BadResponseError for what is not JSON.
  */
-export function parseJson(text: string): unknown {
-  return read(text.includes('\\u') && DOUBTFUL_ESCAPE.test(text) ? text.replace(ESCAPE, cleaned) : text);
+export function parseJson(text: string, bytes?: Uint8Array): unknown {
+  const isDoubtful = (bytes === undefined || mayHoldLongNumber(bytes)) && DOUBTFUL_NUMBER.test(text);
+  const isClean = !text.includes('\\u') || !DOUBTFUL_ESCAPE.test(text);
+  return read(isClean ? text : text.replace(ESCAPE, cleaned), isDoubtful);
 }
 
 function cleaned(escape: string): string {
@@ -31,9 +34,9 @@ function cleaned(escape: string): string {
   return HALF.test(escape) ? '\\ufffd' : escape;
 }
 
-function read(text: string): unknown {
+function read(text: string, isDoubtful: boolean): unknown {
   try {
-    if (!DOUBTFUL_NUMBER.test(text)) return JSON.parse(text);
+    if (!isDoubtful) return JSON.parse(text);
     return parseLossless(text, undefined, {
       parseNumber: exact,
       onDuplicateKey: ({ newValue }) => newValue,

@@ -97,3 +97,20 @@ function fastest(run: () => unknown): number {
   });
   return Math.min(...times);
 }
+
+test.each([
+  '9007199254740993',
+  '-9007199254740993',
+  '0.12345678901234567890123',
+  '1e400',
+  '1E-400',
+  '12e+345',
+])('%s is found among the bytes, wherever it stands', (token) => {
+  for (let before = 0; before < 12; before += 1) {
+    const pad = 'x'.repeat(before);
+    for (const text of [`{"${pad}":${token}}`, `["${pad}", ${token}]`, `["${pad}1234",[${token},5]]`]) {
+      expect(parseJson(text, Buffer.from(text))).toEqual(parseJson(text));
+      expect(parseJson(text, Buffer.from(text))).not.toEqual(JSON.parse(text));
+    }
+  }
+});
