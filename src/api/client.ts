@@ -49,7 +49,7 @@ interface RequestOptions<T> {
   readonly params?: Params;
   /** Reads the body (of v2: the result). What it throws makes the response a BadResponseError, which is tried again. */
   readonly parse: (body: unknown, strings: Strings) => T;
-  /** How `parse` would have the strings of the body; it is told how they are. Default: text. */
+  /** How `parse` would have the strings of the body; it learns how they are. Default: text. */
   readonly strings?: Strings | undefined;
   readonly priority: Priority;
   readonly signal?: AbortSignal | undefined;

@@ -92,13 +92,14 @@ describe('the daemon', () => {
 
   test('begins at the head, also where its first poll of it got answers that were cut short', async () => {
     await serve({ faults: { shortBlocks: 1 } });
+    const began = Date.now() / 1000;
     const repaired = delay(1500).then(() => {
       simulator.faults.shortBlocks = 0;
     });
     await runFor(20_000, 'head', async () => (await covered('transactions')).length > 0);
     await repaired;
     const since = await readWanted(store.database);
-    expect(Date.now() / 1000 - since.get('transactions')!).toBeLessThan(60);
+    expect(since.get('transactions')!).toBeGreaterThan(began - 60);
   });
 
   test('refuses what is answered wrongly, and reads the rest', async () => {
