@@ -132,8 +132,8 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     edits: [
       {
         module: 'records/members/form',
-        find: ".regex(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/, 'is no hash: 44 characters of base64')",
-        instead: '',
+        find: ".regex(new RegExp(`^${DIGIT}{42}${LAST_DIGIT}=$`), 'is no hash: 44 characters of base64'), isHash",
+        instead: ", (value) => typeof value === 'string'",
       },
     ],
     caughtBy: kind('/api/v3/transactions: hash of one character'),
