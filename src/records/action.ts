@@ -1,26 +1,17 @@
-import { hash, optionalHash } from './members/form.ts';
+import { ADDRESS, address, hash, optionalHash } from './members/form.ts';
 import { z } from 'zod';
 import { column, elsewhere, inExtra } from '../dataset/declaration/place.ts';
 import { givenSheet, sheetOf, type Put } from '../dataset/declaration/sheet.ts';
 import type { Extra } from '../dataset/record.ts';
 import { actionMember, type ActionColumn } from '../db/schema/ton/action-members.ts';
 import { action_accounts, action_transactions, actions } from '../db/schema/ton/actions.ts';
-import {
-  finality,
-  flag,
-  freeForm,
-  int,
-  requiredInt64,
-  requiredSeconds,
-  texts,
-  timeOf,
-} from './members/scalar.ts';
+import { finality, flag, freeForm, int, requiredInt64, requiredSeconds, timeOf } from './members/scalar.ts';
 
 /**
  * One element of `actions` of GET /api/v3/actions, and of a trace that was asked for with them. The members of
  * `details` depend on `type`; for a type that its server has no shape for they say so, and `raw_action` stands beside.
  */
-export const action = z.strictObject({
+const members = z.strictObject({
   trace_id: hash,
   action_id: hash,
   start_lt: requiredInt64,
@@ -30,23 +21,31 @@ export const action = z.strictObject({
   trace_end_lt: requiredInt64,
   trace_end_utime: column('utime', requiredSeconds),
   trace_mc_seqno_end: int,
-  transactions: elsewhere(texts),
+  transactions: elsewhere(z.array(hash).nullish()),
   success: flag,
   type: z.string(),
   details: freeForm,
   raw_action: inExtra(freeForm),
   trace_external_hash: optionalHash,
   trace_external_hash_norm: optionalHash,
-  accounts: elsewhere(texts),
+  accounts: elsewhere(z.array(address).nullish()),
   transactions_full: elsewhere(freeForm),
   finality,
 });
 
-export type Action = z.output<typeof action>;
+export type Action = z.output<typeof members>;
+
+export const action = members.refine(namesAddresses, {
+  path: ['details'],
+  error: 'has no address where a column is taken from: workchain:HEX, ext$, var$ or addr_none',
+});
 
 const sheet = sheetOf(actions, action);
 const accountSheet = givenSheet(action_accounts);
 const transactionSheet = givenSheet(action_transactions);
+
+/** Columns that a member of `details` goes into whatever its name there. */
+const ADDRESSES = ['source', 'destination', 'asset'] as const;
 
 /** Integers only: what a numeric column takes, and an amount can be. */
 const WHOLE = /^-?\d{1,1000}$/;
@@ -83,6 +82,11 @@ function detail({ type, details }: Action, column: ActionColumn): unknown {
 function textOf(record: Action, column: ActionColumn): string | null {
   const value = detail(record, column);
   return typeof value === 'string' ? value : null;
+}
+
+/** True where what becomes a column of addresses is an address, or nothing. */
+function namesAddresses(record: Action): boolean {
+  return ADDRESSES.every((column) => ADDRESS.test(textOf(record, column) ?? ''));
 }
 
 function amountOf(record: Action): string | null {

@@ -28,6 +28,10 @@ function rowsOf(record: unknown): Rows {
   return accepted[0]!.rows;
 }
 
+/** An account whose 64 digits are one letter's code. */
+const account = (letter: string): string =>
+  `0:${letter.charCodeAt(0).toString(16).padStart(64, 'A').toUpperCase()}`;
+
 function actionRow(changes: Json): Json {
   return rowsOf(sampleAction(changes))['actions']![0] as Json;
 }
@@ -74,40 +78,59 @@ describe('jobs/actions', () => {
   it('takes source, destination, asset and amount from where each type has them', () => {
     const swap = {
       dex: 'x',
-      sender: '0:A',
-      asset_in: '0:B',
-      asset_out: '0:C',
-      dex_incoming_transfer: { asset: '0:B', source: '0:A', destination: '0:D', amount: '5' },
+      sender: account('A'),
+      asset_in: account('B'),
+      asset_out: account('C'),
+      dex_incoming_transfer: {
+        asset: account('B'),
+        source: account('A'),
+        destination: account('D'),
+        amount: '5',
+      },
     };
     const cases: [string, Json, Json][] = [
       [
         'ton_transfer',
-        { source: '0:A', destination: '0:B', value: '7' },
-        { source: '0:A', destination: '0:B', asset: null, amount: '7' },
+        { source: account('A'), destination: account('B'), value: '7' },
+        { source: account('A'), destination: account('B'), asset: null, amount: '7' },
       ],
-      ['jetton_swap', swap, { source: '0:A', destination: null, asset: '0:B', amount: '5' }],
+      ['jetton_swap', swap, { source: account('A'), destination: null, asset: account('B'), amount: '5' }],
       [
         'nft_purchase',
-        { nft_item: '0:N', old_owner: '0:O', new_owner: '0:P', price: '9' },
-        { source: '0:O', destination: '0:P', asset: '0:N', amount: '9' },
+        { nft_item: account('N'), old_owner: account('O'), new_owner: account('P'), price: '9' },
+        { source: account('O'), destination: account('P'), asset: account('N'), amount: '9' },
       ],
       [
         'stake_deposit',
-        { stake_holder: '0:A', pool: '0:P', amount: 12 },
-        { source: '0:A', destination: '0:P', asset: null, amount: '12' },
+        { stake_holder: account('A'), pool: account('P'), amount: 12 },
+        { source: account('A'), destination: account('P'), asset: null, amount: '12' },
       ],
       [
         'evaa_supply',
-        { source: '0:A', recipient: '0:R', asset: '0:J', amount: 2n ** 60n },
-        { destination: '0:R', asset: '0:J', amount: '1152921504606846976' },
+        { source: account('A'), recipient: account('R'), asset: account('J'), amount: 2n ** 60n },
+        { destination: account('R'), asset: account('J'), amount: '1152921504606846976' },
       ],
       [
         'brand_new',
-        { source: '0:A', destination: '0:B', asset: '0:C', amount: '1.5' },
-        { source: '0:A', destination: '0:B', asset: '0:C', amount: null },
+        { source: account('A'), destination: account('B'), asset: account('C'), amount: '1.5' },
+        { source: account('A'), destination: account('B'), asset: account('C'), amount: null },
       ],
     ];
     for (const [type, details, columns] of cases) expect(actionRow({ type, details })).toMatchObject(columns);
+  });
+
+  it('rejects an action that names an account in a form of its own', () => {
+    const small = account('A').toLowerCase();
+    const wrong = [
+      { type: 'ton_transfer', details: { source: account('A'), destination: small, value: '7' } },
+      { type: 'nft_mint', details: { owner: account('A'), nft_item: '0:1' } },
+    ];
+    for (const changes of wrong)
+      expect(job.read([sampleAction(changes)]).rejected).toMatchObject([{ path: 'details' }]);
+    expect(job.read([sampleAction({ accounts: [small] })]).rejected).toMatchObject([{ path: 'accounts.0' }]);
+    expect(job.read([sampleAction({ transactions: ['x'] })]).rejected).toMatchObject([
+      { path: 'transactions.0' },
+    ]);
   });
 
   it('keeps members that nobody documented', () => {

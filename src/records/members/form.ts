@@ -31,13 +31,10 @@ export const account = z.string().regex(ACCOUNT, 'is no account: workchain:HEX')
  * (`ext$LENGTH:HEX`), one of variable length (`var$WC:LENGTH:HEX`), none (`addr_none`, or an empty string where the server
  * joins columns).
  */
-export const optionalAddress = z
-  .string()
-  .regex(
-    /^(?:-?\d{1,10}:[0-9A-F]{64}|ext\$\d+:[0-9A-Fa-f]*|var\$-?\d+:\d+:[0-9A-Fa-f]*|addr_none|)$/,
-    'is no address: workchain:HEX, ext$, var$ or addr_none',
-  )
-  .nullish();
+export const ADDRESS =
+  /^(?:-?\d{1,10}:[0-9A-F]{64}|ext\$\d+:[0-9A-Fa-f]*|var\$-?\d+:\d+:[0-9A-Fa-f]*|addr_none|)$/;
+export const address = z.string().regex(ADDRESS, 'is no address: workchain:HEX, ext$, var$ or addr_none');
+export const optionalAddress = address.nullish();
 
 /** The masterchain and the one workchain that its configuration knows. */
 export const workchain = z.literal([-1, 0], { error: 'is no workchain: -1 or 0' });

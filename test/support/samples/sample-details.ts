@@ -3,6 +3,10 @@ import { address, digits, int, words } from './sample-records.ts';
 
 type Json = Record<string, unknown>;
 
+/** Members that name an account. */
+const ACCOUNT =
+  /source|destination|asset|owner|sender|receiver|recipient|pool|address|account|holder|item|subscriber|beneficiary|bidder|auction|vesting|borrower|vault|contract|oapp|initiator|uln/;
+
 /** Types of actions whose details have the shape of another type, or a name that does not follow from their own. */
 const SHAPES: Readonly<Record<string, string>> = {
   nft_purchase: 'NftTransfer',
@@ -47,6 +51,6 @@ function valueOf(name: string, schema: Described): unknown {
   if (schema.additionalProperties !== undefined) return { 17: digits() };
   if (schema.type === 'integer') return int();
   if (schema.type === 'boolean') return true;
-  if (/amount|value|price|fee|bid/.test(name)) return digits();
-  return /source|destination|asset|owner|sender|receiver|pool|address/.test(name) ? address() : words(name);
+  if (/amount|value|price|fee|bid(?!der)/.test(name)) return digits();
+  return ACCOUNT.test(name) ? address() : words(name);
 }
