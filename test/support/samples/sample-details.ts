@@ -5,7 +5,7 @@ type Json = Record<string, unknown>;
 
 /** Members that name an account. */
 const ACCOUNT =
-  /source|destination|asset|owner|sender|receiver|recipient|pool|address|account|holder|item|subscriber|beneficiary|bidder|auction|vesting|borrower|vault|contract|oapp|initiator|uln/;
+  /source|destination|asset|owner|sender|receiver|recipient|pool|address|account|holder|item|subscriber|beneficiary|bidder|auction|vesting|borrower|vault|contract|oapp|initiator|uln|coordinator/;
 
 /** Types of actions whose details have the shape of another type, or a name that does not follow from their own. */
 const SHAPES: Readonly<Record<string, string>> = {
