@@ -1,7 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
+import { systemClock } from '../../clock.ts';
 import { EtlError } from '../../errors.ts';
+import { CONFLICT, retry } from '../../retry.ts';
 import { parsePostgres, withLogin } from '../../settings/postgres-url.ts';
 import { openDatabase, type Database } from '../connection/database.ts';
 import { allowReading } from './reader.ts';
@@ -16,6 +18,12 @@ type Right = keyof typeof ROLES;
 
 /** MAINTAIN (reindex, vacuum, analyze) came with it. */
 const KNOWS_MAINTAIN = 170_000;
+
+const MEETING = {
+  attempts: 5,
+  when: (error: unknown) => error instanceof DatabaseError,
+  delay: CONFLICT.delay,
+};
 
 const Truth = z.object({ truth: z.boolean() });
 
@@ -44,7 +52,10 @@ export async function openConfined(confinement: Confinement): Promise<Database> 
   const found = await open().catch(unlessItMayPass);
   if (found !== undefined && (await hasRights(found, right))) return found;
   await found?.close();
-  await grant(database, right, found === undefined ? password : null);
+  // Roles are the server's: two processes that make one at the same time, in whatever databases, refuse each other.
+  await retry({ ...MEETING, clock: systemClock, random: Math.random }, () =>
+    grant(database, right, found === undefined ? password : null),
+  );
   return open();
 }
 
