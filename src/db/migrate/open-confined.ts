@@ -21,7 +21,7 @@ const KNOWS_MAINTAIN = 170_000;
 
 const MEETING = {
   attempts: 5,
-  when: (error: unknown) => error instanceof DatabaseError,
+  when: (error: unknown) => error instanceof EtlError,
   delay: CONFLICT.delay,
 };
 
