@@ -71,7 +71,9 @@ function ofTransaction(code: string, message: string, cause: unknown): EtlError 
     return new LeaseLostError('the database ended a transaction that stood idle too long', { cause });
   // Retention dropped it between the look at the floors and the insert: the page is cut anew.
   const isDropped = code === '23514' && /no partition of relation/.test(message);
-  return CONFLICTS.has(code) || isDropped
+  // Two that grant the same at the same time: Postgres has no code for it.
+  const isOvertaken = code === 'XX000' && /^tuple concurrently (updated|deleted)$/.test(message);
+  return CONFLICTS.has(code) || isDropped || isOvertaken
     ? new DatabaseConflictError(`two transactions met: ${message}`, { cause })
     : undefined;
 }

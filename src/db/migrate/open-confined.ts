@@ -19,11 +19,7 @@ type Right = keyof typeof ROLES;
 /** MAINTAIN (reindex, vacuum, analyze) came with it. */
 const KNOWS_MAINTAIN = 170_000;
 
-const MEETING = {
-  attempts: 5,
-  when: (error: unknown) => error instanceof EtlError,
-  delay: CONFLICT.delay,
-};
+const ATTEMPTS = 10;
 
 const Truth = z.object({ truth: z.boolean() });
 
@@ -52,8 +48,8 @@ export async function openConfined(confinement: Confinement): Promise<Database> 
   const found = await open().catch(unlessItMayPass);
   if (found !== undefined && (await hasRights(found, right))) return found;
   await found?.close();
-  // Roles are the server's: two processes that make one at the same time, in whatever databases, refuse each other.
-  await retry({ ...MEETING, clock: systemClock, random: Math.random }, () =>
+  // Roles are the server's: processes that make one at the same time, in whatever databases, are in each other's way.
+  await retry({ ...CONFLICT, attempts: ATTEMPTS, clock: systemClock, random: Math.random }, () =>
     grant(database, right, found === undefined ? password : null),
   );
   return open();
