@@ -167,6 +167,20 @@ const TAMPERINGS: readonly (readonly [string, string, string, readonly string[]]
     ['blocks: unfit_link', 'blocks: unreached_block'],
   ],
   [
+    'a block was moved, with its links',
+    `with one as (
+       select workchain, shard, seqno from ton.blocks where workchain = -1 order by seqno offset 20 limit 1),
+     links as (
+       update ton.block_parents set utime = utime + interval '1 second' where (workchain, shard, seqno) in (select * from one))
+     update ton.blocks set utime = utime + interval '1 second' where (workchain, shard, seqno) in (select * from one)`,
+    'blocks',
+    [
+      'block-seconds: other_second_than_transactions',
+      'receipts: vanished_rows_of_block_parents',
+      'receipts: vanished_rows_of_blocks',
+    ],
+  ],
+  [
     'a message was made up',
     "insert into ton.messages (utime, hash, source, destination) select utime, '1', source, destination from ton.messages where source is not null order by utime, hash offset 40 limit 1",
     'transactions',
