@@ -9,6 +9,9 @@ type Reader<T> = (text: string) => T | undefined;
 const READERS: { readonly [Name in keyof Required<Faults>]: Reader<Required<Faults>[Name]> } = {
   timeoutAboveLimit: count,
   capLimit: count,
+  maxLimit: count,
+  absent: list((text) => (text.startsWith('/') ? text : undefined)),
+  scanSpeed: count,
   timeout: probability,
   storm: pair(probability, count, (chance, length) => ({ probability: chance, length })),
   badGateway: probability,
@@ -33,6 +36,9 @@ const READERS: { readonly [Name in keyof Required<Faults>]: Reader<Required<Faul
 const FORMS: Readonly<Record<string, string>> = {
   timeoutAboveLimit: 'a number of rows',
   capLimit: 'a number of rows',
+  maxLimit: 'a number of rows',
+  absent: 'beginnings of paths, such as /api/v2,/api/v3/dns',
+  scanSpeed: 'rows a second',
   storm: 'PROBABILITYxREQUESTS, such as 0.01x20',
   slowBodyMs: 'milliseconds',
   staleSeconds: 'seconds',
