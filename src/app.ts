@@ -18,7 +18,7 @@ import { releaseLeasesOf } from './db/coordination/leases.ts';
 import { migrate } from './db/migrate/migrate.ts';
 import { claimNetwork } from './db/connection/network.ts';
 import { createPartitions } from './db/write/partitions.ts';
-import { createOutageLog, OUTAGE, retry, type RetryOptions } from './retry.ts';
+import { createOutageLog, OUTAGE, outlastDatabase, retry, type RetryOptions } from './retry.ts';
 import type { Logger } from './logger.ts';
 import type { Budget } from './budget/budget.ts';
 import { openRecorder } from './api/recorder.ts';
@@ -51,12 +51,6 @@ export async function openStore(
   const url = config.databaseUrl ?? embedded?.url ?? '';
   try {
     const database = await connect(url, applicationName, config.attempts, logger);
-    try {
-      await migrate(database);
-    } catch (error) {
-      await database.close();
-      throw error;
-    }
     return {
       database,
       url,
@@ -79,7 +73,16 @@ function connect(url: string, applicationName: string, attempts: number, logger:
   const outage = createOutageLog(logger, systemClock);
   const onRetry: RetryOptions['onRetry'] = (failure) => outage.waits('the database', failure);
   const options = { ...OUTAGE, delay, attempts, clock: systemClock, random: Math.random, onRetry };
-  return retry(options, () => openDatabase({ url, applicationName }));
+  return retry(options, async () => {
+    const database = await openDatabase({ url, applicationName });
+    try {
+      await migrate(database);
+      return database;
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  });
 }
 
 /** Everything that a crawl works with. */
@@ -147,13 +150,18 @@ function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }:
 
 /** Connects a store to an API: the budget, the client, and the check that both speak of the same network. */
 export async function openCrawl(options: ApiOptions): Promise<Crawl> {
-  const { store, stop, owner = nameOfProcess() } = options;
+  const { config, logger, store, stop, owner = nameOfProcess() } = options;
   const api = openApi({ ...options, owner });
+  const signal = stop.finishing;
+  const waiting = { clock: systemClock, random: Math.random, attempts: config.attempts, logger, signal };
   try {
-    const chain = await readChainInfo(api, stop.finishing);
-    await claimNetwork(store.database, chain.globalId);
-    await releaseLeasesOf(store.database, hasEnded);
-    await releaseClaimsOf(store.database, hasEnded);
+    const chain = await outlastDatabase(waiting, async () => {
+      const info = await readChainInfo(api, signal);
+      await claimNetwork(store.database, info.globalId);
+      await releaseLeasesOf(store.database, hasEnded);
+      await releaseClaimsOf(store.database, hasEnded);
+      return info;
+    });
     return { ...assemble(options, api, owner), owner, chain, close: () => api.close() };
   } catch (error) {
     await api.close();

@@ -6,6 +6,7 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { settleEstimates, type Settled } from '../db/read/estimates.ts';
 import { IncompleteError } from '../errors.ts';
 import type { Range } from '../range.ts';
+import { outlastDatabase } from '../retry.ts';
 import { createBlockSource } from '../verify/closure/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
 
@@ -42,10 +43,14 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
   } catch (error) {
     if (!(error instanceof IncompleteError)) throw error;
     stoppedBy = error;
-    missing = await missingOf(context, datasets, range, watermark);
+    missing = await outlastDatabase({ ...context, signal: options.stop.leaving }, () =>
+      missingOf(context, datasets, range, watermark),
+    );
   }
   const delayed = delayedOf(datasets, range, watermark);
-  return { missing, delayed, stoppedBy, settled: await settleEstimates(context.database, range) };
+  const waiting = { ...context, signal: options.stop.leaving };
+  const settled = await outlastDatabase(waiting, () => settleEstimates(context.database, range));
+  return { missing, delayed, stoppedBy, settled };
 }
 
 function derivationOf(options: CoverOptions): NonNullable<BackfillOptions['derived']> {

@@ -7,9 +7,12 @@ import { UsageError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { packageRoot } from '../../package.ts';
 import { createChanges } from './changes.ts';
+import { isOwnName } from './own-name.ts';
 import type { Metrics } from './metrics.ts';
 import type { Snapshot } from '../../status/snapshot.ts';
 
+const NOT_MINE =
+  'this is not my name: ask by IP address, by a name without a dot or below .internal or .local, or by that of ETL_LISTEN; a proxy in front has to send one of these as Host';
 /** Milliseconds between two reads of the database while somebody has the status page open. */
 const LIVE_EVERY_MS = 1000;
 /** A comment now and then tells proxies that the stream of events lives. */
@@ -47,6 +50,10 @@ export async function startStatusServer(options: ServerOptions): Promise<StatusS
   const closing = new AbortController();
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://localhost').pathname;
+    if (!isOwnName(request.headers.host, options.listen)) {
+      send(request, response, json(421, { error: NOT_MINE }));
+      return;
+    }
     if (path === '/events' && request.method === 'GET') {
       follow(options, response, live, closing.signal);
       return;

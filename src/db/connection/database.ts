@@ -116,8 +116,10 @@ async function firstAnswer(pool: pg.Pool, choice: ServerChoice): Promise<number>
 }
 
 async function serverVersion(pool: pg.Pool): Promise<number> {
-  const result = await pool.query<{ server_version_num: string }>('show server_version_num');
-  const version = Number(result.rows[0]?.server_version_num);
+  const result = await pool.query<{ version: number; encoding: string; name: string }>(`
+    select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
+      current_database() as name`);
+  const { version = 0, encoding = '', name = '' } = result.rows[0] ?? {};
   if (!(version >= OLDEST_SERVER)) {
     throw new WrongDatabaseError(
       `this is Postgres ${Math.floor(version / 10_000)}, which has no multiranges`,
@@ -125,6 +127,11 @@ async function serverVersion(pool: pg.Pool): Promise<number> {
         hint: 'Use Postgres 14 or newer, or leave DATABASE_URL unset to run the embedded server.',
       },
     );
+  }
+  if (encoding !== 'UTF8') {
+    throw new WrongDatabaseError(`the database ${name} is in ${encoding}, which cannot hold every text`, {
+      hint: `Make another: create database ton encoding 'UTF8' locale 'C' template template0; then let DATABASE_URL name it.`,
+    });
   }
   return version;
 }
