@@ -1,5 +1,5 @@
-import { closest, distance } from 'fastest-levenshtein';
 import { UsageError } from '../errors.ts';
+import { didYouMean } from '../nearest.ts';
 import type { Faults } from './faults.ts';
 
 /** Reads the text behind `NAME=`; undefined where it is no such value. */
@@ -61,10 +61,7 @@ export const FAULT_NAMES: readonly string[] = Object.keys(READERS);
 export function readFault(text: string, faults: Faults = {}): Faults {
   const [name = '', value = ''] = splitOnce(text, '=');
   if (!isFault(name)) {
-    const nearest = closest(name, FAULT_NAMES);
-    // Of a word that shares little with any name, none is meant.
-    const isNear = distance(name, nearest) <= nearest.length / 2;
-    throw new UsageError(`there is no fault "${name}"${isNear ? `: did you mean "${nearest}"?` : ''}`, {
+    throw new UsageError(`there is no fault "${name}"${didYouMean(name, FAULT_NAMES)}`, {
       hint: `Faults are ${FAULT_NAMES.join(', ')}.`,
     });
   }

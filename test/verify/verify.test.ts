@@ -6,7 +6,7 @@ import { printReports } from '../../src/commands/output/verify-report.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Session } from '../../src/db/connection/database.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
-import { common, lengthOf, type Range, without } from '../../src/range.ts';
+import { common, lengthOf, type Range, union, without } from '../../src/range.ts';
 import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
@@ -14,6 +14,7 @@ import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import type { Result, Step } from '../../src/verify/check.ts';
 import { countTransactions } from '../../src/verify/checks/transactions.ts';
 import { holdRows, rowsOf } from '../../src/verify/run/held.ts';
+import { piecesOf } from '../../src/verify/run/pieces.ts';
 import { runStep } from '../../src/verify/run/run-step.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import type { Verified } from '../../src/verify/verify.ts';
@@ -124,6 +125,20 @@ describe('where rows were changed by hand', () => {
       }
     },
   );
+});
+
+test('many rows are checked in pieces that fit into memory, cut at whole minutes', async () => {
+  const most = 300;
+  const pieces = await piecesOf(store.database, transactions, range, most);
+  expect(union(...pieces.map((piece) => [piece]))).toEqual([range]);
+  expect(lengthOf(pieces)).toBe(lengthOf([range]));
+  for (const piece of pieces) {
+    const rows = rowsOf(await holdRows(store.database, transactions, piece));
+    expect(rows <= most || lengthOf([piece]) <= 60).toBe(true);
+    expect(piece.from === range.from || piece.from % 60 === 0).toBe(true);
+  }
+  expect(pieces.length).toBeGreaterThan(3);
+  expect(await piecesOf(store.database, transactions, range)).toEqual([range]);
 });
 
 describe('what a bad answer left, so that the receipts agree', () => {

@@ -7,6 +7,7 @@ import { transactionsWithMessages } from '../books/with-messages.ts';
 import type { Check, Result } from '../check.ts';
 import { during, type Finding, findingsOf, secondAt, secondOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
+import { piecesOf } from '../run/pieces.ts';
 import { leaveOpen } from '../leave-open.ts';
 import { missingTransactions } from './transactions.ts';
 import { settings } from '../../db/schema/etl/pages.ts';
@@ -71,13 +72,15 @@ const strayMessages = (stretch: Range) => sql`
 export const messages: Check = {
   name: 'messages',
   needs: [],
-  steps: (_, { covered }) =>
-    covered.map((stretch) => ({
+  async steps({ database }, { covered }) {
+    const pieces = await Promise.all(covered.map((stretch) => piecesOf(database, messagesTable, stretch)));
+    return pieces.flat().map((stretch) => ({
       check: 'messages',
       also: 'books',
       stretch,
       run: (look) => look((session) => checkMessagesAndBooks(session, stretch)),
-    })),
+    }));
+  },
   // What a missing transaction sent has no sender: that says nothing of whoever received it.
   unexplained: (finding, others) =>
     finding.kind === UNSENT ? leaveOpen(finding, missingTransactions(others)) : [finding],
