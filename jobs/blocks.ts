@@ -22,11 +22,12 @@ export default defineJob({
   rows: blockRows,
   joinedUntil,
   byBlock: { path: '/api/v3/masterchainBlockShards', param: 'seqno' },
-  checks: { blocks: true },
+  checks: { blocks: true, 'block-seconds': true },
   grade: {
     grade: 'proved',
     proves:
       'every block between the shard tops after the range and the blocks before it is stored, with its links',
-    limitations: 'changed values of a block other than its name, its parents and its number of transactions',
+    limitations:
+      'changed values of a block other than its name, its second, its parents and its number of transactions',
   },
 });

@@ -115,7 +115,7 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
       'ETL_MIN_FREE "plenty" is wrong',
       'LOG_FORMAT "xml" is not',
       'DATABASE_URL is not a URL like',
-      'ETL_DATASETS: there is no dataset "foo": did you mean',
+      'ETL_DATASETS: there is no dataset "foo"',
       'ETL_SINCEE is no setting: did you mean ETL_SINCE?',
     ])
       expect(stderr).toContain(name);

@@ -51,11 +51,11 @@ export async function askPage(
     priority,
     signal,
     strings,
-    parse: (body, form): Page => {
+    parse: (body, form, limit): Page => {
       const records = recordsIn(body);
       const reading = readRecords(job, records, strings && form);
       const verdict = trust.judge({
-        asked: paging.limit,
+        asked: limit ?? paging.limit,
         window: {
           until: Number(paging['end_utime']) + 1,
           startLt: boundOf(paging['start_lt']),
