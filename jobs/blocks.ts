@@ -9,6 +9,7 @@ export default defineJob({
   core: true,
   path: '/api/v3/blocks',
   list: 'blocks',
+  index: { columns: 'blocks (gen_utime)', of: 'utime' },
   // With sort some servers order by time alone, so blocks of one second may come in any order.
   paginator: forward({ order: 'partial', joined: true }),
   record: block,

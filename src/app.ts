@@ -5,6 +5,7 @@ import { readChainInfo, type ChainInfo } from './crawl/watermark/chain-info.ts';
 import type { CrawlContext, PageEvent, Tuning } from './crawl/crawl-context.ts';
 import { createDensity } from './crawl/streams/density.ts';
 import { createLimitTrust } from './crawl/streams/page/limit-trust.ts';
+import { createLtBounds } from './crawl/streams/page/lt-bounds.ts';
 import { createPageSize } from './crawl/streams/page/page-size.ts';
 import { createPlanner, type Planner } from './crawl/streams/planner.ts';
 import type { Dataset } from './dataset/dataset.ts';
@@ -18,7 +19,7 @@ import { releaseLeasesOf } from './db/coordination/leases.ts';
 import { migrate } from './db/migrate/migrate.ts';
 import { claimNetwork } from './db/connection/network.ts';
 import { createPartitions } from './db/write/partitions.ts';
-import { createOutageLog, OUTAGE, outlastDatabase, retry, type RetryOptions } from './retry.ts';
+import { createOutageLog, OUTAGE, retry, type RetryOptions } from './retry.ts';
 import type { Logger } from './logger.ts';
 import type { Budget } from './budget/budget.ts';
 import { openRecorder } from './api/recorder.ts';
@@ -150,18 +151,13 @@ function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }:
 
 /** Connects a store to an API: the budget, the client, and the check that both speak of the same network. */
 export async function openCrawl(options: ApiOptions): Promise<Crawl> {
-  const { config, logger, store, stop, owner = nameOfProcess() } = options;
+  const { store, stop, owner = nameOfProcess() } = options;
   const api = openApi({ ...options, owner });
-  const signal = stop.finishing;
-  const waiting = { clock: systemClock, random: Math.random, attempts: config.attempts, logger, signal };
   try {
-    const chain = await outlastDatabase(waiting, async () => {
-      const info = await readChainInfo(api, signal);
-      await claimNetwork(store.database, info.globalId);
-      await releaseLeasesOf(store.database, hasEnded);
-      await releaseClaimsOf(store.database, hasEnded);
-      return info;
-    });
+    const chain = await readChainInfo(api, stop.finishing);
+    await claimNetwork(store.database, chain.globalId);
+    await releaseLeasesOf(store.database, hasEnded);
+    await releaseClaimsOf(store.database, hasEnded);
     return { ...assemble(options, api, owner), owner, chain, close: () => api.close() };
   } catch (error) {
     await api.close();
@@ -182,6 +178,7 @@ function assemble(
     planner: createPlanner({ database, owner, leaseSeconds }),
     context: {
       api,
+      lts: createLtBounds({ api, database }),
       database,
       partitions: createPartitions(database, config.partition),
       clock: systemClock,

@@ -3,9 +3,10 @@ import { missingOf } from '../crawl/streams/missing.ts';
 import { delayedOf } from '../crawl/streams/streams.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import { readAllRefused, type RefusedSpan } from '../db/coverage/refused.ts';
 import { settleEstimates, type Settled } from '../db/read/estimates.ts';
 import { IncompleteError } from '../errors.ts';
-import type { Range } from '../range.ts';
+import { common, type Range } from '../range.ts';
 import { outlastDatabase } from '../retry.ts';
 import { createBlockSource } from '../verify/closure/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
@@ -25,6 +26,8 @@ interface CoverOptions extends Omit<BackfillOptions, 'derived' | 'reach'> {
 export interface Covered {
   /** Ranges that are still to be read, by dataset. */
   readonly missing: ReadonlyMap<string, readonly Range[]>;
+  /** What of it the API refused, why, and when it is asked for again. */
+  readonly refused: readonly RefusedSpan[];
   /** What of the range datasets cannot be asked for yet: their source lags behind the chain's. */
   readonly delayed: ReadonlyMap<string, Range>;
   /** Why it ended before it was done, such as a cap on requests. */
@@ -49,8 +52,13 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
   }
   const delayed = delayedOf(datasets, range, watermark);
   const waiting = { ...context, signal: options.stop.leaving };
-  const settled = await outlastDatabase(waiting, () => settleEstimates(context.database, range));
-  return { missing, delayed, stoppedBy, settled };
+  const { refused, settled } = await outlastDatabase(waiting, async () => ({
+    refused: (await readAllRefused(context.database)).filter(
+      ({ dataset, span }) => missing.has(dataset) && common(span, [range]).length > 0,
+    ),
+    settled: await settleEstimates(context.database, range),
+  }));
+  return { missing, refused, delayed, stoppedBy, settled };
 }
 
 function derivationOf(options: CoverOptions): NonNullable<BackfillOptions['derived']> {

@@ -49,7 +49,9 @@ function logWarnings(logger: Logger): void {
 }
 
 function isOutOfFiles(thrown: unknown): boolean {
-  return thrown instanceof Error && 'code' in thrown && (thrown.code === 'EMFILE' || thrown.code === 'ENFILE');
+  return (
+    thrown instanceof Error && 'code' in thrown && (thrown.code === 'EMFILE' || thrown.code === 'ENFILE')
+  );
 }
 
 /** Mostly while a command is loaded: it is in many files. */

@@ -122,7 +122,7 @@ async function shorten(context: CrawlContext, dataset: Dataset, progress: Progre
 
 /** Asks for the next page; undefined where the server ran out of time and a smaller page will be asked for. */
 async function fetchPage(
-  { api, tuning }: CrawlContext,
+  { api, lts, tuning }: CrawlContext,
   { dataset, lease, priority }: Assignment,
   { cursor, trust }: Progress,
   signal: AbortSignal,
@@ -131,16 +131,19 @@ async function fetchPage(
   const size = limits.limit(pageSize.current());
   const { stream } = lease;
   try {
-    const page = await askPage(api, {
-      dataset,
-      stream,
-      cursor,
-      size,
-      trust,
-      priority,
-      signal,
-      strings: 'bytes',
-    });
+    const page = await askPage(
+      { api, lts },
+      {
+        dataset,
+        stream,
+        cursor,
+        size,
+        trust,
+        priority,
+        signal,
+        strings: 'bytes',
+      },
+    );
     pageSize.arrived();
     const { reading, step } = page.value;
     // The records themselves are let go: those of a long second would all stay in memory until it is committed.

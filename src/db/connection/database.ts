@@ -115,11 +115,14 @@ async function firstAnswer(pool: pg.Pool, choice: ServerChoice): Promise<number>
   }
 }
 
+/** Checks the server before anything is asked of it; its version. */
 async function serverVersion(pool: pg.Pool): Promise<number> {
-  const result = await pool.query<{ version: number; encoding: string; name: string }>(`
-    select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
-      current_database() as name`);
-  const { version = 0, encoding = '', name = '' } = result.rows[0] ?? {};
+  const { rows } = await pool.query<{ version: string; encoding: string; name: string }>(
+    `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding,
+      quote_ident(current_database()) as name`,
+  );
+  const [{ version: text, encoding, name } = { version: '0', encoding: '', name: '' }] = rows;
+  const version = Number(text);
   if (!(version >= OLDEST_SERVER)) {
     throw new WrongDatabaseError(
       `this is Postgres ${Math.floor(version / 10_000)}, which has no multiranges`,
@@ -129,8 +132,8 @@ async function serverVersion(pool: pg.Pool): Promise<number> {
     );
   }
   if (encoding !== 'UTF8') {
-    throw new WrongDatabaseError(`the database ${name} is in ${encoding}, which cannot hold every text`, {
-      hint: `Make another: create database ton encoding 'UTF8' locale 'C' template template0; then let DATABASE_URL name it.`,
+    throw new WrongDatabaseError(`the database ${name} is encoded in ${encoding}, which lacks characters`, {
+      hint: `Make a right one: create database ${name} encoding 'UTF8' locale 'C' template template0, under another name or in place of this one.`,
     });
   }
   return version;

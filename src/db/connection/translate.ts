@@ -17,12 +17,12 @@ const AWAY_TEXT =
 
 /** What ends by itself, or when somebody does something on the server: worth waiting for. The first that matches. */
 const PASSING: readonly (readonly [pattern: RegExp, what: string, hint: string])[] = [
+  [/^53100$/, "the database's disk is full", 'Free some space.'],
   [
     /^25006$/,
-    'the database is read-only',
-    'While a standby takes over this passes. Else default_transaction_read_only is on, or DATABASE_URL leads to a standby: with several hosts, target_session_attrs=read-write finds the primary.',
+    'the database only reads',
+    'This is a standby, or default_transaction_read_only is on. Connect to the primary: with several hosts, target_session_attrs=read-write finds it.',
   ],
-  [/^53100$/, "the database's disk is full", 'Free some space.'],
   [/^58P01$/, 'the database misses a file of its own', 'Was Postgres upgraded while it ran? Restart it.'],
   // Insufficient resources, operator intervention, system error, configuration file error, internal error.
   [

@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { DatabaseError } from '../../../errors.ts';
-import { programName } from '../../../terminal/program-name.ts';
 import type { Session } from '../../connection/database.ts';
 import { isCurrent, same } from './supersede.ts';
 import type { Target } from './target.ts';
@@ -24,6 +23,6 @@ export async function refuseLost(session: Session, target: Target, sent: number)
   const lost = sent - (kept?.rows ?? 0);
   if (lost <= 0) return;
   throw new DatabaseError(`ton.${name} took ${sent - lost} of ${sent} rows without an error`, {
-    hint: `A trigger, a rule or a policy drops rows: \`${programName} doctor\` names it.`,
+    hint: 'A trigger, a rule or a policy drops rows: `doctor` names it.',
   });
 }
