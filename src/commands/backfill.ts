@@ -8,9 +8,6 @@ import { progressStyle } from './output/progress/open-progress.ts';
 import { parseBackfill, type BackfillFlags } from './parse/backfill-flags.ts';
 import { withSource } from './with-source.ts';
 
-/** Leases read at once: enough to keep the budget busy while pages are on their way, few enough for two cores. */
-const CONCURRENCY = 4;
-
 /**
  * `backfill --from … --to …`: covers a range of time once, and says what is missing if it cannot. Collections are read
  * behind the streams, which name what is looked up in them.
@@ -29,7 +26,7 @@ export async function backfill(invocation: Invocation, flags: BackfillFlags): Pr
     });
     try {
       const { watermarkDelay: delaySeconds, choices, attempts, rps } = config;
-      const shared = { ...chosen, baseUrl: opened.baseUrl, concurrency: CONCURRENCY };
+      const shared = { ...chosen, baseUrl: opened.baseUrl };
       const report = createBackfillReport({
         ...shared,
         crawl,

@@ -45,7 +45,6 @@ async function crawl(capLimit: number | undefined, contextOf = (context: CrawlCo
         context: contextOf(opened.context),
         datasets,
         reach,
-        concurrency: 2,
         stop: never,
       }),
     ).toEqual(new Map());

@@ -2,6 +2,7 @@ import type { ApiClient } from '../../../api/client.ts';
 import type { Exchange } from '../../../api/exchange.ts';
 import { echoOf } from '../../../api/response/v3-echo.ts';
 import { listOf } from '../../../api/response/v3-envelope.ts';
+import type { Flight } from '../../../budget/flight.ts';
 import type { Priority } from '../../../budget/priority.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
 import type { Reading } from '../../../dataset/job.ts';
@@ -21,6 +22,8 @@ interface PageRequest {
   /** Whether a short page of this span may have been cut. */
   readonly trust: SpanTrust;
   readonly priority: Priority;
+  /** Left out: the page has its place in memory until it is read. */
+  readonly flight?: Flight;
   /** How the strings of the records may stand. Left out: as text, and each record goes through its schema. */
   readonly strings?: Strings;
   readonly signal: AbortSignal;
@@ -39,7 +42,7 @@ export interface Page {
  */
 export async function askPage(
   api: ApiClient,
-  { dataset: { job }, stream, cursor, size, trust, priority, signal, strings }: PageRequest,
+  { dataset: { job }, stream, cursor, size, trust, priority, flight, signal, strings }: PageRequest,
 ): Promise<Exchange<Page>> {
   const paging = job.paginator.request(cursor, size);
   const scope = job.scopes === undefined ? {} : { [job.scopes.param]: stream.scope };
@@ -49,6 +52,7 @@ export async function askPage(
     path: job.path,
     params: { ...job.params, ...scope, ...paging },
     priority,
+    flight,
     signal,
     strings,
     parse: (body, form): Page => {
