@@ -9,6 +9,7 @@ export default defineJob({
   core: true,
   path: '/api/v3/blocks',
   list: 'blocks',
+  index: { columns: 'blocks (gen_utime)', of: 'utime' },
   // With sort some servers order by time alone, so blocks of one second may come in any order.
   paginator: forward({ order: 'partial', joined: true }),
   record: block,
@@ -22,11 +23,12 @@ export default defineJob({
   rows: blockRows,
   joinedUntil,
   byBlock: { path: '/api/v3/masterchainBlockShards', param: 'seqno' },
-  checks: { blocks: true },
+  checks: { blocks: true, 'block-seconds': true },
   grade: {
     grade: 'proved',
     proves:
       'every block between the shard tops after the range and the blocks before it is stored, with its links',
-    limitations: 'changed values of a block other than its name, its parents and its number of transactions',
+    limitations:
+      'changed values of a block other than its name, its second, its parents and its number of transactions',
   },
 });

@@ -1,11 +1,10 @@
-import { account, optionalAddress } from '../src/records/members/form.ts';
+import { account, hexKey, optionalAddress } from '../src/records/members/form.ts';
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
 import { orNull, type Extra } from '../src/dataset/record.ts';
 import { dns_records } from '../src/db/schema/ton/dns-records.ts';
 import { DAY } from '../src/range.ts';
-import { text } from '../src/records/members/scalar.ts';
 
 /** One element of `records` of GET /api/v3/dns/records. */
 export const dnsRecord = z.strictObject({
@@ -14,8 +13,8 @@ export const dnsRecord = z.strictObject({
   domain: z.string(),
   dns_next_resolver: optionalAddress,
   dns_wallet: optionalAddress,
-  dns_site_adnl: text,
-  dns_storage_bag_id: text,
+  dns_site_adnl: hexKey,
+  dns_storage_bag_id: hexKey,
 });
 
 const tables = { dns_records };

@@ -25,6 +25,7 @@ export default defineJob({
   path: '/api/v3/jetton/burns',
   params: { x_no_address_book: true, x_no_metadata: true },
   list: 'jetton_burns',
+  index: { columns: 'jetton_burns (tx_now, tx_lt)', of: 'utime' },
   // Servers sort by time alone: burns of one second come in any order.
   paginator: forward({ order: 'partial' }),
   record: jettonBurn,

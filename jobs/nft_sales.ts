@@ -2,11 +2,8 @@ import { account, optionalAddress, optionalHash } from '../src/records/members/f
 import { z } from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
-import { extraOutside, extraWithin, type Extra } from '../src/dataset/record.ts';
-import { nft_collections } from '../src/db/schema/ton/nft-collections.ts';
-import { nft_items } from '../src/db/schema/ton/nft-items.ts';
+import { orNull, type Extra } from '../src/dataset/record.ts';
 import { nft_sales } from '../src/db/schema/ton/nft-sales.ts';
-import { nftItem, nftItemRows } from '../src/records/nft-item.ts';
 import { freeForm, int64, momentOf, seconds } from '../src/records/members/scalar.ts';
 
 /** One element of `nft_sales` of GET /api/v3/nft/sales. */
@@ -21,10 +18,10 @@ export const nftSale = z.strictObject({
   code_hash: optionalHash,
   data_hash: optionalHash,
   details: freeForm,
-  nft_item: nftItem.nullish(),
+  nft_item: freeForm,
 });
 
-const tables = { nft_sales, nft_items, nft_collections };
+const tables = { nft_sales };
 
 export default defineCollection({
   title: 'Sales and auctions of NFT items: price, bids, fees, royalties',
@@ -37,7 +34,7 @@ export default defineCollection({
       batch: { param: 'address' },
       record: nftSale,
       id: ['address'],
-      rows: saleRows,
+      rows: saleRow,
       answers: { key: 'address', lt: 'last_transaction_lt' },
       refreshSeconds: 3600,
       subjects: {
@@ -45,18 +42,14 @@ export default defineCollection({
         seenIn: [
           { relation: 'ton.nft_items', key: 'sale_contract_address', time: 'loaded_at' },
           { relation: 'ton.nft_items', key: 'auction_contract_address', time: 'loaded_at' },
+          { relation: 'etl.seen_telemints', key: 'address', lt: 'lt', time: 'loaded_at' },
         ],
       },
     }),
   ],
 });
 
-/** The rows of a sale: its own, and those of the item that it offers, where it brings it. */
-function saleRows(
-  { nft_item: item, created_at, ...columns }: z.output<typeof nftSale>,
-  extra: Extra,
-): RowsOf<typeof tables> {
-  const own = { ...columns, created_at: momentOf(created_at), extra: extraOutside(extra, ['nft_item']) };
-  const items = item == null ? {} : nftItemRows(item, extraWithin(extra, 'nft_item') ?? {});
-  return { nft_sales: [own], ...items };
+/** No table takes the item that comes along: it is a bare one, which knows neither of its sale nor of its owner. */
+function saleRow(sale: z.output<typeof nftSale>, extra: Extra): RowsOf<typeof tables> {
+  return { nft_sales: [{ ...sale, created_at: momentOf(sale.created_at), extra: orNull(extra) }] };
 }

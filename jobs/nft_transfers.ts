@@ -28,6 +28,7 @@ export default defineJob({
   path: '/api/v3/nft/transfers',
   params: { x_no_address_book: true, x_no_metadata: true },
   list: 'nft_transfers',
+  index: { columns: 'nft_transfers (tx_now, tx_lt)', of: 'utime' },
   // Servers sort by time alone: transfers of one second come in any order.
   paginator: forward({ order: 'partial' }),
   record: nftTransfer,

@@ -32,6 +32,7 @@ export default defineJob({
   path: '/api/v3/staking/nominatorPools/validatorEvents',
   params: { x_no_address_book: true },
   list: 'events',
+  index: { columns: 'nominator_pool_validator_events (pool, tx_now desc, tx_lt desc)', of: 'utime' },
   paginator: window(),
   record: nominatorPoolEvent,
   position: { utime: 'utime', lt: 'tx_lt', id: ['tx_hash'] },

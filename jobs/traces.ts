@@ -12,6 +12,7 @@ export default defineJob({
   path: '/api/v3/traces',
   params: { include_actions: false, x_no_address_book: true, x_no_metadata: true },
   list: 'traces',
+  index: { columns: 'traces (end_utime desc, trace_id desc)', of: 'utime' },
   // A trace brings some ten transactions; more traces than this take a server longer than the 3 s that it gives itself.
   paginator: forward({ order: 'total', maxSize: 200 }),
   record: trace,

@@ -10,6 +10,7 @@ export default defineJob({
   path: '/api/v3/transactions',
   params: { x_no_address_book: true, x_no_metadata: true },
   list: 'transactions',
+  index: { columns: 'transactions (now, lt)', of: 'utime' },
   paginator: forward({ order: 'total' }),
   record: transaction,
   position: { utime: 'now', lt: 'lt', id: ['hash'] },

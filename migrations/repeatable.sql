@@ -200,6 +200,23 @@ comment on column etl.seen_multisig_orders.address is 'Account of the order, raw
 comment on column etl.seen_multisig_orders.lt is 'Logical time at which the action that names the order began.';
 comment on column etl.seen_multisig_orders.utime is 'block time, UTC, of the action that names the order.';
 
+create or replace view etl.seen_telemints as
+with recursive codes as (
+  (select min(code_hash) as code_hash from ton.nft_items)
+  union all
+  select (select min(i.code_hash) from ton.nft_items i where i.code_hash > c.code_hash) from codes c where c.code_hash is not null),
+telemints as (select code_hash, min(loaded_at) as since from ton.nft_sales where type = 'telemint' group by code_hash)
+select i.address, i.last_transaction_lt as lt, greatest(i.loaded_at, t.since) as loaded_at
+from telemints t join ton.nft_items i using (code_hash)
+union all
+select i.address, i.last_transaction_lt, i.loaded_at
+from codes c cross join lateral (
+  select * from ton.nft_items n where n.code_hash = c.code_hash order by n.address limit 3) i;
+comment on view etl.seen_telemints is 'Items that may be auctions of user names and numbers, whom nft_sales looks up: three of each code, and all of a code that was found to be one of such auctions.';
+comment on column etl.seen_telemints.address is 'Account of the item, raw form, which is its own auction.';
+comment on column etl.seen_telemints.lt is 'Logical time of the last transaction of the item that is known.';
+comment on column etl.seen_telemints.loaded_at is 'When the row of the item was written last, or the first auction of its code, whichever came later, wall time, UTC.';
+
 create or replace view etl.seen_vestings as
 select a.details->>'vesting' as address, a.start_lt as lt, a.utime
 from ton.actions a where a.type in ('vesting_send_message', 'vesting_add_whitelist');

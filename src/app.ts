@@ -6,6 +6,7 @@ import type { CrawlContext, PageEvent, Tuning } from './crawl/crawl-context.ts';
 import { createDensity } from './crawl/streams/density.ts';
 import { leaseLength } from './crawl/streams/lease-length.ts';
 import { createLimitTrust } from './crawl/streams/page/limit-trust.ts';
+import { createLtBounds } from './crawl/streams/page/lt-bounds.ts';
 import { createPageSize } from './crawl/streams/page/page-size.ts';
 import { createPlanner, type Planner } from './crawl/streams/planner.ts';
 import type { Dataset } from './dataset/dataset.ts';
@@ -178,6 +179,7 @@ function assemble(
     planner: createPlanner({ database, owner, lengthOf }),
     context: {
       api,
+      lts: createLtBounds({ api, database }),
       database,
       partitions: createPartitions(database, config.partition),
       clock: systemClock,

@@ -81,9 +81,24 @@ export class NotFoundError extends EtlError {
   readonly code = 'not_found';
 }
 
+/** The server has no such endpoint: nothing of the dataset can be had from it. */
+export class NoEndpointError extends EtlError {
+  readonly code = 'no_endpoint';
+}
+
 /** The API will never answer this request (bad parameter, forbidden limit). */
 export class RequestRefusedError extends EtlError {
   readonly code = 'request_refused';
+}
+
+/** The page was larger than this server gives: `most` is the number that it names. */
+export class LimitRefusedError extends RequestRefusedError {
+  readonly most: number;
+
+  constructor(message: string, most: number, facts: ErrorFacts = {}) {
+    super(message, facts);
+    this.most = most;
+  }
 }
 
 /** Postgres cannot be reached or is shutting down. */

@@ -39,7 +39,9 @@ export interface Call<T> extends Prepared {
   readonly priority: Priority;
   /** The caller's own, who ends it. */
   readonly flight?: Flight | undefined;
-  readonly parse: (body: unknown, strings: Strings) => T;
+  readonly parse: (body: unknown, strings: Strings, limit: number | undefined) => T;
+  /** The rows that it asks for, where it says. */
+  readonly limit: number | undefined;
   /** How `parse` would have the strings of the body. */
   readonly strings?: Strings | undefined;
   /** True where the body is v2's envelope and `parse` reads its result. */
@@ -105,9 +107,10 @@ async function send<T>(
   keep(chain, call, response);
   if (response.status !== 200) throw refusalOf(chain, call, response, response.status);
   const value = parse(chain, call, response);
-  const { path, query } = call;
+  const { path, query, limit } = call;
   const { status, bytes, apiVersion } = response;
-  return { value, request: { path, query }, status, bytes, ms: elapsed(), attempts: number, apiVersion };
+  const facts = { status, bytes, ms: elapsed(), attempts: number, apiVersion };
+  return { value, request: { path, query, limit }, ...facts };
 }
 
 /** Reports to the budget as soon as the status is known, so that a 429 stops the others before its body is read. */
@@ -154,16 +157,17 @@ function refusalOf<T>(chain: Chain, call: Call<T>, response: Answer, status: num
     path: call.path,
     host: chain.host,
     retryAfterMs: response.retryAfterMs,
+    apiVersion: response.apiVersion,
   });
 }
 
 function parse<T>(chain: Chain, call: Call<T>, response: Answer): T {
   try {
     const body = parseJson(response.text, response.body);
-    if (!call.envelope) return call.parse(body, response.strings);
+    if (!call.envelope) return call.parse(body, response.strings, call.limit);
     const opened = openEnvelope(body);
     if (!opened.ok) throw refusalOf(chain, call, response, opened.status);
-    return call.parse(opened.result, response.strings);
+    return call.parse(opened.result, response.strings, call.limit);
   } catch (error) {
     if (error instanceof EtlError && !(error instanceof BadResponseError)) throw error;
     const reason = chain.withoutKey(summary(error));

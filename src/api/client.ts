@@ -17,6 +17,7 @@ import { createRedactor } from '../settings/redact.ts';
 import { retry, type RetryOptions } from '../retry.ts';
 import { createRetryLog } from './retry-log.ts';
 import { createRetryPolicy } from './retry-policy.ts';
+import { createServerFacts, type ServerFacts } from './server-facts.ts';
 import { createStats, type Stats } from './stats.ts';
 import { createTransport } from './transport.ts';
 
@@ -49,8 +50,11 @@ export interface ApiClientOptions {
 
 interface RequestOptions<T> {
   readonly params?: Params;
-  /** Reads the body (of v2: the result). What it throws makes the response a BadResponseError, which is tried again. */
-  readonly parse: (body: unknown, strings: Strings) => T;
+  /**
+   * Reads the body (of v2: the result), and learns the limit that was sent, which may be less than was wanted. What it
+   * throws makes the response a BadResponseError, which is tried again.
+   */
+  readonly parse: (body: unknown, strings: Strings, limit: number | undefined) => T;
   /** How `parse` would have the strings of the body; it learns how they are. Default: text. */
   readonly strings?: Strings | undefined;
   readonly priority: Priority;
@@ -125,15 +129,40 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   };
   const prepare = createPreparer({ ...options, prefix: base.prefix });
+  const ask = createAsk({ prepare, facts: createServerFacts(clock, logger), run });
   return {
-    get: async (request) => run({ ...request, ...prepare(request), envelope: false }, request.signal),
-    call: async (request) => run({ ...request, ...prepare(request), envelope: true }, request.signal),
+    get: ask,
+    call: ask,
     stats,
     inFlight,
     close: async () => {
       closing.abort(new DOMException('The API client was closed', 'AbortError'));
       await transport.close();
     },
+  };
+}
+
+interface AskOptions {
+  readonly prepare: ReturnType<typeof createPreparer>;
+  readonly facts: ServerFacts;
+  readonly run: <T>(call: Call<T>, signal: AbortSignal | undefined) => Promise<Exchange<T>>;
+}
+
+/** Asks for no more than the server has, and once more where it says what would pass. */
+function createAsk({ prepare, facts, run }: AskOptions) {
+  return async function ask<T>(request: GetRequest<T> | CallRequest<T>): Promise<Exchange<T>> {
+    const limit = facts.withinLimit(request.params?.['limit']);
+    const params = limit === undefined ? request.params : { ...request.params, limit };
+    const prepared = prepare({ ...request, params });
+    facts.requireEndpoint(prepared.path);
+    const sent = typeof limit === 'number' ? limit : undefined;
+    try {
+      const envelope = 'method' in request;
+      return await run({ ...request, ...prepared, limit: sent, envelope }, request.signal);
+    } catch (error) {
+      if (!facts.learn(prepared.path, error) || sent === undefined) throw error;
+      return await ask(request);
+    }
   };
 }
 

@@ -4,7 +4,12 @@ import type { Priority } from '../budget/priority.ts';
 export interface Exchange<T> {
   readonly value: T;
   /** As it was sent; the key travels in a header and is never part of it. */
-  readonly request: { readonly path: string; readonly query: string };
+  readonly request: {
+    readonly path: string;
+    readonly query: string;
+    /** The rows that it asked for, where it said: no more than the server gives. */
+    readonly limit: number | undefined;
+  };
   readonly status: number;
   /** Bytes of the body as it came over the wire, mostly compressed. */
   readonly bytes: number;

@@ -12,7 +12,7 @@ export interface Prepared {
 
 /** A v3 path below the host, or a v2 method, with its parameters. */
 type Call = ({ readonly path: string } | { readonly method: string }) & {
-  readonly params?: Params;
+  readonly params?: Params | undefined;
   readonly timeoutMs?: number | undefined;
 };
 

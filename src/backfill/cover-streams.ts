@@ -3,9 +3,10 @@ import { missingOf } from '../crawl/streams/missing.ts';
 import { delayedOf } from '../crawl/streams/streams.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import { readAllRefused, type RefusedSpan } from '../db/coverage/refused.ts';
 import { settleEstimates, type Settled } from '../db/read/estimates.ts';
 import { IncompleteError } from '../errors.ts';
-import type { Range } from '../range.ts';
+import { common, type Range } from '../range.ts';
 import { createBlockSource } from '../verify/closure/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
 
@@ -24,6 +25,8 @@ interface CoverOptions extends Omit<BackfillOptions, 'derived' | 'reach'> {
 export interface Covered {
   /** Ranges that are still to be read, by dataset. */
   readonly missing: ReadonlyMap<string, readonly Range[]>;
+  /** What of it the API refused, why, and when it is asked for again. */
+  readonly refused: readonly RefusedSpan[];
   /** What of the range datasets cannot be asked for yet: their source lags behind the chain's. */
   readonly delayed: ReadonlyMap<string, Range>;
   /** Why it ended before it was done, such as a cap on requests. */
@@ -45,7 +48,10 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
     missing = await missingOf(context, datasets, range, watermark);
   }
   const delayed = delayedOf(datasets, range, watermark);
-  return { missing, delayed, stoppedBy, settled: await settleEstimates(context.database, range) };
+  const refused = (await readAllRefused(context.database)).filter(
+    ({ dataset, span }) => missing.has(dataset) && common(span, [range]).length > 0,
+  );
+  return { missing, refused, delayed, stoppedBy, settled: await settleEstimates(context.database, range) };
 }
 
 function derivationOf(options: CoverOptions): NonNullable<BackfillOptions['derived']> {

@@ -28,7 +28,10 @@ export async function runCommand(command: (invocation: Invocation) => Promise<Ex
     const logger = createLogger({ level: config.logLevel, format: config.logFormat });
     logWarnings(logger);
     for (const { name, nearest } of config.unknownSettings)
-      logger.warn({ what: name, hint: `Did you mean ${nearest}?` }, 'there is no such setting');
+      logger.warn(
+        { what: name, ...(nearest !== undefined && { hint: `Did you mean ${nearest}?` }) },
+        'there is no such setting',
+      );
     ignoreOtherSignals(logger);
     process.exitCode = await command({ config, logger, now: Math.floor(systemClock.now() / 1000) });
   } catch (thrown) {

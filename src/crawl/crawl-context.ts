@@ -8,6 +8,7 @@ import type { Range } from '../range.ts';
 import type { Density } from './streams/density.ts';
 import type { DiskGuard } from './streams/disk-guard.ts';
 import type { LimitTrust } from './streams/page/limit-trust.ts';
+import type { LtBounds } from './streams/page/lt-bounds.ts';
 import type { PageSize } from './streams/page/page-size.ts';
 
 /** What was learned of a dataset's pages, shared by all that read it in this process. */
@@ -35,6 +36,7 @@ export interface PageEvent {
 /** What every reading of the API into the database works with. */
 export interface CrawlContext {
   readonly api: ApiClient;
+  readonly lts: LtBounds;
   readonly database: Database;
   readonly partitions: Partitions;
   readonly clock: Clock;

@@ -5,6 +5,8 @@
 export interface Checks {
   /** The links between blocks close the range. */
   readonly blocks?: true;
+  /** Each block lies in the second of its transactions, and not before its parents. */
+  readonly 'block-seconds'?: true;
   /** Each block counts its transactions. */
   readonly transactions?: true;
   /** Each transaction counts its messages, and its balance agrees with their values. */

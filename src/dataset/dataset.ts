@@ -1,5 +1,5 @@
-import { closest } from 'fastest-levenshtein';
 import { UsageError } from '../errors.ts';
+import { didYouMean } from '../nearest.ts';
 import type { CollectionJob } from './collection.ts';
 import type { Job } from './job.ts';
 
@@ -88,8 +88,7 @@ function unknown(word: string, names: readonly string[]): UsageError {
       hint: `Datasets are ${names.join(', ')}.`,
     });
   }
-  const nearest = closest(word, [...names, ...GROUPS]);
-  return new UsageError(`there is no dataset "${word}": did you mean "${nearest}"?`, {
+  return new UsageError(`there is no dataset "${word}"${didYouMean(word, [...names, ...GROUPS])}`, {
     hint: `Datasets are ${names.join(', ')}; core and all name groups of them.`,
   });
 }

@@ -19,6 +19,7 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
   readonly params?: Params;
   /** The member of the response that holds the records. */
   readonly list: string;
+  readonly index: Index;
   readonly paginator: Paginator<Cursor>;
   /**
    * The schema of one record: strict, so that members it does not name are noticed. A record that does not fit goes
@@ -53,6 +54,14 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
   readonly checks: Checks;
   /** What a verified second of the dataset is known to be; needed where there are checks. */
   readonly grade?: GradeFacts;
+}
+
+/** Which index of the server's a request for some seconds rides. */
+export interface Index {
+  /** Its columns, in the words of the server's schema; where there is none, what is looked through instead. */
+  readonly columns: string;
+  /** What it is ordered by first: where it is no second, the logical times of the seconds are sent beside them. */
+  readonly of: 'utime' | 'lt' | 'none';
 }
 
 /** What a dataset may say whose seconds come whole. */
@@ -132,6 +141,7 @@ export interface Job {
   readonly path: string;
   readonly params: Params;
   readonly list: string;
+  readonly index: Index;
   readonly paginator: Paginator<unknown>;
   readonly tables: Tables;
   readonly delaySeconds: number | undefined;
@@ -159,6 +169,7 @@ export function defineJob<Cursor, Rec, T extends Tables>(
     path: spec.path,
     params: spec.params ?? {},
     list: spec.list,
+    index: spec.index,
     paginator: spec.paginator,
     tables: spec.tables,
     delaySeconds: spec.delaySeconds,

@@ -8,3 +8,11 @@ export function ownersOf<J extends AnyJob>(table: string, datasets: readonly Dat
   const place = ({ job }: Dataset<J>) => Object.keys(job.tables).indexOf(table);
   return datasets.filter((dataset) => place(dataset) >= 0).toSorted((a, b) => place(a) - place(b));
 }
+
+/** The tables that are first of all this dataset's, by name: what others write there comes along. */
+export function ownTablesOf<J extends AnyJob>(
+  { name, job }: Dataset<J>,
+  datasets: readonly Dataset<J>[],
+): readonly (readonly [name: string, table: object])[] {
+  return Object.entries(job.tables).filter(([table]) => ownersOf(table, datasets)[0]?.name === name);
+}

@@ -17,6 +17,8 @@ export interface Page {
   readonly size: number;
   /** The records' positions in the order received. */
   readonly positions: readonly Position[];
+  /** End of the seconds that were asked for, exclusive, where the paginator narrows its requests. */
+  readonly until?: number;
   /**
    * For endpoints whose 200 may be cut short: the second before which the records themselves show that nothing is
    * missing. Undefined where a short page can be trusted.

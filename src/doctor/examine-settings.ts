@@ -6,6 +6,9 @@ export function examineSettings({ unknownSettings }: Config): Finding[] {
   return unknownSettings.map(({ name, nearest }) => ({
     check: 'settings',
     what: `${name} is no setting, and does nothing`,
-    remedy: `Write ${nearest} if that is meant, else remove it from the environment or .env.`,
+    remedy:
+      nearest === undefined
+        ? 'Remove it from the environment or .env.'
+        : `Write ${nearest} if that is meant, else remove it from the environment or .env.`,
   }));
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { column, elsewhere, inExtra } from '../dataset/declaration/place.ts';
 import { givenSheet, sheetOf, type Put } from '../dataset/declaration/sheet.ts';
 import type { Extra } from '../dataset/record.ts';
-import { actionMember, type ActionColumn } from '../db/schema/ton/action-members.ts';
+import { actionPath, type ActionColumn } from '../db/schema/ton/action-members.ts';
 import { action_accounts, action_transactions, actions } from '../db/schema/ton/actions.ts';
 import { finality, flag, freeForm, int, requiredInt64, requiredSeconds, timeOf } from './members/scalar.ts';
 
@@ -74,9 +74,8 @@ export function actionRows(record: Action, extra: Extra, put: Put): void {
 
 /** What `details` says in the place that a column is taken from. */
 function detail({ type, details }: Action, column: ActionColumn): unknown {
-  return actionMember(type, column)
-    .split('.')
-    .reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), details);
+  const path = actionPath(type, column);
+  return path.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), details);
 }
 
 function textOf(record: Action, column: ActionColumn): string | null {

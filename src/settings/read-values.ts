@@ -1,7 +1,7 @@
-import { closest } from 'fastest-levenshtein';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { nearestName } from '../nearest.ts';
 
 /** What the environment and `.env` of a directory say; the environment wins. An empty value is none. */
 export function readValues(environment: NodeJS.ProcessEnv, directory: string): NodeJS.Dict<string> {
@@ -12,10 +12,10 @@ export function readValues(environment: NodeJS.ProcessEnv, directory: string): N
   );
 }
 
-/** A name that looks like a setting's, and the setting that is probably meant. */
+/** A name that looks like a setting's, and the setting that is probably meant, if any. */
 export interface UnknownSetting {
   readonly name: string;
-  readonly nearest: string;
+  readonly nearest: string | undefined;
 }
 
 /** Names that begin as this program's settings do, and are none of them. */
@@ -23,5 +23,5 @@ export function findUnknown(values: NodeJS.Dict<string>, known: readonly string[
   return Object.keys(values)
     .filter((name) => /^(etl|toncenter)_/i.test(name) && !known.includes(name))
     .sort()
-    .map((name) => ({ name, nearest: closest(name.toUpperCase(), known) }));
+    .map((name) => ({ name, nearest: nearestName(name.toUpperCase(), known) }));
 }

@@ -2,4 +2,4 @@
 export type Build = '1.2' | '1.3';
 
 /** What each build says in the header X-API-Version. */
-export const API_VERSIONS: Readonly<Record<Build, string>> = { '1.2': '1.2.10', '1.3': '1.3.2' };
+export const API_VERSIONS: Readonly<Record<Build, string>> = { '1.2': '1.2.10', '1.3': '1.3.0' };

@@ -7,6 +7,15 @@ export interface Faults {
   timeoutAboveLimit?: number;
   /** A list request with a greater limit is answered as if it had asked for this many rows. */
   capLimit?: number;
+  /** A greater limit is refused, with this number: the server was started with a smaller one than usual. */
+  maxLimit?: number;
+  /** Beginnings of paths that the server does not have. */
+  absent?: readonly string[];
+  /**
+   * So many rows of actions a second are looked through, and a query has three seconds. There is no index on the second
+   * in which an action's trace ends: without lts a request looks through all of them, with lts through those.
+   */
+  scanSpeed?: number;
   /** 500 with the text of a statement timeout. */
   timeout?: number;
   /** Begins a storm: this many requests in a row are refused with 429. */

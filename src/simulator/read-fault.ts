@@ -1,5 +1,5 @@
-import { closest, distance } from 'fastest-levenshtein';
 import { UsageError } from '../errors.ts';
+import { didYouMean } from '../nearest.ts';
 import type { Faults } from './faults.ts';
 
 /** Reads the text behind `NAME=`; undefined where it is no such value. */
@@ -9,6 +9,9 @@ type Reader<T> = (text: string) => T | undefined;
 const READERS: { readonly [Name in keyof Required<Faults>]: Reader<Required<Faults>[Name]> } = {
   timeoutAboveLimit: count,
   capLimit: count,
+  maxLimit: count,
+  absent: list((text) => (text.startsWith('/') ? text : undefined)),
+  scanSpeed: count,
   timeout: probability,
   storm: pair(probability, count, (chance, length) => ({ probability: chance, length })),
   badGateway: probability,
@@ -33,6 +36,9 @@ const READERS: { readonly [Name in keyof Required<Faults>]: Reader<Required<Faul
 const FORMS: Readonly<Record<string, string>> = {
   timeoutAboveLimit: 'a number of rows',
   capLimit: 'a number of rows',
+  maxLimit: 'a number of rows',
+  absent: 'beginnings of paths, such as /api/v2,/api/v3/dns',
+  scanSpeed: 'rows a second',
   storm: 'PROBABILITYxREQUESTS, such as 0.01x20',
   slowBodyMs: 'milliseconds',
   staleSeconds: 'seconds',
@@ -55,10 +61,7 @@ export const FAULT_NAMES: readonly string[] = Object.keys(READERS);
 export function readFault(text: string, faults: Faults = {}): Faults {
   const [name = '', value = ''] = splitOnce(text, '=');
   if (!isFault(name)) {
-    const nearest = closest(name, FAULT_NAMES);
-    // Of a word that shares little with any name, none is meant.
-    const isNear = distance(name, nearest) <= nearest.length / 2;
-    throw new UsageError(`there is no fault "${name}"${isNear ? `: did you mean "${nearest}"?` : ''}`, {
+    throw new UsageError(`there is no fault "${name}"${didYouMean(name, FAULT_NAMES)}`, {
       hint: `Faults are ${FAULT_NAMES.join(', ')}.`,
     });
   }

@@ -2,6 +2,7 @@ import type { Checks } from '../dataset/checks.ts';
 import type { Job } from '../dataset/job.ts';
 import type { Check } from './check.ts';
 import { actions } from './checks/actions.ts';
+import { blockSeconds } from './checks/block-seconds.ts';
 import { blocks } from './checks/blocks.ts';
 import { crossChecks } from './checks/cross-checks.ts';
 import { messages } from './checks/messages.ts';
@@ -16,6 +17,7 @@ import { unchecked } from './checks/unchecked.ts';
 /** The checks that a dataset can declare, by name, in the order in which they run. */
 const DECLARED: Readonly<Record<keyof Checks, Check>> = {
   blocks,
+  'block-seconds': blockSeconds,
   transactions,
   messages,
   'state-chain': stateChain,

@@ -1,11 +1,12 @@
 import { streamOf, streamsOf } from '../crawl/streams/streams.ts';
 import type { Database } from '../db/connection/database.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import { ownTablesOf } from '../dataset/owners.ts';
 import type { GradeFacts } from '../dataset/grade.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
 import { forgetHoles } from '../db/coverage/holes.ts';
 import { foldReceipts } from '../db/write/receipt-ledger.ts';
-import { readLastPage, readVerified, saveGrade, setVerified } from '../db/coverage/verifications.ts';
+import { readLastReceipt, readVerified, saveGrade, setVerified } from '../db/coverage/verifications.ts';
 import { common, type Range, union, without } from '../range.ts';
 import type { VerifyContext } from './check.ts';
 import { checksOf } from './every-check.ts';
@@ -21,8 +22,8 @@ export interface Verified {
   readonly grade: GradeFacts;
   readonly covered: readonly Range[];
   readonly missing: readonly Range[];
-  /** Number of the last page before the checks: what a later one brought they have not seen. */
-  readonly lastPage: number;
+  /** Number of the last receipt before the checks: what a later one counts they have not seen. */
+  readonly lastReceipt: number;
   /** Seconds that have the dataset's grade now. */
   readonly verified: readonly Range[];
   readonly checks: readonly Checked[];
@@ -76,22 +77,23 @@ async function verifyStream(
   stream: Stream,
   { range, proved }: { readonly range: Range; readonly proved: ReadonlyMap<string, readonly Range[]> },
 ): Promise<Verified> {
-  const { database } = context;
-  const lastPage = await readLastPage(database);
+  const { database, jobs } = context;
+  const tables = ownTablesOf(dataset, jobs).map(([, table]) => table);
+  const lastReceipt = await readLastReceipt(database, tables);
   const coverage = await readCoverage(database, stream);
   const covered = common(coverage, [range]);
   const checks = await runChecks(context, { dataset, stream, covered, coverage, proved });
-  await rememberFindings(database, { jobs: context.jobs, dataset, stream }, checks);
+  await rememberFindings(database, { jobs, dataset, stream }, checks);
   const remembered = await rememberedFindings(database, stream, covered, checks);
   const findings = [...checks.flatMap((check) => check.findings), ...remembered];
   const found = union(...findings.map(({ spans }) => spans), await lostGround(context, dataset, proved));
   const good = without(covered, found);
   const { grade } = dataset.job;
-  await remember(database, { dataset, stream, lastPage, checks, verified: good });
+  await remember(database, { dataset, stream, tables, lastReceipt, checks, verified: good });
   await saveGrade(database, dataset.name, grade);
   const verified = common(good, await readVerified(database, stream));
   const missing = without([range], covered);
-  return { dataset, stream, grade, covered, missing, lastPage, verified, checks, findings };
+  return { dataset, stream, grade, covered, missing, lastReceipt, verified, checks, findings };
 }
 
 /** Seconds on which checks rested, and that somebody else has taken out of coverage since, or that were written anew. */
@@ -109,12 +111,14 @@ async function lostGround(
 
 async function remember(
   database: Database,
-  report: Pick<Verified, 'dataset' | 'stream' | 'lastPage' | 'checks' | 'verified'>,
+  report: Pick<Verified, 'dataset' | 'stream' | 'lastReceipt' | 'checks' | 'verified'> & {
+    readonly tables: readonly object[];
+  },
 ): Promise<void> {
-  const { dataset, stream, lastPage, checks, verified } = report;
+  const { dataset, stream, tables, lastReceipt, checks, verified } = report;
   const findings = checks.flatMap((check) => check.findings);
   const wrong = findings.filter(({ outcome }) => outcome !== 'open').map(({ spans }) => spans);
-  await setVerified(database, stream, { good: verified, bad: union(...wrong), lastPage });
+  await setVerified(database, { stream, tables }, { good: verified, bad: union(...wrong), lastReceipt });
   await forgetHoles(database, stream, verified);
   await logChecks(database, checks);
   for (const table of Object.values(dataset.job.tables)) {

@@ -1,6 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { systemClock } from '../../src/clock.ts';
 import type { Attempt } from '../../src/api/exchange.ts';
 import { listOf } from '../../src/api/response/v3-envelope.ts';
 import { failureOf, json, startFakeApi, text, freeBudget, type FakeApi } from './fake-api.ts';
@@ -20,7 +21,7 @@ test('a response comes parsed, with what was asked and what it cost', async () =
   const exchange = await api.client({ budget }).get({ ...blocks, params: { limit: 2, shard: ['a', 'b'] } });
   expect(exchange).toEqual({
     value: [{ seqno: 1 }],
-    request: { path: '/api/v3/blocks', query: 'limit=2&shard=a&shard=b' },
+    request: { path: '/api/v3/blocks', query: 'limit=2&shard=a&shard=b', limit: 2 },
     status: 200,
     bytes: 24,
     ms: expect.any(Number) as number,
@@ -163,6 +164,28 @@ test('the key travels in its header and is found nowhere else', async () => {
   );
   expect(found.length).toBeGreaterThan(12);
   expect(found.join('\n')).not.toContain(KEY);
+});
+
+test('a limit that the server refuses is asked for as the server says, from then on', async () => {
+  const client = api.client();
+  api.answer(json({ error: 'limit is not allowed: 1000 > 100' }, 422), json({ blocks: [1] }));
+  const first = await client.get({ ...blocks, params: { limit: 1000 } });
+  expect(first.request.limit).toBe(100);
+  await client.get({ ...blocks, params: { limit: 500 } });
+  await client.get({ ...blocks, params: { limit: 20 } });
+  expect(api.seen.map(({ url }) => /limit=(\d+)/.exec(url)?.[1])).toEqual(['1000', '100', '100', '20']);
+});
+
+test('an endpoint that the server lacks is said once, and asked for again after an hour', async () => {
+  let now = 0;
+  const client = api.client({ clock: { ...systemClock, monotonic: () => now } });
+  api.answer(json({ error: 'internal server error: Cannot GET /api/v3/blocks' }, 500));
+  for (const at of [0, 1000, 3_599_000, 3_601_000]) {
+    now = at;
+    expect(await failureOf(client.get(blocks))).toMatchObject({ code: 'no_endpoint' });
+  }
+  expect(api.seen).toHaveLength(2);
+  expect(api.log.filter(({ level }) => level === 40)).toHaveLength(2);
 });
 
 test('without a key no header is sent', async () => {

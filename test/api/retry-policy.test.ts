@@ -71,6 +71,10 @@ test.each([
   ['Wed, 31 Dec 2025 23:00:00 GMT', 0],
   ['86400', 3_600_000],
   ['soon', undefined],
+  ['0x7fffffff', undefined],
+  ['1e9', undefined],
+  ['-5', undefined],
+  ['Thursday, 01-Jan-26 00:00:10 GMT', 10_000],
   ['', undefined],
   [undefined, undefined],
 ])('Retry-After %s is %s ms', (header, ms) => {

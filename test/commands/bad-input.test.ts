@@ -115,7 +115,7 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
       'ETL_MIN_FREE "plenty" is wrong',
       'LOG_FORMAT "xml" is not',
       'DATABASE_URL is not a URL like',
-      'ETL_DATASETS: there is no dataset "foo": did you mean',
+      'ETL_DATASETS: there is no dataset "foo"',
       'ETL_SINCEE is no setting: did you mean ETL_SINCE?',
     ])
       expect(stderr).toContain(name);
@@ -201,9 +201,13 @@ describe('a crawl refuses', () => {
   });
   afterAll(() => store.close());
 
-  async function backfill(options: SimulatorOptions, settings: Record<string, string> = {}) {
+  async function backfill(
+    options: SimulatorOptions,
+    settings: Record<string, string> = {},
+    more: readonly string[] = [],
+  ) {
     simulator = await startSimulator({ start: START, duration: 900, load: 2, accounts: 100, ...options });
-    return cli.run(['backfill', ...RANGE], {
+    return cli.run(['backfill', ...RANGE, ...more], {
       DATABASE_URL: store.url,
       TONCENTER_NETWORK: simulator.url,
       TONCENTER_RPS: '100',
@@ -240,16 +244,30 @@ describe('a crawl refuses', () => {
     ['JSON of another shape', '{"result":[]}', 'transactions'],
     ['a list that is none', '{"transactions":{"0":{}}}', 'transactions'],
   ])(
-    '%s: tried again, then reported with endpoint and reason, exit 75, nothing committed',
+    '%s: tried again, then refused with endpoint and reason; the others are read, exit 3',
     async (_, body, reason) => {
-      const { code, stderr } = await backfill({
-        after: ({ path }, response) => (path === '/api/v3/transactions' ? { ...response, body } : response),
-      });
-      expect(stderr).toContain('error: GET /api/v3/transactions: the response is not the endpoint');
-      expect(stderr).toContain(reason);
-      expect(code).toBe(75);
+      await store.database.script('truncate etl.coverage, etl.refused, etl.failures');
+      const { code, stdout } = await backfill(
+        {
+          after: ({ path }, response) => (path === '/api/v3/transactions' ? { ...response, body } : response),
+        },
+        {},
+        ['--only', 'blocks,transactions'],
+      );
+      expect(stdout).toMatch(
+        /^refused +transactions: 2026-05-01T00:00:00Z .. 2026-05-01T00:05:00Z: failing, GET/m,
+      );
+      expect(stdout).toContain('the response is not the endpoint');
+      expect(stdout).toContain(reason);
+      expect(stdout).toMatch(/^refused .*; again in 1m$/m);
+      expect(code).toBe(3);
       expect(simulator?.stats.byPath.get('/api/v3/transactions')).toBeGreaterThanOrEqual(2);
-      expect(await stored()).toMatchObject({ covered: 0, rows: 0 });
+      const covered = await store.database.rows(
+        sql`select dataset, covered::text from etl.coverage`,
+        z.object({ dataset: z.string(), covered: z.string() }),
+      );
+      expect(covered).toEqual([{ dataset: 'blocks', covered: `{[${START},${START + 300})}` }]);
+      expect(await stored()).toMatchObject({ rows: 0 });
     },
   );
 

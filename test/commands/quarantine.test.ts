@@ -1,6 +1,9 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { readCoverage } from '../../src/db/coverage/coverage.ts';
+import { readVerified } from '../../src/db/coverage/verifications.ts';
+import { without as uncovered } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { openCli, type Cli, type CliResult } from '../support/program/cli.ts';
@@ -106,6 +109,7 @@ describe('records that do not fit', () => {
     await store.database.run(
       sql`update etl.quarantine set raw = replace(raw, '"lt":"about ', '"lt":"') where path = 'lt'`,
     );
+    await store.database.run(sql`update etl.coverage set verified = covered where dataset = 'transactions'`);
     const asked = simulator.stats.total;
     const { code, stdout, stderr } = await run('quarantine', 'retry');
     expect(stdout).toContain('released  1 record');
@@ -114,6 +118,11 @@ describe('records that do not fit', () => {
     expect(code).toBe(3);
     expect(simulator.stats.total).toBe(asked);
     expect(await stored()).toEqual({ rows: expected() - 1, quarantined: 1 });
+    // No check has seen its rows.
+    const stream = { dataset: 'transactions', scope: '', pass: 0 };
+    const covered = await readCoverage(store.database, stream);
+    const second = { from: misfits[0]!.now, to: misfits[0]!.now + 1 };
+    expect(uncovered(covered, await readVerified(store.database, stream))).toContainEqual(second);
   });
 
   test('are asked for anew with --again, stay where the source stands by them, and leave once it does not', async () => {

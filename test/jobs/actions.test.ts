@@ -2,11 +2,7 @@ import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/actions.ts';
 import { actionTypes } from '../../src/records/action-types.ts';
-import {
-  actionMember,
-  documentedMembers,
-  type ActionColumn,
-} from '../../src/db/schema/ton/action-members.ts';
+import { actionPath, documentedMembers, type ActionColumn } from '../../src/db/schema/ton/action-members.ts';
 import { action_accounts, action_transactions, actions } from '../../src/db/schema/ton/actions.ts';
 import type { Rows } from '../../src/dataset/rows.ts';
 import { rebuildAction } from '../support/rebuild/rebuild-streams.ts';
@@ -183,9 +179,9 @@ describe.skipIf(!hasOpenapi)('the details of actions', () => {
     for (const type of withSchema) {
       const sample = sampleDetails(detailsSchema(type)!);
       for (const column of COLUMNS) {
-        const member = actionMember(type, column);
-        const value = member.split('.').reduce<unknown>((inner, name) => (inner as Json)[name], sample);
-        if (member !== column) expect([type, column, typeof value]).toEqual([type, column, 'string']);
+        const path = actionPath(type, column);
+        const value = path.reduce<unknown>((inner, name) => (inner as Json)[name], sample);
+        if (path.join('.') !== column) expect([type, column, typeof value]).toEqual([type, column, 'string']);
       }
     }
   });

@@ -344,9 +344,27 @@ describe.each(['1.2', '1.3'] as const)('a simulated server of build %s', (build)
     expect(((await byHeader.json()) as Reply['body']).address_book).toEqual({});
   });
 
-  test('answers other methods with a 500 and unknown paths with a page', async () => {
-    expect((await fetch(`${simulator.url}/api/v3/blocks`, { method: 'POST' })).status).toBe(500);
+  test('answers other methods with a 500, HEAD as GET, and unknown paths as its build does', async () => {
+    const blocks = `${simulator.url}/api/v3/blocks`;
+    expect((await fetch(blocks, { method: 'POST' })).status).toBe(500);
+    expect((await fetch(blocks, { method: 'HEAD' })).status).toBe(200);
     const unknown = await fetch(`${simulator.url}/api/v3/nothing`);
-    expect([unknown.status, unknown.headers.get('content-type')]).toEqual([404, 'text/html']);
+    expect([unknown.status, await unknown.text()]).toEqual(
+      build === '1.2'
+        ? [404, expect.stringContaining('<title>404')]
+        : [500, '{"error":"internal server error: Cannot GET /api/v3/nothing"}'],
+    );
+  });
+
+  test('answers a second before all time with nothing, and a limit above its own with the number', async () => {
+    expect((await ask(simulator, '/api/v3/transactions?start_utime=-1')).body.transactions).toEqual([]);
+    simulator.faults.maxLimit = 100;
+    const refused = await fetch(`${simulator.url}/api/v3/transactions?limit=1000`);
+    delete simulator.faults.maxLimit;
+    expect([refused.status, await refused.text()]).toEqual([
+      build === '1.2' ? 500 : 422,
+      '{"error":"limit is not allowed: 1000 \\u003e 100"}',
+    ]);
+    expect((await ask(simulator, '/api/v3/topAccountsByBalance?limit=1001')).status).toBe(422);
   });
 });

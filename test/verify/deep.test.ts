@@ -4,8 +4,10 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
-import { readLastPage, readVerified, setVerified } from '../../src/db/coverage/verifications.ts';
+import { openHoles } from '../../src/db/coverage/reopen.ts';
+import { readLastReceipt, readVerified, setVerified } from '../../src/db/coverage/verifications.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { blocks as blocksTable } from '../../src/db/schema/ton/blocks.ts';
 import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
 import { keepFindings, readFindings, settleRows } from '../../src/db/coverage/findings.ts';
 import { printReports } from '../../src/commands/output/verify-report.ts';
@@ -325,20 +327,20 @@ test('what was found is forgotten only where it was looked at again', async () =
 
 test('what was taken out and read anew since the checks began is not verified by them', async () => {
   const [blocks] = datasets;
+  const stream = streamOf(blocks!);
+  const tables = [blocksTable];
   const anew = { from: range.from + 100, to: range.from + 110 };
   await proof.verify([blocks!], range);
-  const lastPage = await readLastPage(store.database);
-  const out = `'{[${anew.from},${anew.to})}'::int8multirange`;
-  await run(
-    `update etl.coverage set covered = covered - ${out}, verified = verified - ${out} where dataset = 'blocks'`,
-  );
+  const lastReceipt = await readLastReceipt(store.database, tables);
+  const surplus = [{ table: blocksTable, span: anew }];
+  await openHoles(store.database, { stream, holes: [anew], surplus, receipts: [] });
   await proof.cover([blocks!], await proof.reach());
-  const verdict = { good: [range], bad: [], lastPage };
-  await setVerified(store.database, streamOf(blocks!), verdict);
-  const verified = () => readVerified(store.database, streamOf(blocks!));
+  const verdict = { good: [range], bad: [], lastReceipt };
+  await setVerified(store.database, { stream, tables }, verdict);
+  const verified = () => readVerified(store.database, stream);
   expect(without([range], await verified())).toEqual([anew]);
-  const later = await readLastPage(store.database);
-  await setVerified(store.database, streamOf(blocks!), { ...verdict, lastPage: later });
+  const later = await readLastReceipt(store.database, tables);
+  await setVerified(store.database, { stream, tables }, { ...verdict, lastReceipt: later });
   expect(await verified()).toEqual([range]);
 });
 

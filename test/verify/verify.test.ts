@@ -1,20 +1,26 @@
 import { sql } from 'drizzle-orm';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { Crawl } from '../../src/app.ts';
+import { printReports } from '../../src/commands/output/verify-report.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
+import type { Session } from '../../src/db/connection/database.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
-import { lengthOf, type Range, without } from '../../src/range.ts';
+import { common, lengthOf, type Range, union, without } from '../../src/range.ts';
 import type { HttpResponse } from '../../src/simulator/http/response.ts';
+import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
+import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import type { Result, Step } from '../../src/verify/check.ts';
 import { countTransactions } from '../../src/verify/checks/transactions.ts';
 import { holdRows, rowsOf } from '../../src/verify/run/held.ts';
+import { piecesOf } from '../../src/verify/run/pieces.ts';
 import { runStep } from '../../src/verify/run/run-step.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { TAMPERINGS } from '../support/tamperings.ts';
 import { openProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
@@ -103,95 +109,6 @@ describe('what was crawled without faults', () => {
   });
 });
 
-/** What each tampering with stored rows must be found as, in which dataset. */
-const TAMPERINGS: readonly (readonly [string, string, string, readonly string[]])[] = [
-  [
-    'a transaction is gone',
-    'delete from ton.transactions where hash = (select hash from ton.transactions order by utime, lt, hash offset 300 limit 1)',
-    'transactions',
-    ['receipts: vanished_rows_of_transactions', 'transactions: missing_transactions'],
-  ],
-  [
-    'a block is gone',
-    'delete from ton.blocks where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.blocks where workchain = 0 order by utime, shard, seqno offset 200 limit 1)',
-    'blocks',
-    [
-      'blocks: missing_block',
-      'blocks: not_closed',
-      'blocks: stray_link',
-      'receipts: vanished_rows_of_blocks',
-    ],
-  ],
-  [
-    'the links of a block are gone',
-    'delete from ton.block_parents where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.blocks where workchain = 0 order by utime, shard, seqno offset 200 limit 1)',
-    'blocks',
-    ['blocks: missing_link', 'blocks: unreached_block', 'receipts: vanished_rows_of_block_parents'],
-  ],
-  [
-    'an out message is gone',
-    'delete from ton.messages where hash = (select m.hash from ton.messages m where destination is null order by utime, m.hash offset 3 limit 1)',
-    'transactions',
-    ['messages: missing_out_messages', 'receipts: vanished_rows_of_messages'],
-  ],
-  [
-    'an amount was changed',
-    'update ton.messages set value = value + 1 where hash = (select hash from ton.messages where value > 0 and source is not null order by utime, hash offset 100 limit 1)',
-    'transactions',
-    ['books: unbalanced_ord'],
-  ],
-  [
-    'a fee was changed',
-    "update ton.transactions set total_fees = total_fees + 1 where hash = (select hash from ton.transactions where description_type = 'ord' order by utime, lt, hash offset 300 limit 1)",
-    'transactions',
-    ['books: unbalanced_ord'],
-  ],
-  [
-    'a transaction was moved to another account',
-    "update ton.transactions set account = '0:00' where hash = (select t.hash from ton.transactions t where exists (select 1 from ton.transactions n where n.prev_trans_hash = t.hash) and exists (select 1 from ton.transactions p where p.hash = t.prev_trans_hash) and t.description_type = 'ord' order by utime, lt, hash offset 300 limit 1)",
-    'transactions',
-    ['receipts: vanished_rows_of_transactions'],
-  ],
-  [
-    'a block was made up',
-    `insert into ton.blocks select r.* from (
-       select * from ton.blocks where workchain = 0 order by utime, shard, seqno offset 200 limit 1) b,
-       jsonb_populate_record(null::ton.blocks, to_jsonb(b) || '{"workchain": 7}') r`,
-    'blocks',
-    ['blocks: missing_link', 'blocks: unreached_block', 'receipts: unknown_rows_of_blocks'],
-  ],
-  [
-    'a link leads to another stored block',
-    'update ton.block_parents set parent_seqno = parent_seqno - 1 where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.block_parents where workchain = 0 and shard = parent_shard and exists (select from ton.blocks b where b.shard = parent_shard and b.seqno = parent_seqno - 1) order by utime, shard, seqno offset 200 limit 1)',
-    'blocks',
-    ['blocks: unfit_link', 'blocks: unreached_block'],
-  ],
-  [
-    'a message was made up',
-    "insert into ton.messages (utime, hash, source, destination) select utime, '1', source, destination from ton.messages where source is not null order by utime, hash offset 40 limit 1",
-    'transactions',
-    ['messages: stray_message', 'receipts: unknown_rows_of_messages'],
-  ],
-  [
-    'a node of a trace was made up',
-    'insert into ton.trace_edges (utime, trace_id, tx_hash, position, children, end_lt) select utime, trace_id || trace_id, tx_hash, position, children, end_lt from ton.trace_edges order by utime, tx_hash offset 40 limit 1',
-    'traces',
-    ['receipts: unknown_rows_of_trace_edges', 'traces: doubled_edge', 'traces: stray_edge'],
-  ],
-  [
-    'a trace is gone',
-    'delete from ton.traces where trace_id = (select trace_id from ton.traces order by utime, trace_id offset 100 limit 1)',
-    'traces',
-    ['receipts: vanished_rows_of_traces', 'traces: missing_trace', 'traces: stray_edge'],
-  ],
-  [
-    'a node of a trace is gone',
-    'delete from ton.trace_edges where tx_hash = (select tx_hash from ton.trace_edges order by utime, tx_hash offset 100 limit 1)',
-    'traces',
-    ['receipts: vanished_rows_of_trace_edges', 'traces: missing_nodes'],
-  ],
-];
-
 describe('where rows were changed by hand', () => {
   test.each(TAMPERINGS)(
     '%s: it is found, and repaired from the source',
@@ -208,6 +125,103 @@ describe('where rows were changed by hand', () => {
       }
     },
   );
+});
+
+test('many rows are checked in pieces that fit into memory, cut at whole minutes', async () => {
+  const most = 300;
+  const pieces = await piecesOf(store.database, transactions, range, most);
+  expect(union(...pieces.map((piece) => [piece]))).toEqual([range]);
+  expect(lengthOf(pieces)).toBe(lengthOf([range]));
+  for (const piece of pieces) {
+    const rows = rowsOf(await holdRows(store.database, transactions, piece));
+    expect(rows <= most || lengthOf([piece]) <= 60).toBe(true);
+    expect(piece.from === range.from || piece.from % 60 === 0).toBe(true);
+  }
+  expect(pieces.length).toBeGreaterThan(3);
+  expect(await piecesOf(store.database, transactions, range)).toEqual([range]);
+});
+
+describe('what a bad answer left, so that the receipts agree', () => {
+  const Block = z.object({ shard: z.string(), seqno: z.number(), second: z.coerce.number() });
+  const certified = () => readVerified(store.database, { dataset: 'blocks', scope: '', pass: 0 });
+
+  /** Blocks as copies of a stored one, each with its parent. */
+  async function invent(
+    made: readonly { workchain: number; shard: string; seqno: number; parent: string; second: number }[],
+  ): Promise<void> {
+    const given = sql`jsonb_to_recordset(${JSON.stringify(made)}::jsonb)
+      as m (workchain int, shard text, seqno int, parent text, second int8)`;
+    await store.database.run(sql`insert into ton.blocks select r.* from ${given},
+      (select * from ton.blocks where workchain = 0 order by utime limit 1) b,
+      jsonb_populate_record(null::ton.blocks, to_jsonb(b) || jsonb_build_object('utime', to_timestamp(m.second), 'workchain', m.workchain,
+        'shard', m.shard, 'seqno', m.seqno, 'tx_count', 0, 'after_merge', false)) r`);
+    await store.database.run(sql`insert into ton.block_parents
+        (utime, workchain, shard, seqno, position, parent_workchain, parent_shard, parent_seqno)
+      select to_timestamp(m.second), m.workchain, m.shard, m.seqno, 0, m.workchain, m.parent, m.seqno - 1 from ${given}`);
+    for (const table of [blocks, block_parents]) await resetReceipts(store.database, table, range);
+    await run(`update etl.coverage set verified = '{}'`);
+  }
+
+  test('a branch that hangs on a stored block is surplus as a whole, and no second of it is proved', async () => {
+    const [root] = await store.database.rows(
+      sql`select shard, seqno, extract(epoch from utime)::int8 as second from ton.blocks
+          where workchain = 0 and utime > to_timestamp(${range.from + 200}) order by utime, shard limit 1`,
+      Block,
+    );
+    const { shard, seqno, second } = root!;
+    const lowest = BigInt(`0x${shard}`) & -BigInt(`0x${shard}`);
+    const half = (BigInt(`0x${shard}`) ^ lowest ^ (lowest / 2n)).toString(16).toUpperCase();
+    const branch = [1, 2, 3].map((n) => ({
+      workchain: 0,
+      shard: half,
+      seqno: seqno + n,
+      parent: n === 1 ? shard : half,
+      second: second + 10 * n,
+    }));
+    await invent(branch);
+    const found = await proof.verify(datasets, range);
+    expect(kinds(of(found, 'blocks'))).toEqual(['blocks: not_closed', 'blocks: unreached_block']);
+    expect(await certified()).toEqual([{ from: second + 31, to: range.to }]);
+    const { reports } = await proof.repair(datasets, range, found);
+    for (const { verified } of reports) expect(verified).toEqual([range]);
+  });
+
+  test('is removed too where it is more than is looked at one by one', async () => {
+    const made = Array.from({ length: 5500 }, (_, n) => ({
+      workchain: 7,
+      shard: '8000000000000000',
+      seqno: 10 * n + 10,
+      parent: '8000000000000000',
+      second: range.from + 100 + (n % 100),
+    }));
+    await invent(made);
+    const found = await proof.verify(datasets, range);
+    const { findings } = of(found, 'blocks');
+    expect(findings.find(({ kind }) => kind === 'unreached_block')?.count).toBe(made.length);
+    expect(await certified()).toEqual([{ from: range.from + 200, to: range.to }]);
+    const { reports } = await proof.repair(datasets, range, found);
+    for (const { verified } of reports) expect(verified).toEqual([range]);
+  });
+});
+
+test('a missing transaction is no reason to believe a wrong link elsewhere', async () => {
+  const Transaction = z.object({ hash: z.string(), second: z.coerce.number() });
+  const [linked] = await store.database.rows(
+    sql`select t.hash, extract(epoch from t.utime)::int8 as second from ton.transactions t
+        join ton.transactions p on p.hash = t.prev_trans_hash where t.utime > to_timestamp(${range.from + 400})
+        order by t.utime, t.lt, t.hash limit 1`,
+    Transaction,
+  );
+  await run(`delete from ton.transactions where hash = (select hash from ton.transactions
+    where utime > to_timestamp(${range.from + 100}) order by utime, lt, hash limit 1)`);
+  await run(`update ton.transactions set prev_trans_lt = lt - 1, prev_trans_hash = hash, before_hash = hash
+    where hash = '${linked!.hash}'`);
+  const found = await proof.verify(datasets, range);
+  expect(kinds(of(found, 'transactions'))).toContain('state-chain: missing_predecessor');
+  const second = { from: linked!.second, to: linked!.second + 1 };
+  expect(common(of(found, 'transactions').verified, [second])).toEqual([]);
+  const { reports } = await proof.repair(datasets, range, found);
+  for (const { verified } of reports) expect(verified).toEqual([range]);
 });
 
 describe('what a check did not see', () => {
@@ -295,6 +309,13 @@ describe('what changes while checks run, or afterwards', () => {
     run(`update etl.coverage set covered = covered - '{[${from},${to})}'::int8multirange,
       verified = verified - '{[${from},${to})}'::int8multirange where dataset = '${name}'`);
   const verified = (name: string) => readVerified(store.database, { dataset: name, scope: '', pass: 0 });
+  /** `session`: a transaction that is kept from standing idle. */
+  const untilOneWaits = async (session: Session, query: string) => {
+    const waiting = sql`select 1 as one from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like ${query}`;
+    while ((await store.database.rows(waiting, z.object({ one: z.number() }))).length === 0)
+      await session.run(sql`select 1`);
+  };
   const onlyTraces = () => datasets.filter(({ name }) => name === 'traces');
 
   test('what another dataset brings into verified seconds is not verified by the checks before', async () => {
@@ -317,18 +338,54 @@ describe('what changes while checks run, or afterwards', () => {
     expect(await verified('transactions')).toEqual([range]);
   });
 
+  test('what another dataset brings while the checks run is not verified by them, and the report says so', async () => {
+    const [trace] = await store.database.rows(
+      sql`select trace_id as id, extract(epoch from utime)::int8 as second from ton.traces
+          order by utime, trace_id offset 90 limit 1`,
+      z.object({ id: z.string(), second: z.coerce.number() }),
+    );
+    const { id, second } = trace!;
+    await take('traces', { from: second, to: second + 1 });
+    await run(`update etl.coverage set verified = '{}' where dataset = 'transactions'`);
+    // Verification has run its checks of transactions, and is about to forget this.
+    await run(`insert into etl.findings (dataset, scope, span, table_name, row_key, differs, check_name, found_in)
+      values ('transactions', '', '[${range.from},${range.from + 1})', 'transactions', 'x', 'y', 'messages', 'transactions')`);
+    let verifying: Promise<Verified[]> | undefined;
+    await store.database.transaction(async (session) => {
+      await session.run(sql`select 1 from etl.findings where row_key = 'x' for update`);
+      const onlyTransactions = datasets.filter(({ name }) => name === 'transactions');
+      verifying = proof.verify(onlyTransactions, range);
+      await untilOneWaits(session, '%findings%');
+      alter = (path, response) => (path === '/api/v3/traces' ? withStranger(id, response) : response);
+      await proof.cover(onlyTraces(), await proof.reach());
+      alter = (_, response) => response;
+    });
+    const report = of(await verifying!, 'transactions');
+    const open = without([range], await verified('transactions'));
+    expect(open).toHaveLength(1);
+    expect([kinds(report), report.verified]).toEqual([[], without([range], open)]);
+    const log = vi.spyOn(console, 'log').mockReturnValue();
+    printReports({ range, reports: [report], causes: new Map(), compared: [], isShort: false }, 0);
+    const said = log.mock.calls.flat().join('\n');
+    log.mockRestore();
+    expect(said).toMatch(
+      /transactions: rows were written while the checks ran.*; run the same command again/,
+    );
+    const found = await proof.verify(datasets, range);
+    expect(kinds(of(found, 'transactions'))).toContain('transactions: surplus_transactions');
+    await proof.repair(datasets, range, found);
+    expect(await verified('transactions')).toEqual([range]);
+  });
+
   test('where a check rested on what somebody took away meanwhile, it verifies nothing', async () => {
     const gone = { from: range.from + 200, to: range.from + 201 };
     await run(`update etl.coverage set verified = '{}' where dataset = 'traces'`);
-    const waiting = sql`select 1 as one from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like '%grades%'`;
     let verifying: Promise<Verified[]> | undefined;
     await store.database.transaction(async (session) => {
       // Transactions are verified by then, and traces are next.
       await session.run(sql`select 1 from etl.grades where dataset = 'transactions' for update`);
       verifying = proof.verify(onlyTraces(), range);
-      while ((await store.database.rows(waiting, z.object({ one: z.number() }))).length === 0)
-        await session.run(sql`select 1`);
+      await untilOneWaits(session, '%grades%');
       await take('transactions', gone);
     });
     const reports = await verifying!;

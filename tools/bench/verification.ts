@@ -2,7 +2,7 @@ import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../src/crawl/streams/reach.ts';
 import { chooseDatasets } from '../../src/dataset/dataset.ts';
 import { lengthOf, type Range } from '../../src/range.ts';
-import { verifyRange } from '../../src/verify/verify.ts';
+import { type Verified, verifyRange } from '../../src/verify/verify.ts';
 import { openBenchCrawl } from './open-crawl.ts';
 import type { BenchStore } from './store.ts';
 
@@ -18,6 +18,8 @@ export interface Verification {
   /** Seconds of chain time that are proved, as part of what was asked. */
   readonly proved: number;
   readonly findings: readonly string[];
+  /** Milliseconds of each check. */
+  readonly checks: Readonly<Record<string, number>>;
 }
 
 /** Reads blocks and transactions of a network, and proves both. */
@@ -50,5 +52,16 @@ export async function verifyAll(
     toRead,
     proved: lengthOf(transactions?.verified ?? []) / lengthOf([range]),
     findings: reports.flatMap(({ findings }) => findings.map(({ kind, count }) => `${kind}: ${count}`)),
+    checks: timeOfChecks(reports),
   };
+}
+
+function timeOfChecks(reports: readonly Verified[]): Record<string, number> {
+  const times: Record<string, number> = {};
+  for (const { dataset, checks } of reports)
+    for (const { check, ms } of checks) {
+      const name = `${dataset.name}: ${check}`;
+      times[name] = Math.round((times[name] ?? 0) + ms);
+    }
+  return times;
 }

@@ -9,11 +9,14 @@ import type { Range } from '../../src/range.ts';
 import { borrowedStore } from '../../test/support/database/borrowed-store.ts';
 import { startSimulator, type Simulator } from '../../test/support/simulator/simulator.ts';
 import { readNaively } from './naive.ts';
+import { compareSpeed } from './scripts/compare.ts';
 import { startServer, type BenchServer } from './store.ts';
 
 /*
  * The program beside a plain offset client, on the same simulated server, under the same limit: what each lost, what it
- * read twice, what it cost. `npm run versus`.
+ * read twice, what it cost. Then its speed beside a Python script and dlt, where Python is at hand:
+ * `PYTHON=venv/bin/python npm run versus`, with `pip install requests "psycopg[binary]" "dlt[postgres]"`; `npm run versus --
+ * speed` compares that alone.
  */
 
 const RPS = 10;
@@ -122,39 +125,44 @@ async function ours(
   return [{ ...held(dataset.truth(simulator, span), ids), requests, refused, seconds }, span];
 }
 
-const header = ['server', 'dataset', 'rows', 'client', 'lost', 'doubled', 'requests', 'refused', 'seconds'];
-const rows: string[][] = [];
-const server = await startServer();
-for (const build of BUILDS) {
-  const simulator = await startSimulator({
-    build,
-    seed: 5,
-    start: START,
-    duration: 3000,
-    load: 9,
-    accounts: 600,
-    masterchainInterval: 1,
-    rateLimit: { kind: 'sliding-window', rps: RPS },
-  });
-  for (const dataset of DATASETS) {
-    const [mine, span] = await ours(
-      server,
-      simulator,
-      dataset,
-      `versus_${build.replace('.', '_')}_${dataset.name}`,
-    );
-    const theirs = await naive(simulator, dataset, span);
-    const total = String(dataset.truth(simulator, span).length);
-    for (const [client, outcome] of [
-      ['offset', theirs],
-      ['toncenter-etl', mine],
-    ] as const) {
-      const { lost, doubled, requests, refused, seconds } = outcome;
-      const figures = [lost, doubled, requests, refused, seconds.toFixed(1)].map(String);
-      rows.push([build, dataset.name, total, client, ...figures]);
+async function compareLosses(): Promise<void> {
+  const header = ['server', 'dataset', 'rows', 'client', 'lost', 'doubled', 'requests', 'refused', 'seconds'];
+  const rows: string[][] = [];
+  const server = await startServer();
+  for (const build of BUILDS) {
+    const simulator = await startSimulator({
+      build,
+      seed: 5,
+      start: START,
+      duration: 3000,
+      load: 9,
+      accounts: 600,
+      masterchainInterval: 1,
+      rateLimit: { kind: 'sliding-window', rps: RPS },
+    });
+    for (const dataset of DATASETS) {
+      const [mine, span] = await ours(
+        server,
+        simulator,
+        dataset,
+        `versus_${build.replace('.', '_')}_${dataset.name}`,
+      );
+      const theirs = await naive(simulator, dataset, span);
+      const total = String(dataset.truth(simulator, span).length);
+      for (const [client, outcome] of [
+        ['offset', theirs],
+        ['toncenter-etl', mine],
+      ] as const) {
+        const { lost, doubled, requests, refused, seconds } = outcome;
+        const figures = [lost, doubled, requests, refused, seconds.toFixed(1)].map(String);
+        rows.push([build, dataset.name, total, client, ...figures]);
+      }
     }
+    await simulator.close();
   }
-  await simulator.close();
+  await server.stop();
+  console.log(formatTable(header, rows));
 }
-await server.stop();
-console.log(formatTable(header, rows));
+
+if (process.argv[2] !== 'speed') await compareLosses();
+await compareSpeed();

@@ -68,7 +68,7 @@ async function* commitsOf(api: string, assignment: Assignment): AsyncGenerator<P
     yield toCommit(assignment, assignment.lease, [
       {
         value: { reading, step },
-        request: { path: job.path, query: query.toString() },
+        request: { path: job.path, query: query.toString(), limit: PAGE },
         status: 200,
         bytes: text.length,
         ms: 0,

@@ -3,6 +3,8 @@ import {
   ApiUnavailableError,
   AuthError,
   BadResponseError,
+  LimitRefusedError,
+  NoEndpointError,
   NotFoundError,
   RateLimitedError,
   RequestRefusedError,
@@ -22,6 +24,8 @@ export interface Refusal {
   /** Whom the request was sent to, for the hints. */
   readonly host: string;
   readonly retryAfterMs: number | undefined;
+  /** The server's `X-API-Version`: pages of gateways have none. */
+  readonly apiVersion: string | undefined;
 }
 
 /** These wrap every failure of theirs as 422, also the database's timeout. */
@@ -29,6 +33,7 @@ const TIMEOUT_AS_422 = /\/(accountStates|walletStates|dns\/records)$/;
 const TIMEOUT = /time(d )?-?out|deadline/i;
 /** Build 1.2 answers 500 to parameters that it will never take. */
 const PERMANENT_500 = /limit is not allowed|wrong value for sort/i;
+const LIMIT_REFUSED = /limit is not allowed: \d+ > (\d+)/i;
 /** The web framework's 404, which the server wraps as 500. */
 const NO_ROUTE = /cannot (get|post) \//i;
 /** 413, 414 and 431 are a gateway's: the list of addresses was too long, and half of it may pass. */
@@ -53,11 +58,11 @@ export function errorOfStatus(refusal: Refusal): EtlError {
 
 function serverError(status: number, message: string, reason: Reason): EtlError {
   if (!reason.own) return new ApiUnavailableError(message, { hint: AWAY_HINT });
-  if (status === 500 && PERMANENT_500.test(reason.text)) return new RequestRefusedError(message);
+  if (status === 500 && PERMANENT_500.test(reason.text)) return requestRefused(message, reason);
   if (status === 500 && TIMEOUT.test(reason.text))
     return new ApiTimeoutError(message, { hint: TIMEOUT_HINT });
   if (status === 500 && NO_ROUTE.test(reason.text))
-    return new NotFoundError(message, { hint: NO_ROUTE_HINT });
+    return new NoEndpointError(message, { hint: NO_ROUTE_HINT });
   if (status === 500 || status === 542) return new ApiFailedError(message, { hint: AWAY_HINT });
   return new ApiUnavailableError(message, { hint: AWAY_HINT });
 }
@@ -66,20 +71,36 @@ function clientError(refusal: Refusal, message: string, reason: Reason): EtlErro
   const { status, path } = refusal;
   const auth = authHint(refusal, reason);
   if (auth !== undefined) return new AuthError(message, { hint: auth });
-  if (status === 404) return new NotFoundError(message, reason.own ? {} : { hint: NO_ROUTE_HINT });
   if (status === 422 && TIMEOUT_AS_422.test(path) && TIMEOUT.test(reason.text)) {
     return new ApiTimeoutError(message, { hint: TIMEOUT_HINT });
   }
   if (TOO_LARGE.has(status)) return new RequestTooLargeError(message, { hint: 'Ask for less at once.' });
   if (COMES_BACK.has(status)) return new ApiUnavailableError(message, { hint: AWAY_HINT });
-  return new RequestRefusedError(message);
+  return reason.own ? ownError(status, message, reason) : pageError(refusal, message);
+}
+
+function ownError(status: number, message: string, reason: Reason): EtlError {
+  return status === 404 ? new NotFoundError(message) : requestRefused(message, reason);
+}
+
+/** What is no answer of the API: the server's own page of a route that it lacks, or one of a gateway, perhaps for a while. */
+function pageError({ status, apiVersion }: Refusal, message: string): EtlError {
+  if (apiVersion === undefined) return new ApiFailedError(message, { hint: GATEWAY_HINT });
+  return status === 404
+    ? new NoEndpointError(message, { hint: NO_ROUTE_HINT })
+    : new RequestRefusedError(message);
+}
+
+function requestRefused(message: string, { text }: Reason): RequestRefusedError {
+  const most = LIMIT_REFUSED.exec(text)?.[1];
+  return most === undefined ? new RequestRefusedError(message) : new LimitRefusedError(message, Number(most));
 }
 
 /** What to do about the key; undefined where the key is not the matter. A 401 may speak of a missing parameter. */
 function authHint({ status, host }: Refusal, reason: Reason): string | undefined {
   if (status === 401 && !(reason.own && / required/i.test(reason.text)))
     return `Check TONCENTER_API_KEY: ${host} does not know it. A key belongs to one network (TONCENTER_NETWORK).`;
-  if (status === 403)
+  if (status === 403 && reason.own)
     return `Check that TONCENTER_API_KEY was issued for the network of ${host} (TONCENTER_NETWORK).`;
   return undefined;
 }
@@ -87,6 +108,7 @@ function authHint({ status, host }: Refusal, reason: Reason): string | undefined
 const RATE_HINT =
   'Lower TONCENTER_RPS, or see who else uses the key: the limit counts all processes of a network.';
 const AWAY_HINT = 'The API is in trouble; what was read is kept. Try again later.';
+const GATEWAY_HINT = 'A gateway answers for the API, perhaps for a while: open the URL in a browser.';
 const TIMEOUT_HINT = 'The server gives each query three seconds: ask for a smaller page or a shorter range.';
 const NO_ROUTE_HINT =
   "This server may not have the endpoint: builds differ (see the response's X-API-Version).";

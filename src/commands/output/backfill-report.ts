@@ -10,7 +10,7 @@ import { formatRange, formatTime, type Range } from '../../range.ts';
 import { formatNumber } from './format-number.ts';
 import { reportError } from './report-error.ts';
 import { openProgress, type ProgressStyle } from './progress/open-progress.ts';
-import { missingLine, printSummary } from './summary.ts';
+import { missingLine, printSummary, refusedLine } from './summary.ts';
 
 interface BackfillReportOptions {
   readonly crawl: Crawl;
@@ -49,7 +49,11 @@ export function createBackfillReport(options: BackfillReportOptions): BackfillRe
     onStreams: (range, watermark) => openProgress({ ...options, range, watermark }),
     onCovered: (covered, range, isWhole) => {
       const verdict = `${isWhole ? 'complete' : 'incomplete'}${isWhole && covered.delayed.size > 0 ? ' as far as it can be read' : ''}`;
-      printCovered(covered, `${verdict}: ${formatRange(range)}, ${context.api.stats.requests} requests`);
+      printCovered(
+        covered,
+        `${verdict}: ${formatRange(range)}, ${context.api.stats.requests} requests`,
+        context.clock.now() / 1000,
+      );
     },
     onCollections: (read) => printCollectionsRead(read, collections, context.api.stats.requests),
   };
@@ -66,9 +70,14 @@ function noteOnReach({ range }: Reach, wanted: Range, chain: ChainInfo): string 
   return parts.length === 0 ? undefined : `cut: ${parts.join('; ')}`;
 }
 
-function printCovered({ missing, delayed, stoppedBy, settled }: Covered, verdict: string): void {
+function printCovered(
+  { missing, refused, delayed, stoppedBy, settled }: Covered,
+  verdict: string,
+  now: number,
+): void {
   if (stoppedBy !== undefined) reportError(stoppedBy);
   for (const [dataset, ranges] of missing) console.log(missingLine(dataset, ranges));
+  for (const one of refused) console.log(refusedLine(one, now));
   for (const [dataset, range] of delayed)
     console.log(`cut       ${dataset}: ${formatRange(range)} is not yet safe to read; run it again later`);
   console.log(verdict);

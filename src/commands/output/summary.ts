@@ -1,5 +1,6 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { readCoverage, readMissing } from '../../db/coverage/coverage.ts';
+import type { RefusedSpan } from '../../db/coverage/refused.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { networkName } from '../../db/connection/network.ts';
 import { streamOf, streamsOf } from '../../crawl/streams/streams.ts';
@@ -52,4 +53,10 @@ async function coverageRow(database: Database, dataset: Dataset, wanted: Range):
 export function missingLine(dataset: string, ranges: readonly Range[]): string {
   const shown = ranges.slice(0, 5).map(formatRange).join(', ');
   return `missing   ${dataset}: ${shown}${ranges.length > 5 ? ` and ${ranges.length - 5} more` : ''}`;
+}
+
+/** What could not be had, why, and when it is asked for again. `now`: unix seconds. */
+export function refusedLine({ dataset, span, reason, detail, retryAt }: RefusedSpan, now: number): string {
+  const again = retryAt > now ? `in ${formatDuration(Math.ceil(retryAt - now))}` : 'now';
+  return `refused   ${dataset}: ${span.map(formatRange).join()}: ${reason}, ${detail}; again ${again}`;
 }

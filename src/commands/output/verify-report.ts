@@ -1,4 +1,4 @@
-import { formatRange, type Range } from '../../range.ts';
+import { formatRange, type Range, union, without } from '../../range.ts';
 import type { Causes } from '../../verify/causes.ts';
 import type { Finding } from '../../verify/finding.ts';
 import type { Proof } from '../../verify/prove.ts';
@@ -99,6 +99,7 @@ function nameOf({ stream }: Verified): string {
 function linesOf(report: Verified, range: Range, causes: readonly string[]): string[] {
   const name = nameOf(report);
   const { grade, findings, missing } = report;
+  const moved = without([range], union(report.verified, missing, ...findings.map(({ spans }) => spans)));
   const state = isProved(report, range) ? grade.grade : `not ${grade.grade}`;
   return [
     `${state.padEnd(9)} ${name}: ${isProved(report, range) ? `${grade.proves}; not seen: ${grade.limitations}` : some(report.verified, 'nothing of it is')}`,
@@ -109,6 +110,11 @@ function linesOf(report: Verified, range: Range, causes: readonly string[]): str
       ({ check, kind, count, spans, example }) =>
         `${check.padEnd(9)} ${name}: ${count} ${kind} (${example}) in ${some(spans, 'no second')}`,
     ),
+    ...(moved.length > 0
+      ? [
+          `written   ${name}: rows were written while the checks ran, or what they rest on has changed, in ${some(moved, '')}; run the same command again`,
+        ]
+      : []),
     ...(missing.length > 0
       ? [
           `hint      ${programName} backfill --from ${missing[0]?.from ?? ''} --to ${missing.at(-1)?.to ?? ''} --only ${report.stream.dataset}`,

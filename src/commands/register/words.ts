@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { closest } from 'fastest-levenshtein';
+import { nearestName } from '../../nearest.ts';
 
 /** Reads words with commas between. */
 export const list = (text: string): string[] => text.split(',').filter((word) => word !== '');
@@ -25,6 +25,9 @@ export function refuseWords(parent: Command, byDefault: Command): Command {
     const [word] = byDefault.args;
     if (word === undefined) return;
     const names = parent.commands.map((command) => command.name());
-    parent.error(`error: unknown command '${word}'\n(Did you mean ${closest(word, names)}?)`);
+    const near = nearestName(word, names);
+    parent.error(
+      `error: unknown command '${word}'\n(${near === undefined ? `It may be ${names.join(', ')}` : `Did you mean ${near}?`})`,
+    );
   });
 }

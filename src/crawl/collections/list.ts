@@ -39,7 +39,8 @@ export async function walkList(walkContext: WalkContext<ListWalk>): Promise<void
       return;
     }
     size.arrived();
-    const step = paginator.next(cursor, request.limit, response.value.records.length, nowOf(walkContext));
+    const limit = response.request.limit ?? request.limit;
+    const step = paginator.next(cursor, limit, response.value.records.length, nowOf(walkContext));
     await writeResponse(walkContext, {
       response,
       reading: readResponseRecords(walkContext, response, '', request.offset),

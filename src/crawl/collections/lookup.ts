@@ -70,12 +70,18 @@ async function askFor(
   due: readonly Subject[],
 ): Promise<WalkResponse | 'too large' | 'none'> {
   try {
-    return await ask(walkContext, paramsOf(walkContext.walk, due));
+    const response = await ask(walkContext, paramsOf(walkContext.walk, due));
+    return isCut(response, due) ? 'too large' : response;
   } catch (error) {
     if (error instanceof ApiTimeoutError && walkContext.walk.paginator.most > 1) return 'too large';
     if (error instanceof NotFoundError && due.length === 1) return 'none';
     throw error;
   }
+}
+
+/** True where the server gives fewer rows than there are subjects: those beyond would seem to be unknown. */
+function isCut({ request: { limit } }: WalkResponse, due: readonly Subject[]): boolean {
+  return due.length > 1 && limit !== undefined && limit < due.length;
 }
 
 function paramsOf({ paginator }: LookupWalk, due: readonly Subject[]): Params {

@@ -2,6 +2,7 @@ import type { Walk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import { commitCursor } from '../../db/write/commit-response.ts';
 import { CLAIM_SECONDS, claimCursor, prolongClaim, releaseClaim } from '../../db/cursors/cursors.ts';
+import { NoEndpointError } from '../../errors.ts';
 import { readUnlessRefused } from '../failure-policy.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { walkBackward } from './backward.ts';
@@ -45,7 +46,9 @@ async function tryWalk(run: RunContext, dataset: Collection, walk: Walk): Promis
   const policy = { database, stream, stop: run.stop, onWrongResponse: 'refuse' as const };
   const failure = await readUnlessRefused(policy, () => claimAndWalk(run, dataset, walk));
   if (failure === undefined) return true;
-  logger.error(
+  // The client has said once that there is no such endpoint.
+  const level = failure instanceof NoEndpointError ? 'debug' : 'error';
+  logger[level](
     { dataset: dataset.name, walk: walk.name, code: failure.code, reason: failure.message },
     'walk given up for now',
   );

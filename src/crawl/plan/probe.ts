@@ -38,7 +38,7 @@ interface ProbeOptions {
  * spread evenly over the hours of the day, so that a network whose nights are quiet is not taken for a quiet one.
  */
 export async function probe(
-  context: Pick<CrawlContext, 'api' | 'tuning'>,
+  context: Pick<CrawlContext, 'api' | 'lts' | 'tuning'>,
   { range, count, ...options }: ProbeOptions,
 ): Promise<Sample[]> {
   const samples: Sample[] = [];
@@ -68,7 +68,7 @@ export function placeIn({ from, to }: Range, index: number): number {
 
 /** Follows the dataset's own paginator until some seconds are complete: what is cut short at a page's end is left out. */
 async function sample(
-  { api, tuning }: Pick<CrawlContext, 'api' | 'tuning'>,
+  { api, lts, tuning }: Pick<CrawlContext, 'api' | 'lts' | 'tuning'>,
   { dataset, stream, signal }: Pick<ProbeOptions, 'dataset' | 'stream' | 'signal'>,
   span: Range,
 ): Promise<Omit<Sample, 'stratum' | 'from'>> {
@@ -78,15 +78,18 @@ async function sample(
   const trust = limits.openSpan(span);
   let cursor: unknown = paginator.start(span);
   for (let page = 0; page < MOST_PAGES && cursor !== undefined; page += 1) {
-    const { value } = await askPage(api, {
-      dataset,
-      stream,
-      cursor,
-      size,
-      trust,
-      priority: 'backfill',
-      signal,
-    });
+    const { value } = await askPage(
+      { api, lts },
+      {
+        dataset,
+        stream,
+        cursor,
+        size,
+        trust,
+        priority: 'backfill',
+        signal,
+      },
+    );
     const { completed } = value.step;
     if (completed !== undefined)
       return { seconds: completed.to - completed.from, ...measure(value, completed) };

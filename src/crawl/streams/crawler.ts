@@ -156,7 +156,7 @@ async function shorten(
 
 /** Asks for the next page; undefined where the server ran out of time and a smaller page will be asked for. */
 async function fetchPage(
-  { api, tuning }: CrawlContext,
+  { api, lts, tuning }: CrawlContext,
   { dataset, lease, priority, stop }: Reading,
   { cursor, trust }: Progress,
   flight: Flight,
@@ -165,17 +165,20 @@ async function fetchPage(
   const size = limits.limit(pageSize.current());
   const { stream } = lease;
   try {
-    const page = await askPage(api, {
-      dataset,
-      stream,
-      cursor,
-      size,
-      trust,
-      priority,
-      flight,
-      signal: stop.leaving,
-      strings: 'bytes',
-    });
+    const page = await askPage(
+      { api, lts },
+      {
+        dataset,
+        stream,
+        cursor,
+        size,
+        trust,
+        priority,
+        flight,
+        signal: stop.leaving,
+        strings: 'bytes',
+      },
+    );
     pageSize.arrived();
     const { reading, step } = page.value;
     // The records themselves are let go: those of a long second would all stay in memory until it is committed.

@@ -1,5 +1,6 @@
 import { createInterruptibleSleep } from '../../budget/interruptible-sleep.ts';
 import { refuse } from '../../db/coverage/refused.ts';
+import { NoEndpointError } from '../../errors.ts';
 import { formatRange } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
@@ -93,7 +94,9 @@ export async function readOrRefuse(
   if (failure === undefined) return;
   const range = formatRange(lease.span);
   const { code, message } = failure;
-  logger.error(
+  // The client has said once that there is no such endpoint.
+  const level = failure instanceof NoEndpointError ? 'debug' : 'error';
+  logger[level](
     { dataset: dataset.name, scope: lease.stream.scope, range, code, reason: message },
     'range refused',
   );

@@ -164,9 +164,9 @@ async function blocksSince(
       size.limit = Math.ceil(limit / 2);
       continue;
     }
-    all.push(...page);
-    const last = page.at(-1)?.gen_utime ?? at;
-    if (page.length < limit || last === at) return all;
+    all.push(...page.blocks);
+    const last = page.blocks.at(-1)?.gen_utime ?? at;
+    if (!page.isFull || last === at) return all;
     at = last;
   }
 }
@@ -177,16 +177,16 @@ async function blocksFrom(
   at: number,
   limit: number,
   signal: AbortSignal,
-): Promise<LinkedBlock[] | undefined> {
+): Promise<{ readonly blocks: LinkedBlock[]; readonly isFull: boolean } | undefined> {
   try {
-    const { value } = await api.get({
+    const { value, request } = await api.get({
       path: '/api/v3/blocks',
       params: { start_utime: at, sort: 'asc', limit, offset: 0 },
       priority: 'tail',
       signal,
       parse: (body) => Blocks.parse(body).blocks,
     });
-    return value;
+    return { blocks: value, isFull: value.length >= (request.limit ?? limit) };
   } catch (error) {
     if (error instanceof ApiTimeoutError && limit > LEAST_PAGE) return undefined;
     throw error;

@@ -6,6 +6,10 @@ import { openSecond, partRequest, readPart, type Second } from './second.ts';
 /** Seconds beyond the span that a request looks for successors: doubled while it finds none. */
 const FIRST_LOOK_AHEAD = 30;
 const LAST_LOOK_AHEAD = 8 * 60 * 60;
+/** How full the next page of a narrowed request should be: a full one has been looked for in vain beyond its end. */
+const AIM = 0.75;
+/** The most that a narrowed request grows at once: a quiet stretch does not promise that the next one is quiet. */
+const GROWTH = 8;
 /** So often may the row that ended the last page be missing from its place before offsets are given up. */
 const MOST_RESTARTS = 3;
 
@@ -18,6 +22,8 @@ export interface ForwardCursor {
   readonly anchor: string;
   readonly restarts: number;
   readonly ahead: number;
+  /** Seconds that a request of the largest page asks for. */
+  readonly length: number;
   /** Set while second `at`, larger than a page, is taken apart. */
   readonly second: Second | undefined;
 }
@@ -32,6 +38,11 @@ interface ForwardOptions {
   readonly maxSize?: number;
   /** True where a short page may be cut short, and pages say by themselves how far they are joined (`joinedUntil`). */
   readonly joined?: boolean;
+  /**
+   * Seconds of the first request, where the server looks through all rows of the seconds asked for, however few it gives.
+   * Later requests are as long as a page is likely to last; a smaller page is asked of fewer seconds. Default: all.
+   */
+  readonly narrow?: number;
 }
 
 /**
@@ -45,35 +56,64 @@ export function forward(
   options: ForwardOptions & { readonly order: 'partial' },
 ): WholeSecondsPaginator<ForwardCursor>;
 export function forward(options: ForwardOptions): Paginator<ForwardCursor>;
-export function forward({ order, maxSize = 1000, joined = false }: ForwardOptions): Paginator<ForwardCursor> {
+export function forward({
+  order,
+  maxSize = 1000,
+  joined = false,
+  narrow,
+}: ForwardOptions): Paginator<ForwardCursor> {
+  const endOf = ({ at, to, length }: ForwardCursor, size: number) =>
+    narrow === undefined ? to : Math.min(to, at + Math.max(1, Math.floor((length * size) / maxSize)));
   return {
     maxSize,
     wholeSeconds: order === 'partial',
-    start: ({ from, to }) => begin(from, to, joined ? FIRST_LOOK_AHEAD : 0),
+    start: ({ from, to }) => {
+      const ahead = joined ? FIRST_LOOK_AHEAD : 0;
+      return { ...FIRST, at: from, to, ahead, length: narrow ?? to - from };
+    },
     request: (cursor, size) =>
       cursor.second === undefined
-        ? windowRequest(cursor, size)
+        ? windowRequest(cursor, endOf(cursor, size), size)
         : partRequest(cursor.second, cursor.at, size, maxSize),
     next: (cursor, page) => {
-      requireSorted(cursor, page.positions);
-      return cursor.second === undefined
-        ? nextPage(cursor, page, order)
-        : nextPart(cursor, cursor.second, page);
+      if (cursor.second !== undefined) return nextPart(cursor, cursor.second, page);
+      const until = Math.min(cursor.to, page.until ?? endOf(cursor, page.size));
+      const step = nextPage({ ...cursor, to: until }, page, order);
+      return narrow === undefined ? step : goOnBeyond(cursor, step, page, maxSize);
     },
   };
 }
 
-function begin(at: number, to: number, ahead: number): ForwardCursor {
-  return { at, to, skip: 0, anchor: '', restarts: 0, ahead, second: undefined };
+const FIRST = { skip: 0, anchor: '', restarts: 0, second: undefined };
+
+/** The cursor at the beginning of a second. */
+function begin({ to, ahead, length }: ForwardCursor, at: number): ForwardCursor {
+  return { ...FIRST, at, to, ahead, length };
+}
+
+/** Behind the end of a narrowed request the span goes on; how long the next one is follows from what this one brought. */
+function goOnBeyond(
+  { to, ahead, length }: ForwardCursor,
+  { completed, cursor }: Step<ForwardCursor>,
+  { positions }: Page,
+  maxSize: number,
+): Step<ForwardCursor> {
+  if (completed === undefined) return { completed, cursor: cursor && { ...cursor, to } };
+  const seconds = completed.to - completed.from;
+  const rows = positions.filter(({ utime }) => utime < completed.to).length;
+  const next = Math.min(GROWTH * length, (AIM * maxSize * seconds) / Math.max(1, rows));
+  const going = { ...(cursor ?? { ...FIRST, at: completed.to, ahead }), to, length: Math.max(1, next) };
+  return { completed, cursor: going.at < to ? going : undefined };
 }
 
 function windowRequest(
-  { at, to, skip, ahead }: ForwardCursor,
+  { at, skip, ahead }: ForwardCursor,
+  until: number,
   size: number,
 ): Params & { readonly limit: number } {
   return {
     start_utime: at,
-    end_utime: to - 1 + ahead,
+    end_utime: until - 1 + ahead,
     sort: 'asc',
     limit: size,
     offset: Math.max(0, skip - 1),
@@ -98,6 +138,7 @@ function requireSorted(cursor: ForwardCursor, positions: readonly Position[]): v
 
 function nextPage(cursor: ForwardCursor, page: Page, order: ForwardOptions['order']): Step<ForwardCursor> {
   const { positions, size } = page;
+  requireSorted(cursor, positions);
   if (hasLostAnchor(cursor, positions)) return restart(cursor);
   const last = positions.at(-1);
   if (last === undefined || positions.length < size) return shortPage(cursor, page.joinedUntil ?? cursor.to);
@@ -106,7 +147,7 @@ function nextPage(cursor: ForwardCursor, page: Page, order: ForwardOptions['orde
   if (last.utime > cursor.at) return complete(cursor, last.utime);
   return {
     completed: undefined,
-    cursor: { ...begin(cursor.at, cursor.to, cursor.ahead), second: openSecond(positions) },
+    cursor: { ...begin(cursor, cursor.at), second: openSecond(positions) },
   };
 }
 
@@ -119,7 +160,7 @@ function hasLostAnchor({ skip, anchor }: ForwardCursor, positions: readonly Posi
 function complete(cursor: ForwardCursor, until: number): Step<ForwardCursor> {
   return {
     completed: range(cursor.at, until),
-    cursor: until < cursor.to ? begin(until, cursor.to, cursor.ahead) : undefined,
+    cursor: until < cursor.to ? begin(cursor, until) : undefined,
   };
 }
 
@@ -132,7 +173,7 @@ function goOnBehind(
   const before = last.utime === cursor.at ? Math.max(0, cursor.skip - 1) : 0;
   const restarts = last.utime === cursor.at ? cursor.restarts : 0;
   const next = {
-    ...begin(last.utime, cursor.to, cursor.ahead),
+    ...begin(cursor, last.utime),
     skip: before + rows,
     anchor: last.id,
     restarts,
@@ -143,7 +184,7 @@ function goOnBehind(
 /** Another replica or build answered: its rows may stand elsewhere, so second `at` is read again from its first row. */
 function restart(cursor: ForwardCursor): Step<ForwardCursor> {
   const restarts = cursor.restarts + 1;
-  return { completed: undefined, cursor: { ...begin(cursor.at, cursor.to, cursor.ahead), restarts } };
+  return { completed: undefined, cursor: { ...begin(cursor, cursor.at), restarts } };
 }
 
 /** `until` is where the page's own links end: beyond it a successor may have been cut off. */
@@ -157,6 +198,7 @@ function shortPage(cursor: ForwardCursor, until: number): Step<ForwardCursor> {
 }
 
 function nextPart(cursor: ForwardCursor, before: Second, page: Page): Step<ForwardCursor> {
+  requireSorted(cursor, page.positions);
   const second = readPart(before, page);
   if (second.parts.length > 0) return { completed: undefined, cursor: { ...cursor, second } };
   const step = complete(cursor, cursor.at + 1);

@@ -1,5 +1,5 @@
 import type { Dataset } from '../../dataset/dataset.ts';
-import { ownersOf } from '../../dataset/owners.ts';
+import { ownTablesOf } from '../../dataset/owners.ts';
 import type { Database } from '../connection/database.ts';
 import { periodOf, type PartitionSize } from '../write/partitions.ts';
 import { dropPartition, findExpired, raiseFloors, type Expired, type Kept } from './retention.ts';
@@ -24,7 +24,9 @@ export function floorsOf(
   return [...retention].map(([dataset, seconds]) => {
     const found = jobs.find(({ name }) => name === dataset);
     if (found === undefined) throw new UsageError(`ETL_RETENTION names "${dataset}", which is no dataset`);
-    const tables = ownTables(found, jobs);
+    const tables = ownTablesOf(found, jobs)
+      .filter(([, table]) => factsOf(table).partitioned)
+      .map(([table]) => table);
     if (tables.length === 0) {
       throw new UsageError(
         `ETL_RETENTION names "${dataset}", whose rows are not kept by time: they cannot expire`,
@@ -32,15 +34,6 @@ export function floorsOf(
     }
     return { dataset, tables, floor: periodOf(now - seconds, size).from };
   });
-}
-
-/** Tables that are first of all this dataset's: what others write there goes with it. */
-function ownTables({ name, job }: Dataset, jobs: readonly Dataset[]): string[] {
-  return Object.entries(job.tables)
-    .filter(
-      ([table, definition]) => factsOf(definition).partitioned && ownersOf(table, jobs)[0]?.name === name,
-    )
-    .map(([table]) => table);
 }
 
 /** What one round of retention did. */

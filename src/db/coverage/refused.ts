@@ -87,6 +87,28 @@ export async function forgetRefusals(session: Session, stream: Stream, span: Ran
       or (${refused.reason} = 'failing' and ${refused.span} && ${rangeParam(span)}))`);
 }
 
+const RefusedSpan = z.object({
+  dataset: z.string(),
+  scope: z.string(),
+  span: z.string().transform(parseRangeText),
+  reason: z.string(),
+  detail: z.string(),
+  attempts: z.number(),
+  retryAt: z.coerce.number(),
+});
+
+/** What could not be had, why, and when it is asked for again, unix seconds. */
+export type RefusedSpan = z.infer<typeof RefusedSpan>;
+
+export function readAllRefused(session: Session): Promise<RefusedSpan[]> {
+  return session.rows(
+    sql`select ${refused.dataset}, ${refused.scope}, ${refused.span}::text, ${refused.reason}, ${refused.detail},
+          ${refused.attempts}, extract(epoch from ${refused.retry_at})::int8 as "retryAt"
+        from ${refused} order by ${refused.dataset}, ${refused.scope}, lower(${refused.span})`,
+    RefusedSpan,
+  );
+}
+
 const RefusedRange = z.object({
   span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
   retryAt: z.coerce.number(),

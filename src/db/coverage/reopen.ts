@@ -2,7 +2,9 @@ import { sql } from 'drizzle-orm';
 import { formatTime, type Range } from '../../range.ts';
 import { subtractCoverage, type Stream } from './coverage.ts';
 import type { Database, Session } from '../connection/database.ts';
+import { lockTables } from '../write/rows/lock-tables.ts';
 import { targetOf } from '../write/rows/target.ts';
+import { unverify } from '../write/rows/unverify.ts';
 import { insertLease, type Lease } from '../coordination/leases.ts';
 import { keyText } from '../read/compare.ts';
 import { leaveReceipt, receiptColumns } from '../write/receipts.ts';
@@ -65,6 +67,8 @@ async function takeOut(
   session: Session,
   { stream, holes, surplus, receipts, wrong = [] }: Opening,
 ): Promise<void> {
+  const emptied = new Set([...surplus, ...wrong].map(({ table }) => table));
+  await lockTables(session, [...emptied], 'row exclusive');
   await subtractCoverage(session, { ...stream, pass: 1 }, holes);
   await subtractCoverage(session, { ...stream, pass: 0 }, holes);
   for (const { table, span } of surplus) await removeRows(session, table, span);
@@ -73,10 +77,11 @@ async function takeOut(
 }
 
 async function removeRows(session: Session, table: object, { from, to }: Range): Promise<void> {
-  const { into } = targetOf(table);
-  await session.run(
-    sql`delete from ${into} where utime >= ${formatTime(from)} and utime < ${formatTime(to)}`,
-  );
+  const target = targetOf(table);
+  await session.run(sql`
+    with gone as (
+      delete from ${target.into} where utime >= ${formatTime(from)} and utime < ${formatTime(to)} returning utime)
+    ${unverify(target, sql`gone`)}`);
 }
 
 /**
@@ -99,6 +104,7 @@ async function removeWrong(
     gone as (
       delete from ${target.into} t using places p
       where t.utime = to_timestamp(p.second::float8) and ${keyText(target, 't')} = p.row_key
-      returning ${receiptColumns(target, sql`t`)})
+      returning ${receiptColumns(target, sql`t`)}),
+    unverified as (${unverify(target, sql`gone`)})
     ${leaveReceipt(target, sql`gone`, 'removed')}`);
 }

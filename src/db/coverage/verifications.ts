@@ -5,7 +5,7 @@ import { parseRangeText, type Range } from '../../range.ts';
 import { z } from 'zod';
 import type { Stream } from './coverage.ts';
 import { ofStream } from './of-stream.ts';
-import type { Session } from '../connection/database.ts';
+import type { Database, Session } from '../connection/database.ts';
 import {
   bare,
   excluded,
@@ -16,8 +16,10 @@ import {
   setExcluded,
 } from '../connection/sql.ts';
 import { coverage } from '../schema/etl/coverage.ts';
-import { pages } from '../schema/etl/pages.ts';
-import { grades, verifications } from '../schema/etl/verification.ts';
+import { grades, receipts, verifications } from '../schema/etl/verification.ts';
+import { isWithin, spanOfReceipt, wholeMinutes } from '../write/receipt-ledger.ts';
+import { lockTables } from '../write/rows/lock-tables.ts';
+import { targetOf } from '../write/rows/target.ts';
 
 /** One check that was run. */
 interface Verification {
@@ -51,39 +53,51 @@ export async function logVerification(session: Session, entry: Verification): Pr
 interface Verdict {
   readonly good: readonly Range[];
   readonly bad: readonly Range[];
-  /** Number of the last page before the checks began, by `readLastPage`. */
-  readonly lastPage: number;
-}
-
-/** Number of the page that was committed last; 0 before there is one. */
-export async function readLastPage(session: Session): Promise<number> {
-  const [row] = await session.rows(
-    sql`select coalesce(max(${pages.id}), 0) as last from ${pages}`,
-    z.object({ last: z.coerce.number() }),
-  );
-  return row?.last ?? 0;
+  /** The last receipt before the checks began, by `readLastReceipt`. */
+  readonly lastReceipt: number;
 }
 
 /**
- * Sets what was verified and takes back what turned out wrong. Only what is still covered counts, and was not read anew
- * since the checks began: another process may have taken some out of coverage meanwhile, and read it again. A second
- * with a finding is never verified.
+ * Number of the last receipt at a moment when no commit writes these tables: what is written there later leaves a
+ * greater one, and what was written before is seen by every check that begins now.
  */
-export async function setVerified(
-  session: Session,
-  stream: Stream,
-  { good, bad, lastPage }: Verdict,
+export function readLastReceipt(database: Database, tables: readonly object[]): Promise<number> {
+  return database.transaction(async (session) => {
+    await lockTables(session, tables, 'share');
+    const [row] = await session.rows(
+      sql`select coalesce(pg_sequence_last_value(pg_get_serial_sequence('etl.receipts', 'id')::regclass), 0) as last`,
+      z.object({ last: z.coerce.number() }),
+    );
+    return row?.last ?? 0;
+  });
+}
+
+/**
+ * Sets what was verified and takes back what turned out wrong. Only what is still covered counts, and no minute in which
+ * anybody wrote a row since the checks began: another dataset's page, a repair, a record out of quarantine. The tables
+ * are locked meanwhile, so that a commit under way either shows here or sees what it takes the certificate from. A
+ * second with a finding is never verified.
+ */
+export function setVerified(
+  database: Database,
+  { stream, tables }: { readonly stream: Stream; readonly tables: readonly object[] },
+  { good, bad, lastReceipt }: Verdict,
 ): Promise<void> {
   const { covered, verified, updated_at } = coverage;
-  const readAnew = sql`(
-    select coalesce(range_agg(${pages.completed}), '{}') from ${pages}
-    where ${ofStream(pages, { ...stream, pass: 0 })} and ${pages.id} > ${lastPage} and ${pages.completed} is not null)`;
-  await session.run(sql`
-    update ${coverage}
-    set ${bare(verified)} = ${verified} - ${multirangeParam(bad)}
-        + (${covered} * ${multirangeParam(good)} - ${readAnew}) - ${spansWithFindings(stream)},
-      ${bare(updated_at)} = default
-    where ${ofStream(coverage, { ...stream, pass: 0 })}`);
+  const all = { from: good[0]?.from ?? 0, to: good.at(-1)?.to ?? 0 };
+  const written = tables.map((table) => isWithin(targetOf(table).name, wholeMinutes(all)));
+  const writtenAnew = sql`(
+    select coalesce(range_agg(${spanOfReceipt}), '{}') from ${receipts}
+    where (${sql.join(written, sql` or `)}) and ${receipts.id} > ${lastReceipt})`;
+  return database.transaction(async (session) => {
+    await lockTables(session, tables, 'share');
+    await session.run(sql`
+      update ${coverage}
+      set ${bare(verified)} = ${verified} - ${multirangeParam(bad)}
+          + (${covered} * ${multirangeParam(good)} - ${writtenAnew}) - ${spansWithFindings(stream)},
+        ${bare(updated_at)} = default
+      where ${ofStream(coverage, { ...stream, pass: 0 })}`);
+  });
 }
 
 /** The verified ranges, oldest first. */

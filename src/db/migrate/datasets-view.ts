@@ -1,11 +1,11 @@
 import type { AnyJob, Dataset } from '../../dataset/dataset.ts';
-import { ownersOf } from '../../dataset/owners.ts';
+import { ownTablesOf } from '../../dataset/owners.ts';
 import { literal } from './literal.ts';
 
 /** The view etl.datasets: every dataset there is, and the tables that are its own. */
 export function datasetsView(datasets: readonly Dataset<AnyJob>[]): string {
   const rows = datasets.map(({ name, job }) => {
-    const own = Object.keys(job.tables).filter((table) => ownersOf(table, datasets)[0]?.name === name);
+    const own = ownTablesOf({ name, job }, datasets).map(([table]) => table);
     const kind = job.kind === 'stream' ? 'stream' : 'list';
     const values = [literal(name), literal(kind), String(job.core), literal(job.title)];
     return `(${values.join(', ')}, array[${own.map(literal).join(', ')}]::text[])`;

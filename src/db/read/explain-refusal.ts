@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm';
-import { distance } from 'fastest-levenshtein';
 import pg from 'pg';
 import { z } from 'zod';
 import { DatabaseError } from '../../errors.ts';
 import type { Database } from '../connection/database.ts';
+import { nearestName } from '../../nearest.ts';
 
 /** undefined_table, undefined_column, undefined_function. */
 const UNKNOWN = new Set(['42P01', '42703', '42883']);
@@ -46,9 +46,11 @@ async function nearest(database: Database, { code, message }: pg.DatabaseError):
   const named = NAMED.exec(message)?.[1]?.replace(/^.*\./, '');
   if (named === undefined || !UNKNOWN.has(code ?? '')) return undefined;
   const names = await database.rows(namesLike(code), Name);
-  const [best] = names.map(({ name }) => name).sort((a, b) => distance(named, a) - distance(named, b));
-  if (best === undefined || distance(named, best) > Math.max(2, named.length / 3)) return undefined;
-  return `Did you mean ${best}?`;
+  const near = nearestName(
+    named,
+    names.map(({ name }) => name),
+  );
+  return near === undefined ? undefined : `Did you mean ${near}?`;
 }
 
 function namesLike(code: string | undefined) {

@@ -1,8 +1,9 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { parseRangeText, type Range } from '../../range.ts';
+import { readAllRefused, type RefusedSpan } from '../coverage/refused.ts';
 import type { Session } from '../connection/database.ts';
-import { coverage as c, leases as l, refused as r } from '../schema/etl/coverage.ts';
+import { coverage as c, leases as l } from '../schema/etl/coverage.ts';
 import { failures as f, pages as p } from '../schema/etl/pages.ts';
 import { cursors } from '../schema/etl/cursors.ts';
 import { quarantine, schemaDrift as d } from '../schema/etl/quarantine.ts';
@@ -16,16 +17,6 @@ const StreamStatus = z.object({
   pass: z.number(),
   covered: ranges,
   verified: ranges,
-});
-
-const Refused = z.object({
-  dataset: z.string(),
-  scope: z.string(),
-  span: ranges,
-  reason: z.string(),
-  detail: z.string(),
-  attempts: z.number(),
-  retryAt: seconds,
 });
 
 const Failure = z.object({
@@ -60,7 +51,7 @@ const Held = z.object({
 /** Everything that the database knows of the crawl's state, as one moment saw it. Times in unix seconds. */
 export interface Status {
   readonly streams: readonly z.infer<typeof StreamStatus>[];
-  readonly refused: readonly z.infer<typeof Refused>[];
+  readonly refused: readonly RefusedSpan[];
   /** The last error of each dataset that has committed nothing since. */
   readonly failures: readonly z.infer<typeof Failure>[];
   readonly quarantined: ReadonlyMap<string, number>;
@@ -74,12 +65,7 @@ export async function readStatus(session: Session): Promise<Status> {
         from ${c} order by ${c.dataset}, ${c.scope}, ${c.pass}`,
     StreamStatus,
   );
-  const refused = await session.rows(
-    sql`select ${r.dataset}, ${r.scope}, ${r.span}::text, ${r.reason}, ${r.detail}, ${r.attempts},
-          extract(epoch from ${r.retry_at})::int8 as "retryAt"
-        from ${r} order by ${r.dataset}, ${r.scope}, lower(${r.span})`,
-    Refused,
-  );
+  const refused = await readAllRefused(session);
   const failures = await session.rows(
     sql`select ${f.dataset}, ${f.code}, ${f.message}, ${f.hint}, extract(epoch from ${f.at})::int8 as at
         from ${f}

@@ -26,21 +26,24 @@ export async function resetReceipts(session: Session, table: object, stretch: Ra
     select ${target.name}, h.minute, h.rows, h.keys from (${heldRows(target, minutes)}) h`);
 }
 
-/** Puts the receipts of a minute together into one. */
+/** Puts the receipts of a minute together into the last one: nothing was written anew. */
 export async function foldReceipts(session: Session, table: object, stretch: Range): Promise<void> {
   const { name } = targetOf(table);
-  const { minute, rows, keys } = receipts;
+  const { table_name, minute, id, rows, keys } = receipts;
+  const isTheirs = sql`${table_name} = ${name} and ${minute} = m.minute`;
   await session.run(sql`
     with many as (
-      select ${minute} from ${receipts} where ${isWithin(name, wholeMinutes(stretch))} group by 1 having count(*) > 1),
-    gone as (
-      delete from ${receipts} using many m where ${receipts.table_name} = ${name} and ${minute} = m.minute
-      returning ${minute}, ${rows}, ${keys})
-    insert into ${receipts} (${COLUMNS})
-    select ${name}, g.minute, sum(g.rows), sum(g.keys) from gone g group by g.minute`);
+      select ${minute}, max(${id}) as id, sum(${rows}) as rows, sum(${keys}) as keys
+      from ${receipts} where ${isWithin(name, wholeMinutes(stretch))} group by 1 having count(*) > 1),
+    gone as (delete from ${receipts} using many m where ${isTheirs} and ${id} < m.id)
+    update ${receipts} set ${bare(rows)} = m.rows, ${bare(keys)} = m.keys from many m where ${isTheirs} and ${id} = m.id`);
 }
 
 const COLUMNS = bare(receipts.table_name, receipts.minute, receipts.rows, receipts.keys);
+
+/** The minute of a receipt as a range of seconds. */
+export const spanOfReceipt = sql`int8range(${receipts.minute} * ${sql.raw(String(RECEIPT_SECONDS))},
+  (${receipts.minute} + 1) * ${sql.raw(String(RECEIPT_SECONDS))})`;
 
 /** True of the receipts of a table in a range of whole minutes. */
 export function isWithin(table: string, { from, to }: Range): SQL {

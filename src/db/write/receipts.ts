@@ -32,15 +32,17 @@ export function receiptColumns({ facts }: Stream, row: SQL): SQL {
 }
 
 /**
- * A statement that leaves the receipt of `rows` (the name of a query with the columns above) that were added or removed.
+ * A statement that leaves the receipt of `rows` (the name of a query with the columns above) that were written or removed;
+ * of those written, `is_new` tells which were added. That others were changed is all that their receipt says.
  * A table's receipts are a ledger: each row is counted once when it is inserted, however often it is read again and
  * whichever dataset brings it, and taken off once when the program removes it. So their sum is what must be there.
  */
-export function leaveReceipt(target: Stream, rows: SQL, change: 'added' | 'removed'): SQL {
-  const sign = sql.raw(change === 'added' ? '' : '-');
+export function leaveReceipt(target: Stream, rows: SQL, change: 'written' | 'removed'): SQL {
+  const sign = sql.raw(change === 'written' ? '' : '-');
+  const counted = change === 'written' ? sql` filter (where r.is_new)` : sql``;
   const r = sql`r`;
   return sql`
     insert into ${receipts} (${bare(receipts.table_name, receipts.minute, receipts.rows, receipts.keys)})
-    select ${target.name}, ${minuteOf(r)}, ${sign}count(*), ${sign}sum(${keyHash(target, r)})
+    select ${target.name}, ${minuteOf(r)}, ${sign}count(*)${counted}, ${sign}coalesce(sum(${keyHash(target, r)})${counted}, 0)
     from ${rows} r group by 2`;
 }

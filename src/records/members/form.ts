@@ -47,10 +47,21 @@ export const seqno = z.int32().min(0, 'is no seqno: 0 or more');
 
 export const accountStatus = z.enum(['nonexist', 'uninit', 'frozen', 'active']);
 
+const HEX_KEY = /^[0-9A-Fa-f]{64}$/;
+
 /** A public key or an ADNL address: 64 hex digits in upper case. */
 export const optionalKey = z
   .string()
   .regex(/^[0-9A-F]{64}$/, 'is no key: 64 hex digits')
+  .nullish();
+
+/** 256 bits in hex or, as build 1.3 has them, in base64; comes out as 64 hex digits in upper case. */
+export const hexKey = z
+  .string()
+  .transform((text) =>
+    (HEX_KEY.test(text) ? text : Buffer.from(text, 'base64').toString('hex')).toUpperCase(),
+  )
+  .refine((text) => HEX_KEY.test(text), 'is neither 64 hex digits nor 44 characters of base64')
   .nullish();
 
 /** As the expression, in half the time: a third of a record are hashes. */

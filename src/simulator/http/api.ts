@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger.ts';
 import type { View } from '../view.ts';
 import { Query } from './query.ts';
 import { Random } from '../random.ts';
-import type { RouteRequest, Routes } from './route.ts';
+import { EVERYTHING, ltRange, type Route, type RouteRequest, type Routes } from './route.ts';
 import { actionRoutes } from './routes/actions.ts';
 import { blockRoutes } from './routes/blocks.ts';
 import { entityRoutes } from './routes/entities.ts';
@@ -50,6 +50,8 @@ export interface Answering {
   answer(request: ApiRequest, views: Views): HttpResponse;
 }
 
+/** The server's own limit of a query. */
+const QUERY_TIMEOUT_MS = 3000;
 /** Endpoints whose truncated responses the real server does not notice. */
 const BREAKING_OFF = new Set([
   '/api/v3/blocks',
@@ -108,17 +110,26 @@ export class Api implements Answering {
   }
 
   private route(request: ApiRequest, views: Views): HttpResponse {
-    if (isV2(request.path)) return answerV2(request, this.ledger.node, views(0));
+    const { path, method } = request;
+    if (this.faults.absent?.some((beginning) => path.startsWith(beginning)) === true) return noRoute(request);
+    if (isV2(path)) return answerV2(request, this.ledger.node, views(0));
     const routes = ROUTES_OF[this.build];
-    const route = Object.hasOwn(routes, request.path) ? routes[request.path] : undefined;
-    if (route === undefined) return htmlResponse(404, 'Not Found');
-    if (request.method !== 'GET') return errorResponse(500, 'internal server error: Method Not Allowed');
+    const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
+    if (route === undefined) return this.build === '1.2' ? htmlResponse(404, 'Not Found') : noRoute(request);
+    return method === 'GET' || method === 'HEAD'
+      ? this.answerRoute(request, route, views)
+      : errorResponse(500, 'internal server error: Method Not Allowed');
+  }
+
+  private answerRoute(request: ApiRequest, route: Route, views: Views): HttpResponse {
+    const { path } = request;
     try {
-      const query = new Query(this.capped(request.search));
-      const timeout = this.timeout(request.path, query);
+      const query = new Query(this.capped(request.search), this.faults.maxLimit);
+      const queryMs = this.queryMs(path, query);
+      const timeout = this.timeout(path, query, queryMs);
       if (timeout !== undefined) return timeout;
-      const view = this.view(request.path, query, views);
-      return jsonResponse(200, route(this.routeRequest(request, query, view)));
+      const view = this.view(path, query, views);
+      return { ...jsonResponse(200, route(this.routeRequest(request, query, view))), queryMs };
     } catch (error) {
       if (error instanceof ServedError) return errorResponse(error.status, error.message);
       throw error;
@@ -161,14 +172,30 @@ export class Api implements Answering {
   }
 
   /** A query that takes too long: for a page too large, or by chance. */
-  private timeout(path: string, query: Query): HttpResponse | undefined {
+  private timeout(path: string, query: Query, queryMs: number): HttpResponse | undefined {
     const limit = query.int32('limit') ?? 100;
     const { timeoutAboveLimit = Infinity, timeout = 0 } = this.faults;
-    const tooLarge = !WITHOUT_LIMIT.has(path) && limit > timeoutAboveLimit && limit <= 1000;
-    if (!tooLarge && !this.random.chance(timeout)) return undefined;
-    this.stats.injected(tooLarge ? 'timeoutAboveLimit' : 'timeout');
+    const tooLarge = !WITHOUT_LIMIT.has(path) && limit > timeoutAboveLimit && limit <= query.most;
+    const fault =
+      queryMs > QUERY_TIMEOUT_MS ? 'scanSpeed' : tooLarge ? 'timeoutAboveLimit' : ('timeout' as const);
+    if (fault === 'timeout' && !this.random.chance(timeout)) return undefined;
+    this.stats.injected(fault);
     return timeoutResponse(path);
   }
+
+  /** How long actions are looked for: among all whose traces end within the lts asked for. */
+  private queryMs(path: string, query: Query): number {
+    const { scanSpeed } = this.faults;
+    const named = ['account', 'trace_id', 'action_id', 'tx_hash', 'msg_hash', 'mc_seqno'];
+    if (scanSpeed === undefined || path !== '/api/v3/actions' || named.some((name) => query.has(name)))
+      return 0;
+    return (1000 * this.ledger.traces.byLt(ltRange(query) ?? EVERYTHING).length) / scanSpeed;
+  }
+}
+
+/** The web framework's 404, which build 1.3 wraps. */
+function noRoute({ method, path }: ApiRequest): HttpResponse {
+  return errorResponse(500, `internal server error: Cannot ${method} ${path}`);
 }
 
 function timeoutResponse(path: string): HttpResponse {

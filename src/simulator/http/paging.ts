@@ -11,7 +11,6 @@ export interface Paging {
   readonly sort: Sort | undefined;
 }
 
-const MOST = 1000;
 const DEFAULT_LIMIT = 100;
 
 /**
@@ -22,7 +21,7 @@ export function parsePaging(query: Query, build: Build, defaultLimit = DEFAULT_L
   const limit = query.int32('limit') ?? defaultLimit;
   const offset = query.int32('offset') ?? 0;
   const status = build === '1.2' ? 500 : 422;
-  if (limit > MOST) throw new ServedError(status, `limit is not allowed: ${limit} > ${MOST}`);
+  if (limit > query.most) throw new ServedError(status, `limit is not allowed: ${limit} > ${query.most}`);
   return {
     limit: Math.max(1, limit),
     offset: Math.max(0, offset),

@@ -10,8 +10,11 @@ const FALSE = ['', '0', 'f', 'F', 'FALSE', 'false', 'False'];
  */
 export class Query {
   private readonly values = new Map<string, string[]>();
+  /** The greatest limit that is taken. */
+  readonly most: number;
 
-  constructor(search: URLSearchParams) {
+  constructor(search: URLSearchParams, most = 1000) {
+    this.most = most;
     for (const [name, value] of search) {
       const key = name.endsWith('[]') ? name.slice(0, -2) : name;
       const list = this.values.get(key);
@@ -118,10 +121,11 @@ function parseUint64(text: string): number | undefined {
   return Number(text);
 }
 
+/** A negative one becomes the unsigned number of the same bits, which no row reaches. */
 function parseUtime(text: string): number | undefined {
   if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return undefined;
   const value = Math.trunc(Number(text));
-  return value >= 0 && value <= 4294967295 ? value : undefined;
+  return value >= -2147483648 && value <= 4294967295 ? value >>> 0 : undefined;
 }
 
 function parseShard(text: string): string | undefined {

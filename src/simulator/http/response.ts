@@ -3,6 +3,8 @@ export interface HttpResponse {
   readonly status: number;
   readonly body: string | Buffer;
   readonly headers: Readonly<Record<string, string>>;
+  /** How long the server's query takes; default 0. */
+  readonly queryMs?: number;
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' } as const;
@@ -15,9 +17,13 @@ export function jsonResponse(
   return { status, body, headers: { ...JSON_TYPE, ...headers } };
 }
 
-/** The indexer's own error: one member, whatever its documentation says. */
+/** The indexer's own error: one member, whatever its documentation says, printed as Go prints it. */
 export function errorResponse(status: number, text: string): HttpResponse {
-  return jsonResponse(status, JSON.stringify({ error: text }));
+  const body = JSON.stringify({ error: text }).replaceAll(
+    /[<>&]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  return jsonResponse(status, body);
 }
 
 /** The gateway's error, which has another shape than the indexer's. */

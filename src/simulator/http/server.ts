@@ -112,7 +112,7 @@ class Host {
     const record = this.site.stats.arrived(url.pathname, url.searchParams, this.site.clock.monotonic());
     try {
       const response = this.answer({ ...requestOf(incoming, url), body: await bodyOf(incoming) });
-      await this.delay();
+      await this.delay(response);
       await this.deliver(outgoing, response, record);
     } catch (error) {
       if (isAbort(error)) outgoing.destroy();
@@ -143,10 +143,10 @@ class Host {
     return happened;
   }
 
-  private async delay(): Promise<void> {
+  private async delay({ queryMs = 0 }: HttpResponse): Promise<void> {
     const [least, most] = this.options.latencyMs ?? [0, 0];
-    if (most > 0)
-      await this.site.clock.sleep(least + (most - least) * this.random.fraction(), this.stopping.signal);
+    const latencyMs = most > 0 ? least + (most - least) * this.random.fraction() : 0;
+    if (queryMs + latencyMs > 0) await this.site.clock.sleep(queryMs + latencyMs, this.stopping.signal);
   }
 
   private async deliver(

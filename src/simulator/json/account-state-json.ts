@@ -1,4 +1,5 @@
 import { NONE } from '../network/chain/tables/block-table.ts';
+import { offerOf } from '../network/entities/offer.ts';
 import type { World } from '../network/chain/world.ts';
 
 /** The state of an account as a transaction's before and after. */
@@ -36,7 +37,7 @@ export function accountStateJson(world: World, transaction: number): AccountStat
   const { transactions } = world;
   const status = transaction === NONE ? 'nonexist' : transactions.statusAfterOf(transaction);
   if (status === 'nonexist') return NONEXIST_STATE;
-  const role = world.accounts.role(transactions.account.get(transaction));
+  const code = codeOf(world, transactions.account.get(transaction));
   return {
     hash: world.hashes('state').text(transaction),
     balance: String(transactions.balance.get(transaction)),
@@ -44,6 +45,12 @@ export function accountStateJson(world: World, transaction: number): AccountStat
     account_status: status,
     frozen_hash: status === 'frozen' ? world.hashes('frozen').text(transaction) : null,
     data_hash: status === 'active' ? world.hashes('data').text(transaction) : null,
-    code_hash: status === 'active' ? world.hashes(`code ${role}`).text(0) : null,
+    code_hash: status === 'active' ? world.hashes(`code ${code}`).text(0) : null,
   };
+}
+
+/** Accounts of a role share their code, but that names are items with a code of their own. */
+function codeOf({ accounts }: World, account: number): string {
+  const role = accounts.role(account);
+  return role === 'nft_item' && offerOf(accounts.indexInRole(account)) === 'telemint' ? 'telemint' : role;
 }

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { block_parents, blocks as blocksTable } from '../../db/schema/ton/blocks.ts';
 import type { Session } from '../../db/connection/database.ts';
-import { common, formatTime, type Range, without } from '../../range.ts';
+import { common, formatTime, type Range, union, without } from '../../range.ts';
 import { blockKey } from '../../ton/block-key.ts';
 import type { Check, Look, Result, VerifyContext } from '../check.ts';
 import { type Around, missingParents, type Missing } from '../closure/missing-parents.ts';
@@ -84,16 +84,18 @@ async function lookAt(session: Session, place: Place, around: Around | undefined
 }
 
 /**
- * Every link above the highest broken one holds, so what lies there is proved as far as all of it is reached; below it a
- * branch may hang loose that no link names, so nothing is said about it until the hole is filled.
+ * What lies above the highest fault is proved. Below it a branch may hang loose that no link names, or be reached by
+ * nothing but a block that should not be there: nothing is said about it until the fault is repaired.
  */
 function closureOf(
   { stretch, covered }: Place,
   around: Surroundings,
-  { missing, unreached }: Pick<SeenBlocks, 'missing' | 'unreached'>,
+  { missing, unreached, findings: links }: Pick<SeenBlocks, 'missing' | 'unreached' | 'findings'>,
 ): Finding[] {
-  if (missing.length === 0) return [...unreached];
-  const findings = missing.map((row): Finding => {
+  // A parent that only a surplus block names is not missing.
+  const loose = union(...unreached.map(({ spans }) => spans));
+  const named = missing.filter(({ child_at }) => common([secondFrom(child_at)], loose).length === 0);
+  const gaps = named.map((row): Finding => {
     const hole = { from: row.lower ?? stretch.from, to: row.child_at + 1 };
     return {
       check: CHECK,
@@ -107,10 +109,16 @@ function closureOf(
       rows: common([hole], [covered]).map((span) => ({ key: blockKey(row), span })),
     };
   });
-  const highest = Math.max(...missing.map(({ child_at }) => child_at)) + 1;
-  const proved = { from: Math.min(highest, stretch.to), to: Math.min(stretch.to, around.closesAt) };
-  const surplus = unreached.flatMap((finding) => partOf(finding, proved));
-  return [...sumUp(findings), ...surplus, ...without([stretch], [proved]).map(open)];
+  const closed = Math.min(stretch.to, around.closesAt);
+  const linked = Math.max(stretch.from, ...named.map(({ child_at }) => child_at + 1));
+  const surplus = unreached.flatMap((finding) => partOf(finding, { from: linked, to: closed }));
+  const faults = [...links, ...surplus].flatMap(({ spans }) => spans.map(({ to }) => to));
+  const proved = { from: Math.min(Math.max(linked, ...faults), closed), to: closed };
+  return [...sumUp(gaps), ...surplus, ...without([stretch], [proved]).map(open)];
+}
+
+function secondFrom(from: number): Range {
+  return { from, to: from + 1 };
 }
 
 /** What of a finding lies within a span. */

@@ -1,13 +1,15 @@
 import { sql } from 'drizzle-orm';
 import { messages as messagesTable } from '../../db/schema/ton/messages.ts';
 import type { Session } from '../../db/connection/database.ts';
-import { common, type Range, union } from '../../range.ts';
+import type { Range } from '../../range.ts';
 import { bookDoubts, bookSieve } from '../books/books.ts';
 import { transactionsWithMessages } from '../books/with-messages.ts';
 import type { Check, Result } from '../check.ts';
 import { during, type Finding, findingsOf, secondAt, secondOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
-import { MISSING_TRANSACTIONS } from './transactions.ts';
+import { piecesOf } from '../run/pieces.ts';
+import { leaveOpen } from '../leave-open.ts';
+import { missingTransactions } from './transactions.ts';
 import { settings } from '../../db/schema/etl/pages.ts';
 
 /**
@@ -70,29 +72,19 @@ const strayMessages = (stretch: Range) => sql`
 export const messages: Check = {
   name: 'messages',
   needs: [],
-  steps: (_, { covered }) =>
-    covered.map((stretch) => ({
+  async steps({ database }, { covered }) {
+    const pieces = await Promise.all(covered.map((stretch) => piecesOf(database, messagesTable, stretch)));
+    return pieces.flat().map((stretch) => ({
       check: 'messages',
       also: 'books',
       stretch,
       run: (look) => look((session) => checkMessagesAndBooks(session, stretch)),
-    })),
-  unexplained: (finding, others) => (finding.kind === UNSENT ? withoutReceivers(finding, others) : [finding]),
+    }));
+  },
+  // What a missing transaction sent has no sender: that says nothing of whoever received it.
+  unexplained: (finding, others) =>
+    finding.kind === UNSENT ? leaveOpen(finding, missingTransactions(others)) : [finding],
 };
-
-/** What a missing transaction sent has no sender: that says nothing of whoever received it. */
-function withoutReceivers(finding: Finding, others: readonly Finding[]): Finding[] {
-  if (finding.rows.length < finding.count) return [finding];
-  const short = union(
-    ...others.filter(({ kind }) => kind === MISSING_TRANSACTIONS).map(({ spans }) => spans),
-  );
-  const explained = new Set(
-    finding.rows.filter(({ span }) => common([span], short).length > 0).map(({ key }) => key),
-  );
-  const rows = finding.rows.filter(({ key }) => !explained.has(key));
-  const spans = union(rows.map(({ span }) => span));
-  return rows.length === 0 ? [] : [{ ...finding, rows, spans, count: rows.length }];
-}
 
 /** Messages are counted and books are balanced in one go: both need every transaction with all its messages. */
 async function checkMessagesAndBooks(session: Session, stretch: Range): Promise<Result> {

@@ -3,6 +3,8 @@ import { transactions } from '../../db/schema/ton/transactions.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
+import { leaveOpen } from '../leave-open.ts';
+import { missingTransactions } from './transactions.ts';
 import { during, findingsOf, secondAt, secondOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
@@ -19,13 +21,15 @@ export const stateChain: Check = {
       run: (look) => look((session) => checkStateChain(session, stretch)),
     })),
   // Where a transaction is missing, its own second is known, so its neighbours need not be read again: they are all there.
-  unexplained: (finding, others) => (finding.kind === MISSING && others.length > 0 ? [] : [finding]),
+  unexplained: (finding, others) =>
+    finding.kind === MISSING ? leaveOpen(finding, missingTransactions(others)) : [finding],
 };
 
 /**
  * Each transaction names its account's one before, and the account's state before it is the one after that. A chain
  * that begins anew (0, with status nonexist) has none before it. Of an account's first transaction in the stretch there
- * is nothing to compare. Both ends of a broken link are doubtful.
+ * is nothing to compare. One between the two is missing only where the state has changed meanwhile. Both ends of a broken
+ * link are doubtful.
  */
 async function checkStateChain(session: Session, stretch: Range): Promise<Result> {
   const findings = await findingsOf(session, {
@@ -40,7 +44,8 @@ async function checkStateChain(session: Session, stretch: Range): Promise<Result
         from ton.transactions t where ${during('t', stretch)} window w as (partition by account collate "C" order by lt)),
       broken as (
         select *, case
-          when prev_trans_lt > last_lt then ${MISSING}::text
+          when prev_trans_lt > last_lt and prev_trans_hash <> last_hash and (before_hash <> last_after) is not false
+            then ${MISSING}::text
           when prev_trans_lt <> last_lt or prev_trans_hash <> last_hash then 'broken_link'
           when before_hash <> last_after or before_balance <> last_balance or before_account_status <> last_status
             then 'broken_state' end as kind

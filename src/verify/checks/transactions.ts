@@ -2,15 +2,22 @@ import { sql } from 'drizzle-orm';
 import { blocks } from '../../db/schema/ton/blocks.ts';
 import { transactions as transactionsTable } from '../../db/schema/ton/transactions.ts';
 import type { Session } from '../../db/connection/database.ts';
-import { common, type Range, without } from '../../range.ts';
+import { common, type Range, union, without } from '../../range.ts';
 import { openStep, type Check, type Result, type Step } from '../check.ts';
-import { during, findingsOf, secondOf } from '../finding.ts';
+import { during, type Finding, findingsOf, secondOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
 
 const NAME = 'transactions';
-/** Kind of the finding that a block has fewer than it says. */
-export const MISSING_TRANSACTIONS = 'missing_transactions';
+const MISSING_TRANSACTIONS = 'missing_transactions';
+/** Kinds of findings of seconds that lack transactions, or of which nobody knows. */
+const LACKING = new Set([
+  MISSING_TRANSACTIONS,
+  'no_proved_blocks',
+  'no_shard',
+  'quarantined',
+  'vanished_rows_of_transactions',
+]);
 
 export const transactions: Check = {
   name: NAME,
@@ -29,6 +36,11 @@ export const transactions: Check = {
     ];
   },
 };
+
+/** Seconds in which transactions may be missing, by what was found of their dataset. */
+export function missingTransactions(findings: readonly Finding[]): readonly Range[] {
+  return union(...findings.filter(({ kind }) => LACKING.has(kind)).map(({ spans }) => spans));
+}
 
 /** The check of seconds whose blocks are known to be all there. */
 export function countTransactions(proved: Range): Step {

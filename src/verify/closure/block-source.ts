@@ -31,39 +31,41 @@ export function createBlockSource(api: ApiClient, chain: ChainInfo, signal: Abor
   let requests = 0;
   const ask = async (path: string, params: Params) => {
     requests += 1;
-    const { value } = await api.get({
+    const { value, request } = await api.get({
       path,
       params,
       signal,
       priority: 'repair',
       parse: (body) => Blocks.parse(body).blocks,
     });
-    return value;
+    return { blocks: value, limit: request.limit };
   };
   return {
     chain,
     requests: () => requests,
     async after(second) {
-      const blocks = await ask('/api/v3/blocks', {
+      const { blocks, limit = PAGE } = await ask('/api/v3/blocks', {
         start_utime: second,
         sort: 'asc',
         limit: PAGE,
         offset: 0,
       });
-      return { blocks, whole: blocks.length < PAGE };
+      return { blocks, whole: blocks.length < limit };
     },
-    before: (second) =>
-      ask('/api/v3/blocks', { end_utime: second - 1, sort: 'desc', limit: PAGE_BEFORE, offset: 0 }),
+    async before(second) {
+      const params = { end_utime: second - 1, sort: 'desc', limit: PAGE_BEFORE, offset: 0 };
+      return (await ask('/api/v3/blocks', params)).blocks;
+    },
     async topsOf(seqno) {
       try {
-        return await ask('/api/v3/masterchainBlockShardState', { seqno });
+        return (await ask('/api/v3/masterchainBlockShardState', { seqno })).blocks;
       } catch (error) {
         if (error instanceof NotFoundError) return undefined;
         throw error;
       }
     },
     async named({ workchain, shard, seqno }) {
-      const found = await ask('/api/v3/blocks', {
+      const { blocks: found } = await ask('/api/v3/blocks', {
         workchain,
         shard,
         seqno,

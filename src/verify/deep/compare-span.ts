@@ -48,7 +48,7 @@ export async function compareSpan(
   let unread: Rejected[] = [];
   let cursor: unknown = paginator.start(span);
   while (cursor !== undefined && !stop.finishing.aborted) {
-    const { value } = await askPage(crawl.api, {
+    const { value } = await askPage(crawl, {
       dataset,
       stream,
       cursor,

@@ -1,5 +1,5 @@
 import type { Dataset } from '../../dataset/dataset.ts';
-import { ownersOf } from '../../dataset/owners.ts';
+import { ownTablesOf } from '../../dataset/owners.ts';
 import { readVerified, setVerified } from '../../db/coverage/verifications.ts';
 import { common, type Range, union, without } from '../../range.ts';
 import { worthKeeping } from '../derivable.ts';
@@ -115,8 +115,7 @@ async function countTables(
   compared: readonly Range[],
 ): Promise<ComparedTable[]> {
   const counted: ComparedTable[] = [];
-  for (const [name, table] of Object.entries(dataset.job.tables)) {
-    if (ownersOf(name, jobs)[0]?.name !== dataset.name) continue;
+  for (const [name, table] of ownTablesOf(dataset, jobs)) {
     const count = async (spans: readonly Range[]) => {
       let sum = 0;
       for (const span of spans)
@@ -135,11 +134,11 @@ async function countTables(
 
 /** Adds what the comparison of a stream came to; a second reading that it confirmed is wanted no more. */
 async function withComparison(
-  { database }: CompareContext,
+  { database, jobs }: CompareContext,
   report: Verified,
   compared: ComparedSpans | undefined,
 ): Promise<Verified> {
-  const { stream, covered, lastPage } = report;
+  const { dataset, stream, covered, lastReceipt } = report;
   const { checks, confirmed } = compared ?? { checks: [], confirmed: [] };
   const own = report.checks
     .flatMap(({ findings }) => findings)
@@ -150,7 +149,8 @@ async function withComparison(
   // What another dataset's pages have shown to be wrong is wrong here too.
   const findings = [...own, ...(await rememberedFindings(database, stream, covered, report.checks))];
   const good = without(covered, union(...findings.map(({ spans }) => spans)));
-  if (confirmed.length > 0) await setVerified(database, stream, { good, bad: [], lastPage });
+  const tables = ownTablesOf(dataset, jobs).map(([, table]) => table);
+  if (confirmed.length > 0) await setVerified(database, { stream, tables }, { good, bad: [], lastReceipt });
   const verified = common(good, await readVerified(database, stream));
   return { ...report, checks: [...report.checks, ...checks], findings, verified };
 }

@@ -7,6 +7,8 @@ import {
   ApiUnavailableError,
   AuthError,
   BadResponseError,
+  LimitRefusedError,
+  NoEndpointError,
   NotFoundError,
   RateLimitedError,
   RequestRefusedError,
@@ -14,8 +16,9 @@ import {
   type EtlError,
 } from '../../../src/errors.ts';
 
-function errorOf(status: number, body: string, path = '/api/v3/transactions'): EtlError {
-  return errorOfStatus({ status, body, path, label: `GET ${path}`, host: 'toncenter.com', retryAfterMs: 5 });
+function errorOf(status: number, body: string, path = '/api/v3/transactions', apiVersion?: string): EtlError {
+  const label = `GET ${path}`;
+  return errorOfStatus({ status, body, path, label, host: 'toncenter.com', retryAfterMs: 5, apiVersion });
 }
 const v3 = (error: string) => JSON.stringify({ error });
 const html = (title: string) => `<html>\r\n<head><title>${title}</title></head></html>`;
@@ -23,23 +26,25 @@ const html = (title: string) => `<html>\r\n<head><title>${title}</title></head><
 describe('a v3 answer', () => {
   test.each([
     [422, v3('failed to decode: schema: error converting value for "limit"'), RequestRefusedError],
-    [422, v3('limit is not allowed: 5000 > 1000'), RequestRefusedError],
-    [500, v3('limit is not allowed: 5000 > 1000'), RequestRefusedError],
+    [422, v3('limit is not allowed: 5000 > 1000'), LimitRefusedError],
+    [500, v3('limit is not allowed: 5000 > 1000'), LimitRefusedError],
     [500, v3('internal server error: wrong value for sort parameter'), RequestRefusedError],
     [500, v3('timeout: context deadline exceeded'), ApiTimeoutError],
     [500, v3('internal server error: query timeout 3s'), ApiTimeoutError],
     [500, v3('internal server error: canceling statement: query timed out'), ApiTimeoutError],
     [500, v3('failed query transactions: conn closed'), ApiFailedError],
-    [500, v3('internal server error: Cannot GET /api/v3/validators/events'), NotFoundError],
+    [500, v3('internal server error: Cannot GET /api/v3/validators/events'), NoEndpointError],
     [404, v3('masterchain block 99999999 not found'), NotFoundError],
     [404, v3('blocks not found'), NotFoundError],
-    [404, html('404 Not Found'), NotFoundError],
+    [404, html('404 Not Found'), ApiFailedError],
+    [402, html('Payment Required'), ApiFailedError],
+    [403, html('Just a moment...'), ApiFailedError],
     [401, v3('address of account is required'), RequestRefusedError],
     [401, v3('API key does not exist'), AuthError],
     [401, html('401 Authorization Required'), AuthError],
     [403, v3('Network not allowed'), AuthError],
     [409, v3('not a wallet'), RequestRefusedError],
-    [405, '', RequestRefusedError],
+    [405, '', ApiFailedError],
     [413, html('413 Request Entity Too Large'), RequestTooLargeError],
     [414, html('414 Request-URI Too Large'), RequestTooLargeError],
     [408, '', ApiUnavailableError],
@@ -71,6 +76,16 @@ describe('a v3 answer', () => {
 
   test('422 elsewhere stays a refusal, even if it speaks of a deadline', () => {
     expect(errorOf(422, v3('deadline is no parameter'))).toBeInstanceOf(RequestRefusedError);
+  });
+
+  test('a page of the server itself says that it lacks the endpoint, one of a gateway says nothing', () => {
+    const page = html('404 Not Found');
+    expect(errorOf(404, page, '/api/v3/validators/events', '1.2.10')).toBeInstanceOf(NoEndpointError);
+    expect(errorOf(404, page, '/api/v3/validators/events')).toMatchObject({ retryable: true });
+  });
+
+  test('a limit that is refused carries the number that would do', () => {
+    expect(errorOf(422, '{"error":"limit is not allowed: 1000 \\u003e 100"}')).toMatchObject({ most: 100 });
   });
 
   test('an unknown key is reported with the setting and the host', () => {

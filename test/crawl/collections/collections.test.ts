@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Entities } from '../../../src/simulator/network/entities/entities.ts';
-import { htmlResponse } from '../../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { bare, readOnce, readStreamsOf, select, sorted } from '../../support/collections.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
@@ -182,16 +181,14 @@ describe('a list', () => {
   });
 
   test('that this server does not have is reported, and the others are read', async () => {
-    const simulator = await startSimulator({
-      ...NETWORK,
-      before: ({ path }) => (path === '/api/v3/jetton/masters' ? htmlResponse(404, 'Not Found') : undefined),
-    });
+    const simulator = await startSimulator({ ...NETWORK, faults: { absent: ['/api/v3/jetton/masters'] } });
     try {
       const failed = await readOnce(store, simulator.url, ['jetton_masters', 'nft_collections']);
       expect(failed).toEqual(['jetton_masters']);
       expect(await rebuilt.nft_collections(store)).not.toEqual([]);
       const failures = await select(store, 'select dataset, code from etl.failures');
-      expect(failures.map(bare)).toEqual([{ dataset: 'jetton_masters', code: 'not_found' }]);
+      expect(failures.map(bare)).toEqual([{ dataset: 'jetton_masters', code: 'no_endpoint' }]);
+      expect(simulator.stats.byPath.get('/api/v3/jetton/masters')).toBe(1);
     } finally {
       await simulator.close();
     }

@@ -6,6 +6,7 @@ import { reachOf } from '../../../src/crawl/streams/reach.ts';
 import type { CrawlContext } from '../../../src/crawl/crawl-context.ts';
 import { withBelievingLimits } from '../../support/believing-limits.ts';
 import { actionTypes } from '../../../src/records/action-types.ts';
+import type { Faults } from '../../../src/simulator/faults.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
@@ -25,14 +26,14 @@ afterEach(async () => {
 });
 
 /** Rows of each dataset's table after a backfill, those that there are, and the requests that it took. */
-async function crawl(capLimit: number | undefined, contextOf = (context: CrawlContext) => context) {
+async function crawl(faults: Faults, contextOf = (context: CrawlContext) => context) {
   simulator = await startSimulator({
     start: START,
     duration: 240,
     seed: 11,
     load: 6,
     accounts: 400,
-    ...(capLimit !== undefined && { faults: { capLimit } }),
+    faults,
   });
   const opened = await openTestCrawl(store, simulator.url);
   try {
@@ -74,19 +75,25 @@ async function crawl(capLimit: number | undefined, contextOf = (context: CrawlCo
 
 describe('a server that caps the limit without a word', () => {
   test.each([37, 256])('at %i rows loses none of them', async (capLimit) => {
-    const { stored, there } = await crawl(capLimit);
+    const { stored, there } = await crawl({ capLimit });
     expect(there.actions).toBeGreaterThan(50);
     expect(stored).toEqual(there);
     expect(simulator!.stats.byFault.get('capLimit')).toBeGreaterThan(0);
   });
 });
 
+test('a server that refuses the limit is asked for the number that it names', async () => {
+  const { stored, there } = await crawl({ maxLimit: 60 });
+  expect(stored).toEqual(there);
+  expect(simulator!.stats.byStatus.get(422)).toBeLessThanOrEqual(5);
+});
+
 test('a server that gives what it is asked for is asked a few times more, twice a dataset at most', async () => {
-  const careful = await crawl(undefined);
+  const careful = await crawl({});
   expect(careful.stored).toEqual(careful.there);
   await simulator?.close();
   await store.close();
   store = await openTestStore();
-  const rash = await crawl(undefined, withBelievingLimits);
+  const rash = await crawl({}, withBelievingLimits);
   expect(careful.requests - rash.requests).toBeLessThanOrEqual(2 * DATASETS.length);
 });

@@ -113,6 +113,23 @@ describe('a forward walk', () => {
     );
   });
 
+  test('that asks for about a page at a time reads every row, and asks for fewer seconds with a smaller page', () => {
+    fc.assert(
+      fc.property(anyRows, anySize, fc.integer({ min: 1, max: 20 }), (rows, maxSize, narrow) => {
+        const { completed, saturated, requests } = walk(
+          { order: 'partial', maxSize, narrow },
+          createServer(rows, 'partial'),
+          rows,
+        );
+        expect(without([SPAN], [...completed, ...saturated])).toEqual([]);
+        expect(requests[0]).toMatchObject({ start_utime: 100, end_utime: 99 + narrow });
+      }),
+      { numRuns: 300 },
+    );
+    const paginator = forward({ order: 'partial', narrow: 20 });
+    expect(paginator.request(paginator.start(SPAN), 500)).toMatchObject({ start_utime: 100, end_utime: 109 });
+  });
+
   test('of a total order goes on within a second, so no dataset of one may be read a second time', () => {
     const [total, partial] = [forward({ order: 'total' }), forward({ order: 'partial' })];
     expect([total.wholeSeconds, partial.wholeSeconds]).toEqual([false, true]);

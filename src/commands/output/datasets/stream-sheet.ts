@@ -1,5 +1,6 @@
 import type { Dataset } from '../../../dataset/dataset.ts';
 import { restingRequests } from '../../../dataset/pace.ts';
+import type { Index } from '../../../dataset/job.ts';
 import type { Params } from '../../../dataset/paginator.ts';
 import { describeTable, type TableDescription } from '../../../db/read/table-description.ts';
 import { formatDuration, type Range } from '../../../range.ts';
@@ -12,6 +13,8 @@ export interface StreamSheet {
   readonly endpoint: string;
   /** Of the request for one hour, as an example of every parameter. */
   readonly params: Params;
+  /** The server's index that its requests ride. */
+  readonly index: Index;
   readonly pageSize: number;
   /** Seconds to keep away from the head beyond ETL_WATERMARK_DELAY's; null where that decides. */
   readonly delay: number | null;
@@ -36,6 +39,7 @@ export function streamSheet({ name, job }: Dataset, hour: Range, freshness: numb
     core: job.core,
     endpoint: `GET ${job.path}`,
     params: { ...job.params, ...paginator.request(paginator.start(hour), paginator.maxSize) },
+    index: job.index,
     pageSize: paginator.maxSize,
     delay: job.delaySeconds ?? null,
     readAgainAfter: job.maturitySeconds ?? null,
@@ -56,6 +60,7 @@ export function streamFacts(sheet: StreamSheet): string[][] {
     ['params', paramsText(sheet.params)],
     ['page', `at most ${sheet.pageSize} records`],
     ['order', orderOf(sheet.params)],
+    ['index', indexOf(sheet.index)],
     ['cost', costOf(sheet)],
     ['at rest', `${atRest(sheet)} requests a minute`],
     ...(sheet.delay === null
@@ -73,6 +78,10 @@ function paramsText(params: Params): string {
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${name.endsWith('_utime') ? '…' : String(value)}`)
     .join(' ');
+}
+
+function indexOf({ columns, of }: Index): string {
+  return of === 'lt' ? `${columns}: the logical times of the seconds are sent beside them` : columns;
 }
 
 function orderOf({ sort }: Params): string {

@@ -1,6 +1,7 @@
 import { formatDuration, formatRange, formatTime, lengthOf } from '../../../range.ts';
 import { SILENT_SECONDS } from '../../../status/lag.ts';
 import type { DatasetReport, Report } from '../../../status/report.ts';
+import { refusedLine } from '../summary.ts';
 import { formatTable } from '../table.ts';
 import { collectionLines } from './collection-report.ts';
 import { spendingLines } from './spending.ts';
@@ -81,10 +82,7 @@ function detailLines(report: DatasetReport, now: number): string[] {
   return [
     ...holes.slice(0, SHOWN).map((hole) => `hole      ${dataset}: ${formatRange(hole)}`),
     ...more,
-    ...refused.map(
-      ({ span, reason, detail, retryAt }) =>
-        `refused   ${dataset}: ${span.map(formatRange).join()}: ${reason}, ${detail}; again ${retryAt > now ? `in ${formatDuration(retryAt - now)}` : 'now'}`,
-    ),
+    ...refused.map((one) => refusedLine(one, now)),
     ...(quarantined > 0
       ? [
           `unfit     ${dataset}: ${quarantined} in quarantine: ${programName} quarantine list --only ${dataset}`,

@@ -10,6 +10,7 @@ import type { Params, Step } from '../../../dataset/paginator.ts';
 import type { Strings } from '../../../dataset/strings.ts';
 import type { Stream } from '../../../db/coverage/coverage.ts';
 import type { SpanTrust } from './limit-trust.ts';
+import type { LtBounds } from './lt-bounds.ts';
 import { readRecords } from './read-records.ts';
 
 interface PageRequest {
@@ -29,6 +30,12 @@ interface PageRequest {
   readonly signal: AbortSignal;
 }
 
+/** What a page is asked of. */
+export interface Asking {
+  readonly api: ApiClient;
+  readonly lts: LtBounds;
+}
+
 /** A page of a stream: its records as they came, as they were read, and what the page means for the span. */
 export interface Page {
   readonly records: readonly unknown[];
@@ -41,25 +48,26 @@ export interface Page {
  * @throws BadResponseError where the response cannot be one to this request, also by the window that it says it answers
  */
 export async function askPage(
-  api: ApiClient,
+  { api, lts }: Asking,
   { dataset: { job }, stream, cursor, size, trust, priority, flight, signal, strings }: PageRequest,
 ): Promise<Exchange<Page>> {
   const paging = job.paginator.request(cursor, size);
   const scope = job.scopes === undefined ? {} : { [job.scopes.param]: stream.scope };
+  const bounds = job.index.of === 'lt' ? await boundsOf(lts, paging, { priority, signal }) : {};
   const recordsIn = listOf(job.list);
   let accept: () => void = () => undefined;
   const page = await api.get({
     path: job.path,
-    params: { ...job.params, ...scope, ...paging },
+    params: { ...job.params, ...scope, ...paging, ...bounds },
     priority,
     flight,
     signal,
     strings,
-    parse: (body, form): Page => {
+    parse: (body, form, limit): Page => {
       const records = recordsIn(body);
       const reading = readRecords(job, records, strings && form);
       const verdict = trust.judge({
-        asked: paging.limit,
+        asked: limit ?? paging.limit,
         window: {
           until: Number(paging['end_utime']) + 1,
           startLt: boundOf(paging['start_lt']),
@@ -68,7 +76,8 @@ export async function askPage(
         },
         positions: reading.positions,
       });
-      const step = job.paginator.next(cursor, { ...reading, size: verdict.size, echo: echoOf(body) });
+      const until = Number(paging['end_utime']) + 1;
+      const step = job.paginator.next(cursor, { ...reading, size: verdict.size, until, echo: echoOf(body) });
       accept = verdict.accept;
       return { records, reading, step };
     },
@@ -76,6 +85,18 @@ export async function askPage(
   accept();
   if (page.value.step.cursor === undefined) trust.ended();
   return page;
+}
+
+/** The window's seconds as logical times too, no wider than it has them already. */
+async function boundsOf(
+  lts: LtBounds,
+  paging: Params,
+  asking: Parameters<LtBounds['of']>[1],
+): Promise<Params> {
+  const seconds = { from: Number(paging['start_utime']), to: Number(paging['end_utime']) + 1 };
+  const { start, end } = await lts.of(seconds, asking);
+  const [low, high] = [boundOf(paging['start_lt']) ?? start, boundOf(paging['end_lt']) ?? end];
+  return { start_lt: low?.toString(), end_lt: high?.toString() };
 }
 
 function boundOf(param: Params[string]): bigint | undefined {

@@ -60,7 +60,8 @@ describe(verifications, {
     dataset: 'Name of the checked dataset: its file in jobs/ without the ending.',
     scope: 'Pool or account whose rows were checked; empty where the dataset is read whole.',
     span: 'Half-open range of unix seconds that was to be checked.',
-    check_name: 'Which check: blocks, transactions, state-chain, books, messages, traces, receipts, deep, …',
+    check_name:
+      'Which check: blocks, block-seconds, transactions, state-chain, books, messages, traces, receipts, deep, …',
     rows: 'How many rows (or links between rows) were held against each other.',
     findings: 'How many of them disagreed.',
     holes:

@@ -80,9 +80,24 @@ const byType: Readonly<Record<string, Members>> = {
   tgbtc_dkg_log_fallback: { source: 'coordinator' },
 };
 
-/** Dotted path within `details` of what a column holds for a type of action. */
-export function actionMember(type: string, column: ActionColumn): string {
-  return (Object.hasOwn(byType, type) ? byType[type]?.[column] : undefined) ?? column;
+type Paths = Readonly<Record<ActionColumn, readonly string[]>>;
+
+function pathsOf(members: Members): Paths {
+  const path = (column: ActionColumn) => (members[column] ?? column).split('.');
+  return {
+    source: path('source'),
+    destination: path('destination'),
+    asset: path('asset'),
+    amount: path('amount'),
+  };
+}
+
+const plain = pathsOf({});
+const paths = new Map(Object.entries(byType).map(([type, members]) => [type, pathsOf(members)]));
+
+/** Where within `details` a type of action has what a column holds: names, from the outermost to the innermost. */
+export function actionPath(type: string, column: ActionColumn): readonly string[] {
+  return (paths.get(type) ?? plain)[column];
 }
 
 /** For the column's comment: `details.source; of jetton_burn, nft_mint details.owner; …`. */

@@ -28,9 +28,9 @@ describe(dns_records, {
     dns_wallet:
       'Account that the domain leads to, raw form; null where there is none. From records[].dns_wallet.',
     dns_site_adnl:
-      'Address of the site in the network’s own addresses; null where there is none. From records[].dns_site_adnl.',
+      'Address of the site in the network’s own addresses (ADNL), 64 upper-case hex digits; null where there is none. From records[].dns_site_adnl.',
     dns_storage_bag_id:
-      'Bag of files that the domain leads to; null where there is none. From records[].dns_storage_bag_id.',
+      'Bag of files that the domain leads to, 64 upper-case hex digits; null where there is none. From records[].dns_storage_bag_id.',
     extra:
       'Members of records[] that this version of the program has no column for, by dotted path; null when there are none.',
     loaded_at: 'When this row of dns_records was last written by the program, wall time, UTC.',

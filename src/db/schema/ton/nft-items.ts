@@ -25,6 +25,8 @@ export const nft_items = ton.table(
   (t) => [
     index('nft_items_owner_index').on(t.owner_address),
     index('nft_items_collection_index').on(t.collection_address, t.index),
+    // Which codes there are, and the items of one: see etl.seen_telemints.
+    index('nft_items_code_index').on(t.code_hash, t.address),
   ],
 );
 
@@ -41,13 +43,13 @@ describe(nft_items, {
     owner_address:
       'Account that owns the item: while it is on sale that of the sale. Raw form; null where nobody does. From nft_items[].owner_address.',
     real_owner:
-      'Account that offers the item for sale, or owns it where nobody offers it, raw form; null where the server does not tell. From nft_items[].real_owner.',
+      'Account that offers the item for sale, raw form; null where it is not on sale. From nft_items[].real_owner.',
     on_sale:
-      'True where the owner is a contract of a sale or an auction. From nft_items[].on_sale; null only if not sent.',
+      'True where the owner is a contract of a sale or an auction; false in a telemint auction. From nft_items[].on_sale; null only if not sent.',
     sale_contract_address:
       'Contract of the sale that the item is in, raw form; null where it is in none. From nft_items[].sale_contract_address.',
     auction_contract_address:
-      'Contract of the auction that the item is in, raw form; null where it is in none. From nft_items[].auction_contract_address.',
+      'Contract of the auction that the item is in, raw form; null where it is in none. Auctions of user names and numbers (telemint) are the item itself, and are not told here. From nft_items[].auction_contract_address.',
     content:
       'Everything that the item says of itself on chain, or where it is to be found; null where the indexer could not read it. From nft_items[].content.',
     code_hash: "Hash of the item's code, base64. From nft_items[].code_hash; null only if not sent.",

@@ -26,7 +26,8 @@ describe(nft_sales, {
   comment:
     'Sales and auctions of NFT items: one row for each contract that offers one, as it was when it was looked up last. The item is a row of nft_items.',
   columns: {
-    address: 'Contract of the sale or auction, raw form: the key. From nft_sales[].address.',
+    address:
+      'Contract of the sale or auction, raw form: the key. Of telemint it is the item. From nft_sales[].address.',
     type: 'getgems_sale, getgems_auction or telemint: decides the members of details. From nft_sales[].type.',
     nft_address:
       'Item that is offered, raw form; null where the server does not tell. From nft_sales[].nft_address.',

@@ -42,8 +42,8 @@ export async function stageRows(
 }
 
 /**
- * Writes what `stageRows` brought in the same transaction, table by table. Rows that are new to a stream table leave a
- * receipt, and their seconds are verified no more.
+ * Writes what `stageRows` brought in the same transaction, table by table. Rows that are new to a stream table, or that
+ * are overwritten there, leave a receipt, and their seconds are verified no more.
  * @returns the number of rows that were new or changed
  */
 export async function insertStaged(
@@ -70,12 +70,14 @@ async function insertFrom(
     where ${isCurrent(target)}
     ${overwrite ? target.onConflictOverwrite : target.onConflict}`;
   if (!target.facts.partitioned) return session.run(insert);
+  // What fills a null that servers fill later takes no certificate.
+  const doubtful = overwrite ? sql`written` : sql`fresh`;
   const [written] = await session.rows(
     sql`
       with written as (${insert} returning ${receiptColumns(target, sql`t`)}, t.loaded_at = now() as is_new),
         fresh as (select * from written where is_new),
-        receipt as (${leaveReceipt(target, sql`fresh`, 'added')}),
-        unverified as (${unverify(target, overwrite ? sql`written` : sql`fresh`)})
+        receipt as (${leaveReceipt(target, doubtful, 'written')}),
+        unverified as (${unverify(target, doubtful)})
       select count(*) as rows from written`,
     Written,
   );

@@ -20,7 +20,11 @@ export function rowsByTable(tables: Tables, records: readonly Rows[]): Lines[] {
  * deadlocking.
  */
 export function inOrder(byTable: readonly Lines[]): Lines[] {
-  return byTable.toSorted((a, b) => (rank(a.target) < rank(b.target) ? -1 : 1));
+  return byTable.toSorted((a, b) => byRank(a.target, b.target));
+}
+
+export function byRank(a: Target, b: Target): number {
+  return rank(a) < rank(b) ? -1 : 1;
 }
 
 /** Parts come before their wholes: an older copy of a whole shows which parts are out of date, as long as it is there. */

@@ -1,3 +1,4 @@
+import type { DnsRecordJson } from '../../network/entities/account-entities.ts';
 import type { Entities } from '../../network/entities/entities.ts';
 import { cutPage, parsePaging } from '../paging.ts';
 import { addressBookMember, metadataMember, type RouteRequest, type Routes } from '../route.ts';
@@ -42,9 +43,9 @@ export const entityRoutes: Routes = {
 
 type Filter = readonly [parameter: string, member: string];
 
-/** These refuse a limit with a 500 on both builds. */
-function page<T>({ query }: RouteRequest, rows: readonly T[], defaultLimit?: number): T[] {
-  const paging = parsePaging(query, '1.2', defaultLimit);
+/** Most of these refuse a limit with a 500 on both builds, two with a 422. */
+function page<T>({ query }: RouteRequest, rows: readonly T[], refusedWith: 422 | 500 = 500): T[] {
+  const paging = parsePaging(query, refusedWith === 500 ? '1.2' : '1.3');
   return cutPage(rows.keys(), paging).flatMap((index) => rows[index] ?? []);
 }
 
@@ -107,7 +108,7 @@ function accountStates(request: RouteRequest): string {
 
 /** A bare array. */
 function topAccounts(request: RouteRequest): string {
-  return JSON.stringify(page(request, request.ledger.entities.at(request.view).balances()));
+  return JSON.stringify(page(request, request.ledger.entities.at(request.view).balances(), 422));
 }
 
 function multisigWallets(request: RouteRequest): string {
@@ -154,7 +155,7 @@ function vesting(request: RouteRequest): string {
       ({ address, owner_address, sender_address }) =>
         contracts.includes(address) || [owner_address, sender_address].some((one) => wallets.includes(one)),
     );
-  return answer(request, 'vesting_contracts', page(request, rows), false);
+  return answer(request, 'vesting_contracts', page(request, rows, 422), false);
 }
 
 function dnsRecords(request: RouteRequest): string {
@@ -165,6 +166,17 @@ function dnsRecords(request: RouteRequest): string {
   const rows = ledger.entities
     .at(view)
     .dnsRecords()
-    .filter((record) => record.dns_wallet === wallet || record.domain === domain);
+    .filter((record) => record.dns_wallet === wallet || record.domain === domain)
+    .map((record) => (request.build === '1.2' ? record : withHashes(record)));
   return answer(request, 'records', page(request, rows), false);
+}
+
+/** Build 1.3 has these two in columns of hashes. */
+function withHashes(record: DnsRecordJson): DnsRecordJson {
+  const base64 = (hex: string | null) => (hex === null ? null : Buffer.from(hex, 'hex').toString('base64'));
+  return {
+    ...record,
+    dns_site_adnl: base64(record.dns_site_adnl),
+    dns_storage_bag_id: base64(record.dns_storage_bag_id),
+  };
 }

@@ -1,6 +1,7 @@
 import { accountStateJson } from '../../json/account-state-json.ts';
 import { jettonSymbol } from '../../json/address-book-json.ts';
 import { mix32 } from '../../random.ts';
+import { offerOf } from './offer.ts';
 import type { WorldState } from './world-state.ts';
 
 /** What is the same in every entity: where it is, its hashes, and the lt of the transaction that left its state. */
@@ -35,14 +36,14 @@ export interface NftCollectionJson extends ContractJson {
 export interface NftItemJson extends ContractJson {
   readonly init: boolean;
   readonly index: string;
-  readonly collection_address: string;
+  readonly collection_address: string | null;
   readonly owner_address: string | null;
   readonly content: object | null;
-  readonly collection: NftCollectionJson;
+  readonly collection: NftCollectionJson | null;
   readonly on_sale: boolean;
-  readonly sale_contract_address?: string;
-  readonly auction_contract_address?: string;
-  readonly real_owner?: string;
+  readonly sale_contract_address?: string | undefined;
+  readonly auction_contract_address?: string | undefined;
+  readonly real_owner?: string | undefined;
 }
 
 export interface NftSaleJson {
@@ -132,14 +133,10 @@ export function nftCollection(state: WorldState, account: number): NftCollection
   };
 }
 
-/** How an item is offered: its index in its role decides. */
-function offerOf(index: number): 'getgems_sale' | 'getgems_auction' | 'telemint' | undefined {
-  return ({ 0: 'getgems_sale', 1: 'getgems_auction', 2: 'telemint' } as const)[index % 9];
-}
-
-/** The contract that offers an item. */
-export function saleAddress({ world }: WorldState, item: number): string {
-  return `0:${world.hashes('sale').hex(item)}`;
+/** The contract that offers an item: an auction of a name is the item itself. */
+function saleAddress({ world }: WorldState, item: number): string {
+  const isItself = offerOf(world.accounts.indexInRole(item)) === 'telemint';
+  return isItself ? world.accounts.address(item) : `0:${world.hashes('sale').hex(item)}`;
 }
 
 export function nftItem(state: WorldState, account: number): NftItemJson {
@@ -150,19 +147,34 @@ export function nftItem(state: WorldState, account: number): NftItemJson {
   const realOwner = owner === undefined ? null : accounts.address(owner);
   const sale = saleAddress(state, account);
   const collection = accounts.collection(account);
+  const isOnSale = offer !== undefined && offer !== 'telemint';
   return {
     ...contract(state, account),
     init: owner !== undefined,
     index: String(index),
     collection_address: accounts.address(collection),
-    owner_address: offer === undefined || offer === 'telemint' ? realOwner : sale,
+    owner_address: isOnSale ? sale : realOwner,
     content: index % 6 === 5 ? null : { uri: `https://example.org/item/${index}.json` },
     collection: nftCollection(state, collection),
-    on_sale: offer !== undefined && offer !== 'telemint',
+    on_sale: isOnSale,
     ...(offer === 'getgems_sale' ? { sale_contract_address: sale } : {}),
-    ...(offer === 'getgems_auction' || offer === 'telemint' ? { auction_contract_address: sale } : {}),
-    ...(realOwner === null ? {} : { real_owner: realOwner }),
+    ...(offer === 'getgems_auction' ? { auction_contract_address: sale } : {}),
+    ...(isOnSale && realOwner !== null ? { real_owner: realOwner } : {}),
   };
+}
+
+/** An item as it comes with its sale: nothing in it speaks of a sale, and of a name even less is known. */
+function bareItem(item: NftItemJson, name: string | undefined): NftItemJson {
+  const known = {
+    ...item,
+    on_sale: false,
+    sale_contract_address: undefined,
+    auction_contract_address: undefined,
+    real_owner: undefined,
+  };
+  return name === undefined
+    ? known
+    : { ...known, index: name, owner_address: null, collection_address: null, collection: null };
 }
 
 /** The sale or auction that an item is in; undefined where it is in none. */
@@ -177,7 +189,7 @@ export function nftSale(state: WorldState, item: number): NftSaleJson | undefine
     type,
     address: saleAddress(state, item),
     nft_address: nft.address,
-    nft_item: nft,
+    nft_item: bareItem(nft, type === 'telemint' ? `item${index}` : undefined),
     last_transaction_lt: nft.last_transaction_lt,
     code_hash: state.world.hashes(`code ${type}`).text(0),
     data_hash: state.world.hashes('data').text(item),

@@ -1,0 +1,49 @@
+import { sql } from 'drizzle-orm';
+import { blocks } from '../../db/schema/ton/blocks.ts';
+import type { Session } from '../../db/connection/database.ts';
+import type { Range } from '../../range.ts';
+import type { Check, Result } from '../check.ts';
+import { during, findingsOf, secondOf } from '../finding.ts';
+import { holdRows, rowsOf } from '../run/held.ts';
+
+const NAME = 'block-seconds';
+/** How far the transactions of a block that was moved are looked for beyond the stretch. */
+const NEAR = 60;
+
+/**
+ * A block can be moved to another second together with its links, and the closure holds. But no block is earlier than its
+ * parent, and its transactions carry its second: as far as they are stored, they must lie in it.
+ */
+export const blockSeconds: Check = {
+  name: NAME,
+  needs: [],
+  steps: (_, { covered }) =>
+    covered.map((stretch) => ({
+      check: NAME,
+      stretch,
+      run: (look) => look((session) => checkSeconds(session, stretch)),
+    })),
+};
+
+async function checkSeconds(session: Session, stretch: Range): Promise<Result> {
+  const near = { from: stretch.from - NEAR, to: stretch.to + NEAR };
+  const findings = await findingsOf(session, {
+    check: NAME,
+    dataset: 'blocks',
+    query: sql`
+      select 'other_second_than_transactions' as kind, 'doubt' as outcome,
+        b.workchain || ':' || b.shard || ':' || b.seqno as id, s.span
+      from ton.blocks b join ton.transactions t
+        on t.block_workchain = b.workchain and t.block_shard = b.shard and t.block_seqno = b.seqno
+      cross join lateral (values (${secondOf('b')}), (${secondOf('t')})) s (span)
+      where ${during('b', stretch)} and ${during('t', near)} and t.utime <> b.utime
+      union all
+      select 'earlier_than_parent', 'doubt', p.workchain || ':' || p.shard || ':' || p.seqno, s.span
+      from ton.block_parents p join ton.blocks b
+        on b.workchain = p.parent_workchain and b.shard = p.parent_shard and b.seqno = p.parent_seqno
+      cross join lateral (values (${secondOf('p')}), (${secondOf('b')})) s (span)
+      where ${during('p', stretch)} and ${during('b', stretch)} and b.utime > p.utime`,
+  });
+  const held = await holdRows(session, blocks, stretch);
+  return { findings, rows: rowsOf(held), held: [held] };
+}

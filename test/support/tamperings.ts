@@ -1,0 +1,112 @@
+/** What each tampering with stored rows must be found as, in which dataset. */
+export const TAMPERINGS: readonly (readonly [string, string, string, readonly string[]])[] = [
+  [
+    'a transaction is gone',
+    'delete from ton.transactions where hash = (select hash from ton.transactions order by utime, lt, hash offset 300 limit 1)',
+    'transactions',
+    ['receipts: vanished_rows_of_transactions', 'transactions: missing_transactions'],
+  ],
+  [
+    'a block is gone',
+    'delete from ton.blocks where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.blocks where workchain = 0 order by utime, shard, seqno offset 200 limit 1)',
+    'blocks',
+    [
+      'blocks: missing_block',
+      'blocks: not_closed',
+      'blocks: stray_link',
+      'receipts: vanished_rows_of_blocks',
+    ],
+  ],
+  [
+    'the links of a block are gone',
+    'delete from ton.block_parents where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.blocks where workchain = 0 order by utime, shard, seqno offset 200 limit 1)',
+    'blocks',
+    [
+      'blocks: missing_link',
+      'blocks: not_closed',
+      'blocks: unreached_block',
+      'receipts: vanished_rows_of_block_parents',
+    ],
+  ],
+  [
+    'an out message is gone',
+    'delete from ton.messages where hash = (select m.hash from ton.messages m where destination is null order by utime, m.hash offset 3 limit 1)',
+    'transactions',
+    ['messages: missing_out_messages', 'receipts: vanished_rows_of_messages'],
+  ],
+  [
+    'an amount was changed',
+    'update ton.messages set value = value + 1 where hash = (select hash from ton.messages where value > 0 and source is not null order by utime, hash offset 100 limit 1)',
+    'transactions',
+    ['books: unbalanced_ord'],
+  ],
+  [
+    'a fee was changed',
+    "update ton.transactions set total_fees = total_fees + 1 where hash = (select hash from ton.transactions where description_type = 'ord' order by utime, lt, hash offset 300 limit 1)",
+    'transactions',
+    ['books: unbalanced_ord'],
+  ],
+  [
+    'a transaction was moved to another account',
+    "update ton.transactions set account = '0:00' where hash = (select t.hash from ton.transactions t where exists (select 1 from ton.transactions n where n.prev_trans_hash = t.hash) and exists (select 1 from ton.transactions p where p.hash = t.prev_trans_hash) and t.description_type = 'ord' order by utime, lt, hash offset 300 limit 1)",
+    'transactions',
+    ['receipts: vanished_rows_of_transactions', 'state-chain: missing_predecessor'],
+  ],
+  [
+    'a block was made up',
+    `insert into ton.blocks select r.* from (
+       select * from ton.blocks where workchain = 0 order by utime, shard, seqno offset 200 limit 1) b,
+       jsonb_populate_record(null::ton.blocks, to_jsonb(b) || '{"workchain": 7}') r`,
+    'blocks',
+    [
+      'blocks: missing_link',
+      'blocks: not_closed',
+      'blocks: unreached_block',
+      'receipts: unknown_rows_of_blocks',
+    ],
+  ],
+  [
+    'a link leads to another stored block',
+    'update ton.block_parents set parent_seqno = parent_seqno - 1 where (workchain, shard, seqno) = (select workchain, shard, seqno from ton.block_parents where workchain = 0 and shard = parent_shard and exists (select from ton.blocks b where b.shard = parent_shard and b.seqno = parent_seqno - 1) order by utime, shard, seqno offset 200 limit 1)',
+    'blocks',
+    ['blocks: not_closed', 'blocks: unfit_link', 'blocks: unreached_block'],
+  ],
+  [
+    'a block was moved, with its links',
+    `with one as (
+       select workchain, shard, seqno from ton.blocks where workchain = -1 order by seqno offset 20 limit 1),
+     links as (
+       update ton.block_parents set utime = utime + interval '1 second' where (workchain, shard, seqno) in (select * from one))
+     update ton.blocks set utime = utime + interval '1 second' where (workchain, shard, seqno) in (select * from one)`,
+    'blocks',
+    [
+      'block-seconds: other_second_than_transactions',
+      'receipts: vanished_rows_of_block_parents',
+      'receipts: vanished_rows_of_blocks',
+    ],
+  ],
+  [
+    'a message was made up',
+    "insert into ton.messages (utime, hash, source, destination) select utime, '1', source, destination from ton.messages where source is not null order by utime, hash offset 40 limit 1",
+    'transactions',
+    ['messages: stray_message', 'receipts: unknown_rows_of_messages'],
+  ],
+  [
+    'a node of a trace was made up',
+    'insert into ton.trace_edges (utime, trace_id, tx_hash, position, children, end_lt) select utime, trace_id || trace_id, tx_hash, position, children, end_lt from ton.trace_edges order by utime, tx_hash offset 40 limit 1',
+    'traces',
+    ['receipts: unknown_rows_of_trace_edges', 'traces: doubled_edge', 'traces: stray_edge'],
+  ],
+  [
+    'a trace is gone',
+    'delete from ton.traces where trace_id = (select trace_id from ton.traces order by utime, trace_id offset 100 limit 1)',
+    'traces',
+    ['receipts: vanished_rows_of_traces', 'traces: missing_trace', 'traces: stray_edge'],
+  ],
+  [
+    'a node of a trace is gone',
+    'delete from ton.trace_edges where tx_hash = (select tx_hash from ton.trace_edges order by utime, tx_hash offset 100 limit 1)',
+    'traces',
+    ['receipts: vanished_rows_of_trace_edges', 'traces: missing_nodes'],
+  ],
+];

@@ -1,0 +1,141 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { formatTable } from '../../../src/commands/output/table.ts';
+import { busyNetworkOf, serveNetwork } from '../network.ts';
+import { startServer, type BenchServer } from '../store.ts';
+
+/*
+ * The program beside the script that somebody would write in an afternoon, and beside dlt's REST source: the same
+ * transactions of the same source into the same Postgres, each a process of its own, with no limit on requests.
+ */
+
+const ROOT = process.cwd();
+const SCRIPTS = join(ROOT, 'tools/bench/scripts');
+const PYTHON = process.env['PYTHON'] ?? 'python3';
+/** How many transactions: a long range, and one of some seven pages. */
+const SIZES = [120_000, 6_700] as const;
+
+const Used = z.object({
+  code: z.number(),
+  seconds: z.number(),
+  cpuSeconds: z.number(),
+  megabytes: z.number(),
+});
+type Used = z.infer<typeof Used>;
+
+interface Range {
+  readonly api: string;
+  readonly database: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+interface Client {
+  readonly name: string;
+  /** A Python module without which it cannot run. */
+  readonly needs?: string;
+  readonly command: (range: Range) => readonly string[];
+  readonly counted: string;
+}
+
+const script =
+  (name: string) =>
+  ({ api, database, from, to }: Range): string[] => [
+    PYTHON,
+    join(SCRIPTS, name),
+    api,
+    database,
+    String(from),
+    String(to),
+  ];
+
+const CLIENTS: readonly Client[] = [
+  {
+    name: 'toncenter-etl',
+    command: ({ api, database, from, to }) => [
+      'env',
+      `DATABASE_URL=${database}`,
+      `TONCENTER_NETWORK=${api}`,
+      'TONCENTER_RPS=1000',
+      process.execPath,
+      join(ROOT, 'dist/src/cli.js'),
+      ...['backfill', '--only', 'transactions', '--quiet'],
+      ...['--from', String(from), '--to', String(to)],
+    ],
+    counted: 'ton.transactions',
+  },
+  { name: 'script', needs: 'psycopg, requests', command: script('plain.py'), counted: 'plain_transactions' },
+  { name: 'dlt', needs: 'dlt', command: script('dlt_source.py'), counted: 'dlt_rows.transactions' },
+];
+
+/** Prints a table, or why there is none. */
+export async function compareSpeed(): Promise<void> {
+  if (!has('sys')) {
+    console.log(
+      `speed: not compared, because ${PYTHON} does not run. PYTHON=venv/bin/python names another one.`,
+    );
+    return;
+  }
+  const server = await startServer();
+  const rows: string[][] = [];
+  try {
+    for (const size of SIZES) rows.push(...(await compare(server, size)));
+  } finally {
+    await server.stop();
+  }
+  const header = ['client', 'transactions', 'seconds', 'a second', 'CPU us each', 'peak MB', 'of the script'];
+  console.log(formatTable(header, rows));
+}
+
+async function compare(server: BenchServer, size: number): Promise<string[][]> {
+  const options = busyNetworkOf(size);
+  const network = await serveNetwork(options);
+  const rows: string[][] = [];
+  const speeds = new Map<string, number>();
+  for (const client of CLIENTS) {
+    if (client.needs !== undefined && !has(client.needs)) {
+      console.log(`${client.name}: not run, because ${PYTHON} has no ${client.needs}.`);
+      continue;
+    }
+    // Behind the end of the network nothing is to be had.
+    const span = { from: options.start, to: options.start + options.duration - 60 };
+    const store = await server.create(`speed_${size}_${client.name.replaceAll('-', '_')}`, span);
+    const used = run(client.command({ api: network.url, database: store.url, ...span }));
+    const { rows: counted } = await store.client.query<{ count: number }>(
+      `select count(*)::int as count from ${client.counted}`,
+    );
+    await store.close();
+    const count = counted[0]?.count ?? 0;
+    speeds.set(client.name, count / used.seconds);
+    rows.push([client.name, String(count), ...figures(used, count)]);
+  }
+  await network.stop();
+  const mark = speeds.get('script');
+  return rows.map((row) => {
+    const speed = speeds.get(row[0] ?? '') ?? 0;
+    return [...row, mark === undefined ? '-' : (speed / mark).toFixed(2)];
+  });
+}
+
+function figures({ seconds, cpuSeconds, megabytes }: Used, count: number): string[] {
+  return [
+    seconds.toFixed(1),
+    Math.round(count / seconds).toString(),
+    Math.round((cpuSeconds / count) * 1e6).toString(),
+    Math.round(megabytes).toString(),
+  ];
+}
+
+function run(command: readonly string[]): Used {
+  const { stdout, stderr } = spawnSync(PYTHON, [join(SCRIPTS, 'measure.py'), ...command], {
+    encoding: 'utf8',
+  });
+  const used = Used.parse(JSON.parse(stdout));
+  if (used.code !== 0) throw new Error(`${command.join(' ')} ended with ${used.code}:\n${stderr}`);
+  return used;
+}
+
+function has(modules: string): boolean {
+  return spawnSync(PYTHON, ['-c', `import ${modules}`]).status === 0;
+}
