@@ -115,6 +115,28 @@ function mayPass(error: unknown): boolean {
   return isRetryable(error) || (error instanceof DatabaseError && error.exitCode !== EXIT.usage);
 }
 
+/** What a source says to everybody while it is deployed, checks for bots, or its keys are renewed. */
+const REFUSALS: ReadonlySet<string> = new Set(['auth', 'request_refused', 'not_found', 'no_endpoint']);
+/** So long a source must refuse before a person has to change something. */
+const REFUSED_MS = 10 * 60_000;
+/** Refusals that are farther apart are not of one trouble. */
+const APART_MS = 5 * 60_000;
+
+/** For an API or a database that is away or in trouble, and for a source that refuses, as long as that may pass. */
+export function createOutagePolicy(clock: Pick<Clock, 'monotonic'>): RetryPolicy {
+  let [since, last] = [0, -Infinity];
+  return {
+    ...OUTAGE,
+    when: (error) => {
+      if (!(error instanceof EtlError) || !REFUSALS.has(error.code)) return mayPass(error);
+      const now = clock.monotonic();
+      if (now - last > APART_MS) since = now;
+      last = now;
+      return now - since < REFUSED_MS;
+    },
+  };
+}
+
 interface OutageOptions extends RetryContext {
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -135,7 +157,7 @@ export async function outlast<T>(
   try {
     signal.throwIfAborted();
     const onRetry: RetryOptions['onRetry'] = (failure) => outage.waits(what, failure);
-    const result = await retry({ ...options, ...OUTAGE, when: mayPass, onRetry }, work);
+    const result = await retry({ ...options, ...createOutagePolicy(options.clock), onRetry }, work);
     outage.isBack(what);
     return result;
   } catch (error) {

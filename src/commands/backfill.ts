@@ -1,7 +1,9 @@
 import { openCrawl } from '../app.ts';
 import { runBackfill } from '../backfill/run-backfill.ts';
 import { createCappedBudget } from '../budget/capped-budget.ts';
+import { systemClock } from '../clock.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
+import { outlast } from '../retry.ts';
 import type { Invocation } from './command.ts';
 import { createBackfillReport } from './output/backfill-report.ts';
 import { progressStyle } from './output/progress/open-progress.ts';
@@ -18,14 +20,19 @@ export async function backfill(invocation: Invocation, flags: BackfillFlags): Pr
   if (flags.quiet === true && config.logLevel === 'info') invocation.logger.level = 'warn';
   return withSource(invocation, { demo: 'still', deadlineMs }, async (opened) => {
     const { maxRequests: allowed, record, quiet, again = false, dryRun = false } = flags;
-    const crawl = await openCrawl({
-      ...invocation,
-      ...opened,
-      record,
-      budget: (plan) => (allowed === undefined ? plan : createCappedBudget(plan, allowed)),
-    });
+    const { attempts } = config;
+    const waiting = { clock: systemClock, random: Math.random, attempts, logger: invocation.logger };
+    const crawl = await outlast({ ...waiting, signal: opened.stop.finishing }, 'the API', () =>
+      openCrawl({
+        ...invocation,
+        ...opened,
+        record,
+        budget: (plan) => (allowed === undefined ? plan : createCappedBudget(plan, allowed)),
+      }),
+    );
+    if (crawl === undefined) return EXIT.incomplete;
     try {
-      const { watermarkDelay: delaySeconds, choices, attempts, rps } = config;
+      const { watermarkDelay: delaySeconds, choices, rps } = config;
       const shared = { ...chosen, baseUrl: opened.baseUrl };
       const report = createBackfillReport({
         ...shared,

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { z } from 'zod';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
-import { without as uncovered } from '../../src/range.ts';
+import { type Range, without as uncovered } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { openCli, type Cli, type CliResult } from '../support/program/cli.ts';
@@ -13,6 +13,11 @@ const START = Date.UTC(2026, 4, 1) / 1000;
 const RANGE = ['--from', String(START), '--to', String(START + 300), '--only', 'transactions'];
 /** The source sends each of these transactions so while its fault lasts. */
 const WRONG = { lt: '"lt":"about ', account: '"account":9007199254740993,"was":"' };
+
+const Span = z.object({ from: z.number(), to: z.number() });
+const Verified = z.object({
+  datasets: z.array(z.object({ findings: z.array(z.object({ check: z.string(), spans: z.array(Span) })) })),
+});
 
 // Many processes, on machines that may have other work.
 vi.setConfig({ testTimeout: 90_000 });
@@ -143,6 +148,12 @@ describe('records that do not fit', () => {
     const range = ['--from', String(START + 300), '--to', String(START + 600), '--only', 'transactions'];
     expect((await run('backfill', ...range)).code).toBe(0);
     expect((await stored()).quarantined).toBe(3);
+    // It may lie in any second between its neighbours: none of them is proved.
+    const { stdout } = await run('verify', ...range, '--json');
+    const { datasets } = Verified.parse(JSON.parse(stdout));
+    const spans = datasets.flatMap(({ findings }) => findings).filter(({ check }) => check === 'quarantine');
+    const isAround = ({ from, to }: Range) => from <= lost!.now && to > lost!.now && to > from + 1;
+    expect(spans.some((finding) => finding.spans.some(isAround))).toBe(true);
     wrong = false;
     lost = undefined;
     expect((await run('quarantine', 'retry', '--again')).code).toBe(0);

@@ -7,6 +7,7 @@ import { runDaemon } from '../../src/daemon/daemon.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { readWanted } from '../../src/db/coverage/wanted.ts';
 import { readSavedWatermark } from '../../src/db/coverage/watermark.ts';
+import { systemClock, type Clock } from '../../src/clock.ts';
 import { AuthError } from '../../src/errors.ts';
 import { lengthOf, type Range } from '../../src/range.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
@@ -116,7 +117,33 @@ describe('the daemon', () => {
     expect(lengthOf(await covered('blocks'))).toBeGreaterThan(7100);
   });
 
-  test('ends as a whole where a half of it is refused for good', async () => {
+  test('waits while the source refuses what it gave before: a key, a page of a gateway, a bad request', async () => {
+    const answers: [number, string][] = [
+      [401, '{"error":"API key does not exist"}'],
+      [403, '<html><title>Just a moment...</title></html>'],
+      [404, '<html><title>404 Not Found</title></html>'],
+      [400, '{"error":"bad"}'],
+      [402, '{"error":"pay"}'],
+    ];
+    let [began, answered] = [false, 0];
+    await serve({
+      before: ({ path }) => {
+        const answer = began && path === '/api/v3/blocks' ? answers[answered] : undefined;
+        if (answer === undefined) return undefined;
+        answered += 1;
+        return { status: answer[0], body: answer[1], headers: {} };
+      },
+    });
+    const until = async () => {
+      began ||= (await covered('blocks')).length > 0;
+      const end = (await covered('blocks')).at(-1)?.to ?? 0;
+      return answered === answers.length && Date.now() / 1000 - end < DELAY + 8;
+    };
+    await runFor(40_000, 'head', until);
+    expect(await until()).toBe(true);
+  });
+
+  test('ends as a whole where a half of it is refused for ten minutes', async () => {
     const refusal = { status: 403, body: '{"error":"forbidden"}', headers: {} };
     const isOld = (start: string | null) => Number(start) < Date.now() / 1000 - 3600;
     await serve({
@@ -126,7 +153,18 @@ describe('the daemon', () => {
     const config = { since: '-2h', watermarkDelay: DELAY, freshness: 1, rps: 200 };
     const crawl = await openTestCrawl(store, simulator.url, { config });
     const datasets = await datasetsNamed('blocks', 'transactions');
-    const daemon = runDaemon({ ...crawl, datasets, config: testConfig(config), stop: never });
+    // A clock on which each pause between attempts takes two minutes.
+    let later = 0;
+    const clock: Clock = {
+      ...systemClock,
+      monotonic: () => systemClock.monotonic() + later,
+      sleep: (ms, signal) => {
+        if (Math.log2(ms / 1000) % 1 === 0) later += 120_000;
+        return systemClock.sleep(Math.min(ms, 100), signal);
+      },
+    };
+    const context = { ...crawl.context, clock };
+    const daemon = runDaemon({ ...crawl, context, datasets, config: testConfig(config), stop: never });
     await expect(daemon).rejects.toThrow(AuthError);
     const { total } = simulator.stats;
     await delay(1500);

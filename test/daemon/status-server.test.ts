@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -137,6 +138,26 @@ describe('the daemon’s server', () => {
     expect((await ask('/nothing')).status).toBe(404);
     expect((await ask('/status', { method: 'POST' })).status).toBe(405);
     expect(await ask('/status', { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
+  });
+
+  test.each([
+    ['localhost:9465', 200],
+    ['etl', 200],
+    ['[::1]:9465', 200],
+    ['10.0.0.7', 200],
+    ['rebound.example.org', 403],
+    ['127.0.0.1.example.org:9465', 403],
+  ])('answers %s, by its own names alone, with %i', async (host, status) => {
+    const { port } = new URL(server.url);
+    const answered = await new Promise((resolve, reject) => {
+      request({ host: '127.0.0.1', port, path: '/status', headers: { host } }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      })
+        .once('error', reject)
+        .end();
+    });
+    expect(answered).toBe(status);
   });
 
   test('sends at /events only what has changed, and of a list only its rows that have', async () => {

@@ -1,5 +1,5 @@
 import type { Range } from '../../range.ts';
-import { OUTAGE, retry } from '../../retry.ts';
+import { createOutagePolicy, retry } from '../../retry.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import type { ChainInfo } from '../watermark/chain-info.ts';
 import { openWatermarkReader } from '../watermark/open-watermark-reader.ts';
@@ -37,7 +37,7 @@ export async function reachOf(options: ReachOptions): Promise<Reach> {
 /** Tried again for a while: just then a block may be on its way, or the server asked may lag behind the others. */
 async function readWatermark({ context, chain, delaySeconds, signal }: ReachOptions): Promise<number> {
   const reader = await openWatermarkReader(context, chain, delaySeconds);
-  return retry({ ...context, ...OUTAGE, signal }, async () => {
+  return retry({ ...context, ...createOutagePolicy(context.clock), signal }, async () => {
     const watermark = await reader.read(signal);
     if (watermark.utime === 0) throw watermarkNotKnown(watermark);
     return watermark.utime;

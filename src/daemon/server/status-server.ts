@@ -7,6 +7,7 @@ import { UsageError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { packageRoot } from '../../package.ts';
 import { createChanges } from './changes.ts';
+import { isOwnName } from './own-names.ts';
 import type { Metrics } from './metrics.ts';
 import type { Snapshot } from '../../status/snapshot.ts';
 
@@ -46,6 +47,10 @@ export async function startStatusServer(options: ServerOptions): Promise<StatusS
   const live = new Set<ServerResponse>();
   const closing = new AbortController();
   const server = createServer((request, response) => {
+    if (!isOwnName(request.headers.host, options.listen)) {
+      send(request, response, json(403, { error: 'this server has another name: ask for its address' }));
+      return;
+    }
     const path = new URL(request.url ?? '/', 'http://localhost').pathname;
     if (path === '/events' && request.method === 'GET') {
       follow(options, response, live, closing.signal);

@@ -115,9 +115,14 @@ async function firstAnswer(pool: pg.Pool, choice: ServerChoice): Promise<number>
   }
 }
 
+/** Checks the server before anything is asked of it; its version. */
 async function serverVersion(pool: pg.Pool): Promise<number> {
-  const result = await pool.query<{ server_version_num: string }>('show server_version_num');
-  const version = Number(result.rows[0]?.server_version_num);
+  const { rows } = await pool.query<{ version: string; encoding: string; name: string }>(
+    `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding,
+      quote_ident(current_database()) as name`,
+  );
+  const [{ version: text, encoding, name } = { version: '0', encoding: '', name: '' }] = rows;
+  const version = Number(text);
   if (!(version >= OLDEST_SERVER)) {
     throw new WrongDatabaseError(
       `this is Postgres ${Math.floor(version / 10_000)}, which has no multiranges`,
@@ -125,6 +130,11 @@ async function serverVersion(pool: pg.Pool): Promise<number> {
         hint: 'Use Postgres 14 or newer, or leave DATABASE_URL unset to run the embedded server.',
       },
     );
+  }
+  if (encoding !== 'UTF8') {
+    throw new WrongDatabaseError(`the database ${name} is encoded in ${encoding}, which lacks characters`, {
+      hint: `Make a right one: create database ${name} encoding 'UTF8' template template0, under another name or in place of this one.`,
+    });
   }
   return version;
 }

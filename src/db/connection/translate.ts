@@ -18,6 +18,11 @@ const AWAY_TEXT =
 /** What ends by itself, or when somebody does something on the server: worth waiting for. The first that matches. */
 const PASSING: readonly (readonly [pattern: RegExp, what: string, hint: string])[] = [
   [/^53100$/, "the database's disk is full", 'Free some space.'],
+  [
+    /^25006$/,
+    'the database only reads',
+    'This is a standby, or default_transaction_read_only is on. Connect to the primary: with several hosts, target_session_attrs=read-write finds it.',
+  ],
   [/^58P01$/, 'the database misses a file of its own', 'Was Postgres upgraded while it ran? Restart it.'],
   // Insufficient resources, operator intervention, system error, configuration file error, internal error.
   [
@@ -42,10 +47,6 @@ const ACCESS: readonly (readonly [pattern: RegExp, hint: string])[] = [
     'Create the database, such as with `createdb`, or correct its name in DATABASE_URL (or PGDATABASE).',
   ],
   [/^42501$/, 'Connect as the owner of the database, or let the owner grant that right to this role.'],
-  [
-    /^25006$/,
-    'This is a standby, or default_transaction_read_only is on. Connect to the primary: with several hosts, target_session_attrs=read-write finds it.',
-  ],
   [
     /does not support SSL/,
     'Switch TLS on at the server, or set sslmode=prefer (or PGSSLMODE) to go without.',

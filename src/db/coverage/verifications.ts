@@ -100,6 +100,15 @@ export function setVerified(
   });
 }
 
+/** Takes the certificate from a range: a reading brought something else than what is stored. */
+export async function withdrawVerified(session: Session, stream: Stream, range: Range): Promise<void> {
+  const { verified, updated_at } = coverage;
+  const span = multirangeParam([range]);
+  await session.run(sql`
+    update ${coverage} set ${bare(verified)} = ${verified} - ${span}, ${bare(updated_at)} = default
+    where ${ofStream(coverage, { ...stream, pass: 0 })} and ${verified} && ${span}`);
+}
+
 /** The verified ranges, oldest first. */
 export async function readVerified(session: Session, stream: Stream): Promise<Range[]> {
   const [row] = await session.rows(

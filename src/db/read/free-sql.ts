@@ -1,4 +1,4 @@
-import { DatabaseError, UsageError } from '../../errors.ts';
+import { DatabaseError, DatabaseUnavailableError, UsageError } from '../../errors.ts';
 import type { Database, TextResult } from '../connection/database.ts';
 import { explainRefusal } from './explain-refusal.ts';
 
@@ -21,15 +21,20 @@ export async function runSql(
       settings: { search_path: 'ton, etl, public', TimeZone: 'UTC' },
     });
   } catch (error) {
-    if (!(error instanceof DatabaseError)) throw error;
-    if (!isRefusedWrite(error)) throw await explainRefusal(database, text, error);
-    throw new UsageError(`nothing was changed: ${error.message}`, {
-      cause: error,
-      hint: 'The statement would write, and reading is all that is allowed unless you say so: add --write.',
-    });
+    const refusal = write ? undefined : refusedWrite(error);
+    if (refusal !== undefined) {
+      throw new UsageError(`nothing was changed: ${refusal}`, {
+        cause: error,
+        hint: 'The statement would write, and reading is all that is allowed unless you say so: add --write.',
+      });
+    }
+    throw error instanceof DatabaseError ? await explainRefusal(database, text, error) : error;
   }
 }
 
-function isRefusedWrite({ cause }: DatabaseError): boolean {
-  return typeof cause === 'object' && cause !== null && 'code' in cause && cause.code === READ_ONLY;
+/** Postgres' own words where the transaction was not allowed to write. */
+function refusedWrite(error: unknown): string | undefined {
+  const cause = error instanceof DatabaseUnavailableError ? error.cause : undefined;
+  const isRefused = cause instanceof Error && 'code' in cause && cause.code === READ_ONLY;
+  return isRefused ? cause.message : undefined;
 }

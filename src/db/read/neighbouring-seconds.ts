@@ -1,12 +1,12 @@
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { formatTime, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { targetOf } from '../write/rows/target.ts';
 
 const Neighbours = z.object({
-  before: z.coerce.number().nullable(),
-  after: z.coerce.number().nullable(),
+  before: z.coerce.number(),
+  after: z.coerce.number(),
 });
 
 /**
@@ -19,16 +19,19 @@ export async function neighbouringSeconds(
   second: number,
   reachSeconds: number,
 ): Promise<Range> {
+  const at = sql`${formatTime(second)}::timestamptz`;
+  const [row] = await session.rows(neighbours(table, at, reachSeconds), Neighbours);
+  return { from: row?.before ?? second, to: (row?.after ?? second) + 1 };
+}
+
+/** A query of the seconds `before` and `after` a time, as above. */
+export function neighbours(table: object, at: SQL, reachSeconds: number): SQL {
   const { into } = targetOf(table);
-  const [earliest, latest] = [second - reachSeconds, second + reachSeconds];
-  const [row] = await session.rows(
-    sql`
-      select
-        (select extract(epoch from max(utime))::int8 from ${into}
-          where utime >= ${formatTime(earliest)}::timestamptz and utime < ${formatTime(second)}::timestamptz) as before,
-        (select extract(epoch from min(utime))::int8 from ${into}
-          where utime > ${formatTime(second)}::timestamptz and utime <= ${formatTime(latest)}::timestamptz) as after`,
-    Neighbours,
-  );
-  return { from: row?.before ?? earliest, to: (row?.after ?? latest) + 1 };
+  const reach = sql`${reachSeconds} * interval '1 second'`;
+  const second = (time: SQL) => sql`extract(epoch from ${time})::int8`;
+  return sql`
+    select ${second(sql`coalesce((select max(utime) from ${into}
+        where utime >= ${at} - ${reach} and utime < ${at}), ${at} - ${reach})`)} as before,
+      ${second(sql`coalesce((select min(utime) from ${into}
+        where utime > ${at} and utime <= ${at} + ${reach}), ${at} + ${reach})`)} as after`;
 }

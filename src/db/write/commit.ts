@@ -11,6 +11,7 @@ import { holdLease, shortenLease, type Lease } from '../coordination/leases.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
 import { forgetRefusals, refuse, refuseAnew } from '../coverage/refused.ts';
+import { withdrawVerified } from '../coverage/verifications.ts';
 import { readFloors } from '../coverage/retention.ts';
 import { ensurePartitions, inOrder } from './rows/rows-by-table.ts';
 import type { Target } from './rows/target.ts';
@@ -126,6 +127,7 @@ async function finish(
     await addCoverage(session, stream, part);
   }
   if (changed === undefined) return;
+  await withdrawVerified(session, stream, changed);
   const detail = 'a second reading brought something else than was stored; another one has to agree with it';
   await refuseAnew(session, stream, changed, {
     reason: 'changed',

@@ -33,6 +33,8 @@ beforeAll(async () => {
   });
   await asAdmin(`create role guest login password 'p@ss/w:or#d%1'`);
   await asAdmin(`create database standby`);
+  for (const encoding of ['LATIN1', 'SQL_ASCII'])
+    await asAdmin(`create database in_${encoding} encoding '${encoding}' locale 'C' template template0`);
   await asAdmin(`alter database standby set default_transaction_read_only = on`);
 });
 afterAll(async () => {
@@ -113,6 +115,25 @@ test('of several hosts the first that answers, and is fit, is taken', async () =
   });
 });
 
+test.each(['LATIN1', 'SQL_ASCII'])(
+  'a database in %s is refused with the statement that makes a right one',
+  async (encoding) => {
+    const error = await errorAt(urlWith({ dbname: `in_${encoding.toLowerCase()}` }));
+    expect(error).toMatchObject({ code: 'wrong_database', exitCode: EXIT.usage });
+    expect(error.message).toContain(`encoded in ${encoding}`);
+    expect(error.hint).toContain(
+      `create database in_${encoding.toLowerCase()} encoding 'UTF8' template template0`,
+    );
+  },
+);
+
+test('a database that only reads is worth waiting for, and says how to find the primary', async () => {
+  const error = await errorAt(urlWith({ dbname: 'standby' }), sql`create schema mine`);
+  expect(error).toBeInstanceOf(DatabaseUnavailableError);
+  expect(error.message).toContain('the database only reads: cannot execute CREATE SCHEMA');
+  expect(error.hint).toMatch(/target_session_attrs/);
+});
+
 describe('what a person must change is said with its remedy, exit 2', () => {
   test.each([
     [
@@ -129,13 +150,6 @@ describe('what a person must change is said with its remedy, exit 2', () => {
       sql`create schema mine`,
       '42501',
       /owner of the database/,
-    ],
-    [
-      'a database that is read only',
-      { dbname: 'standby' },
-      sql`create schema mine`,
-      '25006',
-      /target_session_attrs/,
     ],
     [
       'no TLS where it is asked for',

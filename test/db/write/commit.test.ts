@@ -7,6 +7,7 @@ import { readCoverage, type Stream } from '../../../src/db/coverage/coverage.ts'
 import type { Database } from '../../../src/db/connection/database.ts';
 import { claimLease, type Lease } from '../../../src/db/coordination/leases.ts';
 import { readRefused } from '../../../src/db/coverage/refused.ts';
+import { readVerified } from '../../../src/db/coverage/verifications.ts';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
 import { jetton_burns } from '../../../src/db/schema/ton/jetton-burns.ts';
 import { LeaseLostError } from '../../../src/errors.ts';
@@ -121,6 +122,13 @@ test('a second reading confirms the seconds of which it brings what is stored, a
     await wait();
     expect(await read(1, ['1', '5'])).toEqual([wanted]);
     expect(await readRefused(database, second, 'changed')).toEqual([]);
+    // A value that the source does not say stays, and its second has no certificate any more.
+    await database.run(sql`update ton.jetton_burns set extra = '{}' where transaction_lt = 0`);
+    await database.run(sql`delete from etl.coverage where pass = 1`);
+    await database.run(sql`update etl.coverage set verified = covered`);
+    const rest = [{ from: from + 1, to }];
+    expect(await read(1, ['1', '5', '3'])).toEqual(rest);
+    expect(await readVerified(database, stream)).toEqual(rest);
   } finally {
     await store.close();
   }

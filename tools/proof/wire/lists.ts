@@ -69,11 +69,23 @@ function copied(records: readonly Json[], index: number): Instead {
   return index + 1 < records.length ? put(records, index + 1, records[index]) : records;
 }
 
-/** A record that there is not: another's, under a name that nobody has. */
+/** A record that there is not: another's, under a name that nobody has. A block's is its shard's, as if that had split. */
 function invented(records: readonly Json[], index: number): Instead {
   const record = records[index] ?? {};
-  const text = JSON.stringify(record).replaceAll(/"([A-Za-z0-9+/]{42})[A-Za-z0-9+/]=/g, '"$1Q=');
+  const text = JSON.stringify(record)
+    .replaceAll(/"([A-Za-z0-9+/]{42})[A-Za-z0-9+/]=/g, '"$1Q=')
+    .replace(
+      /^(\{"workchain":-?\d+,"shard":")(\w+)"/,
+      (_, before: string, shard: string) => `${before}${half(shard)}"`,
+    );
   return put(records, index, record, JSON.parse(text));
+}
+
+/** The first of the two shards that a shard splits into. */
+function half(shard: string): string {
+  const prefix = BigInt(`0x${shard}`);
+  const end = prefix & -prefix;
+  return (prefix ^ end ^ (end / 2n)).toString(16).toUpperCase();
 }
 
 function unknownMember(records: readonly Json[], index: number): Instead {

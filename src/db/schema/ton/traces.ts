@@ -51,7 +51,7 @@ describe(traces, {
     end_lt:
       "Logical time of the trace's last transaction; of two copies of a trace the one with the larger value counts. From traces[].end_lt.",
     trace_state:
-      'State of the trace: complete, for all that are stored. From traces[].trace_info.trace_state; null only if not sent.',
+      'State of the trace: complete; or pending or broken, where the server shows such ones: count none of these as whole. When it ends later, its row is replaced. From traces[].trace_info.trace_state; null only if not sent.',
     messages:
       'How many messages the trace has, the external one and logs included. From traces[].trace_info.messages; null only if not sent.',
     transactions:
