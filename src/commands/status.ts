@@ -2,7 +2,7 @@ import { loadDatasets } from '../dataset/load-jobs.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { parseDuration } from '../range.ts';
-import { followedDatasets, readinessOf } from '../status/readiness.ts';
+import { followedDatasets, readinessOf, sayReasons } from '../status/readiness.ts';
 import { readReport } from '../status/report.ts';
 import type { Invocation } from './command.ts';
 import { printStatus } from './output/status/status-report.ts';
@@ -25,8 +25,8 @@ export async function status(
     if (flags.check !== true) return EXIT.done;
     const chosen = splitKinds(chooseDatasets(config.datasets, all)).streams;
     const followed = followedDatasets(chosen, config.schedules);
-    const { ready, reasons } = readinessOf(report, followed, { ...config, maxLagSeconds });
-    for (const reason of reasons) console.error(`check     ${reason}`);
-    return ready ? EXIT.done : EXIT.incomplete;
+    const readiness = readinessOf(report, followed, { ...config, maxLagSeconds });
+    for (const reason of sayReasons(readiness, now)) console.error(`check     ${reason}`);
+    return readiness.ready ? EXIT.done : EXIT.incomplete;
   });
 }

@@ -4,6 +4,7 @@ import type { PageEvent } from '../crawl/crawl-context.ts';
 import { toError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { lengthOf } from '../range.ts';
+import { sayReasons } from '../status/readiness.ts';
 import type { Snapshot } from '../status/snapshot.ts';
 
 /** Milliseconds between two lines. */
@@ -31,11 +32,15 @@ export function createSummaryLoop(options: SummaryOptions): SummaryLoop {
   let rows = 0;
   let last = counted(stats);
   let wasReady: boolean | undefined;
-  const tellReadiness = ({ readiness: { ready, reasons } }: Snapshot) => {
-    if (ready === wasReady) return;
-    wasReady = ready;
-    if (ready) logger.info('ready: everything wanted is there');
-    else logger.info({ reason: reasons.join('; ') }, 'not ready: something wanted is not there yet');
+  const tellReadiness = ({ readiness, at }: Snapshot) => {
+    if (readiness.ready === wasReady) return;
+    wasReady = readiness.ready;
+    if (readiness.ready) logger.info('ready: everything wanted is there');
+    else
+      logger.info(
+        { reason: sayReasons(readiness, at).join('; ') },
+        'not ready: something wanted is not there yet',
+      );
   };
   const tell = async () => {
     const now = counted(stats);

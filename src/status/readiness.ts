@@ -4,10 +4,25 @@ import type { Schedule } from '../settings/schedule.ts';
 import { ageOf, longestHeadAgeOf, longestLagOf, type LagLimits } from './lag.ts';
 import type { DatasetReport, Report } from './report.ts';
 
+/** Why something wanted is not there, in a form that the clock alone does not change. */
+export interface Reason {
+  /** A sentence; `{age}` in it stands for the time since `since`. */
+  readonly text: string;
+  /** Unix seconds. */
+  readonly since?: number;
+}
+
 /** Whether everything that is wanted is there, and why not. */
 export interface Readiness {
   readonly ready: boolean;
-  readonly reasons: readonly string[];
+  readonly reasons: readonly Reason[];
+}
+
+/** The reasons as sentences at a moment. */
+export function sayReasons({ reasons }: Readiness, at: number): string[] {
+  return reasons.map(({ text, since }) =>
+    since === undefined ? text : text.replace('{age}', formatDuration(ageOf(since, at))),
+  );
 }
 
 /**
@@ -22,26 +37,27 @@ export function readinessOf(report: Report, datasets: readonly Dataset[], limits
   return { ready: reasons.length === 0, reasons };
 }
 
-function headReasons({ head }: Report, limits: LagLimits): string[] {
+function headReasons({ head }: Report, limits: LagLimits): Reason[] {
   // Who bears a lag of its own may keep the database up with backfills, which poll no head.
-  if (head === null) return limits.maxLagSeconds === undefined ? ['no daemon has polled the head yet'] : [];
+  if (head === null)
+    return limits.maxLagSeconds === undefined ? [{ text: 'no daemon has polled the head yet' }] : [];
   const waiting = head.waitingFor === null ? '' : `: waiting for ${head.waitingFor}`;
   if (head.age <= longestHeadAgeOf(limits)) return [];
-  return [`the newest masterchain block is ${formatDuration(head.age)} old${waiting}`];
+  return [{ text: `the newest masterchain block is {age} old${waiting}`, since: head.time }];
 }
 
-function datasetReasons(dataset: Dataset, { datasets, at }: Report, limits: LagLimits): string[] {
+function datasetReasons(dataset: Dataset, { datasets, at }: Report, limits: LagLimits): Reason[] {
   const { name } = dataset;
   const report = datasets.find((one) => one.dataset === name);
   if (report?.isWithoutPools === true) return [];
   if (report === undefined || report.lag === null)
-    return isAwaited(dataset, report, at, limits) ? [] : [`${name}: nothing is covered yet`];
+    return isAwaited(dataset, report, at, limits) ? [] : [{ text: `${name}: nothing is covered yet` }];
   const refused = report.refused.flatMap(({ span }) => span);
   const unread = lengthOf(without(report.missing, refused));
   const isBehind = report.lag > longestLagOf(dataset, limits);
   return [
-    ...(isBehind ? [`${name}: ${formatDuration(report.lag)} behind the clock`] : []),
-    ...(unread > 0 ? [`${name}: ${formatDuration(unread)} of its past are not read yet`] : []),
+    ...(isBehind ? [{ text: `${name}: {age} behind the clock`, since: at - report.lag }] : []),
+    ...(unread > 0 ? [{ text: `${name}: ${formatDuration(unread)} of its past are not read yet` }] : []),
   ];
 }
 

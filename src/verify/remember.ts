@@ -1,7 +1,8 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownersOf } from '../dataset/owners.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
-import { keepFindings, readFindings, type FindingKind, type FoundRow } from '../db/coverage/findings.ts';
+import { keepFindings, readFindings, type FindingKind } from '../db/coverage/findings.ts';
+import type { FoundRow } from '../db/coverage/found-row.ts';
 import type { Session } from '../db/connection/database.ts';
 import { targetOf } from '../db/write/rows/target.ts';
 import { common, type Range, union, without } from '../range.ts';

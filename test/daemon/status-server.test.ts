@@ -12,6 +12,7 @@ import { createSnapshots } from '../../src/status/snapshot.ts';
 import { keepWanted } from '../../src/db/coverage/wanted.ts';
 import { saveWatermark } from '../../src/db/coverage/watermark.ts';
 import { UsageError } from '../../src/errors.ts';
+import { z } from 'zod';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { withBelievingLimits } from '../support/believing-limits.ts';
 import { datasetsNamed, never, openTestCrawl, silent, testConfig } from '../support/crawl.ts';
@@ -23,6 +24,8 @@ let crawl: Crawl;
 let metrics: Metrics;
 let server: StatusServer;
 let now: number;
+/** How often the server wanted to know how things stand. */
+let asked = 0;
 
 beforeAll(async () => {
   store = await openTestStore();
@@ -40,12 +43,16 @@ beforeAll(async () => {
   const head = { headSeqno: chain.last.seqno, headUtime: chain.last.utime };
   await saveWatermark(store.database, { ...head, utime: chain.last.utime - 9, waitingFor: null });
   const jobs = await loadJobs();
+  const snapshots = createSnapshots({ context: counted, jobs, datasets, config: testConfig() });
   server = await startStatusServer({
     listen: '127.0.0.1:0',
     clock: systemClock,
     logger: silent,
     metrics,
-    snapshot: createSnapshots({ context: counted, jobs, datasets, config: testConfig() }),
+    snapshot: () => {
+      asked += 1;
+      return snapshots();
+    },
   });
 });
 afterAll(async () => {
@@ -166,14 +173,19 @@ describe('the daemon’s server', () => {
     expect(first['datasets']).toHaveLength(2);
     expect(JSON.stringify(first['datasets'])).not.toContain('"lag"');
     expect(first['activity']).not.toEqual([]);
-    // Postgres may estimate the rows anew meanwhile; the clock alone changes no dataset.
-    let next = await events.next();
-    while ('datasets' in next) next = await events.next();
-    expect(Object.keys(next)).toContain('at');
-    for (const name of ['head', 'activity', 'spentMinutes', 'collections'])
-      expect(next).not.toHaveProperty(name);
+    const { reasons } = z.object({ reasons: z.array(z.looseObject({})) }).parse(first['readiness']);
+    expect(reasons).toContainEqual({ text: 'transactions: {age} behind the clock', since: now - 400 });
+    // The clock alone changes nothing, though both datasets are behind it.
+    const before = asked;
+    await expect.poll(() => asked, { timeout: 60_000 }).toBeGreaterThan(before + 3);
     await keepWanted(store.database, 'blocks', now - 950, 'another');
-    while (!JSON.stringify(next['datasets'] ?? []).includes(String(now - 950))) next = await events.next();
+    let next = await events.next();
+    while (!JSON.stringify(next['datasets'] ?? []).includes(String(now - 950))) {
+      expect(Object.keys(next).length).toBeGreaterThan(1);
+      expect(next).not.toHaveProperty('readiness');
+      next = await events.next();
+    }
+    for (const name of ['head', 'activity', 'collections']) expect(next).not.toHaveProperty(name);
     expect(next['datasets']).toMatchObject([{ dataset: 'blocks' }]);
     events.close();
   });

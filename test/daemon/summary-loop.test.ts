@@ -45,7 +45,8 @@ test('a day is a line a minute, and one more where it becomes ready or is no lon
   const spent = { rows: 705, requests: 500, refused: 2, retries: 0 };
   expect(records[1]).toMatchObject({ ...spent, lag: {}, missing: 0, waitingFor: 'the budget' });
 
-  snapshot = () => Promise.resolve(snapshotOf({ readiness: { ready: false, reasons: ['blocks: away'] } }));
+  snapshot = () =>
+    Promise.resolve(snapshotOf({ readiness: { ready: false, reasons: [{ text: 'blocks: away' }] } }));
   await clock.advance(60_000);
   expect(records[2]).toMatchObject({
     reason: 'blocks: away',

@@ -6,7 +6,7 @@ import { ask, type Reply } from './ask.ts';
 import { hasOpenApi, makeDetailsValidator, makeValidator } from './open-api.ts';
 
 const START = 1_767_225_600;
-const SIZE = { start: START, duration: 1200, load: 25, accounts: 300 } as const;
+const SIZE = { start: START, duration: 1200, load: 12, accounts: 300 } as const;
 const WINDOW = `start_utime=${START + 300}&end_utime=${START + 700}&sort=asc`;
 const NOTHING_ELSE = 'x_no_address_book=true&x_no_metadata=true';
 

@@ -13,7 +13,7 @@ test.each(Object.keys(KINDS))(
     ) {
       const store = await openTestStore();
       try {
-        const outcome = await proveSeed(store, seed, kind, 0.6);
+        const outcome = await proveSeed(store, seed, kind, 0.4);
         if (process.env['PROOF_LOG'] !== undefined) console.log(JSON.stringify(outcome));
         expect(outcome).toMatchObject({ found: true, healed: true, falselyVerified: 0 });
       } finally {

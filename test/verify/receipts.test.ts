@@ -38,7 +38,7 @@ let range: Range;
 beforeAll(async () => {
   store = await openTestStore();
   // Long enough for several pages with ties at their borders; actions are classified anew in between.
-  simulator = await startSimulator({ start: START, duration: 900, seed: 21, load: 5, electionSeconds: 120 });
+  simulator = await startSimulator({ start: START, duration: 720, seed: 26, load: 3, electionSeconds: 120 });
   for (const pool of simulator.truth.pools) await addWatch(store.database, pool, 'a pool');
   crawl = await openTestCrawl(store, simulator.url);
   proof = await openProof(store, crawl);

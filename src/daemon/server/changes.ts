@@ -3,11 +3,15 @@ const BY_ROW: ReadonlySet<string> = new Set(['datasets', 'activity', 'spentMinut
 
 /**
  * Makes a function that says what of its parts differs from what it said before, as a JSON object: whole parts, and of
- * lists in `BY_ROW` the rows that are new or differ. Undefined where nothing does.
+ * lists in `BY_ROW` the rows that are new or differ. Undefined where nothing does. What is said beside comes along with
+ * a change, and is none.
  */
-export function createChanges(): (parts: Readonly<Record<string, unknown>>) => string | undefined {
+export function createChanges(): (
+  parts: Readonly<Record<string, unknown>>,
+  beside: Readonly<Record<string, unknown>>,
+) => string | undefined {
   const known = new Map<string, ReadonlySet<string>>();
-  return (parts) => {
+  return (parts, beside) => {
     const changed: string[] = [];
     for (const [name, value] of Object.entries(parts)) {
       if (value === undefined) continue;
@@ -19,6 +23,9 @@ export function createChanges(): (parts: Readonly<Record<string, unknown>>) => s
       if (before !== undefined && fresh.length === 0) continue;
       changed.push(`${JSON.stringify(name)}:${isList ? `[${fresh.join()}]` : fresh.join()}`);
     }
-    return changed.length === 0 ? undefined : `{${changed.join()}}`;
+    const also = Object.entries(beside).map(
+      ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
+    );
+    return changed.length === 0 ? undefined : `{${[...also, ...changed].join()}}`;
   };
 }

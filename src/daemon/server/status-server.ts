@@ -9,6 +9,7 @@ import { packageRoot } from '../../package.ts';
 import { createChanges } from './changes.ts';
 import { isOwnName } from './own-names.ts';
 import type { Metrics } from './metrics.ts';
+import { sayReasons } from '../../status/readiness.ts';
 import type { Snapshot } from '../../status/snapshot.ts';
 
 /** Milliseconds between two reads of the database while somebody has the status page open. */
@@ -86,7 +87,7 @@ async function answer(options: ServerOptions, page: Reply, method: string, path:
       return json(200, { alive: true });
     case '/ready': {
       const readiness = await options.snapshot().then(
-        (snapshot) => snapshot.readiness,
+        (snapshot) => toldOf(snapshot).readiness,
         (error: unknown) => ({ ready: false, reasons: [sentence(error)] }),
       );
       return json(readiness.ready ? 200 : 503, readiness);
@@ -97,10 +98,16 @@ async function answer(options: ServerOptions, page: Reply, method: string, path:
       return { status: 200, type: options.metrics.contentType, body };
     }
     case '/status':
-      return json(200, await options.snapshot());
+      return json(200, toldOf(await options.snapshot()));
     default:
       return json(404, { error: `there is no ${path}; there are /, /health, /ready, /metrics and /status` });
   }
+}
+
+/** A snapshot for programs: its reasons are sentences. */
+function toldOf(snapshot: Snapshot) {
+  const { readiness, at } = snapshot;
+  return { ...snapshot, readiness: { ready: readiness.ready, reasons: sayReasons(readiness, at) } };
 }
 
 function sentence(error: unknown): string {
@@ -169,11 +176,9 @@ async function stream(
   const changes = createChanges();
   let lastSent = clock.monotonic();
   while (!gone.aborted) {
-    const parts = await snapshot().then(shownOf, (error: unknown) => ({
-      error: sentence(error),
-      at: Math.floor(clock.now() / 1000),
-    }));
-    const changed = changes(parts);
+    const parts = await snapshot().then(shownOf, (error: unknown) => ({ error: sentence(error) }));
+    const at = Math.floor(clock.now() / 1000);
+    const changed = changes(parts, { at });
     if (changed !== undefined) response.write(`data: ${changed}\n\n`);
     else if (clock.monotonic() - lastSent > KEEP_ALIVE_MS) response.write(': alive\n\n');
     if (changed !== undefined) lastSent = clock.monotonic();
@@ -181,13 +186,23 @@ async function stream(
   }
 }
 
-/** A snapshot as the page is sent it. What moves with the clock alone, the page computes from `at`: it would change always. */
-function shownOf({ head, datasets, ...others }: Snapshot): Readonly<Record<string, unknown>> {
+/** A snapshot as the page is sent it: what the clock alone moves the page computes from moments, which stay as they are. */
+function shownOf({ at, head, datasets, spending, ...others }: Snapshot): Readonly<Record<string, unknown>> {
+  const moment = (seconds: number) => Math.round(at + seconds);
   return {
     ...others,
     silence: undefined,
     head: head && { ...head, age: undefined },
     datasets: datasets.map((report) => ({ ...report, lag: undefined })),
+    spending: {
+      ...spending,
+      budgets: spending.budgets.map(({ paused, lastRefusal, ...budget }) => ({
+        ...budget,
+        refusedAt: lastRefusal === null ? null : moment(-lastRefusal),
+        pausedUntil: paused === 0 ? null : moment(paused),
+      })),
+      workers: spending.workers.map(({ silent, ...worker }) => ({ ...worker, seenAt: moment(-silent) })),
+    },
     error: null,
   };
 }

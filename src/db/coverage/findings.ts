@@ -5,21 +5,8 @@ import type { Session } from '../connection/database.ts';
 import { multirangeParam } from '../connection/sql.ts';
 import { findings } from '../schema/etl/findings.ts';
 import type { Stream } from './coverage.ts';
-
-/** A row that is wrong, missing or surplus. */
-export interface FoundRow {
-  readonly table: string;
-  /** What names the row; empty where too many are wanting to name them all. */
-  readonly key: string;
-  /** Seconds in which the dataset that was checked holds the row. */
-  readonly span: Range;
-  /** Seconds in which the row itself lies, where these are others: a transaction within its trace. */
-  readonly own?: Range;
-  /** What is wrong with it. */
-  readonly differs: string;
-  /** Every dataset that holds the row, the one that was checked among them. */
-  readonly datasets: readonly string[];
-}
+import type { FoundRow } from './found-row.ts';
+import { heldByTraces } from './held-by-traces.ts';
 
 /** What one check found in a stretch of a stream. */
 interface CheckedStretch {
@@ -50,51 +37,30 @@ export async function keepFindings(session: Session, checked: CheckedStretch): P
     from gone, unnest(int8multirange(span) - ${multirangeParam(settled)}) as rest
     on conflict do nothing`);
   if (rows.length === 0) return;
-  const given = rows.map(({ table, key, span, own = span, differs, datasets }) => ({
+  const held = [
+    ...rows.map((row) => ({ ...row, dataset: stream.dataset })),
+    ...rows.flatMap(({ own, ...row }) =>
+      row.datasets.map((dataset) => ({ ...row, span: own ?? row.span, dataset })),
+    ),
+    ...(await heldByTraces(session, rows)).map((row) => ({ ...row, dataset: 'traces' })),
+  ].map(({ dataset, span, table, key, differs }) => ({
+    dataset,
     span: toRangeText(span),
-    own: toRangeText(own),
     table,
     key,
     differs,
-    datasets,
   }));
   await session.run(sql`
-    with given as (
-      select * from jsonb_to_recordset(${JSON.stringify(given)}::jsonb)
-        as g (span int8range, own int8range, "table" text, key text, differs text, datasets text[])),
-    held as (
-      select ${stream.dataset}::text as dataset, span, "table", key, differs from given
-      union
-      select dataset, own, g."table", g.key, g.differs from given g, unnest(g.datasets) as dataset
-      union
-      select 'traces', int8range(e.second, e.second + 1), g."table", g.key, g.differs
-      from given g, lateral (${tracesThatHold}) e where g.key <> '' and 'traces' = any(g.datasets))
     insert into ${findings} (dataset, scope, span, table_name, row_key, differs, check_name, found_in)
-    select dataset, ${stream.scope}, span, "table", key, differs, ${check}, ${stream.dataset} from held
+    select dataset, ${stream.scope}, span, "table", key, differs, ${check}, ${stream.dataset}
+    from jsonb_to_recordset(${JSON.stringify(held)}::jsonb)
+      as g (dataset text, span int8range, "table" text, key text, differs text)
     on conflict do nothing`);
   await session.run(sql`
     update etl.coverage c set verified = c.verified - f.spans, updated_at = default
     from (select dataset, scope, range_agg(span) as spans from ${findings} group by 1, 2) f
     where c.dataset = f.dataset and c.scope = f.scope and c.pass = 0 and c.verified && f.spans`);
 }
-
-/** No trace lasts longer. */
-const LONGEST_TRACE = '30 days';
-
-/** The ends of the traces that hold a row `g`, a transaction or a message: by sender, or by receiver where it has none. */
-const tracesThatHold: SQL = sql`
-  select extract(epoch from e.utime)::int8 as second from ton.trace_edges e
-  where e.utime >= to_timestamp(lower(g.own)::float8)
-    and e.utime < to_timestamp(lower(g.own)::float8) + ${LONGEST_TRACE}::interval
-    and (e.tx_hash in (
-      select t.hash from ton.transactions t
-      where g."table" = 'transactions' and g.key in (t.hash, concat_ws(' ', t.lt, t.account))
-        and t.utime >= to_timestamp(lower(g.own)::float8) and t.utime < to_timestamp(upper(g.own)::float8)
-      union all
-      select m.out_msg_tx_hash from ton.messages m
-      where g."table" = 'messages' and m.hash = g.key
-        and m.utime >= to_timestamp(lower(g.own)::float8) and m.utime < to_timestamp(upper(g.own)::float8))
-    or g."table" = 'messages' and e.in_msg_hash = g.key)`;
 
 /** The seconds of a stream with a finding, as a scalar within a statement. */
 export function spansWithFindings({ dataset, scope }: Pick<Stream, 'dataset' | 'scope'>): SQL {

@@ -33,6 +33,7 @@ export function transactionsWithMessages(stretch: Range): SQL {
       where t.in_msg_utime is null or t.in_msg_utime >= to_timestamp(${near.from}::float8)`)}
     union all
     ${received(sql`
-      left join lateral (select * from ton.messages m where m.hash = t.in_msg_hash and m.utime = t.in_msg_utime) m on true
+      left join lateral (
+        select * from ton.messages m where m.hash = t.in_msg_hash and m.utime = t.in_msg_utime limit 1) m on true
       where t.in_msg_utime < to_timestamp(${near.from}::float8)`)}`;
 }

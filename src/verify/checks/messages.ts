@@ -6,6 +6,7 @@ import { bookDoubts, bookSieve } from '../books/books.ts';
 import { transactionsWithMessages } from '../books/with-messages.ts';
 import type { Check, Result } from '../check.ts';
 import { during, type Finding, findingsOf, secondAt, secondOf } from '../finding.ts';
+import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { piecesOf } from '../run/pieces.ts';
 import { leaveOpen } from '../leave-open.ts';
@@ -88,6 +89,7 @@ export const messages: Check = {
 
 /** Messages are counted and books are balanced in one go: both need every transaction with all its messages. */
 async function checkMessagesAndBooks(session: Session, stretch: Range): Promise<Result> {
+  await joinByHash(session);
   const findings = await findingsOf(session, {
     check: 'messages',
     dataset: 'transactions',

@@ -6,7 +6,7 @@ import { openTestStore, type TestStore } from '../../support/database/database.t
 import { plain, rebuilt } from '../../support/rebuild/rebuild-collections.ts';
 
 const START = 1_767_225_600;
-const NETWORK = { start: START, duration: 300, load: 8, accounts: 400 };
+const NETWORK = { start: START, duration: 300, load: 4, accounts: 400 };
 const RANGE = { from: START, to: START + 240 };
 
 let store: TestStore;

@@ -1,0 +1,16 @@
+import type { Range } from '../../range.ts';
+
+/** A row that is wrong, missing or surplus. */
+export interface FoundRow {
+  readonly table: string;
+  /** What names the row; empty where too many are wanting to name them all. */
+  readonly key: string;
+  /** Seconds in which the dataset that was checked holds the row. */
+  readonly span: Range;
+  /** Seconds in which the row itself lies, where these are others: a transaction within its trace. */
+  readonly own?: Range;
+  /** What is wrong with it. */
+  readonly differs: string;
+  /** Every dataset that holds the row, the one that was checked among them. */
+  readonly datasets: readonly string[];
+}

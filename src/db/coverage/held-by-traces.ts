@@ -1,0 +1,59 @@
+import { sql, type SQL } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Session } from '../connection/database.ts';
+import type { FoundRow } from './found-row.ts';
+
+/** No trace lasts longer. */
+const LONGEST_TRACE = '30 days';
+
+const Held = z.object({ table: z.string(), key: z.string(), second: z.coerce.number() });
+
+/**
+ * The rows as traces hold them, where the traces end: a transaction by its place in the tree, a message by its sender,
+ * or by its receiver where it has none. However many rows there are, the trees are read once.
+ */
+export async function heldByTraces(session: Session, rows: readonly FoundRow[]): Promise<FoundRow[]> {
+  const within = rows.filter(({ key, datasets }) => key !== '' && datasets.includes('traces'));
+  if (within.length === 0) return [];
+  const [transactions, messages] = [given(within, 'transactions'), given(within, 'messages')];
+  const from = within.reduce((least, { own, span }) => Math.min(least, (own ?? span).from), Infinity);
+  const to = within.reduce((most, { own, span }) => Math.max(most, (own ?? span).to), -Infinity);
+  // Each edge lies at the end of its trace. Its time is compared with constants alone, so that Postgres joins by hash.
+  const held = await session.rows(
+    sql`
+      with sought as (
+        select 'transactions' as "table", g.key, t.hash as tx_hash from ${transactions} join ton.transactions t
+          on t.utime >= to_timestamp(g."from") and t.utime < to_timestamp(g."to")
+            and g.key in (t.hash, concat_ws(' ', t.lt, t.account))
+        union
+        select 'messages', g.key, m.out_msg_tx_hash from ${messages} join ton.messages m
+          on m.utime >= to_timestamp(g."from") and m.utime < to_timestamp(g."to") and m.hash = g.key),
+      edges as (
+        select tx_hash, in_msg_hash, extract(epoch from utime)::int8 as second from ton.trace_edges
+        where utime >= to_timestamp(${from}::float8)
+          and utime < to_timestamp(${to}::float8) + ${LONGEST_TRACE}::interval)
+      select "table", key, second from sought join edges using (tx_hash)
+      union
+      select 'messages', g.key, second from ${messages} join edges e on e.in_msg_hash = g.key`,
+    Held,
+  );
+  const rowsByName = new Map<string, FoundRow[]>();
+  for (const row of within) {
+    const name = `${row.table} ${row.key}`;
+    rowsByName.set(name, [...(rowsByName.get(name) ?? []), row]);
+  }
+  return held.flatMap(({ table, key, second }) =>
+    (rowsByName.get(`${table} ${key}`) ?? []).map((row) => ({
+      ...row,
+      span: { from: second, to: second + 1 },
+    })),
+  );
+}
+
+/** The rows of a table as a list within a statement: their keys, and the seconds in which they lie. */
+function given(rows: readonly FoundRow[], name: string): SQL {
+  const listed = rows
+    .filter(({ table }) => table === name)
+    .map(({ key, span, own = span }) => ({ key, from: own.from, to: own.to }));
+  return sql`jsonb_to_recordset(${JSON.stringify(listed)}::jsonb) as g (key text, "from" float8, "to" float8)`;
+}
