@@ -30,6 +30,7 @@ export async function backfill(invocation: Invocation, flags: BackfillFlags): Pr
         budget: (plan) => (allowed === undefined ? plan : createCappedBudget(plan, allowed)),
       }),
     );
+    opened.stop.finishing.throwIfAborted();
     if (crawl === undefined) return EXIT.incomplete;
     try {
       const { watermarkDelay: delaySeconds, choices, rps } = config;
