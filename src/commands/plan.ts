@@ -35,8 +35,10 @@ export async function plan(invocation: Invocation, flags: PlanFlags): Promise<Ex
       const note = range === undefined ? 'nothing of it can be read now' : undefined;
       if (flags.json !== true) await printSummary({ ...about, wanted: range ?? wanted, note });
       if (range === undefined) return EXIT.incomplete;
-      const planned = await planDatasets(context, { datasets, range, watermark, signal: stop.leaving });
-      const report = { range, planned, rps: config.rps, probes: context.api.stats.requests };
+      const { rps } = config;
+      const options = { datasets, range, watermark, rps, signal: stop.leaving };
+      const made = await planDatasets(context, options);
+      const report = { range, ...made, rps, probes: context.api.stats.requests };
       if (flags.json === true) console.log(JSON.stringify(planToJson(report), null, 2));
       else printPlan(report);
       return EXIT.done;

@@ -65,6 +65,11 @@ describe('plan', () => {
     const people = await cli.run(['plan', ...RANGE, ...only], settings);
     expect(people.stdout).toMatch(/^transactions +\S+ \(\S+ to \S+\)/m);
     expect(people.stdout).toMatch(/^at {3}1\/s {2}/m);
+    expect(people.stdout).toMatch(/^machine {3}takes in 10 MB of JSON a second, as a small one does/m);
+    // What comes has to be taken in, however many requests are allowed.
+    expect(dataset!.secondsAt['500']!.likely).toBeGreaterThan(
+      (1.5 * dataset!.rows.likely * 1000) / 10_000_000,
+    );
     const run = await cli.run(['backfill', ...RANGE, ...only], settings);
     expect(run.stdout).toMatch(/^estimate {2}transactions: .* rows .*expected.*requests/m);
     const [kept] = await store.database.rows(

@@ -1,4 +1,5 @@
 import type { Guess } from '../../crawl/plan/estimate.ts';
+import type { MachineSpeed } from '../../crawl/plan/machine-speed.ts';
 import type { Planned } from '../../crawl/plan/plan-datasets.ts';
 import { formatDuration, type Range } from '../../range.ts';
 import { formatNumber } from './format-number.ts';
@@ -12,12 +13,13 @@ const USED = 0.96;
 interface PlanReport {
   readonly range: Range;
   readonly planned: readonly Planned[];
+  readonly speed: MachineSpeed;
   readonly rps: number;
   /** Requests that the estimate took. */
   readonly probes: number;
 }
 
-export function printPlan({ planned, rps, probes }: PlanReport): void {
+export function printPlan({ planned, speed, rps, probes }: PlanReport): void {
   const total = totalOf(planned);
   const table = (show: typeof spread) =>
     formatTable(
@@ -25,7 +27,7 @@ export function printPlan({ planned, rps, probes }: PlanReport): void {
       [...planned, { dataset: 'in all', estimate: total }].map(({ dataset, estimate }) => [
         ...[dataset, show(estimate.rows, formatNumber), show(estimate.requests, formatNumber)],
         show(estimate.disk, formatBytes),
-        show(estimate.requests, (count) => formatDuration(timeAt(count, rps))),
+        show(timeAt(estimate, speed, rps), formatDuration),
       ]),
     );
   const wide = table(spread);
@@ -33,35 +35,42 @@ export function printPlan({ planned, rps, probes }: PlanReport): void {
   console.log(fitsTerminal(wide) ? wide : table(({ likely }, format) => format(likely)));
   console.log();
   for (const plan of PLANS) {
-    const time = spread(total.requests, (count) => formatDuration(timeAt(count, plan)));
+    const time = spread(timeAt(total, speed, plan), formatDuration);
     console.log(`at ${String(plan).padStart(3)}/s  ${time}`);
   }
+  const source = speed.isSeen
+    ? 'as it lately did here'
+    : 'as a small one does: nothing was read here yet at full speed';
+  console.log(`machine   takes in ${formatBytes(speed.perSecond)} of JSON a second, ${source}`);
   console.log(
     `looked    with ${probes} requests; the backfill of this range will be held against this estimate`,
   );
 }
 
-export function planToJson({ range, planned, rps, probes }: PlanReport): object {
+export function planToJson({ range, planned, speed, rps, probes }: PlanReport): object {
   const total = totalOf(planned);
   return {
     range,
     rps,
     probes,
-    datasets: planned.map(({ dataset, missing, estimate: { rows, requests, disk } }) => ({
+    machine: speed,
+    datasets: planned.map(({ dataset, missing, estimate: { rows, requests, size, disk } }) => ({
       dataset,
       missing,
       rows,
       requests,
       disk,
-      secondsAt: secondsAt(requests, rps),
+      secondsAt: secondsAt({ requests, size }, speed, rps),
     })),
-    total: { ...total, secondsAt: secondsAt(total.requests, rps) },
+    total: { ...total, secondsAt: secondsAt(total, speed, rps) },
   };
 }
 
 interface Guesses {
   readonly rows: Guess;
   readonly requests: Guess;
+  /** Characters of JSON. */
+  readonly size: Guess;
   readonly disk: Guess;
 }
 
@@ -71,20 +80,20 @@ function totalOf(planned: readonly Planned[]): Guesses {
       planned.reduce((total, { estimate }) => total + estimate[member][bound], 0);
     return { low: add('low'), likely: add('likely'), high: add('high') };
   };
-  return { rows: sum('rows'), requests: sum('requests'), disk: sum('disk') };
+  return { rows: sum('rows'), requests: sum('requests'), size: sum('size'), disk: sum('disk') };
 }
 
-/** Seconds that so many requests take. */
-const timeAt = (requests: number, rps: number) => requests / (rps * USED);
+type Work = Pick<Guesses, 'requests' | 'size'>;
+
+/** Seconds that work takes: the requests at their rate, or what they bring at the machine's speed, whichever is longer. */
+function timeAt({ requests, size }: Work, { perSecond }: MachineSpeed, rps: number): Guess {
+  const longer = (bound: keyof Guess) => Math.max(requests[bound] / (rps * USED), size[bound] / perSecond);
+  return { low: longer('low'), likely: longer('likely'), high: longer('high') };
+}
 
 /** Seconds under each plan, by its requests a second. */
-function secondsAt({ low, likely, high }: Guess, rps: number): Record<string, Guess> {
-  const seconds = (plan: number) => ({
-    low: timeAt(low, plan),
-    likely: timeAt(likely, plan),
-    high: timeAt(high, plan),
-  });
-  return Object.fromEntries([...new Set([rps, ...PLANS])].map((plan) => [plan, seconds(plan)]));
+function secondsAt(work: Work, speed: MachineSpeed, rps: number): Record<string, Guess> {
+  return Object.fromEntries([...new Set([rps, ...PLANS])].map((plan) => [plan, timeAt(work, speed, plan)]));
 }
 
 function spread({ low, likely, high }: Guess, format: (value: number) => string): string {

@@ -1,5 +1,5 @@
 import { common, DAY, lengthOf, type Range } from '../../range.ts';
-import { PAGES_PER_LEASE } from '../streams/density.ts';
+import { LONGEST_PAGES } from '../streams/lease-length.ts';
 import { dailyCycle } from './daily-cycle.ts';
 import type { Sample } from './probe.ts';
 
@@ -20,6 +20,10 @@ export interface RowRate {
 export interface Estimate {
   readonly rows: Guess;
   readonly requests: Guess;
+  /** Characters of JSON that will come. */
+  readonly size: Guess;
+  /** Characters of one record. */
+  readonly recordSize: number;
   /** Bytes in Postgres, indexes included. */
   readonly disk: Guess;
   readonly profile: readonly RowRate[];
@@ -59,7 +63,14 @@ export function estimate(samples: readonly Sample[], facts: EstimateFacts): Esti
     high: likely + doubt + (likely === 0 ? unseen(seen, facts) : 0),
   };
   const each = total(seen.map(({ bytes }) => bytes)) / Math.max(1, total(seen.map((sample) => sample.rows)));
-  return { rows, requests: requestsFor(rows, facts), disk: diskFor(rows, each, facts), profile };
+  return {
+    rows,
+    requests: requestsFor(rows, facts),
+    size: sizeFor(rows, each, facts),
+    recordSize: each,
+    disk: diskFor(rows, each, facts),
+    profile,
+  };
 }
 
 /** Of a part that lasts a day or longer its mean, though it was looked into at one hour; of a shorter one what was seen. */
@@ -91,13 +102,21 @@ function unseen(seen: readonly Sample[], { missing, scopes }: EstimateFacts): nu
 function requestsFor(rows: Guess, { missing, pageSize, scopes, share }: EstimateFacts): Guess {
   if (lengthOf(missing) === 0) return { low: 0, likely: 0, high: 0 };
   // Each lease ends with a short page.
-  const pages = (count: number) => (count / pageSize) * (1 + 1 / PAGES_PER_LEASE);
+  const pages = (count: number) => (count / pageSize) * (1 + 1 / LONGEST_PAGES);
   // A range has a live and an archived part, each of which ends with a short page.
   const least = scopes * missing.length;
   return {
     low: Math.ceil(Math.max(least, pages(rows.low)) * share.low),
     likely: Math.ceil((least + pages(rows.likely)) * share.likely),
     high: Math.ceil((2 * least + 1.05 * pages(rows.high)) * share.high),
+  };
+}
+
+function sizeFor(rows: Guess, each: number, { share }: EstimateFacts): Guess {
+  return {
+    low: rows.low * each * share.low,
+    likely: rows.likely * each * share.likely,
+    high: rows.high * each * share.high,
   };
 }
 

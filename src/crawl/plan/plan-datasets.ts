@@ -1,4 +1,5 @@
 import type { Dataset } from '../../dataset/dataset.ts';
+import { readBusyMoments } from '../../db/read/busy-moments.ts';
 import { keepEstimate } from '../../db/read/estimates.ts';
 import { lengthOf, type Range, union } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
@@ -7,6 +8,7 @@ import type { Reach } from '../streams/reach.ts';
 import { streamsOf } from '../streams/streams.ts';
 import { neededShareOf } from './brought.ts';
 import { estimate, type Estimate } from './estimate.ts';
+import { machineSpeed, STEP_SECONDS, type MachineSpeed } from './machine-speed.ts';
 import { probe, type Sample } from './probe.ts';
 
 /** Samples of a range for each dataset. */
@@ -28,7 +30,15 @@ export interface Planned {
   readonly estimate: Estimate;
 }
 
+/** What is expected of each dataset, and how fast this machine is for them. */
+export interface Plan {
+  readonly planned: readonly Planned[];
+  readonly speed: MachineSpeed;
+}
+
 interface PlanOptions {
+  /** Requests a second that are allowed. */
+  readonly rps: number;
   readonly datasets: readonly Dataset[];
   readonly range: Range;
   readonly watermark: Reach['watermark'];
@@ -36,7 +46,7 @@ interface PlanOptions {
 }
 
 /** Estimates what is missing of each dataset in a range, and keeps it for the backfill of this range. */
-export async function planDatasets(context: CrawlContext, options: PlanOptions): Promise<Planned[]> {
+export async function planDatasets(context: CrawlContext, options: PlanOptions): Promise<Plan> {
   const { datasets, range, watermark } = options;
   const missing = await missingOf(context, datasets, range, watermark);
   const planned: Planned[] = [];
@@ -52,7 +62,9 @@ export async function planDatasets(context: CrawlContext, options: PlanOptions):
       profile: [...one.profile],
     });
   }
-  return planned;
+  const sizes = new Map(planned.map(({ dataset, estimate: { recordSize } }) => [dataset, recordSize]));
+  const moments = await readBusyMoments(context.database, STEP_SECONDS);
+  return { planned, speed: machineSpeed(moments, sizes, options.rps) };
 }
 
 async function planDataset(

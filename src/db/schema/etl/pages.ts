@@ -40,7 +40,7 @@ describe(pages, {
     completed: 'Half-open range of unix seconds that the page completed; null where it completed none yet.',
     request: 'Path and query of the request, without the host and without any key.',
     rows: 'Records in the response, quarantined ones included.',
-    bytes: 'Bytes of the response body after decompression.',
+    bytes: 'Bytes of the response body as it came over the wire, mostly compressed.',
     ms: 'Milliseconds from sending the request to the end of its body.',
     worker: 'Worker that asked for the page and wrote it: host, process and a random part.',
     api_version: 'Header X-API-Version of the response (1.2.x or 1.3.x); null where the server sent none.',
