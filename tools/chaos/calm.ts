@@ -48,6 +48,7 @@ async function calmWith(run: Run, client: pg.Client): Promise<Findings> {
   const { plan, simulator, spoiler } = run;
   const problems: string[] = [];
   await client.query('update chaos.weather set disk_full = false');
+  await client.query(`alter database ${run.name} reset default_transaction_read_only`);
   const truth = truthOf(simulator.truth.extendTo(plan.head.to + TRUTH_TAIL), plan.range);
   const left = await compareCovered(client, truth, IMMUTABLE);
   problems.push(...left.problems.map((problem) => `as it was left: ${problem}`));

@@ -10,6 +10,7 @@ export const HARMS = [
   'end sessions',
   'kill database',
   'disk full',
+  'read-only',
 ] as const;
 
 export type Harm = (typeof HARMS)[number];
@@ -120,5 +121,6 @@ function draw(point: number): Harm {
   if (point < 0.58) return 'freeze worker';
   if (point < 0.72) return 'drop connections';
   if (point < 0.82) return 'end sessions';
-  return point < 0.94 ? 'kill database' : 'disk full';
+  if (point < 0.92) return 'kill database';
+  return point < 0.96 ? 'disk full' : 'read-only';
 }

@@ -49,7 +49,11 @@ export async function withClient<T>(
   run: Pick<Run, 'cluster' | 'name'>,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const client = new pg.Client({ connectionString: directUrl(run) });
+  // Writes also while the database is read-only to all others.
+  const client = new pg.Client({
+    connectionString: directUrl(run),
+    options: '-c default_transaction_read_only=off',
+  });
   client.on('error', () => undefined);
   await client.connect();
   return work(client).finally(() => client.end());

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
 import type { Harm, Harmful } from '../plan.ts';
 import { withClient, type Run } from '../run.ts';
 import { within } from '../within.ts';
@@ -63,12 +64,7 @@ const HARM: Readonly<Record<Harm, (run: Run, workers: Workers, harmful: Harmful)
     proxy.drop();
     await Promise.resolve();
   },
-  'end sessions': (run) =>
-    withClient(run, async (client) => {
-      await client.query(`
-        select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid()`);
-    }),
+  'end sessions': (run) => withClient(run, endSessions),
   'kill database': async ({ cluster, proxy }) => {
     await cluster.killAndRestart();
     proxy.target = cluster.port;
@@ -82,7 +78,24 @@ const HARM: Readonly<Record<Harm, (run: Run, workers: Workers, harmful: Harmful)
     await delay(ms);
     await set(false);
   },
+  // As a standby is, to which the program was led too early.
+  'read-only': async (run, _, { ms }) => {
+    const set = (value: 'on' | 'off') =>
+      withClient(run, async (client) => {
+        await client.query(`alter database ${run.name} set default_transaction_read_only = ${value}`);
+        await endSessions(client);
+      });
+    await set('on');
+    await delay(ms);
+    await set('off');
+  },
 };
+
+async function endSessions(client: pg.Client): Promise<void> {
+  await client.query(`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()`);
+}
 
 /** Which leases a process holds, by its number: an owner's name has it in its middle. */
 const OF_PROCESS = `owner like '%/' || $1 || '/%'`;
