@@ -60,3 +60,19 @@ test('an error is forgotten when its dataset has committed something since, and 
     ['jetton_masters', 'traces'].map((name) => `failures: ${name} failed last with database: it was away`),
   );
 });
+
+test('what somebody added to the tables is named, and what is missing of them', async () => {
+  await store.database.script(`
+    create function public.drop_row() returns trigger language plpgsql as $$ begin return null; end $$;
+    create trigger dropper before insert on ton.blocks for each row execute function public.drop_row();
+    create rule nothing as on insert to ton.jetton_masters do instead nothing;
+    alter table ton.address_book drop constraint address_book_pkey;
+    alter table ton.traces add column doubled int generated always as (mc_seqno_end * 2) stored`);
+  const schema = (await examine()).filter((what) => what.startsWith('schema'));
+  expect(schema).toEqual([
+    'schema: ton.traces has a column doubled that no migration made',
+    'schema: ton.address_book lacks its primary key',
+    'schema: ton.blocks has a trigger dropper that no migration made: it may drop or change rows',
+    'schema: ton.jetton_masters has a rule nothing that no migration made: it may drop or change rows',
+  ]);
+});

@@ -7,8 +7,15 @@ import type { Lines } from './lines.ts';
 import { unverify } from './unverify.ts';
 import { leaveReceipt, receiptColumns } from '../receipts.ts';
 import { fillStagingTable } from './staging-table.ts';
+import { refuseLost } from './lost-rows.ts';
 import { clearOthers, isCurrent, makeWay } from './supersede.ts';
 import type { Target } from './target.ts';
+
+/** Rows of a table that wait in its staging table. */
+export interface Staged {
+  readonly target: Target;
+  readonly count: number;
+}
 
 const Written = z.object({ rows: z.coerce.number() });
 
@@ -31,12 +38,12 @@ export async function stageRows(
   session: Session,
   byTable: readonly Lines[],
   { isWhole = false }: { readonly isWhole?: boolean } = {},
-): Promise<Target[]> {
-  const staged: Target[] = [];
+): Promise<Staged[]> {
+  const staged: Staged[] = [];
   for (const { target, count, pieces } of byTable) {
     if (count === 0 && !isWhole) continue;
     await fillStagingTable(session, target.staging, pieces());
-    staged.push(target);
+    staged.push({ target, count });
   }
   return staged;
 }
@@ -45,14 +52,20 @@ export async function stageRows(
  * Writes what `stageRows` brought in the same transaction, table by table. Rows that are new to a stream table, or that
  * are overwritten there, leave a receipt, and their seconds are verified no more.
  * @returns the number of rows that were new or changed
+ * @throws DatabaseError where a table took fewer rows than it was sent
  */
 export async function insertStaged(
   session: Session,
-  staged: readonly Target[],
+  staged: readonly Staged[],
   options: InsertOptions = {},
 ): Promise<number> {
   let rows = 0;
-  for (const target of staged) rows += await insertFrom(session, target, options);
+  for (const { target, count } of staged) {
+    const written = await insertFrom(session, target, options);
+    // Fewer were stored already, or were dropped on their way.
+    if (written < count) await refuseLost(session, target, count);
+    rows += written;
+  }
   return rows;
 }
 
