@@ -60,3 +60,12 @@ test('an error is forgotten when its dataset has committed something since, and 
     ['jetton_masters', 'traces'].map((name) => `failures: ${name} failed last with database: it was away`),
   );
 });
+
+test('a trigger that somebody has added is named', async () => {
+  await store.database.script(`
+    create function public.skip() returns trigger language plpgsql as 'begin return null; end';
+    create trigger skip_some before insert on ton.jetton_burns for each row execute function public.skip()`);
+  expect((await examine()).filter((what) => what.startsWith('triggers'))).toEqual([
+    'triggers: ton.jetton_burns has a trigger skip_some that is not of this program',
+  ]);
+});

@@ -116,6 +116,23 @@ export async function strayPartitions(session: Session): Promise<string[]> {
   );
 }
 
+/** Triggers and rules that somebody has added to tables of the program, which has none of its own. */
+export async function foreignTriggers(session: Session): Promise<string[]> {
+  const rows = await session.rows(
+    sql`
+      select t.tgname as name, n.nspname || '.' || c.relname as parent, 'trigger' as kind
+      from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname in ('ton', 'etl') and not t.tgisinternal
+      union all
+      select r.rulename, n.nspname || '.' || c.relname, 'rule'
+      from pg_rewrite r join pg_class c on c.oid = r.ev_class join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname in ('ton', 'etl') and r.rulename <> '_RETURN'
+      order by 2, 1`,
+    z.object({ name: z.string(), parent: z.string(), kind: z.string() }),
+  );
+  return rows.map(({ name, parent, kind }) => `${parent} has a ${kind} ${name} that is not of this program`);
+}
+
 const Time = z.object({ time: z.coerce.number() });
 
 /** The database's clock, unix seconds with a fraction. */

@@ -79,7 +79,8 @@ export async function commitPage(
     const isWhole = replaced !== undefined || commit.again !== undefined;
     const staged = await stageRows(session, byTable, { isWhole });
     await holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span));
-    const changed = await changedSeconds(session, staged, byTable, commit);
+    const targets = staged.map(({ target }) => target);
+    const changed = await changedSeconds(session, targets, byTable, commit);
     await insertStaged(session, staged, { overwrite: commit.overwrite, replaced });
     await writeOddities(session, commit);
     await shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from);

@@ -5,6 +5,7 @@ import type { Session } from '../../connection/database.ts';
 import { identifiers } from '../../connection/sql.ts';
 import type { Lines } from './lines.ts';
 import { unverify } from './unverify.ts';
+import { requireKept } from './require-kept.ts';
 import { leaveReceipt, receiptColumns } from '../receipts.ts';
 import { fillStagingTable } from './staging-table.ts';
 import { clearOthers, isCurrent, makeWay } from './supersede.ts';
@@ -19,6 +20,12 @@ interface InsertOptions {
   readonly replaced?: Range | undefined;
 }
 
+/** A table, and how many rows for it wait in its staging table. */
+export interface Staged {
+  readonly target: Target;
+  readonly count: number;
+}
+
 /**
  * Brings rows of several tables to the server, whatever their number, each into its staging table. Before anything is
  * locked: a process that freezes while it sends is in no statement that Postgres would end, and would hold what it had
@@ -31,12 +38,12 @@ export async function stageRows(
   session: Session,
   byTable: readonly Lines[],
   { isWhole = false }: { readonly isWhole?: boolean } = {},
-): Promise<Target[]> {
-  const staged: Target[] = [];
+): Promise<Staged[]> {
+  const staged: Staged[] = [];
   for (const { target, count, pieces } of byTable) {
     if (count === 0 && !isWhole) continue;
     await fillStagingTable(session, target.staging, pieces());
-    staged.push(target);
+    staged.push({ target, count });
   }
   return staged;
 }
@@ -48,11 +55,16 @@ export async function stageRows(
  */
 export async function insertStaged(
   session: Session,
-  staged: readonly Target[],
+  staged: readonly Staged[],
   options: InsertOptions = {},
 ): Promise<number> {
   let rows = 0;
-  for (const target of staged) rows += await insertFrom(session, target, options);
+  for (const { target, count } of staged) {
+    const written = await insertFrom(session, target, options);
+    // Most pages are new as a whole; the others have rows that were there before.
+    if (written < count) await requireKept(session, target);
+    rows += written;
+  }
   return rows;
 }
 

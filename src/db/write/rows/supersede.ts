@@ -49,7 +49,8 @@ function wholes(table: string): SQL {
   return sql`ton.${sql.identifier(table)}`;
 }
 
-function same(a: string, b: string, columns: readonly string[]): SQL {
+/** True where two rows have the same values in some columns. */
+export function same(a: string, b: string, columns: readonly string[]): SQL {
   const pairs = columns.map(
     (name) =>
       sql`${sql.identifier(a)}.${sql.identifier(name)} = ${sql.identifier(b)}.${sql.identifier(name)}`,
