@@ -4,6 +4,7 @@ import type { Config } from './settings/config.ts';
 import { readChainInfo, type ChainInfo } from './crawl/watermark/chain-info.ts';
 import type { CrawlContext, PageEvent, Tuning } from './crawl/crawl-context.ts';
 import { createDensity } from './crawl/streams/density.ts';
+import { leaseLength } from './crawl/streams/lease-length.ts';
 import { createLimitTrust } from './crawl/streams/page/limit-trust.ts';
 import { createLtBounds } from './crawl/streams/page/lt-bounds.ts';
 import { createPageSize } from './crawl/streams/page/page-size.ts';
@@ -22,6 +23,7 @@ import { createPartitions } from './db/write/partitions.ts';
 import { createOutageLog, OUTAGE, retry, type RetryOptions } from './retry.ts';
 import type { Logger } from './logger.ts';
 import type { Budget } from './budget/budget.ts';
+import { createInFlight } from './budget/in-flight.ts';
 import { openRecorder } from './api/recorder.ts';
 import type { Stop } from './stop.ts';
 import { hasEnded, nameOfProcess } from './db/coordination/worker-name.ts';
@@ -119,6 +121,7 @@ export function openApi(options: ApiOptions): ApiClient {
     baseUrl,
     apiKey: config.apiKey,
     budget: budget?.(plan) ?? plan,
+    inFlight: createInFlight({ rps: config.rps, clock: systemClock }),
     logger,
     clock: systemClock,
     signal: stop.leaving,
@@ -170,9 +173,10 @@ function assemble(
   const { database } = store;
   const listeners: ((event: PageEvent) => void)[] = [];
   const tuning = rememberTuning(logger);
-  const leaseSeconds = (dataset: Dataset) => tuning(dataset).density.leaseSeconds();
+  const lengthOf = (dataset: Dataset, streams: number) =>
+    leaseLength(api.inFlight.target / streams, tuning(dataset).density.pageSeconds());
   return {
-    planner: createPlanner({ database, owner, leaseSeconds }),
+    planner: createPlanner({ database, owner, lengthOf }),
     context: {
       api,
       lts: createLtBounds({ api, database }),

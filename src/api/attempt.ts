@@ -1,7 +1,9 @@
 import type { Strings } from '../dataset/strings.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { Clock } from '../clock.ts';
-import { BadResponseError, EtlError } from '../errors.ts';
+import { ApiUnavailableError, BadResponseError, EtlError, RequestTooLargeError } from '../errors.ts';
+import type { Flight } from '../budget/flight.ts';
+import type { InFlight } from '../budget/in-flight.ts';
 import type { Logger } from '../logger.ts';
 import type { Priority } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
@@ -19,6 +21,7 @@ import { openEnvelope } from './response/v2.ts';
 export interface Chain {
   readonly transport: Transport;
   readonly budget: Budget;
+  readonly inFlight: InFlight;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly count: CountingStats['add'];
@@ -34,6 +37,8 @@ export interface Chain {
 /** A prepared request and how its response is read. */
 export interface Call<T> extends Prepared {
   readonly priority: Priority;
+  /** The caller's own, who ends it. */
+  readonly flight?: Flight | undefined;
   readonly parse: (body: unknown, strings: Strings, limit: number | undefined) => T;
   /** The rows that it asks for, where it says. */
   readonly limit: number | undefined;
@@ -49,20 +54,53 @@ type Answer = ApiResponse & BodyText;
 /** Keys of the API have 64 characters. */
 const SHORTEST_KEY = 16;
 
+interface AttemptSignals {
+  readonly signal: AbortSignal;
+  /** Ends the wait for a slot: nothing is in hand in it. */
+  readonly waiting: AbortSignal;
+}
+
 /** One attempt: a slot, a send, the status, the body. Throws what `transport`, `errorOfStatus` and the parsers throw. */
 export async function attempt<T>(
   chain: Chain,
   call: Call<T>,
   number: number,
+  { signal, waiting }: AttemptSignals,
+): Promise<Exchange<T>> {
+  await chain.budget.take(call.priority, waiting);
+  const flight = call.flight ?? chain.inFlight.open(call.priority);
+  try {
+    return await send(chain, { ...call, flight }, number, signal);
+  } catch (error) {
+    flight.failed(isTrouble(error));
+    throw error;
+  } finally {
+    if (call.flight === undefined) flight.end();
+  }
+}
+
+/** True where the source is overloaded or away. */
+function isTrouble(error: unknown): boolean {
+  if (error instanceof BadResponseError || error instanceof RequestTooLargeError) return false;
+  return error instanceof ApiUnavailableError;
+}
+
+async function send<T>(
+  chain: Chain,
+  call: Call<T> & { readonly flight: Flight },
+  number: number,
   signal: AbortSignal,
 ): Promise<Exchange<T>> {
-  await chain.budget.take(call.priority, signal);
+  const { flight } = call;
   const sentAt = chain.clock.monotonic();
-  const elapsed = () => chain.clock.monotonic() - sentAt;
+  const elapsed = () => chain.clock.monotonic() - sentAt - flight.waitedMs;
+  flight.sent();
   chain.count(call.priority, 'requests', 1);
-  const received = await chain.transport.send(call.outgoing, signal, (head) =>
-    report(chain, call, head, elapsed()),
-  );
+  const received = await chain.transport.send(call.outgoing, signal, {
+    onHead: (head) => report(chain, call, head, elapsed()),
+    beforeBody: (ended) => flight.arrived(ended),
+    beforeReading: (ended) => flight.received(ended),
+  });
   const read = readBody(received.body, received.status === 200 ? (call.strings ?? 'text') : 'text');
   const response = { ...received, ...read, text: redacted(chain, received.status, read.text) };
   log(chain, call, response, { attempt: number, ms: elapsed() });

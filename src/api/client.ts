@@ -1,4 +1,6 @@
 import type { Budget } from '../budget/budget.ts';
+import type { Flight } from '../budget/flight.ts';
+import { MOST_IN_FLIGHT, type InFlight } from '../budget/in-flight.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { Strings } from '../dataset/strings.ts';
@@ -33,11 +35,11 @@ export interface ApiClientOptions {
   readonly timeoutMs?: number;
   /** Attempts while the API is away, before its error is thrown. */
   readonly attempts: number;
-  /** Requests under way at once; the budget decides how often one begins. Default 16. */
-  readonly concurrency?: number;
+  /** How many requests should be under way at once; the budget decides how often one begins. */
+  readonly inFlight: InFlight;
   /** Ends every request. */
   readonly signal?: AbortSignal | undefined;
-  /** Ends the pauses between attempts: nothing is in hand in them. An attempt under way goes on. */
+  /** Ends the waits for slots and between attempts: nothing is in hand in them. An attempt under way goes on. */
   readonly finishing?: AbortSignal | undefined;
   readonly userAgent?: string;
   /** Keeps each response, of any status, as it came. */
@@ -56,6 +58,8 @@ interface RequestOptions<T> {
   /** How `parse` would have the strings of the body; it learns how they are. Default: text. */
   readonly strings?: Strings | undefined;
   readonly priority: Priority;
+  /** Left out: the request ends with its response. Else the caller ends it, when its rows are written. */
+  readonly flight?: Flight | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
 }
@@ -78,11 +82,10 @@ export interface ApiClient {
   readonly stats: Stats;
   /** True where the server said within the last hour that it lacks an endpoint: nothing of it is worth planning. */
   lacks(path: string): boolean;
+  readonly inFlight: InFlight;
   /** Ends what is under way, which then rejects with an AbortError, and closes the connections. */
   close(): Promise<void>;
 }
-
-const LANES = 16;
 
 /**
  * The chain that a request goes through, in this order:
@@ -97,15 +100,16 @@ const LANES = 16;
  * The key is in no URL, log record, error or exchange.
  */
 export function createApiClient(options: ApiClientOptions): ApiClient {
-  const { clock, logger, budget, concurrency = LANES } = options;
+  const { clock, logger, budget, inFlight } = options;
   const base = readBaseUrl(options.baseUrl);
-  const queue = createRequestQueue(concurrency);
+  const queue = createRequestQueue(inFlight);
   const { stats, add: count } = createStats();
   const closing = new AbortController();
-  const transport = createTransport({ origin: base.origin, connections: concurrency + TAIL_LANES, clock });
+  const transport = createTransport({ origin: base.origin, connections: MOST_IN_FLIGHT + TAIL_LANES, clock });
   const chain: Chain = {
     transport,
     budget,
+    inFlight,
     clock,
     logger,
     count,
@@ -134,6 +138,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     call: ask,
     stats,
     lacks: (path) => facts.lacks(path),
+    inFlight,
     close: async () => {
       closing.abort(new DOMException('The API client was closed', 'AbortError'));
       await transport.close();
@@ -185,7 +190,8 @@ async function persist<T>(
   };
   const options = { ...createRetryPolicy(), attempts, clock, random, signal: ended.signal, onRetry };
   try {
-    return await retry(options, (number) => attempt(chain, call, number, signal));
+    const signals = { signal, waiting: ended.signal };
+    return await retry(options, (number) => attempt(chain, call, number, signals));
   } finally {
     ended.release();
   }

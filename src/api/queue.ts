@@ -1,4 +1,5 @@
 import PQueue from 'p-queue';
+import type { InFlight } from '../budget/in-flight.ts';
 import { rankOf, type Priority } from '../budget/priority.ts';
 
 /** How many requests are under way at once, and which is next. */
@@ -15,15 +16,19 @@ export interface RequestQueue {
 /** Lanes that only the tail may use. */
 export const TAIL_LANES = 4;
 
+/** Lanes beyond the requests under way: for those that wait for a slot, or between two attempts. */
+const MORE_LANES = 16;
+
 /**
- * A queue of `lanes` lanes, and a few more for the tail: a request keeps its lane between its attempts, so a backfill
- * that waits out an outage would otherwise keep the head of the chain from even asking.
+ * As many lanes as requests should be under way and some more, and a few for the tail alone: a request keeps its lane
+ * between its attempts, so a backfill that waits out an outage would otherwise keep the head of the chain from even asking.
  */
-export function createRequestQueue(lanes: number): RequestQueue {
+export function createRequestQueue(inFlight: Pick<InFlight, 'target'>): RequestQueue {
   const tail = new PQueue({ concurrency: TAIL_LANES });
-  const rest = new PQueue({ concurrency: lanes });
+  const rest = new PQueue({ concurrency: inFlight.target + MORE_LANES });
   return {
     run: (priority, signal, task) => {
+      rest.concurrency = inFlight.target + MORE_LANES;
       const queue = priority === 'tail' ? tail : rest;
       return queue.add(task, { priority: -rankOf(priority), signal });
     },

@@ -37,18 +37,22 @@ interface TransportOptions {
   readonly clock: Clock;
 }
 
+interface BetweenHeadAndBody {
+  /** Called as soon as the status is known and awaited together with the body. */
+  readonly onHead: (head: ResponseHead) => Promise<void>;
+  /** Awaited before the body of a 200 is read; the timeout stands still meanwhile. */
+  readonly beforeBody: (signal: AbortSignal) => Promise<void>;
+  /** Likewise, when the body is there and before it is decoded. */
+  readonly beforeReading: (signal: AbortSignal) => Promise<void>;
+}
+
 /** HTTP and nothing else: one attempt, one response. */
 export interface Transport {
   /**
-   * Sends at once. `onHead` is called as soon as the status is known and awaited together with the body. Throws the
-   * signal's reason when aborted, ApiUnavailableError without a connection, ApiTimeoutError when the whole takes
-   * longer than its timeout, BadResponseError for a 200 whose body is cut off or cannot be decoded.
+   * Sends at once. Throws the signal's reason when aborted, ApiUnavailableError without a connection, ApiTimeoutError
+   * when the whole takes longer than its timeout, BadResponseError for a 200 whose body is cut off or cannot be decoded.
    */
-  send(
-    outgoing: Outgoing,
-    signal: AbortSignal,
-    onHead: (head: ResponseHead) => Promise<void>,
-  ): Promise<ApiResponse>;
+  send(outgoing: Outgoing, signal: AbortSignal, between: BetweenHeadAndBody): Promise<ApiResponse>;
   close(): Promise<void>;
 }
 
@@ -66,7 +70,7 @@ export function createTransport({ origin, connections, clock }: TransportOptions
     bodyTimeout: 0,
   });
   return {
-    send: (outgoing, signal, onHead) => send({ agent, origin, clock }, outgoing, signal, onHead),
+    send: (outgoing, signal, between) => send({ agent, origin, clock }, outgoing, signal, between),
     close: () => agent.destroy(),
   };
 }
@@ -81,18 +85,25 @@ async function send(
   { agent, origin, clock }: Wire,
   outgoing: Outgoing,
   signal: AbortSignal,
-  onHead: (head: ResponseHead) => Promise<void>,
+  { onHead, beforeBody, beforeReading }: BetweenHeadAndBody,
 ): Promise<ApiResponse> {
   const deadline = startDeadline(clock, outgoing.timeoutMs);
-  const link = linkSignals(signal, deadline.signal);
+  const failed = new AbortController();
+  const link = linkSignals(signal, deadline.signal, failed.signal);
   let response: Dispatcher.ResponseData | undefined;
   try {
-    response = await request(agent, origin, outgoing, link.signal);
-    const head = headOf(response, clock);
-    const [body] = await Promise.all([receive(outgoing, response), onHead(head)]);
+    const answer = (response = await request(agent, origin, outgoing, link.signal));
+    const head = headOf(answer, clock);
+    const take = async () => {
+      if (head.status !== 200) return receive(outgoing, answer);
+      await deadline.without(() => beforeBody(link.signal));
+      return receive(outgoing, answer, () => deadline.without(() => beforeReading(link.signal)));
+    };
+    const [body] = await Promise.all([take(), onHead(head)]);
     return { ...head, ...body };
   } catch (error) {
-    // Where `onHead` failed, nobody waits for the rest of the body, and nothing would end it.
+    // Where what comes between failed, nobody waits for the rest of the body, and nothing would end it.
+    failed.abort();
     response?.body.destroy();
     signal.throwIfAborted();
     throw deadline.signal.aborted ? tookTooLong(outgoing, error) : error;
@@ -123,9 +134,11 @@ async function request(
 async function receive(
   { label }: Outgoing,
   response: Dispatcher.ResponseData,
+  beforeReading: () => Promise<void> = () => Promise.resolve(),
 ): Promise<Pick<ApiResponse, 'body' | 'bytes'>> {
   try {
     const raw = Buffer.from(await response.body.arrayBuffer());
+    await beforeReading();
     const decoded = await decode(raw, oneOf(response.headers['content-encoding']));
     // Decoding would put U+FFFD in their place, and the page would be stored with them.
     if (response.statusCode === 200 && !isUtf8(decoded)) throw new Error('bytes that are not UTF-8');
@@ -181,20 +194,39 @@ function oneOf(header: string | string[] | undefined): string | undefined {
   return typeof header === 'object' ? header[0] : header;
 }
 
-/** A signal that is aborted `ms` from now, unless it is stopped before. */
-function startDeadline(clock: Clock, ms: number): { signal: AbortSignal; stop: () => void } {
+interface Deadline {
+  readonly signal: AbortSignal;
+  /** Time that `work` takes does not count. */
+  without(work: () => Promise<void>): Promise<void>;
+  stop(): void;
+}
+
+/** A signal that is aborted when `ms` have passed, unless it is stopped before. */
+function startDeadline(clock: Clock, ms: number): Deadline {
   const expired = new AbortController();
-  const stopped = new AbortController();
-  clock.sleep(ms, stopped.signal).then(
-    () => {
-      expired.abort();
-    },
-    () => undefined,
-  );
+  let stopped = new AbortController();
+  let [since, leftMs] = [clock.monotonic(), ms];
+  const run = () => {
+    clock.sleep(leftMs, stopped.signal).then(
+      () => {
+        expired.abort();
+      },
+      () => undefined,
+    );
+  };
+  const stop = () => {
+    stopped.abort();
+  };
+  run();
   return {
     signal: expired.signal,
-    stop: () => {
-      stopped.abort();
+    stop,
+    without: async (work) => {
+      stop();
+      leftMs -= clock.monotonic() - since;
+      await work();
+      [stopped, since] = [new AbortController(), clock.monotonic()];
+      run();
     },
   };
 }

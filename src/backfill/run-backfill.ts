@@ -27,7 +27,6 @@ interface BackfillRun {
   /** How far a replica may lag behind the others. */
   readonly delaySeconds: number;
   readonly choices: RunContext['choices'];
-  readonly concurrency: number;
   readonly attempts: number;
   /** True: what has matured since its first reading is read a second time. */
   readonly again: boolean;

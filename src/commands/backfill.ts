@@ -10,9 +10,6 @@ import { progressStyle } from './output/progress/open-progress.ts';
 import { parseBackfill, type BackfillFlags } from './parse/backfill-flags.ts';
 import { withSource } from './with-source.ts';
 
-/** Leases read at once: enough to keep the budget busy while pages are on their way, few enough for two cores. */
-const CONCURRENCY = 4;
-
 /**
  * `backfill --from … --to …`: covers a range of time once, and says what is missing if it cannot. Collections are read
  * behind the streams, which name what is looked up in them.
@@ -33,10 +30,11 @@ export async function backfill(invocation: Invocation, flags: BackfillFlags): Pr
         budget: (plan) => (allowed === undefined ? plan : createCappedBudget(plan, allowed)),
       }),
     );
+    opened.stop.finishing.throwIfAborted();
     if (crawl === undefined) return EXIT.incomplete;
     try {
       const { watermarkDelay: delaySeconds, choices, rps } = config;
-      const shared = { ...chosen, baseUrl: opened.baseUrl, concurrency: CONCURRENCY };
+      const shared = { ...chosen, baseUrl: opened.baseUrl };
       const report = createBackfillReport({
         ...shared,
         crawl,

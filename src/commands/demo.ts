@@ -14,7 +14,6 @@ import { withSource } from './with-source.ts';
 
 /** The demo network's own limit: enough to be quick, and a limit all the same. */
 const RPS = 25;
-const CONCURRENCY = 3;
 /** What gives amounts their decimals, and accounts their names: small, and read in seconds. */
 const NAMES = ['jetton_masters', 'nft_collections', 'address_book', 'token_metadata', 'multisig_wallets'];
 /** The network is read as far as it goes: neither its range nor its requests were asked for. */
@@ -37,7 +36,7 @@ export async function demo({ config: given, now }: Invocation): Promise<ExitCode
     try {
       const { chain } = crawl;
       const wanted = { from: chain.first.utime, to: chain.last.utime };
-      const shared = { datasets, collections, baseUrl, concurrency: CONCURRENCY };
+      const shared = { datasets, collections, baseUrl };
       const style = progressStyle(config);
       const report = createBackfillReport({ ...shared, ...UNBOUNDED, crawl, style, rps: RPS });
       const { attempts } = config;

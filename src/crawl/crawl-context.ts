@@ -27,8 +27,10 @@ export interface PageEvent {
   /** What the page completed; undefined where it completed nothing yet. */
   readonly completed: Range | undefined;
   readonly bytes: number;
-  /** From sending the request to the end of its body. */
+  /** From sending the request to the end of its body, without its wait for a place in memory. */
   readonly ms: number;
+  /** From there to the commit. */
+  readonly writingMs: number;
 }
 
 /** What every reading of the API into the database works with. */

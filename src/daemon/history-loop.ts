@@ -2,7 +2,6 @@ import { readLeases } from '../crawl/streams/read-leases.ts';
 import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
 import { wantsOf } from './wants.ts';
 
-const CONCURRENCY = 3;
 /** Milliseconds between two searches for a new hole, or for what has matured. */
 const IDLE_MS = 2000;
 /** One bad range, or an endpoint that this server does not have, must not keep the rest from being read. */
@@ -14,7 +13,6 @@ export async function runHistoryLoop(options: DaemonContext, position: Position)
   await waitFor(options, 'the backfill', () =>
     readLeases({
       ...options,
-      concurrency: CONCURRENCY,
       idleMs: IDLE_MS,
       onWrongResponse: ON_WRONG_RESPONSE,
       isOver: () => Promise.resolve(false),

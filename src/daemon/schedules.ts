@@ -8,7 +8,6 @@ import type { Schedule } from '../settings/schedule.ts';
 import { untilAborted } from '../stop.ts';
 import type { DaemonContext, Position } from './daemon-context.ts';
 
-const CONCURRENCY = 2;
 /** How often a run is taken up while the API or the database is away, before the next one has its turn. */
 const ATTEMPTS = 10;
 
@@ -66,7 +65,6 @@ async function coverOne(
     context,
     planner,
     stop,
-    concurrency: CONCURRENCY,
     attempts: ATTEMPTS,
     again: true,
     datasets: [dataset],

@@ -56,7 +56,7 @@ async function readTail(options: DaemonContext, dataset: Dataset, position: Posi
   while (!stop.finishing.aborted) {
     const assignment = await planner.take(wants);
     if (assignment === undefined) break;
-    await readOrRefuse(context, assignment, stop, ON_WRONG_RESPONSE);
+    await readOrRefuse(context, assignment, { stop, onWrongResponse: ON_WRONG_RESPONSE });
   }
   return wants.length;
 }

@@ -43,8 +43,6 @@ export interface Index {
   close(): Promise<void>;
 }
 
-/** Concurrent ranges of a backfill, as the command has them. */
-const CONCURRENCY = 4;
 /** Has no `.env`: what a library obeys, its caller says. */
 const NO_DIRECTORY = '/dev/null';
 
@@ -79,7 +77,8 @@ export async function openIndex(settings: Readonly<Record<string, string>> = {})
           delaySeconds: config.watermarkDelay,
           choices: config.choices,
           attempts: config.attempts,
-          ...{ concurrency: CONCURRENCY, again: false, dryRun: false },
+          again: false,
+          dryRun: false,
         };
         return await runBackfill({ ...crawl, ...run }, SILENT).finally(() => crawl.close());
       } finally {

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { PAGES_PER_LEASE } from '../crawl/streams/density.ts';
+import { LONGEST_PAGES } from '../crawl/streams/lease-length.ts';
 import { streamOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { addCoverage, readCoverage, readMissing } from '../db/coverage/coverage.ts';
@@ -44,7 +44,7 @@ export async function deriveTransactions(context: DeriveContext, range: Range): 
   let derived = 0;
   while (wanted.length > 0 && !context.stop.finishing.aborted) {
     const length = await lengthOfPages(database, wanted, size);
-    const claim = { stream: streamOf(transactions), wanted, length, owner: context.owner };
+    const claim = { stream: streamOf(transactions), wanted, length: () => length, owner: context.owner };
     const lease = await claimLease(database, { ...claim, priority: 'backfill' });
     if (lease === undefined) break;
     derived += await settle(context, lease, size);
@@ -69,7 +69,7 @@ async function lengthOfPages(session: Session, wanted: readonly Range[], size: n
     session,
     sql`select count(*) as count from ton.transactions t where ${during('t', { from, to })}`,
   );
-  return Math.min(LONGEST, Math.ceil(((to - from) * PAGES_PER_LEASE * size) / Math.max(1, count)));
+  return Math.min(LONGEST, Math.ceil(((to - from) * LONGEST_PAGES * size) / Math.max(1, count)));
 }
 
 /**

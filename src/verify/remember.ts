@@ -14,6 +14,8 @@ export interface Remembering {
   readonly jobs: readonly Dataset[];
   readonly dataset: Dataset;
   readonly stream: Stream;
+  /** When the checks began, on the clock of the database. */
+  readonly began: string;
 }
 
 /**
@@ -32,6 +34,7 @@ export async function rememberFindings(
     await keepFindings(session, {
       stream: place.stream,
       check,
+      began: place.began,
       settled: without(union(same.map(({ span }) => span)), silent),
       rows: findings.flatMap((finding) => rowsOf(place, finding)),
     });

@@ -1,4 +1,3 @@
-import { PAGES_PER_LEASE } from '../crawl/streams/density.ts';
 import { fillHoles, type FillContext } from '../crawl/streams/fill-holes.ts';
 import { splitAtArchive } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
@@ -6,7 +5,7 @@ import { ownersOf } from '../dataset/owners.ts';
 import { readCoverage, subtractCoverage } from '../db/coverage/coverage.ts';
 import { keepHole, readHoles, type HoleReason } from '../db/coverage/holes.ts';
 import type { Reopening } from '../db/coverage/reopen.ts';
-import { common, DAY, type Range, union, without } from '../range.ts';
+import { common, type Range, union, without } from '../range.ts';
 import { wholeTables } from './deep/compare-span.ts';
 import type { VerifyContext } from './check.ts';
 import { describeFinding, type Finding } from './finding.ts';
@@ -19,10 +18,8 @@ import { verifyRange, type Verified } from './verify.ts';
 const MOST_ROUNDS = 12;
 /** So often a second is read again before what is wrong with it is taken for the source's own. */
 const MOST_READINGS = 2;
-/** Seconds between two holes that are read along, where nobody knows yet how many a page holds. */
+/** Seconds between two holes that are read along at least: nobody may know yet how many a page holds. */
 const LEAST_GAP = 5;
-/** A lease that is longer than this was not learned from pages. */
-const UNKNOWN = 31 * DAY;
 
 export interface RepairContext extends VerifyContext, FillContext {
   /** How far the chain is known: windows do not cross the age at which servers answer from their archive. */
@@ -139,8 +136,7 @@ function joinNear(
   holes: readonly Range[],
   coverage: readonly Range[],
 ): Range[] {
-  const lease = crawl.tuning(dataset).density.leaseSeconds();
-  const page = lease > UNKNOWN ? LEAST_GAP : Math.max(LEAST_GAP, Math.floor(lease / PAGES_PER_LEASE));
+  const page = Math.max(LEAST_GAP, Math.floor(crawl.tuning(dataset).density.pageSeconds() ?? 0));
   const wide = union(holes.map(({ from, to }) => ({ from, to: to + page })));
   const joined = wide.map(({ from, to }) => ({ from, to: Math.max(from + 1, to - page) }));
   return common(joined, coverage);

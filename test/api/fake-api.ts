@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { createApiClient, type ApiClient, type ApiClientOptions } from '../../src/api/client.ts';
+import { createInFlight } from '../../src/budget/in-flight.ts';
 import type { Budget } from '../../src/budget/budget.ts';
 import { systemClock } from '../../src/clock.ts';
 
@@ -55,6 +56,7 @@ export async function startFakeApi(): Promise<FakeApi> {
       const client = createApiClient({
         baseUrl,
         budget: freeBudget(),
+        inFlight: createInFlight({ rps: 1000, clock: systemClock }),
         clock: systemClock,
         random: () => 0,
         attempts: 6,

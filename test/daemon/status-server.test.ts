@@ -38,7 +38,7 @@ beforeAll(async () => {
   const datasets = await datasetsNamed('blocks', 'transactions');
   const wanted = { from: now - 800, to: now - 400 };
   const reach = await reachOf({ context: counted, chain, wanted, delaySeconds: 0, signal: never.leaving });
-  await backfill({ ...crawl, context: counted, datasets, reach, concurrency: 2, stop: never });
+  await backfill({ ...crawl, context: counted, datasets, reach, stop: never });
   for (const { name } of datasets) await keepWanted(store.database, name, now - 900, 'test');
   const head = { headSeqno: chain.last.seqno, headUtime: chain.last.utime };
   await saveWatermark(store.database, { ...head, utime: chain.last.utime - 9, waitingFor: null });

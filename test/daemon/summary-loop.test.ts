@@ -35,7 +35,7 @@ test('a day is a line a minute, and one more where it becomes ready or is no lon
   let snapshot = (): Promise<Snapshot> => Promise.resolve(snapshotOf({}));
   const loop = createSummaryLoop({ clock, logger, stats, snapshot: () => snapshot(), rps: 10 });
   const running = loop.run(stopping.signal);
-  const page = { dataset: 'blocks', scope: '', completed: undefined, bytes: 1, ms: 1 };
+  const page = { dataset: 'blocks', scope: '', completed: undefined, bytes: 1, ms: 1, writingMs: 1 };
   loop.onPage({ ...page, records: 700 });
   loop.onPage({ ...page, records: 5 });
   add('tail', 'requests', 500);

@@ -53,9 +53,7 @@ async function costOf(name: string, page: number, network: SimulatorOptions): Pr
       },
     };
     const before = simulator.stats.total;
-    expect(await backfill({ ...crawl, context, datasets, reach, concurrency: 1, stop: never })).toEqual(
-      new Map(),
-    );
+    expect(await backfill({ ...crawl, context, datasets, reach, stop: never })).toEqual(new Map());
     return { rows, requests: simulator.stats.total - before };
   } finally {
     await crawl.close();

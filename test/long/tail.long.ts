@@ -48,9 +48,7 @@ test.each([10, 25])(
     await delay(WARM_UP * 1000);
     const alone = await lagOf();
     const range = { from: now - 4 * 3600, to: now - 3600 };
-    const backfills = await Promise.all(
-      [1, 2, 3].map(() => workers.start({ ...order, range, page: 10, concurrency: 4 })),
-    );
+    const backfills = await Promise.all([1, 2, 3].map(() => workers.start({ ...order, range, page: 10 })));
     for (const process of backfills) process.send('go');
     await delay(5000);
     const before = simulator.stats.total;

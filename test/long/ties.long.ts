@@ -103,7 +103,7 @@ test.each(CASES)(
         delaySeconds: 0,
         signal: never.leaving,
       });
-      expect(await backfill({ ...crawl, datasets, reach, concurrency: 2, stop: never })).toEqual(new Map());
+      expect(await backfill({ ...crawl, datasets, reach, stop: never })).toEqual(new Map());
       const { from, to } = reach.range!;
       const rows = await store.database.rows(
         sql`select ${sql.raw(family.id)} as id from ${sql.raw(`ton.${family.name}`)}

@@ -57,7 +57,7 @@ export async function readStreamsOf(
 ): Promise<void> {
   const crawl = await openTestCrawl(store, url);
   const reach = await reachOf({ ...crawl, wanted: range, delaySeconds: 30, signal: never.leaving });
-  await backfill({ ...crawl, datasets: await datasetsNamed(...names), reach, concurrency: 2, stop: never });
+  await backfill({ ...crawl, datasets: await datasetsNamed(...names), reach, stop: never });
   await crawl.close();
 }
 

@@ -35,7 +35,7 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
     reach: (wanted = { from: 0, to: crawl.chain.last.utime }) =>
       reachOf({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving }),
     async cover(datasets, reach) {
-      await backfill({ ...crawl, datasets, reach, concurrency: 2, stop: never });
+      await backfill({ ...crawl, datasets, reach, stop: never });
       return reach.range!;
     },
     async readAgain(datasets, range) {
@@ -44,7 +44,7 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
         sql`update etl.refused set retry_at = retry_at - interval '3 days' where pass = 1`,
       );
       const reach = { range, watermark: range.to + 200_000 };
-      await backfill({ ...crawl, datasets, reach, concurrency: 2, stop: never, again: true });
+      await backfill({ ...crawl, datasets, reach, stop: never, again: true });
     },
     verify: (datasets, range) => verifyRange(context, datasets, range),
     repair: (datasets, range, found) => repairRange(context, datasets, range, found),

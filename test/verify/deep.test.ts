@@ -9,6 +9,7 @@ import { readLastReceipt, readVerified, setVerified } from '../../src/db/coverag
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { blocks as blocksTable } from '../../src/db/schema/ton/blocks.ts';
 import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
+import { databaseTime } from '../../src/db/read/quarantined.ts';
 import { keepFindings, readFindings, settleRows } from '../../src/db/coverage/findings.ts';
 import { printReports } from '../../src/commands/output/verify-report.ts';
 import { common, type Range, union, without } from '../../src/range.ts';
@@ -310,8 +311,19 @@ test('what was found is forgotten only where it was looked at again', async () =
       named.map(({ span }) => span),
     );
   const check = 'deep';
-  await keepFindings(store.database, { stream, check, settled: [], rows });
-  await keepFindings(store.database, { stream, check, settled: [{ from: 1010, to: 1020 }], rows: [] });
+  const earlier = await databaseTime(store.database);
+  const keep = async (settled: readonly Range[], found: typeof rows = [], began?: string) =>
+    keepFindings(store.database, {
+      stream,
+      check,
+      settled,
+      rows: found,
+      began: began ?? (await databaseTime(store.database)),
+    });
+  await keep([], rows);
+  // A check that began before may not have seen it.
+  await keep([{ from: 0, to: 3000 }], [], earlier);
+  await keep([{ from: 1010, to: 1020 }]);
   // A row of the same name in another second is another row.
   await settleRows(store.database, check, row.table, [{ key: 'a row', second: 1500 }]);
   const left = [
@@ -321,7 +333,7 @@ test('what was found is forgotten only where it was looked at again', async () =
   expect(await spans()).toEqual([at(2000), ...left]);
   await settleRows(store.database, check, row.table, [{ key: 'a row', second: 2000 }]);
   expect(await spans()).toEqual(left);
-  await keepFindings(store.database, { stream, check, settled: [{ from: 0, to: 3000 }], rows: [] });
+  await keep([{ from: 0, to: 3000 }]);
   expect(await spans()).toEqual([]);
 });
 

@@ -6,13 +6,17 @@ import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../src/dataset/dataset.ts';
 import { V8_FLAGS } from '../../src/settings/config.ts';
 import { createLogger } from '../../src/logger.ts';
-import { SPAN } from './network.ts';
+import type { Range } from '../../src/range.ts';
 import { unlimited } from './unlimited.ts';
 
 export interface CrawlOrder {
   readonly database: string;
   readonly api: string;
-  readonly concurrency: number;
+  readonly range: Range;
+  /** Requests a second; left out: as many as can be. */
+  readonly rps?: number;
+  /** Rows a page; left out: as many as the endpoint gives. */
+  readonly page?: number;
 }
 
 export interface CrawlReport {
@@ -23,13 +27,25 @@ export interface CrawlReport {
   readonly seconds: number;
   readonly cpuSeconds: number;
   readonly peakRss: number;
+  readonly refused: number;
+  /** Requests under way at once, at most. */
+  readonly mostInFlight: number;
+  /** Requests a second while the middle half of the pages came. */
+  readonly steadyRate: number;
 }
 
 setFlagsFromString(V8_FLAGS);
 
 /** Crawls all transactions of a served network with the program's own crawler, and tells the parent what it took. */
 const order = JSON.parse(process.argv[2] ?? '') as CrawlOrder;
-const config = readConfig({ DATABASE_URL: order.database, TONCENTER_NETWORK: order.api }, '/');
+const config = readConfig(
+  {
+    DATABASE_URL: order.database,
+    TONCENTER_NETWORK: order.api,
+    ...(order.rps !== undefined && { TONCENTER_RPS: String(order.rps) }),
+  },
+  '/',
+);
 const logger = createLogger({ level: 'warn', format: 'json' });
 const never = new AbortController().signal;
 const stop = { finishing: never, leaving: never };
@@ -41,33 +57,52 @@ const crawl = await openCrawl({
   logger,
   stop,
   baseUrl: order.api,
-  budget: () => unlimited,
+  budget: (plan) => (order.rps === undefined ? unlimited : plan),
 });
+const { stats, inFlight } = crawl.context.api;
+const sent: { readonly at: number; readonly requests: number }[] = [];
+let mostInFlight = 0;
+const watching = setInterval(() => {
+  mostInFlight = Math.max(mostInFlight, inFlight.underWay);
+}, 10);
 crawl.subscribe(({ records, bytes }) => {
   total.pages += 1;
   total.records += records;
   total.bytes += bytes;
+  sent.push({ at: performance.now(), requests: stats.requests });
 });
-const datasets = chooseDatasets(['transactions'], await loadJobs());
+const datasets = chooseDatasets(['transactions'], await loadJobs()).map(({ name, job }) => {
+  const maxSize = order.page ?? job.paginator.maxSize;
+  return { name, job: { ...job, paginator: { ...job.paginator, maxSize } } };
+});
 const start = performance.now();
 const cpu = process.cpuUsage();
 const missing = await backfill({
   ...crawl,
   datasets,
-  concurrency: order.concurrency,
   stop,
-  reach: { range: SPAN, watermark: SPAN.to },
+  reach: { range: order.range, watermark: order.range.to },
 });
 const { user, system } = process.cpuUsage(cpu);
+clearInterval(watching);
 const report: CrawlReport = {
   ...total,
-  requests: crawl.context.api.stats.requests,
+  requests: stats.requests,
   seconds: (performance.now() - start) / 1000,
   cpuSeconds: (user + system) / 1e6,
   peakRss: process.resourceUsage().maxRSS * 1024,
+  refused: stats.refused,
+  mostInFlight,
+  steadyRate: steadyRate(),
 };
 if (missing.size > 0) throw new Error('the crawl left something out');
 await crawl.close();
 await store.close();
 process.send?.(report);
 process.disconnect();
+
+function steadyRate(): number {
+  const [first, last] = [sent[Math.floor(sent.length / 4)], sent[Math.floor((3 * sent.length) / 4)]];
+  if (first === undefined || last === undefined || last.at === first.at) return 0;
+  return ((last.requests - first.requests) * 1000) / (last.at - first.at);
+}

@@ -28,7 +28,7 @@ export async function crawlCore(server: BenchServer, deriving: boolean): Promise
   const reach = await reachOf({ ...crawl, wanted, delaySeconds: 0, signal: stop.leaving });
   const derive = (range: Range) => deriveTransactions(context, range);
   const derived = deriving ? { derived: { dataset: 'transactions', derive } } : {};
-  await backfill({ ...crawl, datasets, reach, concurrency: 4, stop, ...derived });
+  await backfill({ ...crawl, datasets, reach, stop, ...derived });
   const { rows } = await bench.client.query<{ count: string }>('select count(*) from ton.transactions');
   const spent = {
     transactions: Number(rows[0]?.count),

@@ -1,10 +1,11 @@
-import { fork } from 'node:child_process';
 import { copyFiles, copySeconds } from './copy-limit.ts';
-import type { CrawlOrder, CrawlReport } from './crawl-child.ts';
+import { crawlApart } from './crawl-apart.ts';
+import type { CrawlOrder } from './crawl-child.ts';
 import { crawlCore } from './derived.ts';
 import { indexCosts } from './index-cost.ts';
+import { measureLatencies } from './latency.ts';
 import { lookUp } from './look-up.ts';
-import { busyNetworkOf, messageOf, networkOf, serveNetwork, SPAN } from './network.ts';
+import { busyNetworkOf, networkOf, serveNetwork, SPAN } from './network.ts';
 import { sizeOf } from './size.ts';
 import { measureStages } from './stages.ts';
 import { countRows, startServer, type BenchServer } from './store.ts';
@@ -15,11 +16,11 @@ import { writePath, type Written } from './write-path.ts';
  * What the program costs, as JSON lines, each held against the limit of the same run: on a machine that others use,
  * only ratios mean something. `--million` crawls a million transactions instead of 120 000;
  * `queries` measures analysts' questions instead, as queries/main.ts says, `indexes` what other indexes would cost and
- * bring, as indexes/main.ts says, `verify` what a proof does.
+ * bring, as indexes/main.ts says, `verify` what a proof does, `latency` how much of the allowed rate is used where the
+ * source is slow.
  */
 
 const PAGES = 100;
-const CONCURRENCY = [1, 4];
 const million = process.argv.includes('--million');
 const network = million ? 1_000_000 : 120_000;
 
@@ -51,19 +52,13 @@ async function measureWriting(api: string, server: BenchServer): Promise<number>
 }
 
 /** The program's own crawler, in a process of its own, whose memory and CPU are then its own too. */
-async function measureCrawl(
-  api: string,
-  server: BenchServer,
-  concurrency: number,
-  limit: number,
-): Promise<void> {
-  const store = await server.create(`crawl${concurrency}`, SPAN);
-  const order: CrawlOrder = { database: store.url, api, concurrency };
-  const child = fork(new URL('./crawl-child.js', import.meta.url), [JSON.stringify(order)]);
-  const report = (await messageOf(child)) as CrawlReport;
+async function measureCrawl(api: string, server: BenchServer, limit: number): Promise<void> {
+  const store = await server.create('crawl', SPAN);
+  const order: CrawlOrder = { database: store.url, api, range: SPAN };
+  const report = await crawlApart(order);
   const rows = await countRows(store);
   const perSecond = rate({ rows, seconds: report.seconds });
-  tell(`crawl, end to end, ${concurrency} leases at once`, {
+  tell('crawl, end to end', {
     transactions: report.records,
     seconds: report.seconds,
     rowsPerSecond: perSecond,
@@ -74,7 +69,7 @@ async function measureCrawl(
     microsecondsPerRow: (report.cpuSeconds / rows) * 1e6,
     jsonBytesPerTransaction: Math.round(report.bytes / report.records),
   });
-  tell(`peak memory, ${concurrency} leases at once`, {
+  tell('peak memory', {
     megabytes: report.peakRss / 1e6,
     ratio: report.peakRss / 3e8,
     aim: 300,
@@ -127,8 +122,7 @@ async function measureAll(): Promise<void> {
   try {
     const limit = await measureWriting(api.url, server);
     await measureIndexes(api.url, server, PAGES);
-    for (const concurrency of million ? CONCURRENCY.slice(1) : CONCURRENCY)
-      await measureCrawl(api.url, server, concurrency, limit);
+    await measureCrawl(api.url, server, limit);
     await measureVerification(server);
     await measureDerived(server);
   } finally {
@@ -148,6 +142,7 @@ async function measureVerificationAlone(): Promise<void> {
 
 if (process.argv[2] === 'queries') await import('./queries/main.ts');
 else if (process.argv[2] === 'indexes') await import('./indexes/main.ts');
+else if (process.argv[2] === 'latency') await measureLatencies(tell, process.argv.includes('--small'));
 else if (process.argv[2] === 'stages') await measureStages(tell);
 else if (process.argv[2] === 'verify') await measureVerificationAlone();
 else await measureAll();

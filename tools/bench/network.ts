@@ -31,6 +31,8 @@ export function busyNetworkOf(transactions: number): SimulatorOptions & { start:
 
 export interface ServedNetwork {
   readonly url: string;
+  /** Milliseconds that an answer takes from now on. */
+  setLatency(ms: number): void;
   stop(): Promise<void>;
 }
 
@@ -40,6 +42,7 @@ export async function serveNetwork(network: SimulatorOptions): Promise<ServedNet
   const url = await messageOf(child);
   return {
     url: String(url),
+    setLatency: (ms) => child.send(ms),
     async stop() {
       child.disconnect();
       await once(child, 'exit');

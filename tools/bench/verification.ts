@@ -33,7 +33,7 @@ export async function verifyAll(
   // The newest blocks are joined to nothing yet.
   const reach = await reachOf({ ...crawl, wanted: span, delaySeconds: 0, signal: stop.leaving });
   const range = reach.range ?? span;
-  await backfill({ ...crawl, datasets, reach, concurrency: 4, stop });
+  await backfill({ ...crawl, datasets, reach, stop });
   const toRead = crawl.context.api.stats.requests;
   const start = performance.now();
   const reports = await verifyRange(context, datasets, range);

@@ -111,7 +111,7 @@ async function ours(
     delaySeconds: 0,
     signal: never,
   });
-  await backfill({ ...crawl, datasets, reach, concurrency: 2, stop });
+  await backfill({ ...crawl, datasets, reach, stop });
   const seconds = (performance.now() - start) / 1000;
   const span = reach.range ?? { from: START, to: START };
   const { requests, refused } = crawl.context.api.stats;

@@ -24,7 +24,6 @@ const chosen = await datasetsNamed(...datasets);
 const missing = await backfill({
   ...crawl,
   datasets: chosen,
-  concurrency: 1,
   stop: never,
   reach: { range, watermark: simulator.headTime },
 });

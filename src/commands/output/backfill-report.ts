@@ -20,7 +20,6 @@ interface BackfillReportOptions {
   readonly wanted: Range | undefined;
   readonly style: ProgressStyle;
   readonly rps: number;
-  readonly concurrency: number;
   /** The cap on requests, where there is one. */
   readonly allowed: number | undefined;
 }

@@ -42,6 +42,7 @@ export async function writeResponse(
       apiVersion: response.apiVersion,
     },
   };
+  const began = context.clock.monotonic();
   await commitWithRetry(context, () => commitResponse(context.database, context.partitions, commit));
   const rows = response.value.records.length;
   context.logger.debug(
@@ -61,6 +62,7 @@ export async function writeResponse(
     completed: undefined,
     bytes: response.bytes,
     ms: response.ms,
+    writingMs: context.clock.monotonic() - began,
   });
 }
 

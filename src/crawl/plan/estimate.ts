@@ -1,5 +1,5 @@
 import { common, DAY, lengthOf, type Range } from '../../range.ts';
-import { PAGES_PER_LEASE } from '../streams/density.ts';
+import { LONGEST_PAGES } from '../streams/lease-length.ts';
 import { dailyCycle } from './daily-cycle.ts';
 import type { Sample } from './probe.ts';
 
@@ -102,7 +102,7 @@ function unseen(seen: readonly Sample[], { missing, scopes }: EstimateFacts): nu
 function requestsFor(rows: Guess, { missing, pageSize, scopes, share }: EstimateFacts): Guess {
   if (lengthOf(missing) === 0) return { low: 0, likely: 0, high: 0 };
   // Each lease ends with a short page.
-  const pages = (count: number) => (count / pageSize) * (1 + 1 / PAGES_PER_LEASE);
+  const pages = (count: number) => (count / pageSize) * (1 + 1 / LONGEST_PAGES);
   // A range has a live and an archived part, each of which ends with a short page.
   const least = scopes * missing.length;
   return {

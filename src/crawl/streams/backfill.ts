@@ -15,7 +15,6 @@ export interface BackfillOptions {
   readonly planner: Planner;
   readonly datasets: readonly Dataset[];
   readonly reach: Reach;
-  readonly concurrency: number;
   readonly stop: Stop;
   /** How often the work is taken up while the API or the database is away; default once. */
   readonly attempts?: number;

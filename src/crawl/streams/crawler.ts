@@ -1,4 +1,4 @@
-import type { Dataset } from '../../dataset/dataset.ts';
+import type { Flight } from '../../budget/flight.ts';
 import { commitPage } from '../../db/write/commit.ts';
 import {
   cutLease,
@@ -14,12 +14,27 @@ import type { CrawlContext } from '../crawl-context.ts';
 import { askPage } from './page/ask-page.ts';
 import { commitWithRetry } from '../commit-with-retry.ts';
 import { keepAlive } from '../keep-alive.ts';
+import { leaseLength } from './lease-length.ts';
 import type { SpanTrust } from './page/limit-trust.ts';
 import type { Assignment } from './planner.ts';
 import { needsWholeSeconds, toCommit, type FetchedPage } from './page/to-commit.ts';
 
 /** A page that takes longer than this, in milliseconds, is worth a warning: usual ones take a fraction of a second. */
 const SLOW_PAGE_MS = 15_000;
+
+/** The other readers of this process. */
+export interface Peers {
+  /** How many have nothing to read. */
+  readonly idle: () => number;
+  /** There is something to read for them. */
+  readonly wake: () => void;
+}
+
+/** A lease to be read. */
+export interface Reading extends Assignment {
+  readonly stop: Stop;
+  readonly peers: Peers;
+}
 
 /** How far the reading of a lease has come. */
 interface Progress {
@@ -40,9 +55,9 @@ interface Progress {
  * free again.
  * @throws whatever the API or the database refused, after the lease was given back
  */
-export async function crawlLease(context: CrawlContext, assignment: Assignment, stop: Stop): Promise<void> {
+export async function crawlLease(context: CrawlContext, reading: Reading): Promise<void> {
   const { database, logger } = context;
-  const { dataset, lease, priority } = assignment;
+  const { dataset, lease, priority, stop } = reading;
   const prolong = () => prolongLease(database, lease);
   const letGo = keepAlive({ dataset: dataset.name, heldSeconds: LEASE_SECONDS, prolong, logger });
   let progress: Progress = {
@@ -57,8 +72,7 @@ export async function crawlLease(context: CrawlContext, assignment: Assignment, 
   try {
     while (progress.cursor !== undefined && !stop.finishing.aborted) {
       await context.disk.wait(stop.finishing);
-      const page = await fetchPage(context, assignment, progress, stop.leaving);
-      if (page !== undefined) progress = await commitAndAdvance(context, assignment, progress, page);
+      progress = await readPage(context, reading, progress);
     }
     const ms = Math.round(context.clock.monotonic() - began);
     const range = formatRange(lease.span);
@@ -72,15 +86,26 @@ export async function crawlLease(context: CrawlContext, assignment: Assignment, 
   }
 }
 
+/** Asks for a page and writes it; its place in memory is free again behind it. */
+async function readPage(context: CrawlContext, reading: Reading, progress: Progress): Promise<Progress> {
+  const flight = context.api.inFlight.open(reading.priority);
+  try {
+    const page = await fetchPage(context, reading, progress, flight);
+    return page === undefined ? progress : await commitAndAdvance(context, reading, progress, page);
+  } finally {
+    flight.end();
+  }
+}
+
 /** Writes a page, unless its rows have to wait for more of their second, and goes on behind it. */
 async function commitAndAdvance(
   context: CrawlContext,
-  assignment: Assignment,
+  assignment: Reading,
   { held, waiting, trust, read }: Progress,
   page: FetchedPage,
 ): Promise<Progress> {
-  const { dataset } = assignment;
   const { step } = page.value;
+  const began = context.clock.monotonic();
   const pages = [...waiting, page];
   const done = step.completed ?? step.saturated;
   const isWritten = done !== undefined || !needsWholeSeconds(assignment);
@@ -88,7 +113,7 @@ async function commitAndAdvance(
     const commit = toCommit(assignment, held, pages);
     await commitWithRetry(context, () => commitPage(context.database, context.partitions, commit));
   }
-  report(context, assignment, page);
+  report(context, assignment, { ...page, writingMs: context.clock.monotonic() - began });
   const left = done === undefined ? held : { ...held, span: { from: done.to, to: held.span.to } };
   const next = {
     held: left,
@@ -101,16 +126,25 @@ async function commitAndAdvance(
       bytes: read.bytes + page.bytes,
     },
   };
-  return done === undefined || step.cursor === undefined ? next : await shorten(context, dataset, next);
+  return done === undefined || step.cursor === undefined ? next : await shorten(context, assignment, next);
 }
 
-/** Gives the end of a lease back, where it turned out to be far more work than one lease should be. */
-async function shorten(context: CrawlContext, dataset: Dataset, progress: Progress): Promise<Progress> {
+/**
+ * Gives the end of a lease back, where it turned out to be far more work than one lease should be, or where others have
+ * nothing to read: then it is shared with them.
+ */
+async function shorten(
+  context: CrawlContext,
+  { dataset, peers }: Reading,
+  progress: Progress,
+): Promise<Progress> {
   const { from, to } = progress.held.span;
   const { density, limits } = context.tuning(dataset);
-  const seconds = density.leaseSeconds();
+  const lengthOf = leaseLength(1 + peers.idle(), density.pageSeconds());
+  const seconds = lengthOf(peers.idle() > 0 ? to - from : Infinity);
   if (to - from <= 2 * seconds) return progress;
   const held = await cutLease(context.database, progress.held, from + seconds);
+  peers.wake();
   // What lies behind the cut is asked for in another span, so that it cannot clear a page of this one.
   return {
     ...progress,
@@ -123,9 +157,9 @@ async function shorten(context: CrawlContext, dataset: Dataset, progress: Progre
 /** Asks for the next page; undefined where the server ran out of time and a smaller page will be asked for. */
 async function fetchPage(
   { api, lts, tuning }: CrawlContext,
-  { dataset, lease, priority }: Assignment,
+  { dataset, lease, priority, stop }: Reading,
   { cursor, trust }: Progress,
-  signal: AbortSignal,
+  flight: Flight,
 ): Promise<FetchedPage | undefined> {
   const { size: pageSize, limits } = tuning(dataset);
   const size = limits.limit(pageSize.current());
@@ -140,7 +174,8 @@ async function fetchPage(
         size,
         trust,
         priority,
-        signal,
+        flight,
+        signal: stop.leaving,
         strings: 'bytes',
       },
     );
@@ -160,7 +195,7 @@ async function fetchPage(
 function report(
   { tuning, onPage, logger }: CrawlContext,
   { dataset, lease }: Assignment,
-  page: FetchedPage,
+  page: FetchedPage & { readonly writingMs: number },
 ): void {
   const { scope } = lease.stream;
   const { completed } = page.value.step;
@@ -176,5 +211,6 @@ function report(
     { dataset: dataset.name, scope, rows, seconds, bytes: page.bytes, ms: Math.round(page.ms) },
     'page committed',
   );
-  onPage({ dataset: dataset.name, scope, records: rows, completed, bytes: page.bytes, ms: page.ms });
+  const { bytes, ms, writingMs } = page;
+  onPage({ dataset: dataset.name, scope, records: rows, completed, bytes, ms, writingMs });
 }

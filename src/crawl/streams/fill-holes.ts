@@ -3,8 +3,8 @@ import { reopen, type Reopening } from '../../db/coverage/reopen.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { readOrRefuse } from './read-leases.ts';
-import type { Assignment, Planner } from './planner.ts';
+import type { Planner } from './planner.ts';
+import { readLeases } from './read-leases.ts';
 
 /** A hole that the source cannot even be asked for keeps the others from nothing. */
 const ON_WRONG_RESPONSE = 'refuse';
@@ -19,18 +19,18 @@ export interface FillContext {
  * Takes holes out of coverage and reads them again. They are leased as they are taken out; where a lease was lost or
  * cut, what is left of it is claimed anew.
  */
-export async function fillHoles(context: FillContext, dataset: Dataset, reopening: Reopening): Promise<void> {
-  const { crawl } = context;
+export async function fillHoles(
+  { crawl, planner, stop }: FillContext,
+  dataset: Dataset,
+  reopening: Reopening,
+): Promise<void> {
   const { stream, holes } = reopening;
   const want = { dataset, stream, zones: holes.map((hole) => [hole]), priority: 'repair' as const };
-  for (const lease of await retry({ ...crawl, ...CONFLICT }, () => reopen(crawl.database, reopening))) {
-    if (context.stop.finishing.aborted) return;
-    await readOrRefuse(crawl, { ...want, lease }, context.stop, ON_WRONG_RESPONSE);
-  }
-  for (;;) {
-    if (context.stop.finishing.aborted) return;
-    const rest: Assignment | undefined = await context.planner.take([want]);
-    if (rest === undefined) return;
-    await readOrRefuse(crawl, rest, context.stop, ON_WRONG_RESPONSE);
-  }
+  const leases = await retry({ ...crawl, ...CONFLICT }, () => reopen(crawl.database, reopening));
+  const take = () => {
+    const lease = leases.shift();
+    return lease === undefined ? planner.take([want]) : Promise.resolve({ ...want, lease });
+  };
+  const isOver = () => Promise.resolve(true);
+  await readLeases({ context: crawl, stop, take, isOver, onWrongResponse: ON_WRONG_RESPONSE });
 }

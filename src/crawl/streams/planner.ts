@@ -22,7 +22,8 @@ interface PlannerOptions {
   readonly database: Database;
   /** Name of this worker in leases and logs. */
   readonly owner: string;
-  readonly leaseSeconds: (dataset: Dataset) => number;
+  /** Seconds of a lease, of those that are free; `streams`: how many have something free. */
+  readonly lengthOf: (dataset: Dataset, streams: number) => (free: number) => number;
 }
 
 /** Hands out `wanted - covered - leased - refused`, dataset by dataset in turn, the newest hole first. */
@@ -31,7 +32,7 @@ export interface Planner {
   take(wants: readonly Want[]): Promise<Assignment | undefined>;
 }
 
-export function createPlanner({ database, owner, leaseSeconds }: PlannerOptions): Planner {
+export function createPlanner({ database, owner, lengthOf }: PlannerOptions): Planner {
   let turn = 0;
   return {
     async take(wants) {
@@ -40,16 +41,19 @@ export function createPlanner({ database, owner, leaseSeconds }: PlannerOptions)
       for (let step = 0; step < wants.length; step += 1) {
         turn = (turn + 1) % wants.length;
         const want = wants[turn];
-        const lease = want && free.has(turn) ? await claimFirst(want) : undefined;
+        const lease = want && free.has(turn) ? await claimFirst(want, free.size) : undefined;
         if (want !== undefined && lease !== undefined) return { ...want, lease };
       }
       return undefined;
     },
   };
 
-  async function claimFirst({ dataset, stream, zones, priority }: Want): Promise<Lease | undefined> {
+  async function claimFirst(
+    { dataset, stream, zones, priority }: Want,
+    streams: number,
+  ): Promise<Lease | undefined> {
     for (const wanted of zones) {
-      const claim = { stream, wanted, length: leaseSeconds(dataset), owner, priority };
+      const claim = { stream, wanted, length: lengthOf(dataset, streams), owner, priority };
       const lease = await claimLease(database, claim);
       if (lease !== undefined) return lease;
     }

@@ -1,19 +1,18 @@
+import { createInterruptibleSleep } from '../../budget/interruptible-sleep.ts';
 import { refuse } from '../../db/coverage/refused.ts';
 import { NoEndpointError } from '../../errors.ts';
 import { formatRange } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { readUnlessRefused, type OnWrongResponse } from '../failure-policy.ts';
-import { crawlLease } from './crawler.ts';
+import { crawlLease, type Peers } from './crawler.ts';
 import type { Assignment } from './planner.ts';
 
-/** How long an idle loop waits before it looks for work again. */
+/** Between two searches for work where there was none. */
 const IDLE_MS = 250;
 
 interface ReadLeasesOptions {
   readonly context: CrawlContext;
-  /** How many leases are read at once. */
-  readonly concurrency: number;
   readonly stop: Stop;
   /** The next lease; undefined where nothing is free now. */
   readonly take: () => Promise<Assignment | undefined>;
@@ -25,59 +24,72 @@ interface ReadLeasesOptions {
   readonly onWrongResponse?: OnWrongResponse;
 }
 
-interface Shared {
-  busy: number;
-  failed: boolean;
-}
-
 /**
- * Reads several leases at once, until nothing is left or `stop` says so. One lease for which the API fails for good is
- * refused for a while and logged; an API or a database that is away ends all, and the caller decides.
+ * Reads as many leases at once as requests should be under way, until nothing is left or `stop` says so. One lease for
+ * which the API fails for good is refused for a while and logged; an API or a database that is away ends all, and the
+ * caller decides.
  */
 export async function readLeases(options: ReadLeasesOptions): Promise<void> {
-  const shared: Shared = { busy: 0, failed: false };
-  const ends = await Promise.allSettled(
-    Array.from({ length: options.concurrency }, () => work(options, shared)),
-  );
-  const failure = ends.find((end) => end.status === 'rejected');
-  if (failure !== undefined) throw failure.reason;
+  const { context, stop, take, isOver, idleMs = IDLE_MS } = options;
+  const { inFlight } = context.api;
+  const pause = createInterruptibleSleep(context.clock);
+  const readings = new Set<Promise<void>>();
+  const failures: unknown[] = [];
+  let isIdle = false;
+  const peers: Peers = {
+    idle: () => (isIdle ? Math.max(0, inFlight.target - readings.size) : 0),
+    wake: () => {
+      pause.end();
+    },
+  };
+  const fail = (error: unknown) => void failures.push(error);
+  const read = (assignment: Assignment) => {
+    const reading = readOrRefuse(context, assignment, { ...options, peers })
+      .catch(fail)
+      .then(() => {
+        readings.delete(reading);
+        pause.end();
+      });
+    readings.add(reading);
+  };
+  const handOut = async () => {
+    while (!stop.finishing.aborted && failures.length === 0) {
+      isIdle = readings.size < inFlight.target;
+      const assignment = isIdle ? await take() : undefined;
+      if (assignment !== undefined) read(assignment);
+      // A lease in another worker's hands may be cut and leave work for this one.
+      else if (readings.size === 0 && (await isOver())) return;
+      else await pause.sleep(isIdle ? idleMs : IDLE_MS);
+    }
+  };
+  stop.finishing.addEventListener('abort', peers.wake);
+  await handOut().catch(fail);
+  stop.finishing.removeEventListener('abort', peers.wake);
+  await Promise.all(readings);
+  if (failures.length > 0) throw failures[0];
 }
 
-async function work(options: ReadLeasesOptions, shared: Shared): Promise<void> {
-  const { context, stop, take, isOver, idleMs = IDLE_MS, onWrongResponse } = options;
-  while (!stop.finishing.aborted && !shared.failed) {
-    shared.busy += 1;
-    const assignment = await endAllOnError(shared, take);
-    if (assignment !== undefined)
-      await endAllOnError(shared, () => readOrRefuse(context, assignment, stop, onWrongResponse));
-    shared.busy -= 1;
-    if (assignment !== undefined) continue;
-    // A lease in another worker's hands may be cut and leave work for this one.
-    if (shared.busy === 0 && (await endAllOnError(shared, isOver))) return;
-    await context.clock.sleep(idleMs, stop.finishing).catch(() => undefined);
-  }
-}
+/** Nobody waits for work. */
+const NO_PEERS: Peers = { idle: () => 0, wake: () => undefined };
 
-async function endAllOnError<T>(shared: Shared, task: () => Promise<T>): Promise<T> {
-  try {
-    return await task();
-  } catch (error) {
-    shared.failed = true;
-    throw error;
-  }
+interface ReadOptions {
+  readonly stop: Stop;
+  /** Default: throw. */
+  readonly onWrongResponse?: OnWrongResponse;
+  /** Left out: this lease is read alone. */
+  readonly peers?: Peers;
 }
 
 /** Reads a lease. A range for which the API fails for good is refused for a while and logged. */
 export async function readOrRefuse(
   context: CrawlContext,
   assignment: Assignment,
-  stop: Stop,
-  onWrongResponse: OnWrongResponse = 'throw',
+  { stop, onWrongResponse = 'throw', peers = NO_PEERS }: ReadOptions,
 ): Promise<void> {
   const { database, logger } = context;
   const { dataset, lease } = assignment;
   const failure = await readUnlessRefused({ database, stream: lease.stream, stop, onWrongResponse }, () =>
-    crawlLease(context, assignment, stop),
+    crawlLease(context, { ...assignment, stop, peers }),
   );
   if (failure === undefined) return;
   const range = formatRange(lease.span);

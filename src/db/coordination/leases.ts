@@ -25,11 +25,13 @@ interface Claim {
   readonly stream: Stream;
   /** Where to look for work. */
   readonly wanted: readonly Range[];
-  /** At most so many seconds, from the newest hole's end. */
-  readonly length: number;
+  /** How many seconds to take at most, from the newest hole's end, where so many are free. */
+  readonly length: (free: number) => number;
   readonly owner: string;
   readonly priority: string;
 }
+
+const Seconds = z.object({ seconds: z.coerce.number() });
 
 /**
  * Takes the newest free part of `wanted - covered - leased - refused`; undefined where there is none.
@@ -50,8 +52,13 @@ export async function claimLease(database: Database, claim: Claim): Promise<Leas
         select ${leases.id} from ${leases} where ${ofStream(leases, stream)} and ${leases.expires_at} <= clock_timestamp()
         for update skip locked)`);
     const free = sql`${multirangeParam(claim.wanted)} - ${coveredOf(stream)} - ${refusedOf(stream)} - ${leasedOf(stream)}`;
+    const [found] = await session.rows(
+      sql`select coalesce(sum(upper(hole) - lower(hole)), 0) as seconds from unnest(${free}) hole`,
+      Seconds,
+    );
+    const length = claim.length(found?.seconds ?? 0);
     const newest = sql`
-      select int8range(greatest(lower(hole), upper(hole) - ${claim.length}::int8), upper(hole)) as span
+      select int8range(greatest(lower(hole), upper(hole) - ${length}::int8), upper(hole)) as span
       from unnest(${free}) hole order by lower(hole) desc limit 1`;
     return insertLease(session, { stream, owner, priority }, newest);
   });

@@ -14,6 +14,8 @@ interface CheckedStretch {
   readonly check: string;
   /** What was checked to its end: what was found there before is forgotten. */
   readonly settled: readonly Range[];
+  /** When the check began, on the clock of the database: what others have found since, it may not have seen. */
+  readonly began: string;
   readonly rows: readonly FoundRow[];
 }
 
@@ -22,8 +24,9 @@ interface CheckedStretch {
  * every second of every dataset that holds such a row. A trace holds its transactions and messages where it ends.
  */
 export async function keepFindings(session: Session, checked: CheckedStretch): Promise<void> {
-  const { stream, check, settled, rows } = checked;
-  const own = sql`scope = ${stream.scope} and check_name = ${check} and found_in = ${stream.dataset}`;
+  const { stream, check, settled, began, rows } = checked;
+  const own = sql`scope = ${stream.scope} and check_name = ${check} and found_in = ${stream.dataset}
+    and found_at < ${began}::timestamptz`;
   await session.run(sql`
     delete from ${findings} where ${own} and row_key <> '' and (table_name, row_key) in (
       select table_name, row_key from ${findings}

@@ -1,5 +1,6 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { confirmDue, type Stream } from '../../db/coverage/coverage.ts';
+import { databaseTime } from '../../db/read/quarantined.ts';
 import { type Range, union, without } from '../../range.ts';
 import { addRows } from './added-rows.ts';
 import { DEEP } from './deep-check.ts';
@@ -31,6 +32,7 @@ export async function compareSpans(
   onMatched: (table: string, second: number, rows: number) => void = () => undefined,
 ): Promise<ComparedSpans> {
   const { dataset, stream } = place;
+  const began = await databaseTime(context.database);
   const checks: Checked[] = [];
   const completed: Range[] = [];
   const unsaid = new Map<string, Range[]>();
@@ -56,7 +58,7 @@ export async function compareSpans(
     const facts = { check: DEEP, dataset: dataset.name, scope: stream.scope, findings, rows, requests, ms };
     for (const part of union(result.completed)) checks.push({ ...facts, span: part });
   }
-  await rememberFindings(context.database, { jobs: context.jobs, dataset, stream }, checks);
+  await rememberFindings(context.database, { jobs: context.jobs, dataset, stream, began }, checks);
   await logChecks(context.database, checks);
   const wrong = union(...checks.flatMap((check) => check.findings.map((finding) => finding.spans)));
   const { maturitySeconds } = dataset.job;

@@ -31,13 +31,13 @@ async function serve(options: SimulatorOptions): Promise<Simulator> {
 }
 
 /** Covers all of the network that is safe to read; the range that was covered. */
-async function crawl(names: string[], concurrency = 2): Promise<Range> {
+async function crawl(names: string[], rps = 1000): Promise<Range> {
   const datasets = await datasetsNamed(...names);
-  const opened = await openTestCrawl(store, simulator.url);
+  const opened = await openTestCrawl(store, simulator.url, { config: { rps } });
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
     const reach = await reachOf({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
-    const missing = await backfill({ ...opened, datasets, reach, concurrency, stop: never });
+    const missing = await backfill({ ...opened, datasets, reach, stop: never });
     expect(missing).toEqual(new Map());
     const range = reach.range!;
     for (const dataset of datasets)
@@ -104,7 +104,7 @@ describe.each(['1.2', '1.3'] as const)('a backfill from build %s', (build) => {
         { second: START + 450, count },
       ];
       await serve({ build, load: 0.2, duration: 500, accounts: 400, ties });
-      const range = await crawl(['transactions'], 1);
+      const range = await crawl(['transactions']);
       const expected = [...simulator.truth.transactions(range)].map(({ hash }) => hash).sort();
       expect(expected.length).toBeGreaterThan(2 * count);
       expect(await storedHashes(range)).toEqual(expected);
@@ -116,10 +116,11 @@ describe.each(['1.2', '1.3'] as const)('a backfill from build %s', (build) => {
 describe('a backfill', () => {
   test('asks for full pages on a dense range', async () => {
     await serve({ load: 18, duration: 1500 });
-    await crawl(['transactions'], 2);
+    await crawl(['transactions'], 25);
     const rows = await storedHashes({ from: 0, to: 2 ** 32 });
     expect(rows.length).toBeGreaterThan(20_000);
-    expect(rows.length / (requestsTo('transactions') * 1000)).toBeGreaterThan(0.97);
+    // Each of its few leases of some four pages ends with a short one.
+    expect(rows.length / (requestsTo('transactions') * 1000)).toBeGreaterThan(0.8);
   });
 
   test('survives short answers of /blocks without a hole', async () => {

@@ -46,7 +46,6 @@ async function crawl(faults: Faults, contextOf = (context: CrawlContext) => cont
         context: contextOf(opened.context),
         datasets,
         reach,
-        concurrency: 2,
         stop: never,
       }),
     ).toEqual(new Map());

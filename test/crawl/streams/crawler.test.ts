@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { crawlLease } from '../../../src/crawl/streams/crawler.ts';
+import { readOrRefuse } from '../../../src/crawl/streams/read-leases.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import { isLeased } from '../../../src/db/coordination/leases.ts';
 import { ApiTimeoutError } from '../../../src/errors.ts';
@@ -30,7 +30,7 @@ test('a second that is asked for whole, and that the server has no time for, is 
   const stream = streamOf(dataset!);
   const want = { dataset: dataset!, stream, zones: [[second]], priority: 'backfill' as const };
   const assignment = await crawl.planner.take([want]);
-  await expect(crawlLease(crawl.context, assignment!, never)).rejects.toThrow(ApiTimeoutError);
+  await expect(readOrRefuse(crawl.context, assignment!, { stop: never })).rejects.toThrow(ApiTimeoutError);
   expect(await isLeased(store.database, [dataset!.name], second)).toBe(false);
   await crawl.close();
 });
@@ -53,7 +53,7 @@ test('a page that took long is a warning that says where to look; others are non
       priority: 'backfill' as const,
       zones: [[{ from, to: from + 10 }]],
     };
-    await crawlLease(answeredAfter(ms), (await crawl.planner.take([want]))!, never);
+    await readOrRefuse(answeredAfter(ms), (await crawl.planner.take([want]))!, { stop: never });
   };
   await read(14_000, START + 100);
   expect(records).toEqual([]);

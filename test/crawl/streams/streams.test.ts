@@ -45,7 +45,7 @@ async function crawl(names: string[], options: SimulatorOptions): Promise<Range>
       delaySeconds: 0,
       signal: never.leaving,
     });
-    expect(await backfill({ ...opened, datasets, reach, concurrency: 2, stop: never })).toEqual(new Map());
+    expect(await backfill({ ...opened, datasets, reach, stop: never })).toEqual(new Map());
     return reach.range!;
   } finally {
     await opened.close();
@@ -56,7 +56,6 @@ async function crawl(names: string[], options: SimulatorOptions): Promise<Range>
 async function crawlWants(opened: Crawl, want: Want): Promise<void> {
   await readLeases({
     ...opened,
-    concurrency: 1,
     stop: never,
     isOver: () => Promise.resolve(true),
     take: () => opened.planner.take([want]),

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createApiClient, type ApiClient } from '../../../src/api/client.ts';
+import { createInFlight } from '../../../src/budget/in-flight.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { readChainInfo } from '../../../src/crawl/watermark/chain-info.ts';
 import { createWatermarkReader, type Watermark } from '../../../src/crawl/watermark/watermark.ts';
@@ -37,6 +38,7 @@ async function watch(options: SimulatorOptions, from: number, to: number): Promi
   api = createApiClient({
     baseUrl: simulator.url,
     budget,
+    inFlight: createInFlight({ rps: 1000, clock: systemClock }),
     logger: silent,
     clock: systemClock,
     random: Math.random,
@@ -134,6 +136,7 @@ describe('the watermark', () => {
     api = createApiClient({
       baseUrl: simulator.url,
       budget,
+      inFlight: createInFlight({ rps: 1000, clock: systemClock }),
       logger: silent,
       clock: systemClock,
       random: Math.random,

@@ -62,7 +62,7 @@ test.concurrent(
     expect(await go(process)).toBe('frozen');
     await store.database.run(sql`
     update etl.leases set expires_at = clock_timestamp() where dataset = ${stream.dataset}`);
-    const other = { stream, wanted: [wanted], length: 1000, owner: 'other', priority: 'backfill' };
+    const other = { stream, wanted: [wanted], length: () => 1000, owner: 'other', priority: 'backfill' };
     expect((await claimLease(store.database, other))?.span).toEqual(wanted);
     const report = nextMessage(process);
     process.kill('SIGCONT');

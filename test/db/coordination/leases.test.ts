@@ -1,3 +1,4 @@
+import { leaseLength } from '../../../src/crawl/streams/lease-length.ts';
 import { spawnSync } from 'node:child_process';
 import { hostname } from 'node:os';
 import { sql } from 'drizzle-orm';
@@ -41,7 +42,7 @@ function claim(stream: Stream, changes: object = {}) {
   return claimLease(store.database, {
     stream,
     wanted: [{ from: 0, to: 100 }],
-    length: 30,
+    length: () => 30,
     owner: 'me',
     priority: 'backfill',
     ...changes,
@@ -74,7 +75,7 @@ describe('claiming', () => {
     const take = async () => {
       const spans = [];
       for (;;) {
-        const lease = await claim(stream, { wanted: [{ from: 0, to: 400 }], length: 1 });
+        const lease = await claim(stream, { wanted: [{ from: 0, to: 400 }], length: () => 1 });
         if (lease === undefined) return spans;
         spans.push(lease.span.from);
       }
@@ -83,12 +84,30 @@ describe('claiming', () => {
     expect(taken).toEqual(Array.from({ length: 400 }, (_, second) => second));
   });
 
+  test('takes a share of what is free: half of an even one, of four pages or more', async () => {
+    const stream = newStream();
+    const wanted = [{ from: 0, to: 10_000 }];
+    const take = (readers: number) => claim(stream, { wanted, length: leaseLength(readers, 10) });
+    const lengths = [];
+    for (const readers of [1, 10, 10, 10, 100, 10]) {
+      const lease = await take(readers);
+      lengths.push(lease!.span.to - lease!.span.from);
+    }
+    // Of 1000, 952, 905, 860, 816, 812 pages of ten seconds; a fifth of a page is spared.
+    expect(lengths).toEqual([478, 468, 448, 428, 38, 398]);
+  });
+
+  test('takes all of it where nobody knows what a page holds', async () => {
+    const length = leaseLength(10, undefined);
+    expect((await claim(newStream(), { length }))?.span).toEqual({ from: 0, to: 100 });
+  });
+
   test('frees a lease that has expired', async () => {
     const stream = newStream();
-    const lease = await claim(stream, { length: 100 });
+    const lease = await claim(stream, { length: () => 100 });
     expect(await claim(stream)).toBeUndefined();
     await expire(lease!.id);
-    expect((await claim(stream, { length: 100, owner: 'other' }))?.span).toEqual({ from: 0, to: 100 });
+    expect((await claim(stream, { length: () => 100, owner: 'other' }))?.span).toEqual({ from: 0, to: 100 });
   });
 });
 
@@ -96,9 +115,9 @@ test('what is free is found at once for many streams: neither covered, leased no
   const streams = Array.from({ length: 6 }, newStream);
   const [, covered, leased, refused, expired, partly] = streams;
   await addCoverage(store.database, covered!, { from: 0, to: 100 });
-  await claim(leased!, { length: 100 });
+  await claim(leased!, { length: () => 100 });
   await refuse(store.database, refused!, { from: 0, to: 100 }, { reason: 'failing', detail: 'test' });
-  await expire((await claim(expired!, { length: 100 }))!.id);
+  await expire((await claim(expired!, { length: () => 100 }))!.id);
   await addCoverage(store.database, partly!, { from: 0, to: 99 });
   const wishes = streams.map((stream) => ({ stream, wanted: [{ from: 0, to: 100 }] }));
   expect(await findFree(store.database, wishes)).toEqual([0, 4, 5]);
@@ -108,7 +127,7 @@ test('what is free is found at once for many streams: neither covered, leased no
 describe('holding', () => {
   test('a lease that expired, was taken away or does not hold the part is lost', async () => {
     const stream = newStream();
-    const lease = (await claim(stream, { length: 100 }))!;
+    const lease = (await claim(stream, { length: () => 100 }))!;
     const hold = (from: number, to: number) =>
       store.database.transaction((session) => holdLease(session, lease, { from, to }));
     await expect(hold(0, 10)).resolves.toBeUndefined();
@@ -119,14 +138,14 @@ describe('holding', () => {
 
   test('shortening gives back what is done, cutting gives back the end, releasing all of it', async () => {
     const stream = newStream();
-    const lease = (await claim(stream, { length: 100 }))!;
+    const lease = (await claim(stream, { length: () => 100 }))!;
     await store.database.transaction((session) => shortenLease(session, lease, 10));
     const cut = await cutLease(store.database, lease, 40);
     expect(cut.span).toEqual({ from: 0, to: 40 });
-    expect((await claim(stream, { length: 100 }))?.span).toEqual({ from: 40, to: 100 });
-    expect((await claim(stream, { length: 100 }))?.span).toEqual({ from: 0, to: 10 });
+    expect((await claim(stream, { length: () => 100 }))?.span).toEqual({ from: 40, to: 100 });
+    expect((await claim(stream, { length: () => 100 }))?.span).toEqual({ from: 0, to: 10 });
     await releaseLease(store.database, lease);
-    expect((await claim(stream, { length: 100 }))?.span).toEqual({ from: 10, to: 40 });
+    expect((await claim(stream, { length: () => 100 }))?.span).toEqual({ from: 10, to: 40 });
   });
 });
 
@@ -159,7 +178,7 @@ describe('coverage', () => {
   test('is subtracted together with the leases that overlap, so that no page asked for before covers the hole', async () => {
     const stream = newStream();
     await addCoverage(store.database, stream, { from: 0, to: 50 });
-    const lease = (await claim(stream, { length: 50 }))!;
+    const lease = (await claim(stream, { length: () => 50 }))!;
     await store.database.transaction((session) => subtractCoverage(session, stream, [{ from: 45, to: 60 }]));
     expect(await readCoverage(store.database, stream)).toEqual([{ from: 0, to: 45 }]);
     const late = store.database.transaction((session) => holdLease(session, lease, { from: 50, to: 60 }));
@@ -185,7 +204,7 @@ test('leases of processes of this host that have ended are freed at once, those 
   const stream = newStream();
   const ended = spawnSync(process.execPath, ['-e', '']).pid;
   const owners = [`${hostname()}/${ended}/abc`, `${hostname()}/${process.pid}/abc`, `elsewhere/${ended}/abc`];
-  for (const owner of owners) await claim(stream, { owner, length: 10 });
+  for (const owner of owners) await claim(stream, { owner, length: () => 10 });
   await releaseLeasesOf(store.database, hasEnded);
   const left = await store.database.rows(
     sql`select owner from etl.leases where dataset = ${stream.dataset} order by id`,

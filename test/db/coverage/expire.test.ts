@@ -10,6 +10,8 @@ import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { floorsOf, prune } from '../../../src/db/coverage/expire.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import type { Dataset } from '../../../src/dataset/dataset.ts';
+import { ownTablesOf } from '../../../src/dataset/owners.ts';
+import { readLastReceipt, readVerified, setVerified } from '../../../src/db/coverage/verifications.ts';
 import { readCoverage } from '../../../src/db/coverage/coverage.ts';
 import { findExpired } from '../../../src/db/coverage/retention.ts';
 import { keepWanted, readWanted } from '../../../src/db/coverage/wanted.ts';
@@ -46,7 +48,7 @@ beforeAll(async () => {
   crawl = await openTestCrawl(store, simulator.url, { config: { partition: 'day' } });
   jobs = await loadJobs();
   datasets = await datasetsNamed('blocks', 'transactions', 'traces', 'jetton_transfers');
-  await backfill({ ...crawl, datasets, reach, concurrency: 2, stop: never });
+  await backfill({ ...crawl, datasets, reach, stop: never });
   for (const { name } of datasets) await keepWanted(store.database, name, START, 'test');
 });
 afterAll(async () => {
@@ -104,6 +106,10 @@ describe('retention', () => {
   });
 
   test('drops what is old, and nothing asks for it again', async () => {
+    const transactions = jobs.find(({ name }) => name === 'transactions')!;
+    const stream = streamOf(transactions);
+    const tables = ownTablesOf(transactions, jobs).map(([, table]) => table);
+    const lastReceipt = await readLastReceipt(store.database, tables);
     const { dropped, left } = await prune(store.database, kept(), {
       attempts: 5,
       clock: systemClock,
@@ -117,16 +123,19 @@ describe('retention', () => {
     expect(await oldest('blocks')).toBeLessThan(START + DAY);
     expect(await coverageOf('transactions')).toEqual([{ from: floor, to: END }]);
     expect(await coverageOf('traces')).toEqual([whole]);
+    // Checks that began before have proved nothing of what is gone.
+    await setVerified(store.database, { stream, tables }, { good: [whole], bad: [], lastReceipt });
+    expect(await readVerified(store.database, stream)).toEqual([{ from: floor, to: END }]);
     expect((await readWanted(store.database)).get('transactions')).toBe(floor);
     const before = simulator.stats.total;
-    const missing = await backfill({ ...crawl, datasets, reach, concurrency: 2, stop: never });
+    const missing = await backfill({ ...crawl, datasets, reach, stop: never });
     expect([...missing]).toEqual([]);
     expect(simulator.stats.total).toBe(before);
   });
 
   test('lets nobody write what has expired, also where traces bring it', async () => {
     await store.database.run(sql`delete from etl.coverage where dataset = 'traces'`);
-    await backfill({ ...crawl, datasets, reach, concurrency: 2, stop: never });
+    await backfill({ ...crawl, datasets, reach, stop: never });
     expect(await coverageOf('traces')).toEqual([whole]);
     expect(await oldest('traces')).toBeLessThan(START + DAY);
     expect(await oldest('transactions')).toBeGreaterThanOrEqual(START + 2 * DAY);

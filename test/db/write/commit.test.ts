@@ -81,7 +81,7 @@ test('a second reading confirms the seconds of which it brings what is stored, a
   const { database } = store;
   const second = { ...stream, pass: 1 };
   const read = async (pass: number, amounts: readonly string[], contradicting?: string) => {
-    const claim = { stream: { ...stream, pass }, wanted: [wanted], length: 1000, owner: 'a' };
+    const claim = { stream: { ...stream, pass }, wanted: [wanted], length: () => 1000, owner: 'a' };
     const lease = await claimLease(database, { ...claim, priority: 'refresh' });
     await commitPage(database, createPartitions(database, 'month'), page(lease!, amounts, contradicting));
     return readCoverage(database, second);
@@ -108,7 +108,7 @@ test('a second reading confirms the seconds of which it brings what is stored, a
       await claimLease(database, {
         stream: second,
         wanted: [wanted],
-        length: 9,
+        length: () => 9,
         owner: 'b',
         priority: 'tail',
       }),
@@ -137,7 +137,7 @@ test('a second reading confirms the seconds of which it brings what is stored, a
 test('a process that stops while it sends its rows holds nothing: its range is read by another, and it writes nothing', async () => {
   const store = await openTestStore();
   const claim = (owner: string) =>
-    claimLease(store.database, { stream, wanted: [wanted], length: 1000, owner, priority: 'backfill' });
+    claimLease(store.database, { stream, wanted: [wanted], length: () => 1000, owner, priority: 'backfill' });
   const commit = (database: Database, lease: Lease) =>
     commitPage(database, createPartitions(database, 'month'), page(lease, ['5']));
   try {
@@ -175,7 +175,7 @@ test('rows that a trigger of somebody’s drops are not lost without a word: not
     const lease = (await claimLease(store.database, {
       stream,
       wanted: [wanted],
-      length: 100,
+      length: () => 100,
       owner: 'a',
       priority: 'backfill',
     }))!;

@@ -1,3 +1,4 @@
+import { createInFlight } from '../../../src/budget/in-flight.ts';
 import { sql } from 'drizzle-orm';
 import { createApiClient } from '../../../src/api/client.ts';
 import { systemClock } from '../../../src/clock.ts';
@@ -55,6 +56,7 @@ const api = createApiClient({
       waits.push(performance.now() - start);
     },
   },
+  inFlight: createInFlight({ rps: order.rps, clock: systemClock }),
   logger: createLogger({ level: 'silent', format: 'json' }),
   clock: systemClock,
   attempts: Infinity,

@@ -91,7 +91,7 @@ async function crawlAll(url: string, options: CrawledNetwork['options']): Promis
     const { from, to } = { from: crawl.chain.first.utime, to: crawl.chain.last.utime };
     const reach = await reachOf({ ...crawl, wanted: { from, to }, delaySeconds: 0, signal: never.leaving });
     const datasets = chooseDatasets(['all'], await loadJobs());
-    const left = await backfill({ ...crawl, datasets, reach, concurrency: 3, stop: never });
+    const left = await backfill({ ...crawl, datasets, reach, stop: never });
     await crawl.close();
     await readOnce(store, simulator.url, TOKENS);
     if (left.size > 0) throw new Error(`not all was read: ${[...left.keys()].map(String).join(', ')}`);

@@ -13,7 +13,6 @@ export interface Order {
   readonly applicationName: string;
   readonly datasets: readonly string[];
   readonly range: Range;
-  readonly concurrency: number;
   /** Rows a page: few, so that there is much to interrupt. */
   readonly page: number;
 }
@@ -37,7 +36,6 @@ const crawl = await openCrawl({
 });
 const missing = await backfill({
   ...crawl,
-  concurrency: order.concurrency,
   stop,
   datasets: chooseDatasets(order.datasets, await loadJobs()).map(smaller),
   reach: { range: order.range, watermark: order.range.to },

@@ -53,7 +53,6 @@ export async function openProof({ network, datasets, page }: ProofOptions): Prom
       datasets,
       range,
       page,
-      concurrency: 3,
     };
     return { order, program };
   };

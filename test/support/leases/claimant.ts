@@ -42,7 +42,7 @@ async function claim(length: number): Promise<Lease | undefined> {
   const lease = await claimLease(database, {
     stream,
     wanted: [wanted],
-    length,
+    length: () => length,
     owner,
     priority: 'backfill',
   });

@@ -15,8 +15,6 @@ export interface WorkOrder {
   readonly datasets: readonly string[];
   /** To be read once; absent: the daemon runs until SIGTERM. */
   readonly range?: Range;
-  /** Leases at once. */
-  readonly concurrency?: number;
   /** Rows a page. */
   readonly page?: number;
   readonly settings?: Readonly<Record<string, string>>;
@@ -46,7 +44,7 @@ await store.close();
 process.disconnect();
 
 async function work(): Promise<void> {
-  const { range, concurrency = 4 } = order;
+  const { range } = order;
   if (range === undefined) {
     await runDaemon({ ...crawl, datasets, config, stop });
     return;
@@ -55,7 +53,6 @@ async function work(): Promise<void> {
   const missing = await backfill({
     ...crawl,
     datasets,
-    concurrency,
     stop,
     attempts: 100,
     reach: { range, watermark: Number.MAX_SAFE_INTEGER },

@@ -33,7 +33,7 @@ export async function crawlOneDay(url: string, client: pg.Client, transactions: 
   const datasets = chooseDatasets(DATASETS, await loadJobs());
   const wanted = { from: DAY.start, to: crawl.chain.last.utime };
   const reach = await reachOf({ ...crawl, wanted, delaySeconds: 0, signal: stop.leaving });
-  await backfill({ ...crawl, datasets, reach, concurrency: 2, stop });
+  await backfill({ ...crawl, datasets, reach, stop });
   await bench.close();
   await simulator.close();
   const { rows } = await client.query<{ count: string }>('select count(*) from ton.transactions');

@@ -13,9 +13,8 @@ export interface CourseOptions {
   readonly work: readonly Work[];
   /** Requests sent so far. */
   readonly requests: () => number;
-  /** Requests a second of the plan, and how many are asked for at once. */
+  /** Requests a second of the plan. */
   readonly rps: number;
-  readonly concurrency: number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
@@ -46,6 +45,7 @@ export interface Overall {
 interface RecentPage {
   readonly at: number;
   readonly ms: number;
+  readonly writingMs: number;
   readonly requests: number;
 }
 
@@ -60,13 +60,13 @@ export function followCourse(options: CourseOptions): Course {
   const rows = new Map(tasks.map(({ dataset }) => [dataset, 0]));
   const recent: RecentPage[] = [];
   return {
-    onPage({ dataset, scope, records, completed, ms }) {
+    onPage({ dataset, scope, records, completed, ms, writingMs }) {
       const at = now();
       forecast.learn(dataset, records, completed, at);
       count.complete(dataset, scope, completed);
       const before = rows.get(dataset);
       if (before !== undefined) rows.set(dataset, before + records);
-      recent.push({ at, ms, requests: requests() });
+      recent.push({ at, ms, writingMs, requests: requests() });
       while ((recent[0]?.at ?? at) < at - RECENT_MS) recent.shift();
     },
     replaceLeft: (dataset, missing) => count.replaceLeft(dataset, missing),
@@ -92,16 +92,12 @@ export function knownPercentOf(progress: Progress): number | undefined {
   return progress.total === 0 ? undefined : percentOf(progress);
 }
 
-/** The budget where it is nearly used up, else whoever takes more of the time of all loops. */
-function waitsFor(
-  { rps, concurrency, requests }: CourseOptions,
-  recent: readonly RecentPage[],
-  at: number,
-): WaitsFor {
+/** The budget where it is nearly used up, else whoever takes more of the time of all pages. */
+function waitsFor({ rps, requests }: CourseOptions, recent: readonly RecentPage[], at: number): WaitsFor {
   const [first] = recent;
   if (first === undefined) return 'server';
   const ms = Math.max(1, at - first.at);
   if (((requests() - first.requests) * 1000) / ms > 0.8 * rps) return 'budget';
-  const asking = recent.reduce((sum, page) => sum + page.ms, 0);
-  return asking > 0.5 * concurrency * ms ? 'server' : 'database';
+  const more = recent.reduce((sum, page) => sum + page.ms - page.writingMs, 0);
+  return more > 0 ? 'server' : 'database';
 }

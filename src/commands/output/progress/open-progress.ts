@@ -23,7 +23,6 @@ interface Shown {
   readonly watermark: number;
   readonly style: ProgressStyle;
   readonly rps: number;
-  readonly concurrency: number;
   /** The cap on requests, where there is one. */
   readonly allowed?: number | undefined;
 }

@@ -2,6 +2,7 @@ import type { ApiClient } from '../../../api/client.ts';
 import type { Exchange } from '../../../api/exchange.ts';
 import { echoOf } from '../../../api/response/v3-echo.ts';
 import { listOf } from '../../../api/response/v3-envelope.ts';
+import type { Flight } from '../../../budget/flight.ts';
 import type { Priority } from '../../../budget/priority.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
 import type { Reading } from '../../../dataset/job.ts';
@@ -22,6 +23,8 @@ interface PageRequest {
   /** Whether a short page of this span may have been cut. */
   readonly trust: SpanTrust;
   readonly priority: Priority;
+  /** Left out: the page has its place in memory until it is read. */
+  readonly flight?: Flight;
   /** How the strings of the records may stand. Left out: as text, and each record goes through its schema. */
   readonly strings?: Strings;
   readonly signal: AbortSignal;
@@ -46,7 +49,7 @@ export interface Page {
  */
 export async function askPage(
   { api, lts }: Asking,
-  { dataset: { job }, stream, cursor, size, trust, priority, signal, strings }: PageRequest,
+  { dataset: { job }, stream, cursor, size, trust, priority, flight, signal, strings }: PageRequest,
 ): Promise<Exchange<Page>> {
   const paging = job.paginator.request(cursor, size);
   const scope = job.scopes === undefined ? {} : { [job.scopes.param]: stream.scope };
@@ -57,6 +60,7 @@ export async function askPage(
     path: job.path,
     params: { ...job.params, ...scope, ...paging, ...bounds },
     priority,
+    flight,
     signal,
     strings,
     parse: (body, form, limit): Page => {

@@ -29,7 +29,7 @@ async function crawl(names: readonly string[]) {
     const wanted = { from: 0, to: opened.chain.last.utime };
     const reach = await reachOf({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
     const datasets = await datasetsNamed(...names);
-    const missing = await backfill({ ...opened, datasets, reach, concurrency: 2, stop: never });
+    const missing = await backfill({ ...opened, datasets, reach, stop: never });
     return { missing, range: reach.range! };
   } finally {
     await opened.close();

@@ -1,0 +1,88 @@
+import type { Clock } from '../clock.ts';
+import { createPlaces, type Place, type Places } from './places.ts';
+import type { Priority } from './priority.ts';
+
+/** Bodies at once that are received, or wait to be read: some megabytes each. TCP holds back the others. */
+const RECEIVED = 12;
+/** Bodies at once that are read and written: five times as much, and a connection to the database each. */
+const WORKED_ON = 4;
+
+/**
+ * One request from its send to the commit of its rows; after a failure it may be sent again. Whoever opens it ends it,
+ * whatever came of it.
+ */
+export interface Flight {
+  sent(): void;
+  /** The status is here: waits for a place to receive the body. Rejects with the signal's reason when that is aborted. */
+  arrived(signal: AbortSignal): Promise<void>;
+  /** The body is here: waits for a place to work on it. */
+  received(signal: AbortSignal): Promise<void>;
+  /** The attempt was in vain. `isTrouble`: because the source is overloaded or away. */
+  failed(isTrouble: boolean): void;
+  /** Its rows are written, or nobody wants them. */
+  end(): void;
+  /** Milliseconds for which the last attempt waited for places. */
+  readonly waitedMs: number;
+}
+
+/** What memory has room for. */
+export interface Room {
+  readonly received: Places;
+  readonly workedOn: Places;
+}
+
+export function createRoom(): Room {
+  return { received: createPlaces(RECEIVED), workedOn: createPlaces(WORKED_ON) };
+}
+
+interface FlightOptions {
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly room: Room;
+  readonly priority: Priority;
+  readonly events: {
+    readonly sent: () => void;
+    /** It took so long, without the waits for places. */
+    readonly answered: (ms: number) => void;
+    readonly failed: () => void;
+    /** It ended and says nothing of the source. */
+    readonly dropped: () => void;
+  };
+}
+
+export function createFlight({ clock, room, priority, events }: FlightOptions): Flight {
+  let sentAt: number | undefined;
+  let waitedMs = 0;
+  let place: Place | undefined;
+  const moveTo = async (places: Places, signal: AbortSignal) => {
+    const began = clock.monotonic();
+    const next = await places.take(priority, signal);
+    waitedMs += clock.monotonic() - began;
+    place?.free();
+    place = next;
+  };
+  const land = (tell: (ms: number) => void) => {
+    place?.free();
+    place = undefined;
+    if (sentAt === undefined) return;
+    const ms = clock.monotonic() - sentAt - waitedMs;
+    sentAt = undefined;
+    tell(ms);
+  };
+  return {
+    sent: () => {
+      [sentAt, waitedMs] = [clock.monotonic(), 0];
+      events.sent();
+    },
+    arrived: (signal) => moveTo(room.received, signal),
+    received: (signal) => moveTo(room.workedOn, signal),
+    failed: (isTrouble) => {
+      land(isTrouble ? events.failed : events.dropped);
+    },
+    end: () => {
+      land(events.answered);
+    },
+    get waitedMs() {
+      return waitedMs;
+    },
+  };
+}

@@ -1,0 +1,143 @@
+import type { Clock } from '../clock.ts';
+import { createFlight, createRoom, type Flight } from './flight.ts';
+import type { Priority } from './priority.ts';
+
+/** More than this is not under way at once, however slow the source: 25 requests a second at three seconds each. */
+export const MOST_IN_FLIGHT = 120;
+/** One request on its way while the rows of another are written. */
+const LEAST = 2;
+/** Before anything was answered. */
+const START = 8;
+/** For answers that take longer than the mean, the time between two leases, and some that wait for the next slot. */
+const HEADROOM = 1.5;
+/** Of the target that must have been under way for a round to say what the source can do. */
+const FULL = 0.8;
+/** Of the allowed rate: with this nothing is left to be gained. */
+const ENOUGH = 0.95;
+/** By how much the target may grow in one round, until the source has shown a limit, and afterwards. */
+const STEPS = { bold: 4, careful: 1.25 } as const;
+/** What a step up must bring at least, or it is taken back. */
+const GAIN = 1.1;
+/** Rounds without another step after one that was taken back. */
+const HOLD_ROUNDS = 16;
+/** A round in which more than this part failed makes the target smaller, to this part of it. */
+const MOST_FAILED = 1 / 8;
+const CUT = 0.7;
+/** Answers that make a round, at least. */
+const SHORTEST_ROUND = 4;
+
+/**
+ * How many requests should be under way at once: as many as the network needs to use the rate that is allowed, learned
+ * from how long they take, and no more than the source bears.
+ */
+export interface InFlight {
+  /** From the send of a request to the commit of its rows; requests that wait for a slot of the budget not counted. */
+  readonly target: number;
+  /** How many are. */
+  readonly underWay: number;
+  /** A request that is about to be sent. Its place in memory is given to the most urgent first. */
+  open(priority: Priority): Flight;
+}
+
+interface InFlightOptions {
+  /** Requests a second that the plan allows. */
+  readonly rps: number;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+interface Round {
+  readonly began: number;
+  answered: number;
+  failed: number;
+  /** Milliseconds of all that were answered, from the send to the commit. */
+  ms: number;
+  most: number;
+}
+
+/**
+ * The target is Little's law, rate times time, with some headroom. What keeps it from following an overloaded source up
+ * is the rule by which BBR finds that a pipe is full (Cardwell and others, "BBR: Congestion-Based Congestion Control",
+ * 2016): a step up that brings no more answers a second is taken back. Failures make it smaller, as a lost packet does
+ * in TCP.
+ */
+export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
+  const room = createRoom();
+  let [target, underWay] = [START, 0];
+  let round = newRound(clock.monotonic(), underWay);
+  const judge = createJudge(rps);
+  const end = (answered: number, ms: number) => {
+    underWay -= 1;
+    round.answered += answered;
+    round.failed += 1 - answered;
+    round.ms += ms;
+    if (round.answered + round.failed < Math.max(SHORTEST_ROUND, target)) return;
+    const now = clock.monotonic();
+    target = judge(round, target, (now - round.began) / 1000);
+    round = newRound(now, underWay);
+  };
+  const events = {
+    sent: () => {
+      underWay += 1;
+      round.most = Math.max(round.most, underWay);
+    },
+    answered: (ms: number) => {
+      end(1, ms);
+    },
+    failed: () => {
+      end(0, 0);
+    },
+    dropped: () => {
+      underWay -= 1;
+    },
+  };
+  return {
+    get target() {
+      return target;
+    },
+    get underWay() {
+      return underWay;
+    },
+    open: (priority) => createFlight({ clock, room, priority, events }),
+  };
+}
+
+function newRound(began: number, most: number): Round {
+  return { began, answered: 0, failed: 0, ms: 0, most };
+}
+
+/** Says after each round what the next target is. */
+function createJudge(rps: number): (round: Round, target: number, seconds: number) => number {
+  let cycleMs: number | undefined;
+  let raised: { readonly from: number; readonly rate: number } | undefined;
+  let step: number = STEPS.bold;
+  let hold = 0;
+  const wantedAfter = ({ answered, ms }: Round) => {
+    if (answered > 0) cycleMs = cycleMs === undefined ? ms / answered : (cycleMs + ms / answered) / 2;
+    const wanted = Math.ceil((rps * (cycleMs ?? 0) * HEADROOM) / 1000) + 1;
+    return Math.min(MOST_IN_FLIGHT, Math.max(LEAST, wanted));
+  };
+  return (round, target, seconds) => {
+    const wanted = wantedAfter(round);
+    const rate = round.answered / Math.max(0.001, seconds);
+    const before = raised;
+    raised = undefined;
+    if (round.failed > MOST_FAILED * (round.answered + round.failed)) {
+      step = STEPS.careful;
+      return Math.max(LEAST, Math.floor(CUT * Math.min(target, wanted)));
+    }
+    if (wanted <= target) return wanted;
+    if (round.most < FULL * target || rate >= ENOUGH * rps) {
+      raised = before;
+      return target;
+    }
+    if (before !== undefined && rate < GAIN * before.rate) {
+      step = STEPS.careful;
+      hold = HOLD_ROUNDS;
+      return before.from;
+    }
+    hold -= 1;
+    if (hold > 0) return target;
+    raised = { from: target, rate };
+    return Math.min(wanted, Math.ceil(step * target));
+  };
+}

@@ -1,0 +1,24 @@
+import PQueue from 'p-queue';
+import { rankOf, type Priority } from './priority.ts';
+
+/** The right to hold one response in memory. */
+export interface Place {
+  free(): void;
+}
+
+/** So many responses at once. */
+export interface Places {
+  /** Resolves when a place is free, the most urgent first; rejects with the signal's reason as soon as it is aborted. */
+  take(priority: Priority, signal: AbortSignal): Promise<Place>;
+}
+
+export function createPlaces(count: number): Places {
+  const queue = new PQueue({ concurrency: count });
+  return {
+    take: (priority, signal) =>
+      new Promise((resolve, reject) => {
+        const hold = () => new Promise<void>((free) => resolve({ free }));
+        queue.add(hold, { priority: -rankOf(priority), signal }).catch(reject);
+      }),
+  };
+}

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { datasetsNamed, openTestCrawl } from '../../support/crawl.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
+import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
+
+const START = Date.UTC(2026, 2, 1) / 1000;
+const RPS = 25;
+/** Rows of a page: small ones, so that a busy machine says nothing of what waits. */
+const PAGE = 20;
+
+let store: TestStore;
+let simulator: Simulator;
+
+beforeAll(async () => {
+  const rateLimit = { kind: 'sliding-window', rps: RPS, graceMs: 100 } as const;
+  const network = { start: START, duration: 3600, load: 10, seed: 7, rateLimit };
+  [store, simulator] = await Promise.all([
+    openTestStore(),
+    startSimulator({ ...network, latencyMs: [1000, 1000] }),
+  ]);
+});
+afterAll(async () => {
+  await simulator.close();
+  await store.close();
+});
+
+test('where an answer takes a second, enough requests are under way to use most of what is allowed', async () => {
+  const finishing = new AbortController();
+  const stop = { finishing: finishing.signal, leaving: new AbortController().signal };
+  const crawl = await openTestCrawl(store, simulator.url, { stop, config: { rps: RPS } });
+  const datasets = (await datasetsNamed('transactions')).map(({ name, job }) => ({
+    name,
+    job: { ...job, paginator: { ...job.paginator, maxSize: PAGE } },
+  }));
+  const { inFlight, stats } = crawl.context.api;
+  const reading = backfill({
+    ...crawl,
+    datasets,
+    reach: { range: { from: START, to: START + 3540 }, watermark: simulator.headTime },
+    stop,
+  });
+  const patience = { timeout: 40_000, interval: 20 };
+  await vi.waitFor(() => expect(inFlight.underWay).toBeGreaterThan(16), patience);
+  const [before, at] = [stats.requests, performance.now()];
+  await vi.waitFor(() => expect(stats.requests).toBeGreaterThan(before + 60), patience);
+  const share = ((stats.requests - before) * 1000) / (performance.now() - at) / RPS;
+  expect(share).toBeGreaterThan(0.5);
+  expect(stats.refused).toBe(0);
+  finishing.abort();
+  await reading;
+  await crawl.close();
+}, 60_000);

@@ -1,0 +1,9 @@
+import { fork } from 'node:child_process';
+import type { CrawlOrder, CrawlReport } from './crawl-child.ts';
+import { messageOf } from './network.ts';
+
+/** Crawls in a process of its own, whose memory and CPU are then its own too. */
+export async function crawlApart(order: CrawlOrder): Promise<CrawlReport> {
+  const child = fork(new URL('./crawl-child.js', import.meta.url), [JSON.stringify(order)]);
+  return (await messageOf(child)) as CrawlReport;
+}
