@@ -54,12 +54,6 @@ export async function openStore(
   const url = config.databaseUrl ?? embedded?.url ?? '';
   try {
     const database = await connect(url, applicationName, config.attempts, logger);
-    try {
-      await migrate(database);
-    } catch (error) {
-      await database.close();
-      throw error;
-    }
     return {
       database,
       url,
@@ -82,7 +76,16 @@ function connect(url: string, applicationName: string, attempts: number, logger:
   const outage = createOutageLog(logger, systemClock);
   const onRetry: RetryOptions['onRetry'] = (failure) => outage.waits('the database', failure);
   const options = { ...OUTAGE, delay, attempts, clock: systemClock, random: Math.random, onRetry };
-  return retry(options, () => openDatabase({ url, applicationName }));
+  return retry(options, async () => {
+    const database = await openDatabase({ url, applicationName });
+    try {
+      await migrate(database);
+      return database;
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  });
 }
 
 /** Everything that a crawl works with. */

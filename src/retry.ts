@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import { DatabaseConflictError, DatabaseError, EtlError, EXIT } from './errors.ts';
+import { DatabaseConflictError, DatabaseError, DatabaseUnavailableError, EtlError, EXIT } from './errors.ts';
 import type { Logger } from './logger.ts';
 
 /** An attempt that failed. */
@@ -164,4 +164,17 @@ export async function outlast<T>(
     if (signal.aborted) return undefined;
     throw error;
   }
+}
+
+/**
+ * Waits for a database that is away, and logs that it does; the API's own failures are the work's.
+ * @throws as `retry` does
+ */
+export async function outlastDatabase<T>(options: OutageOptions, work: () => Promise<T>): Promise<T> {
+  const { outage = createOutageLog(options.logger, options.clock) } = options;
+  const when = (error: unknown) => error instanceof DatabaseUnavailableError;
+  const onRetry: RetryOptions['onRetry'] = (failure) => outage.waits('the database', failure);
+  const result = await retry({ ...options, ...OUTAGE, when, onRetry }, work);
+  outage.isBack('the database');
+  return result;
 }

@@ -7,6 +7,7 @@ import { readAllRefused, type RefusedSpan } from '../db/coverage/refused.ts';
 import { settleEstimates, type Settled } from '../db/read/estimates.ts';
 import { IncompleteError } from '../errors.ts';
 import { common, type Range } from '../range.ts';
+import { outlastDatabase } from '../retry.ts';
 import { createBlockSource } from '../verify/closure/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
 
@@ -45,13 +46,19 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
   } catch (error) {
     if (!(error instanceof IncompleteError)) throw error;
     stoppedBy = error;
-    missing = await missingOf(context, datasets, range, watermark);
+    missing = await outlastDatabase({ ...context, signal: options.stop.leaving }, () =>
+      missingOf(context, datasets, range, watermark),
+    );
   }
   const delayed = delayedOf(datasets, range, watermark);
-  const refused = (await readAllRefused(context.database)).filter(
-    ({ dataset, span }) => missing.has(dataset) && common(span, [range]).length > 0,
-  );
-  return { missing, refused, delayed, stoppedBy, settled: await settleEstimates(context.database, range) };
+  const waiting = { ...context, signal: options.stop.leaving };
+  const { refused, settled } = await outlastDatabase(waiting, async () => ({
+    refused: (await readAllRefused(context.database)).filter(
+      ({ dataset, span }) => missing.has(dataset) && common(span, [range]).length > 0,
+    ),
+    settled: await settleEstimates(context.database, range),
+  }));
+  return { missing, refused, delayed, stoppedBy, settled };
 }
 
 function derivationOf(options: CoverOptions): NonNullable<BackfillOptions['derived']> {

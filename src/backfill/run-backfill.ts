@@ -5,6 +5,7 @@ import { reachOf, type Reach } from '../crawl/streams/reach.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
 import type { Range } from '../range.ts';
+import { outlastDatabase } from '../retry.ts';
 import type { Stop } from '../stop.ts';
 import { coverStreams, type Covered } from './cover-streams.ts';
 import { readCollectionsOnce, type CollectionsRead } from './read-collections-once.ts';
@@ -55,7 +56,7 @@ export async function runBackfill(run: BackfillRun, report: BackfillReport): Pro
   const { wanted, stop, dryRun } = run;
   if (wanted === undefined) return dryRun || (await readBehind(run, report, undefined));
   const reach = await reachOf({ ...run, wanted, signal: stop.finishing });
-  await report.onReach(reach);
+  await outlastDatabase(waitingOf(run), () => report.onReach(reach));
   if (dryRun) return true;
   const { range, watermark } = reach;
   if (range === undefined) return false;
@@ -64,6 +65,10 @@ export async function runBackfill(run: BackfillRun, report: BackfillReport): Pro
     (await cover(run, report, { range, watermark, isPresent: range.to < wanted.to }));
   const isRead = await readBehind(run, report, range);
   return isCovered && isRead;
+}
+
+function waitingOf({ context, attempts, stop }: BackfillRun) {
+  return { ...context, attempts, signal: stop.finishing };
 }
 
 interface Reached {
@@ -78,7 +83,7 @@ async function cover(
   report: BackfillReport,
   { range, watermark, isPresent }: Reached,
 ): Promise<boolean> {
-  const progress = await report.onStreams(range, watermark);
+  const progress = await outlastDatabase(waitingOf(run), () => report.onStreams(range, watermark));
   try {
     const onDerived: typeof progress.replaceLeft = (dataset, missing) =>
       progress.replaceLeft(dataset, missing);

@@ -1,6 +1,6 @@
 import { systemClock } from '../clock.ts';
 import { readConfig, type Config } from '../settings/config.ts';
-import { EtlError, EXIT, IncompleteError, isAbort, type ExitCode } from '../errors.ts';
+import { EtlError, EXIT, IncompleteError, isAbort, UsageError, type ExitCode } from '../errors.ts';
 import { faultOfName } from '../dataset/dataset.ts';
 import { datasetNames } from '../dataset/load-jobs.ts';
 import { createLogger, type Logger } from '../logger.ts';
@@ -35,7 +35,7 @@ export async function runCommand(command: (invocation: Invocation) => Promise<Ex
     ignoreOtherSignals(logger);
     process.exitCode = await command({ config, logger, now: Math.floor(systemClock.now() / 1000) });
   } catch (thrown) {
-    const error = isAbort(thrown) ? stoppedEarly() : thrown;
+    const error = isAbort(thrown) ? stoppedEarly() : isOutOfFiles(thrown) ? outOfFiles() : thrown;
     reportError(error);
     process.exitCode = error instanceof EtlError ? error.exitCode : EXIT.failed;
   }
@@ -45,6 +45,19 @@ export async function runCommand(command: (invocation: Invocation) => Promise<Ex
 function logWarnings(logger: Logger): void {
   process.removeAllListeners('warning').on('warning', ({ name, message }) => {
     logger.warn({ code: name, reason: message }, 'Node warns');
+  });
+}
+
+function isOutOfFiles(thrown: unknown): boolean {
+  return (
+    thrown instanceof Error && 'code' in thrown && (thrown.code === 'EMFILE' || thrown.code === 'ENFILE')
+  );
+}
+
+/** Mostly while a command is loaded: it is in many files. */
+function outOfFiles(): UsageError {
+  return new UsageError('this process may not open as many files as it needs', {
+    hint: 'Raise the limit: `ulimit -n 1024`, or LimitNOFILE= in a service of systemd.',
   });
 }
 

@@ -1,10 +1,4 @@
-import {
-  compareSchema,
-  foreignTriggers,
-  invalidIndexes,
-  readClock,
-  strayPartitions,
-} from '../db/migrate/check-schema.ts';
+import { compareSchema, invalidIndexes, readClock, strayPartitions } from '../db/migrate/check-schema.ts';
 import type { Database } from '../db/connection/database.ts';
 import { readStatus } from '../db/read/status.ts';
 import { readSpending } from '../db/coordination/workers.ts';
@@ -34,7 +28,6 @@ async function examineSchema(database: Database): Promise<Finding[]> {
   const differences = await compareSchema(database);
   const invalid = await invalidIndexes(database);
   const stray = await strayPartitions(database);
-  const triggers = await foreignTriggers(database);
   return [
     ...differences.map((what) => ({
       check: 'schema',
@@ -47,11 +40,6 @@ async function examineSchema(database: Database): Promise<Finding[]> {
       what: `the index ${name} is invalid: making it failed, and no query uses it`,
       // A transaction, as `sql` opens one, can make no partitioned index anew.
       remedy: `psql "$(${programName} sql --url)" -c "reindex index ${name}"`,
-    })),
-    ...triggers.map((what) => ({
-      check: 'triggers',
-      what,
-      remedy: 'Drop it where it changes or drops rows: pages whose rows it drops are refused.',
     })),
     ...stray.map((what) => ({
       check: 'partitions',

@@ -68,7 +68,7 @@ async function storedTransactions({ from, to }: Range): Promise<number> {
 describe('the daemon', () => {
   test('keeps the head within its delay, and every transaction of what it covers', async () => {
     await serve({});
-    await runFor(10_000, 'head');
+    await runFor(6000, 'head');
     const ranges = await covered('transactions');
     expect(ranges).toHaveLength(1);
     const [range] = ranges;
@@ -79,13 +79,13 @@ describe('the daemon', () => {
 
   test('fills the past beside the head, newest first, and goes on where a stopped one was', async () => {
     await serve({});
-    await runFor(3000, '-2h');
+    await runFor(2000, '-1h');
     const before = lengthOf(await covered('transactions'));
     const whole = async () =>
-      lengthOf(await covered('transactions')) > 7100 && lengthOf(await covered('blocks')) > 7100;
-    await runFor(25_000, '-2h', whole);
+      lengthOf(await covered('transactions')) > 3500 && lengthOf(await covered('blocks')) > 3500;
+    await runFor(25_000, '-1h', whole);
     const ranges = await covered('transactions');
-    expect(lengthOf(ranges)).toBeGreaterThanOrEqual(Math.max(7100, before));
+    expect(lengthOf(ranges)).toBeGreaterThanOrEqual(Math.max(3500, before));
     for (const range of ranges) {
       expect(await storedTransactions(range)).toBe(simulator.truth.counts(range).transactions);
     }
@@ -111,10 +111,10 @@ describe('the daemon', () => {
         sql`select distinct dataset from etl.refused where reason = 'failing'`,
         z.object({ dataset: z.string() }),
       );
-    const done = async () => (await refused()).length > 0 && lengthOf(await covered('blocks')) > 7100;
-    await runFor(25_000, '-2h', done);
+    const done = async () => (await refused()).length > 0 && lengthOf(await covered('blocks')) > 3500;
+    await runFor(25_000, '-1h', done);
     expect(await refused()).toEqual([{ dataset: 'transactions' }]);
-    expect(lengthOf(await covered('blocks'))).toBeGreaterThan(7100);
+    expect(lengthOf(await covered('blocks'))).toBeGreaterThan(3500);
   });
 
   test('waits while the source refuses what it gave before: a key, a page of a gateway, a bad request', async () => {

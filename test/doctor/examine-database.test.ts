@@ -61,11 +61,18 @@ test('an error is forgotten when its dataset has committed something since, and 
   );
 });
 
-test('a trigger that somebody has added is named', async () => {
+test('what somebody added to the tables is named, and what is missing of them', async () => {
   await store.database.script(`
-    create function public.skip() returns trigger language plpgsql as 'begin return null; end';
-    create trigger skip_some before insert on ton.jetton_burns for each row execute function public.skip()`);
-  expect((await examine()).filter((what) => what.startsWith('triggers'))).toEqual([
-    'triggers: ton.jetton_burns has a trigger skip_some that is not of this program',
+    create function public.drop_row() returns trigger language plpgsql as $$ begin return null; end $$;
+    create trigger dropper before insert on ton.blocks for each row execute function public.drop_row();
+    create rule nothing as on insert to ton.jetton_masters do instead nothing;
+    alter table ton.address_book drop constraint address_book_pkey;
+    alter table ton.traces add column doubled int generated always as (mc_seqno_end * 2) stored`);
+  const schema = (await examine()).filter((what) => what.startsWith('schema'));
+  expect(schema).toEqual([
+    'schema: ton.traces has a column doubled that no migration made',
+    'schema: ton.address_book lacks its primary key',
+    'schema: ton.blocks has a trigger dropper that no migration made: it may drop or change rows',
+    'schema: ton.jetton_masters has a rule nothing that no migration made: it may drop or change rows',
   ]);
 });

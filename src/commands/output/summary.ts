@@ -21,11 +21,11 @@ interface SummaryFacts {
 /** Prints what a run is about to do, before it does it: database, network, datasets, wanted, covered, missing. */
 export async function printSummary(facts: SummaryFacts): Promise<void> {
   const { database, datasets, wanted } = facts;
+  const rows = await Promise.all(datasets.map((dataset) => coverageRow(database, dataset, wanted)));
   console.log(`database  ${database.label} (Postgres ${Math.floor(database.version / 10_000)})`);
   console.log(`network   ${networkName(facts.globalId)} at ${facts.baseUrl}`);
   console.log(`range     ${formatRange(wanted)} (${formatDuration(wanted.to - wanted.from)}, end exclusive)`);
   if (facts.note !== undefined) console.log(`          ${facts.note}`);
-  const rows = await Promise.all(datasets.map((dataset) => coverageRow(database, dataset, wanted)));
   console.log(formatTable(['dataset', 'covered', 'missing', 'holes'], rows));
 }
 

@@ -1,7 +1,7 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Range } from '../../range.ts';
 import { isLeased } from '../../db/coordination/leases.ts';
-import { outlast } from '../../retry.ts';
+import { outlast, outlastDatabase } from '../../retry.ts';
 import type { Stop } from '../../stop.ts';
 import { readLeases } from './read-leases.ts';
 import type { CrawlContext } from '../crawl-context.ts';
@@ -38,7 +38,8 @@ export async function backfill(options: BackfillOptions): Promise<ReadonlyMap<st
     }
     await coverOnce(options, range);
   });
-  return missingOf(context, datasets, range, watermark);
+  const waiting = { ...context, attempts, signal: stop.leaving };
+  return outlastDatabase(waiting, () => missingOf(context, datasets, range, watermark));
 }
 
 async function coverOnce(options: BackfillOptions, range: Range): Promise<void> {

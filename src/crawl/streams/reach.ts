@@ -3,7 +3,7 @@ import { createOutagePolicy, retry } from '../../retry.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import type { ChainInfo } from '../watermark/chain-info.ts';
 import { openWatermarkReader } from '../watermark/open-watermark-reader.ts';
-import { watermarkNotKnown } from '../watermark/watermark.ts';
+import { watermarkNotKnown, type WatermarkReader } from '../watermark/watermark.ts';
 
 /** Beyond this age of its end, the index has held a range for so long that no block of it can still appear. */
 const SETTLED_AGE_SECONDS = 6 * 3600;
@@ -36,8 +36,9 @@ export async function reachOf(options: ReachOptions): Promise<Reach> {
 
 /** Tried again for a while: just then a block may be on its way, or the server asked may lag behind the others. */
 async function readWatermark({ context, chain, delaySeconds, signal }: ReachOptions): Promise<number> {
-  const reader = await openWatermarkReader(context, chain, delaySeconds);
+  let reader: WatermarkReader | undefined;
   return retry({ ...context, ...createOutagePolicy(context.clock), signal }, async () => {
+    reader ??= await openWatermarkReader(context, chain, delaySeconds);
     const watermark = await reader.read(signal);
     if (watermark.utime === 0) throw watermarkNotKnown(watermark);
     return watermark.utime;

@@ -87,7 +87,7 @@ async function answer(options: ServerOptions, page: Reply, method: string, path:
       return json(200, { alive: true });
     case '/ready': {
       const readiness = await options.snapshot().then(
-        (snapshot) => toldOf(snapshot).readiness,
+        (snapshot) => inSentences(snapshot).readiness,
         (error: unknown) => ({ ready: false, reasons: [sentence(error)] }),
       );
       return json(readiness.ready ? 200 : 503, readiness);
@@ -98,14 +98,14 @@ async function answer(options: ServerOptions, page: Reply, method: string, path:
       return { status: 200, type: options.metrics.contentType, body };
     }
     case '/status':
-      return json(200, toldOf(await options.snapshot()));
+      return json(200, inSentences(await options.snapshot()));
     default:
       return json(404, { error: `there is no ${path}; there are /, /health, /ready, /metrics and /status` });
   }
 }
 
 /** A snapshot for programs: its reasons are sentences. */
-function toldOf(snapshot: Snapshot) {
+function inSentences(snapshot: Snapshot) {
   const { readiness, at } = snapshot;
   return { ...snapshot, readiness: { ready: readiness.ready, reasons: sayReasons(readiness, at) } };
 }

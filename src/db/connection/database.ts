@@ -133,7 +133,7 @@ async function serverVersion(pool: pg.Pool): Promise<number> {
   }
   if (encoding !== 'UTF8') {
     throw new WrongDatabaseError(`the database ${name} is encoded in ${encoding}, which lacks characters`, {
-      hint: `Make a right one: create database ${name} encoding 'UTF8' template template0, under another name or in place of this one.`,
+      hint: `Make a right one: create database ${name} encoding 'UTF8' locale 'C' template template0, under another name or in place of this one.`,
     });
   }
   return version;

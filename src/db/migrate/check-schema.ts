@@ -29,7 +29,7 @@ export async function compareSchema(session: Session): Promise<string[]> {
     Index,
   );
   const names = new Set(indexes.map(({ name }) => name));
-  return tables.flatMap((table) => [
+  const differences = tables.flatMap((table) => [
     ...columnDifferences(
       table,
       columns.filter((column) => column.table === nameOf(table)),
@@ -38,6 +38,48 @@ export async function compareSchema(session: Session): Promise<string[]> {
       .filter((name) => !names.has(name))
       .map((name) => `${nameOf(table)} lacks the index ${name}`),
   ]);
+  return [...differences, ...(await lostKeys(session, tables)), ...(await addedRules(session))];
+}
+
+const Keyed = z.object({ table: z.string() });
+
+/** Without its primary key a table takes no rows. */
+async function lostKeys(session: Session, tables: readonly PgTable[]): Promise<string[]> {
+  const rows = await session.rows(
+    sql`select indrelid::regclass::text as "table" from pg_index where indisprimary`,
+    Keyed,
+  );
+  const keyed = new Set(rows.map(({ table }) => table));
+  return tables
+    .filter((table) => isKeyed(table) && !keyed.has(nameOf(table)))
+    .map((table) => `${nameOf(table)} lacks its primary key`);
+}
+
+function isKeyed(table: PgTable): boolean {
+  const { primaryKeys, columns } = getTableConfig(table);
+  return primaryKeys.length > 0 || columns.some(({ primary }) => primary);
+}
+
+const Added = z.object({ table: z.string(), kind: z.string(), name: z.string() });
+
+/** The program has no triggers, rules and policies: each may drop or change what it writes. */
+async function addedRules(session: Session): Promise<string[]> {
+  const rows = await session.rows(
+    sql`
+      select n.nspname || '.' || c.relname as "table", a.kind, a.name
+      from (
+        select tgrelid as relation, 'trigger' as kind, tgname as name from pg_trigger
+        where not tgisinternal and tgparentid = 0 and tgenabled <> 'D'
+        union all select ev_class, 'rule', rulename from pg_rewrite where rulename <> '_RETURN'
+        union all select polrelid, 'policy', polname from pg_policy) a
+        join pg_class c on c.oid = a.relation join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname in ('ton', 'etl', 'etl_partitions') order by 1, 2, 3`,
+    Added,
+  );
+  return rows.map(
+    ({ table, kind, name }) =>
+      `${table} has a ${kind} ${name} that no migration made: it may drop or change rows`,
+  );
 }
 
 function nameOf(table: PgTable): string {
@@ -114,23 +156,6 @@ export async function strayPartitions(session: Session): Promise<string[]> {
       ? `etl_partitions.${row.name} is a partition of ${row.parent} that etl.partitions does not list`
       : `etl.partitions lists ${row.name}, which is no partition of ${row.parent}`,
   );
-}
-
-/** Triggers and rules that somebody has added to tables of the program, which has none of its own. */
-export async function foreignTriggers(session: Session): Promise<string[]> {
-  const rows = await session.rows(
-    sql`
-      select t.tgname as name, n.nspname || '.' || c.relname as parent, 'trigger' as kind
-      from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname in ('ton', 'etl') and not t.tgisinternal
-      union all
-      select r.rulename, n.nspname || '.' || c.relname, 'rule'
-      from pg_rewrite r join pg_class c on c.oid = r.ev_class join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname in ('ton', 'etl') and r.rulename <> '_RETURN'
-      order by 2, 1`,
-    z.object({ name: z.string(), parent: z.string(), kind: z.string() }),
-  );
-  return rows.map(({ name, parent, kind }) => `${parent} has a ${kind} ${name} that is not of this program`);
 }
 
 const Time = z.object({ time: z.coerce.number() });

@@ -4,7 +4,7 @@ import type { Extra } from '../../dataset/record.ts';
 import { addCoverage } from '../coverage/coverage.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { differingSeconds, type Brought } from '../read/compare.ts';
-import { insertStaged, stageRows } from './rows/insert.ts';
+import { insertStaged, stageRows, type Staged } from './rows/insert.ts';
 import type { Lines } from './rows/lines.ts';
 import { logPage, type PageLog } from './log-page.ts';
 import { holdLease, shortenLease, type Lease } from '../coordination/leases.ts';
@@ -14,7 +14,6 @@ import { forgetRefusals, refuse, refuseAnew } from '../coverage/refused.ts';
 import { withdrawVerified } from '../coverage/verifications.ts';
 import { readFloors } from '../coverage/retention.ts';
 import { ensurePartitions, inOrder } from './rows/rows-by-table.ts';
-import type { Target } from './rows/target.ts';
 
 /** A second that cannot be read whole is done with too: the lease goes past it, coverage does not. */
 interface Done {
@@ -79,8 +78,7 @@ export async function commitPage(
     const isWhole = replaced !== undefined || commit.again !== undefined;
     const staged = await stageRows(session, byTable, { isWhole });
     await holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span));
-    const targets = staged.map(({ target }) => target);
-    const changed = await changedSeconds(session, targets, byTable, commit);
+    const changed = await changedSeconds(session, staged, byTable, commit);
     await insertStaged(session, staged, { overwrite: commit.overwrite, replaced });
     await writeOddities(session, commit);
     await shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from);
@@ -99,13 +97,13 @@ function lastSecond({ to }: Range): Range {
  */
 async function changedSeconds(
   session: Session,
-  staged: readonly Target[],
+  staged: readonly Staged[],
   byTable: readonly Lines[],
   { again, done }: PageCommit,
 ): Promise<Range | undefined> {
   if (again === undefined || done?.outcome !== 'covered') return undefined;
   const changed = byTable.flatMap(({ contradictions }) => contradictions());
-  for (const target of staged)
+  for (const { target } of staged)
     changed.push(...(await differingSeconds(session, target, { span: done.span, scope: again.scope })));
   const spans = union(changed);
   const [first, last] = [spans[0], spans.at(-1)];

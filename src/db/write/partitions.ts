@@ -85,7 +85,7 @@ async function attach(session: Session, parent: string, { from, to }: Range): Pr
   const table = sql`ton.${sql.identifier(parent)}`;
   const bounds = sql.raw(`from ('${formatTime(from)}') to ('${formatTime(to)}')`);
   await session.run(
-    sql`create table ${partition} (like ${table} including defaults including constraints including storage)`,
+    sql`create table ${partition} (like ${table} including defaults including generated including constraints including storage)`,
   );
   await session.run(sql`alter table ${table} attach partition ${partition} for values ${bounds}`);
   await session.run(insertInto(partitions, { parent, span: rangeParam({ from, to }), name }));

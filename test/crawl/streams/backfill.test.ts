@@ -76,7 +76,7 @@ function within<T>(records: readonly T[], time: (record: T) => number, { from, t
 
 describe.each(['1.2', '1.3'] as const)('a backfill from build %s', (build) => {
   test('stores every block, transaction and message member by member', async () => {
-    await serve({ build, load: 3, duration: 900 });
+    await serve({ build, load: 3, duration: 600 });
     const range = await crawl(['blocks', 'transactions']);
     await readStored(store.url, async (stored) => {
       const blocks = within(

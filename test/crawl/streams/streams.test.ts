@@ -32,7 +32,7 @@ async function crawl(names: string[], options: SimulatorOptions): Promise<Range>
     start: START,
     duration: 500,
     seed: 11,
-    load: 5,
+    load: 3,
     accounts: 400,
     ...options,
   });

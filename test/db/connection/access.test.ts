@@ -122,7 +122,7 @@ test.each(['LATIN1', 'SQL_ASCII'])(
     expect(error).toMatchObject({ code: 'wrong_database', exitCode: EXIT.usage });
     expect(error.message).toContain(`encoded in ${encoding}`);
     expect(error.hint).toContain(
-      `create database in_${encoding.toLowerCase()} encoding 'UTF8' template template0`,
+      `create database in_${encoding.toLowerCase()} encoding 'UTF8' locale 'C' template template0`,
     );
   },
 );

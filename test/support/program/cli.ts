@@ -25,6 +25,8 @@ type Settings = Readonly<Record<string, string>>;
 export interface Cli {
   start(args: readonly string[], settings?: Settings, input?: string): RunningCli;
   run(args: readonly string[], settings?: Settings, input?: string): Promise<CliResult>;
+  /** As after `ulimit -n`. */
+  runWithFewFiles(openFiles: number, args: readonly string[]): Promise<CliResult>;
   close(): Promise<void>;
 }
 
@@ -32,15 +34,21 @@ export interface Cli {
 const LONGEST_MS = 60_000;
 
 export async function openCli(): Promise<Cli> {
-  const program = await compile();
+  const compiled = await compile();
   // No .env lies here.
   const cwd = await mkdtemp(join(tmpdir(), 'toncenter-etl-cwd-'));
   // As npm links it: by its name.
   const bin = join(cwd, 'toncenter-etl');
-  await symlink(join(program, 'src', 'cli.js'), bin);
+  await symlink(join(compiled, 'src', 'cli.js'), bin);
   const children = new Set<ChildProcess>();
-  const start: Cli['start'] = (args, settings = {}, input = '') => {
-    const child = spawn(process.execPath, [bin, ...args], {
+  const start: Cli['start'] = (...given) => launch([process.execPath, bin], ...given);
+  const launch = (
+    [program, ...before]: readonly [string, ...string[]],
+    args: readonly string[],
+    settings: Settings = {},
+    input = '',
+  ) => {
+    const child = spawn(program, [...before, ...args], {
       cwd,
       env: {
         PATH: process.env['PATH'],
@@ -58,6 +66,8 @@ export async function openCli(): Promise<Cli> {
   return {
     start,
     run: (...given) => start(...given).ended,
+    runWithFewFiles: (openFiles, args) =>
+      launch(['sh', '-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh', process.execPath, bin], args).ended,
     close: async () => {
       // A test that failed half-way leaves its servers behind.
       for (const child of children) child.kill('SIGKILL');

@@ -5,11 +5,17 @@ import type { Session } from '../../connection/database.ts';
 import { identifiers } from '../../connection/sql.ts';
 import type { Lines } from './lines.ts';
 import { unverify } from './unverify.ts';
-import { requireKept } from './require-kept.ts';
 import { leaveReceipt, receiptColumns } from '../receipts.ts';
 import { fillStagingTable } from './staging-table.ts';
+import { refuseLost } from './lost-rows.ts';
 import { clearOthers, isCurrent, makeWay } from './supersede.ts';
 import type { Target } from './target.ts';
+
+/** Rows of a table that wait in its staging table. */
+export interface Staged {
+  readonly target: Target;
+  readonly count: number;
+}
 
 const Written = z.object({ rows: z.coerce.number() });
 
@@ -18,12 +24,6 @@ interface InsertOptions {
   readonly overwrite?: boolean;
   /** The rows are all that there is of these seconds: stored ones that are not among them are deleted. */
   readonly replaced?: Range | undefined;
-}
-
-/** A table, and how many rows for it wait in its staging table. */
-export interface Staged {
-  readonly target: Target;
-  readonly count: number;
 }
 
 /**
@@ -52,6 +52,7 @@ export async function stageRows(
  * Writes what `stageRows` brought in the same transaction, table by table. Rows that are new to a stream table, or that
  * are overwritten there, leave a receipt, and their seconds are verified no more.
  * @returns the number of rows that were new or changed
+ * @throws DatabaseError where a table took fewer rows than it was sent
  */
 export async function insertStaged(
   session: Session,
@@ -61,8 +62,8 @@ export async function insertStaged(
   let rows = 0;
   for (const { target, count } of staged) {
     const written = await insertFrom(session, target, options);
-    // Most pages are new as a whole; the others have rows that were there before.
-    if (written < count) await requireKept(session, target);
+    // Fewer were stored already, or were dropped on their way.
+    if (written < count) await refuseLost(session, target, count);
     rows += written;
   }
   return rows;

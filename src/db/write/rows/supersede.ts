@@ -49,7 +49,7 @@ function wholes(table: string): SQL {
   return sql`ton.${sql.identifier(table)}`;
 }
 
-/** True where two rows have the same values in some columns. */
+/** Equality of two rows, named by their aliases, in some columns. */
 export function same(a: string, b: string, columns: readonly string[]): SQL {
   const pairs = columns.map(
     (name) =>

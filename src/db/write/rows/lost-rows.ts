@@ -1,0 +1,28 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import { DatabaseError } from '../../../errors.ts';
+import type { Session } from '../../connection/database.ts';
+import { isCurrent, same } from './supersede.ts';
+import type { Target } from './target.ts';
+
+const Kept = z.object({ rows: z.coerce.number() });
+
+/**
+ * Holds the rows that were sent against those that are stored: a trigger that somebody added may drop them without an
+ * error. Each is looked up by its key: a join with a table that nobody has counted might read all of the other one.
+ * @throws DatabaseError where some are not stored
+ */
+export async function refuseLost(session: Session, target: Target, sent: number): Promise<void> {
+  const { name, into, staging, facts } = target;
+  const [kept] = await session.rows(
+    sql`
+      select count(*) as rows from ${staging.name} n
+      where (select true from ${into} t where ${same('t', 'n', facts.key)} limit 1) or not ${isCurrent(target)}`,
+    Kept,
+  );
+  const lost = sent - (kept?.rows ?? 0);
+  if (lost <= 0) return;
+  throw new DatabaseError(`ton.${name} took ${sent - lost} of ${sent} rows without an error`, {
+    hint: 'A trigger, a rule or a policy drops rows: `doctor` names it.',
+  });
+}

@@ -1,0 +1,147 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openEmbedded, type EmbeddedServer } from '../../src/embedded/embedded.ts';
+import { EXIT } from '../../src/errors.ts';
+import { openCli, type Cli } from '../support/program/cli.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+
+/** Of which some are a superuser's alone. */
+const CONNECTIONS = 12;
+const START = Date.UTC(2026, 0, 1) / 1000;
+const DURATION = 900;
+
+/** A server of its own: others would not bear what is done to it. */
+let server: EmbeddedServer;
+let directory: string;
+let cli: Cli;
+let simulator: Simulator;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-weather-'));
+  cli = await openCli();
+  simulator = await startSimulator({ start: START, duration: DURATION, load: 1, latencyMs: [20, 40] });
+  await open();
+  await asAdmin(`create role crawler login createdb password 'secret'`);
+  await asAdmin('create database crawled owner crawler');
+});
+afterAll(async () => {
+  await cli.close();
+  await simulator.close();
+  await server.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+async function open(): Promise<void> {
+  const settings = { fsync: 'off', max_connections: String(CONNECTIONS) };
+  server = await openEmbedded({ dataDir: join(directory, 'data'), settings });
+}
+
+async function asAdmin(statement: string, database = 'postgres'): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: urlOf(server.url, { database }) });
+  await client.connect();
+  const { rows } = await client.query<Record<string, unknown>>(statement);
+  await client.end();
+  return rows;
+}
+
+function urlOf(
+  text: string,
+  { database, user }: { database: string; user?: readonly [string, string] },
+): string {
+  const url = new URL(text);
+  url.pathname = `/${database}`;
+  if (user !== undefined) [url.username, url.password] = user;
+  return url.href;
+}
+
+const endSessions = () =>
+  asAdmin(`select pg_terminate_backend(pid) from pg_stat_activity where datname = 'crawled'`);
+const readOnly = async (value: 'on' | 'off') => {
+  await asAdmin(`alter database crawled set default_transaction_read_only = ${value}`);
+  await endSessions();
+};
+
+/** Takes every connection that is no superuser's; returns how to give them back. */
+async function takeConnections(): Promise<() => Promise<void>> {
+  const url = urlOf(server.url, { database: 'postgres', user: ['crawler', 'secret'] });
+  const taken: pg.Client[] = [];
+  for (;;) {
+    const client = new pg.Client({ connectionString: url });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+    } catch (error) {
+      expect(error).toMatchObject({ code: '53300' });
+      return async () => {
+        await Promise.all(taken.map((each) => each.end()));
+      };
+    }
+    taken.push(client);
+  }
+}
+
+const settings = (more: Record<string, string> = {}) => ({
+  DATABASE_URL: urlOf(server.url, { database: 'crawled', user: ['crawler', 'secret'] }),
+  TONCENTER_NETWORK: simulator.url,
+  TONCENTER_RPS: '50',
+  LOG_LEVEL: 'info',
+  ETL_SINCE: 'first',
+  ...more,
+});
+
+const SYNC = ['sync', '--only', 'blocks,transactions,traces'];
+const WAITS = /(waiting before another attempt)/;
+const STARTED = /(daemon started)/;
+
+/** Until a dataset is covered to its end, or for a while. */
+async function covered(): Promise<void> {
+  const end = Math.floor(START + DURATION * 0.9);
+  const query = `select 1 from etl.coverage where dataset = 'traces' and pass = 0 and covered @> ${end}::bigint`;
+  await expect.poll(() => asAdmin(query, 'crawled'), { timeout: 30_000, interval: 200 }).toHaveLength(1);
+}
+
+test('a database that only reads, ends sessions, is full of them or restarts is waited for, from the first moment on', async () => {
+  // Empty, and nothing can be migrated.
+  await readOnly('on');
+  const once = ['backfill', '--from', String(START), '--to', String(START + 60), '--only', 'blocks'];
+  const given = await cli.run(once, settings({ ETL_ATTEMPTS: '2' }));
+  expect(given.code).toBe(EXIT.tryAgain);
+  expect(given.stderr).toContain('only reads');
+  const daemon = cli.start(SYNC, settings());
+  await daemon.sees(WAITS);
+  await readOnly('off');
+  await daemon.sees(STARTED);
+  await readOnly('on');
+  await delay(1000);
+  await readOnly('off');
+  const giveBack = await takeConnections();
+  await endSessions();
+  const full = await cli.run(once, settings({ ETL_ATTEMPTS: '2' }));
+  expect(full.code).toBe(EXIT.tryAgain);
+  await giveBack();
+  await server.close();
+  await open();
+  // Each session that it opens is ended for a while.
+  const backfill = cli.start(
+    ['backfill', '--from', String(START), '--to', String(START + 300), ...SYNC.slice(1)],
+    settings(),
+  );
+  for (let round = 0; round < 8; round += 1) {
+    await delay(250);
+    await endSessions();
+  }
+  expect(await backfill.ended).toMatchObject({ code: EXIT.done });
+  await covered();
+  daemon.child.kill('SIGINT');
+  expect(await daemon.ended).toMatchObject({ code: EXIT.done });
+}, 90_000);
+
+test('a process that may open few files says so, without a stack', async () => {
+  const few = await cli.runWithFewFiles(64, ['datasets']);
+  expect(few.code).toBe(EXIT.usage);
+  expect(few.stderr).toMatch(/^error: this process may not open .*\nhint: Raise the limit: .*\n$/);
+});
