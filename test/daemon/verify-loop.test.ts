@@ -7,7 +7,7 @@ import { createVerifyLoop, type VerifyLoop } from '../../src/daemon/verify-loop.
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
-import type { Range } from '../../src/range.ts';
+import { lengthOf, type Range, without } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl, testConfig } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
@@ -99,11 +99,10 @@ test('a hole that a re-read does not fill is a gap of the source: refused for a 
       detail: expect.stringContaining('missing_transactions') as unknown,
     },
   ]);
-  const without = [
-    { from: range.from, to: gone.now },
-    { from: gone.now + 1, to: range.to - 120 },
-  ];
-  expect(await verified('transactions')).toEqual(without);
+  // What follows from the gap, on its account or from its messages, waits with it.
+  const open = without([{ from: range.from, to: range.to - 120 }], await verified('transactions'));
+  expect(open[0]).toEqual({ from: gone.now, to: gone.now + 1 });
+  expect(lengthOf(open)).toBeLessThanOrEqual(3);
 
   // As the planner does when the pause is over: it reads the second, and it is found wanting again.
   await store.database.run(sql`update etl.refused set retry_at = now()`);

@@ -1,16 +1,16 @@
-import { copyFiles, copySeconds } from './copy-limit.ts';
+import { copyFiles, copySeconds } from './measures/copy-limit.ts';
 import { crawlApart } from './crawl-apart.ts';
 import type { CrawlOrder } from './crawl-child.ts';
-import { crawlCore } from './derived.ts';
-import { indexCosts } from './index-cost.ts';
-import { measureLatencies } from './latency.ts';
-import { lookUp } from './look-up.ts';
+import { crawlCore } from './measures/derived.ts';
+import { indexCosts } from './measures/index-cost.ts';
+import { measureLatencies } from './measures/latency.ts';
+import { lookUp } from './measures/look-up.ts';
 import { busyNetworkOf, networkOf, serveNetwork, SPAN } from './network.ts';
-import { sizeOf } from './size.ts';
-import { measureStages } from './stages.ts';
+import { sizeOf } from './measures/size.ts';
+import { measureStages } from './measures/stages.ts';
 import { countRows, startServer, type BenchServer } from './store.ts';
-import { verifyAll } from './verification.ts';
-import { writePath, type Written } from './write-path.ts';
+import { verifyAll } from './measures/verification.ts';
+import { writePath, type Written } from './measures/write-path.ts';
 
 /*
  * What the program costs, as JSON lines, each held against the limit of the same run: on a machine that others use,

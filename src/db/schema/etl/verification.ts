@@ -26,7 +26,7 @@ describe(receipts, {
     minute:
       'Minute of chain time in which the rows lie: their utime in unix seconds divided by 60, without the rest.',
     id: 'Number of the receipt; verification puts the receipts of a minute together into one.',
-    rows: 'Rows that the commit added; below zero where it removed some.',
+    rows: 'Rows that the commit added; 0 where it only changed some, below zero where it removed some.',
     keys: 'Sum of the 64-bit hashes of the keys of these rows, in any order; taken away where rows were removed.',
   },
 });

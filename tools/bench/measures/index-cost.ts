@@ -1,5 +1,5 @@
 import { copySeconds, type RowFiles } from './copy-limit.ts';
-import type { BenchStore } from './store.ts';
+import type { BenchStore } from '../store.ts';
 
 const ROUNDS = 3;
 

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { BenchStore } from './store.ts';
+import type { BenchStore } from '../store.ts';
 
 const TABLES = [
   { name: 'ton.transactions', order: 'utime, lt, account' },

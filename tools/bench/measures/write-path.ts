@@ -1,12 +1,12 @@
-import job from '../../jobs/transactions.ts';
-import { listOf } from '../../src/api/response/v3-envelope.ts';
-import type { Assignment } from '../../src/crawl/streams/planner.ts';
-import { toCommit } from '../../src/crawl/streams/page/to-commit.ts';
-import { commitPage, type PageCommit } from '../../src/db/write/commit.ts';
-import { claimLease } from '../../src/db/coordination/leases.ts';
-import { createPartitions } from '../../src/db/write/partitions.ts';
-import { SPAN } from './network.ts';
-import { countRows, type BenchStore } from './store.ts';
+import job from '../../../jobs/transactions.ts';
+import { listOf } from '../../../src/api/response/v3-envelope.ts';
+import type { Assignment } from '../../../src/crawl/streams/planner.ts';
+import { toCommit } from '../../../src/crawl/streams/page/to-commit.ts';
+import { commitPage, type PageCommit } from '../../../src/db/write/commit.ts';
+import { claimLease } from '../../../src/db/coordination/leases.ts';
+import { createPartitions } from '../../../src/db/write/partitions.ts';
+import { SPAN } from '../network.ts';
+import { countRows, type BenchStore } from '../store.ts';
 
 const PAGE = 1000;
 /** Pages that are written, but not counted: then the compilers of both sides are warm. */

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { findRows } from '../../src/db/read/find-hash.ts';
-import { createPartitions } from '../../src/db/write/partitions.ts';
-import { SPAN } from './network.ts';
-import { monthsOf, TABLES, type BenchStore } from './store.ts';
+import { findRows } from '../../../src/db/read/find-hash.ts';
+import { createPartitions } from '../../../src/db/write/partitions.ts';
+import { SPAN } from '../network.ts';
+import { monthsOf, TABLES, type BenchStore } from '../store.ts';
 
 /** With the two years that are there: ten years of months. */
 const COPIES = 4;

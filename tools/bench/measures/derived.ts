@@ -1,11 +1,11 @@
-import { backfill } from '../../src/crawl/streams/backfill.ts';
-import { reachOf } from '../../src/crawl/streams/reach.ts';
-import { chooseDatasets } from '../../src/dataset/dataset.ts';
-import type { Range } from '../../src/range.ts';
-import { startSimulator } from '../../test/support/simulator/simulator.ts';
-import { deriveTransactions } from '../../src/verify/derive.ts';
-import { openBenchCrawl } from './open-crawl.ts';
-import type { BenchServer } from './store.ts';
+import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../../src/crawl/streams/reach.ts';
+import { chooseDatasets } from '../../../src/dataset/dataset.ts';
+import type { Range } from '../../../src/range.ts';
+import { startSimulator } from '../../../test/support/simulator/simulator.ts';
+import { deriveTransactions } from '../../../src/verify/derive.ts';
+import { openBenchCrawl } from '../open-crawl.ts';
+import type { BenchServer } from '../store.ts';
 
 const START = Date.UTC(2026, 0, 1) / 1000;
 /** An hour of a chain as busy as mainnet is. */

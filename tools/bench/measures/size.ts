@@ -1,4 +1,4 @@
-import { TABLE_NAMES, type BenchStore } from './store.ts';
+import { TABLE_NAMES, type BenchStore } from '../store.ts';
 
 export interface Size {
   /** Bytes a row with its indexes, by table. */

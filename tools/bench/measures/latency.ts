@@ -1,6 +1,6 @@
-import { crawlApart } from './crawl-apart.ts';
-import { busyNetworkOf, serveNetwork } from './network.ts';
-import { startServer } from './store.ts';
+import { crawlApart } from '../crawl-apart.ts';
+import { busyNetworkOf, serveNetwork } from '../network.ts';
+import { startServer } from '../store.ts';
 
 const RATES = [10, 25];
 const LATENCIES_MS = [50, 300, 1000, 3000];

@@ -1,11 +1,11 @@
-import { readBody } from '../../src/api/response/body-text.ts';
-import { parseJson } from '../../src/api/response/parse-json.ts';
-import { listOf } from '../../src/api/response/v3-envelope.ts';
-import type { Job } from '../../src/dataset/job.ts';
-import { loadJobs } from '../../src/dataset/load-jobs.ts';
-import { linesOfRecords } from '../../src/db/write/rows/lines.ts';
-import type { Range } from '../../src/range.ts';
-import { busyNetworkOf, serveNetwork } from './network.ts';
+import { readBody } from '../../../src/api/response/body-text.ts';
+import { parseJson } from '../../../src/api/response/parse-json.ts';
+import { listOf } from '../../../src/api/response/v3-envelope.ts';
+import type { Job } from '../../../src/dataset/job.ts';
+import { loadJobs } from '../../../src/dataset/load-jobs.ts';
+import { linesOfRecords } from '../../../src/db/write/rows/lines.ts';
+import type { Range } from '../../../src/range.ts';
+import { busyNetworkOf, serveNetwork } from '../network.ts';
 
 const MOST_PAGES = 10;
 /** How often each page goes through all stages; the first quarter is not counted: then the compiler is warm. */

@@ -1,10 +1,10 @@
-import { backfill } from '../../src/crawl/streams/backfill.ts';
-import { reachOf } from '../../src/crawl/streams/reach.ts';
-import { chooseDatasets } from '../../src/dataset/dataset.ts';
-import { lengthOf, type Range } from '../../src/range.ts';
-import { type Verified, verifyRange } from '../../src/verify/verify.ts';
-import { openBenchCrawl } from './open-crawl.ts';
-import type { BenchStore } from './store.ts';
+import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../../src/crawl/streams/reach.ts';
+import { chooseDatasets } from '../../../src/dataset/dataset.ts';
+import { lengthOf, type Range } from '../../../src/range.ts';
+import { type Verified, verifyRange } from '../../../src/verify/verify.ts';
+import { openBenchCrawl } from '../open-crawl.ts';
+import type { BenchStore } from '../store.ts';
 
 export interface Verification {
   readonly transactions: number;
