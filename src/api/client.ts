@@ -80,6 +80,8 @@ export interface ApiClient {
   /** Calls a v2 method and parses the `result` of its envelope. */
   call<T>(request: CallRequest<T>): Promise<Exchange<T>>;
   readonly stats: Stats;
+  /** True where the server said within the last hour that it lacks an endpoint: nothing of it is worth planning. */
+  lacks(path: string): boolean;
   readonly inFlight: InFlight;
   /** Ends what is under way, which then rejects with an AbortError, and closes the connections. */
   close(): Promise<void>;
@@ -129,11 +131,13 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   };
   const prepare = createPreparer({ ...options, prefix: base.prefix });
-  const ask = createAsk({ prepare, facts: createServerFacts(clock, logger), run });
+  const facts = createServerFacts(clock, logger);
+  const ask = createAsk({ prepare, facts, run });
   return {
     get: ask,
     call: ask,
     stats,
+    lacks: (path) => facts.lacks(path),
     inFlight,
     close: async () => {
       closing.abort(new DOMException('The API client was closed', 'AbortError'));

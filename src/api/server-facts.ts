@@ -8,6 +8,8 @@ const ABSENT_MS = 3_600_000;
 
 /** What the server has said of itself: which endpoints it lacks, and how many rows a page of it may have. */
 export interface ServerFacts {
+  /** True where the server said within the last hour that it lacks the endpoint. */
+  lacks(path: string): boolean;
   /** @throws NoEndpointError where the server said within the last hour that it lacks the endpoint */
   requireEndpoint(path: string): void;
   /** The largest limit that the server takes where `limit` is wanted. */
@@ -19,10 +21,15 @@ export interface ServerFacts {
 export function createServerFacts(clock: Pick<Clock, 'monotonic'>, logger: Logger): ServerFacts {
   const absent = new Map<string, { readonly error: NoEndpointError; readonly until: number }>();
   let most = Infinity;
+  const knownAbsent = (path: string) => {
+    const known = absent.get(path);
+    return known !== undefined && clock.monotonic() < known.until ? known.error : undefined;
+  };
   return {
+    lacks: (path) => knownAbsent(path) !== undefined,
     requireEndpoint(path) {
-      const known = absent.get(path);
-      if (known !== undefined && clock.monotonic() < known.until) throw known.error;
+      const error = knownAbsent(path);
+      if (error !== undefined) throw error;
     },
     withinLimit: (limit) => (typeof limit === 'number' ? Math.min(limit, most) : limit),
     learn(path, error) {

@@ -14,7 +14,7 @@ export async function wantsOf(
   for (const dataset of datasets) {
     const to = utime - (dataset.job.delaySeconds ?? config.watermarkDelay);
     const range = { from: position.since.get(dataset.name) ?? to, to };
-    if (range.from >= range.to) continue;
+    if (range.from >= range.to || context.api.lacks(dataset.job.path)) continue;
     const [live, archived] = splitAtArchive(range, utime);
     const zone = priority === 'tail' ? live : archived;
     if (zone !== undefined)

@@ -143,6 +143,18 @@ describe('the daemon', () => {
     expect(await until()).toBe(true);
   });
 
+  test('asks once for what the server lacks, and sets aside no more than what it asked for', async () => {
+    await serve({ faults: { absent: ['/api/v3/transactions'] } });
+    const rounds = () => simulator.stats.byPath.get('/api/v3/masterchainBlockShardState') ?? 0;
+    await runFor(30_000, '-20m', async () => (await covered('blocks')).length > 0 && rounds() > 4);
+    expect(simulator.stats.byPath.get('/api/v3/transactions')).toBeLessThanOrEqual(2);
+    const refused = await store.database.rows(
+      sql`select count(*)::int as ranges from etl.refused where dataset = 'transactions'`,
+      z.object({ ranges: z.number() }),
+    );
+    expect(refused[0]?.ranges).toBeLessThanOrEqual(2);
+  });
+
   test('ends as a whole where a half of it is refused for ten minutes', async () => {
     const refusal = { status: 403, body: '{"error":"forbidden"}', headers: {} };
     const isOld = (start: string | null) => Number(start) < Date.now() / 1000 - 3600;

@@ -178,12 +178,14 @@ async function askRepair(run: Run): Promise<{ healed: boolean; problems: string[
   const { vouched } = await runVerify(run, { repair: true });
   const blamed = blame(run, await compareToTruth(run));
   return run.alterations.map((alteration) => {
-    const places = placesOf(alteration, run.network.truth);
-    const seen = places.some((place) => !isVouchedFor(plain.vouched, place));
-    const forgotten = seen && blamed.has(alteration) && places.some((place) => isVouchedFor(vouched, place));
+    const forgotten =
+      blamed.has(alteration) &&
+      placesOf(alteration, run.network.truth).some(
+        (place) => !isVouchedFor(plain.vouched, place) && isVouchedFor(vouched, place),
+      );
     return {
       healed: !blamed.has(alteration),
-      problems: forgotten ? ['seen by verify, and verified after --repair though it is not healed'] : [],
+      problems: forgotten ? ['refused by verify, and verified after --repair though it is not healed'] : [],
     };
   });
 }
