@@ -12,7 +12,7 @@ const ROOMS = {
   db: ['budget', 'dataset', 'settings', 'ton'],
   embedded: [],
   crawl: ['api', 'budget', 'dataset', 'db', 'settings', 'ton'],
-  verify: ['api', 'crawl', 'dataset', 'db', 'ton'],
+  verify: ['api', 'budget', 'crawl', 'dataset', 'db', 'ton'],
   status: ['crawl', 'dataset', 'db', 'settings'],
   export: ['db'],
   doctor: ['crawl', 'db', 'settings', 'terminal'],

@@ -1,4 +1,5 @@
 import type { Exchange } from '../../api/exchange.ts';
+import type { Flight } from '../../budget/flight.ts';
 import type { Params } from '../../dataset/paginator.ts';
 import { BadResponseError } from '../../errors.ts';
 import { mapsOf, recordsOf } from './parse-response.ts';
@@ -12,11 +13,18 @@ export interface Answered {
 
 export type WalkResponse = Exchange<Answered>;
 
-/** Asks the walk's endpoint. `isWhole`: false makes the response a bad one, which is asked for again. */
+interface AskOptions {
+  /** False makes the response a bad one, which is asked for again. */
+  readonly isWhole?: (records: readonly unknown[]) => boolean;
+  /** Left out: the response has its place in memory until it is read. */
+  readonly flight?: Flight;
+}
+
+/** Asks the walk's endpoint. */
 export async function ask(
   walkContext: WalkContext,
   params: Params,
-  isWhole: (records: readonly unknown[]) => boolean = () => true,
+  { isWhole = () => true, flight }: AskOptions = {},
 ): Promise<WalkResponse> {
   const { context, walk, choices, priority, stop } = walkContext;
   await walkContext.pace();
@@ -24,6 +32,7 @@ export async function ask(
   const request = {
     params: { ...walk.params(choices), ...params },
     priority,
+    flight,
     signal: stop.leaving,
     parse: (body: unknown): Answered => {
       const records = recordsOf(walk.shape, body);

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { allInFlight } from '../../budget/all-in-flight.ts';
+import type { Flight } from '../../budget/flight.ts';
 import type { LookupWalk, Subject } from '../../dataset/walk.ts';
 import { gatherSubjects, readDueSubjects, type Outcomes } from '../../db/cursors/subjects.ts';
 import { ApiTimeoutError, NotFoundError } from '../../errors.ts';
@@ -17,10 +19,20 @@ const Cursor = z.object({
   batch: z.object({ fits: z.number(), tooMany: z.number().nullable(), passed: z.number() }),
 });
 
+interface LookupCursor {
+  readonly gathered: number;
+  readonly seen: boolean;
+  readonly batch: BatchSize;
+}
+
+/** Subjects at once in memory, at most. */
+const MOST_AT_ONCE = 20_000;
+
 /** Asks for every subject that is new, has moved, or was unknown a while ago, as many at once as the URL takes. */
 export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<void> {
   const { walk, dataset, context, choices } = walkContext;
   const { subjects, paginator } = walk;
+  const { inFlight } = context.api;
   const stored = Cursor.safeParse(walkContext.stored).data;
   const seen = subjects.onlyIfSeen !== true || choices.accounts === 'seen';
   const name = { dataset: dataset.name, walk: walk.name };
@@ -31,21 +43,59 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
   const onlyWatched = subjects.watched && !seen;
   while (!isOver(walkContext)) {
     const limit = paginator.size(batch);
-    const due = await readDueSubjects(context.database, { ...name, before: gathered, onlyWatched, limit });
+    // While the size is searched for, several requests at once would be refused for the same reason.
+    const batches = limit > batch.fits ? 1 : batchesAtOnce(inFlight.target, limit);
+    const asking = { ...name, before: gathered, onlyWatched, limit: limit * batches };
+    const due = await readDueSubjects(context.database, asking);
     if (due.length === 0) break;
-    const response = await askFor(walkContext, due);
-    if (response === 'too large') {
-      const smaller = paginator.refused(batch, due.length);
-      if (smaller === undefined)
-        throw new ApiTimeoutError(`${dataset.name} cannot be asked for one at a time`);
-      batch = smaller;
-      await keep();
-      continue;
-    }
-    batch = paginator.passed(batch, due.length);
-    await writeOutcomes(walkContext, response, due, { gathered, seen, batch });
+    const cursor = { gathered, seen, batch: paginator.passed(batch, Math.min(limit, due.length)) };
+    const asked = await allInFlight(inFlight, cut(due, limit), (some) => lookUp(walkContext, some, cursor));
+    batch = asked.reduce((learned, one) => learn(walkContext, learned, one), batch);
+    if (asked.some(({ isTooLarge }) => isTooLarge)) await keep();
   }
   await keep();
+}
+
+/** Enough that few readers wait for the last batches, and no more than memory takes. */
+function batchesAtOnce(target: number, limit: number): number {
+  return Math.ceil(Math.min(4 * target, MOST_AT_ONCE / limit));
+}
+
+interface LookedUp {
+  readonly keys: number;
+  readonly isTooLarge: boolean;
+}
+
+function learn(
+  { walk: { paginator }, dataset }: WalkContext<LookupWalk>,
+  batch: BatchSize,
+  { keys, isTooLarge }: LookedUp,
+): BatchSize {
+  const next = isTooLarge ? paginator.refused(batch, keys) : paginator.passed(batch, keys);
+  if (next === undefined) throw new ApiTimeoutError(`${dataset.name} cannot be asked for one at a time`);
+  return next;
+}
+
+/** Asks for some subjects and writes what came of it. */
+async function lookUp(
+  walkContext: WalkContext<LookupWalk>,
+  due: readonly Subject[],
+  cursor: LookupCursor,
+): Promise<LookedUp> {
+  const flight = walkContext.context.api.inFlight.open(walkContext.priority);
+  try {
+    const response = await askFor(walkContext, due, flight);
+    if (response !== 'too large') await writeOutcomes(walkContext, response, due, cursor);
+    return { keys: due.length, isTooLarge: response === 'too large' };
+  } finally {
+    flight.end();
+  }
+}
+
+function cut<T>(all: readonly T[], size: number): T[][] {
+  const parts: T[][] = [];
+  for (let from = 0; from < all.length; from += size) parts.push(all.slice(from, from + size));
+  return parts;
 }
 
 /** Gathers the subjects to be asked for; returns the moment up to which rows were looked at. */
@@ -68,9 +118,10 @@ function gather(
 async function askFor(
   walkContext: WalkContext<LookupWalk>,
   due: readonly Subject[],
+  flight: Flight,
 ): Promise<WalkResponse | 'too large' | 'none'> {
   try {
-    const response = await ask(walkContext, paramsOf(walkContext.walk, due));
+    const response = await ask(walkContext, paramsOf(walkContext.walk, due), { flight });
     return isCut(response, due) ? 'too large' : response;
   } catch (error) {
     if (error instanceof ApiTimeoutError && walkContext.walk.paginator.most > 1) return 'too large';
@@ -97,7 +148,7 @@ async function writeOutcomes(
   walkContext: WalkContext<LookupWalk>,
   response: WalkResponse | 'none',
   due: readonly Subject[],
-  cursor: { gathered: number; seen: boolean; batch: BatchSize },
+  cursor: LookupCursor,
 ): Promise<void> {
   const { walk } = walkContext;
   const single = walk.paginator.most === 1 ? (due[0]?.key ?? '') : '';

@@ -46,7 +46,9 @@ async function readBlock(
 ): Promise<SeqnoCursor | undefined> {
   const { walk, context, dataset } = walkContext;
   try {
-    const response = await ask(walkContext, walk.paginator.request(seqno), walk.isWhole);
+    const response = await ask(walkContext, walk.paginator.request(seqno), {
+      isWhole: walk.isWhole,
+    });
     const next = walk.paginator.next(cursor, seqno);
     const reading = readResponseRecords(walkContext, response, String(seqno));
     await writeResponse(walkContext, { response, reading, cursor: next });

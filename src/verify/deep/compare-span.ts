@@ -1,3 +1,4 @@
+import type { Priority } from '../../budget/priority.ts';
 import { askPage } from '../../crawl/streams/page/ask-page.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Reading, Rejected } from '../../dataset/job.ts';
@@ -7,6 +8,7 @@ import { compareRows, keyOf, ownSecondOf, type Difference, type Unsaid } from '.
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { keysWithFindings, settleRows } from '../../db/coverage/findings.ts';
 import { type Range, union } from '../../range.ts';
+import { CONFLICT, retry } from '../../retry.ts';
 import { addRows } from './added-rows.ts';
 import { DEEP } from './deep-check.ts';
 import type { Finding, NamedRow } from '../finding.ts';
@@ -17,6 +19,8 @@ import type { FillContext } from '../../crawl/streams/fill-holes.ts';
 export type CompareContext = VerifyContext & FillContext;
 
 type Accepted = Reading['accepted'][number];
+
+const PRIORITY: Priority = 'repair';
 
 /** What became of a span that was read again. */
 export interface ComparedSpan {
@@ -44,35 +48,54 @@ export async function compareSpan(
   const size = limits.limit(paginator.maxSize);
   const trust = limits.openSpan(span);
   const tally = new Tally();
-  let waiting: Accepted[] = [];
-  let unread: Rejected[] = [];
+  let held: Held = { accepted: [], rejected: [] };
   let cursor: unknown = paginator.start(span);
   while (cursor !== undefined && !stop.finishing.aborted) {
-    const { value } = await askPage(crawl, {
-      dataset,
-      stream,
-      cursor,
-      size,
-      trust,
-      priority: 'repair',
-      signal: stop.leaving,
-    });
-    tally.requests += 1;
-    waiting.push(...value.reading.accepted);
-    unread.push(...value.reading.rejected);
-    const { completed } = value.step;
-    if (completed !== undefined) {
-      const records = waiting.filter(({ position: { utime } }) => isWithin(utime, completed));
-      await compareRecords(context, { dataset, stream }, { records, completed, tally });
-      waiting = waiting.filter(({ position: { utime } }) => utime >= completed.to);
-      const misfits = unread.filter(({ position: { utime } }) => isWithin(utime, completed));
-      tally.findings.push(...(await toMisfits(context, stream, misfits)));
-      unread = unread.filter(({ position: { utime } }) => utime >= completed.to);
-      tally.completed.push(completed);
+    const flight = crawl.api.inFlight.open(PRIORITY);
+    try {
+      const asked = {
+        dataset,
+        stream,
+        cursor,
+        size,
+        trust,
+        priority: PRIORITY,
+        flight,
+        signal: stop.leaving,
+      };
+      const { value } = await askPage(crawl, asked);
+      tally.requests += 1;
+      const { accepted, rejected } = value.reading;
+      held = { accepted: [...held.accepted, ...accepted], rejected: [...held.rejected, ...rejected] };
+      const { completed } = value.step;
+      if (completed !== undefined)
+        held = await compareHeld(context, { dataset, stream }, { held, completed, tally });
+      cursor = value.step.cursor;
+    } finally {
+      flight.end();
     }
-    cursor = value.step.cursor;
   }
   return tally;
+}
+
+/** What was read and not compared yet: its second is not complete. */
+type Held = Pick<Reading, 'accepted' | 'rejected'>;
+
+/** Compares what is complete; what is left. */
+async function compareHeld(
+  context: CompareContext,
+  place: { readonly dataset: Dataset; readonly stream: Stream },
+  { held, completed, tally }: { readonly held: Held; readonly completed: Range; readonly tally: Tally },
+): Promise<Held> {
+  const isComplete = ({ position }: { readonly position: { readonly utime: number } }) =>
+    isWithin(position.utime, completed);
+  const isLater = ({ position }: { readonly position: { readonly utime: number } }) =>
+    position.utime >= completed.to;
+  const records = held.accepted.filter(isComplete);
+  await compareRecords(context, place, { records, completed, tally });
+  tally.findings.push(...(await toMisfits(context, place.stream, held.rejected.filter(isComplete))));
+  tally.completed.push(completed);
+  return { accepted: held.accepted.filter(isLater), rejected: held.rejected.filter(isLater) };
 }
 
 class Tally implements ComparedSpan {
@@ -107,7 +130,7 @@ interface Batch {
 }
 
 async function compareRecords(
-  { database, jobs }: CompareContext,
+  { crawl, database, jobs }: CompareContext,
   { dataset, stream }: { readonly dataset: Dataset; readonly stream: Stream },
   { records, completed, tally }: Batch,
 ): Promise<void> {
@@ -136,7 +159,8 @@ async function compareRecords(
       .map((row) => ({ key: keyOf(table, row), second: ownSecondOf(row) }))
       .filter(({ key }) => known.has(key) && !wrong.has(key))
       .flatMap(({ key, second }) => (second === undefined ? [] : [{ key, second }]));
-    if (right.length > 0) await settleRows(database, DEEP, name, right);
+    if (right.length > 0)
+      await retry({ ...crawl, ...CONFLICT }, () => settleRows(database, DEEP, name, right));
   }
 }
 

@@ -1,3 +1,4 @@
+import { allInFlight } from '../../budget/all-in-flight.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import { confirmDue, type Stream } from '../../db/coverage/coverage.ts';
 import { databaseTime } from '../../db/read/quarantined.ts';
@@ -37,9 +38,12 @@ export async function compareSpans(
   const completed: Range[] = [];
   const unsaid = new Map<string, Range[]>();
   const brought = new Map<string, Map<number, number>>();
-  for (const span of spans) {
+  const compared = await allInFlight(context.crawl.api.inFlight, spans, async (span) => {
     const start = context.clock.monotonic();
     const result = await compareSpan(context, place, span);
+    return { result, ms: context.clock.monotonic() - start };
+  });
+  for (const { result, ms } of compared) {
     completed.push(...result.completed);
     let rows = 0;
     for (const [table, seconds] of result.matched) {
@@ -54,7 +58,6 @@ export async function compareSpans(
       unsaid.set(table, union(unsaid.get(table) ?? [], more));
     }
     const { findings, requests } = result;
-    const ms = context.clock.monotonic() - start;
     const facts = { check: DEEP, dataset: dataset.name, scope: stream.scope, findings, rows, requests, ms };
     for (const part of union(result.completed)) checks.push({ ...facts, span: part });
   }

@@ -33,27 +33,29 @@ export async function rowsBySecond(
   return new Map(found.map(({ second, rows }) => [second, rows]));
 }
 
+/** Pages of a slice where everything is read: several slices are read at once, and each ends with a short page. */
+const PAGES_OF_ALL = 16;
+
 interface Place {
   readonly dataset: Dataset;
   readonly stream: Stream;
   readonly covered: readonly Range[];
 }
 
-/** Slices of a range of about a page of stored rows each, drawn at random until they hold the share of all rows. */
+/** Slices of a range of about a page of stored rows each, drawn at random until they hold the share of all rows; all of it, in longer slices, where that is wanted. */
 export async function drawSlices(
   session: Session,
   { dataset: { job }, stream, covered }: Place,
   draw: { readonly share: number; readonly random: () => number },
 ): Promise<Range[]> {
   const { share, random } = draw;
-  if (share >= 1) return [...covered];
   const [table] = Object.values(job.tables);
   if (table === undefined) return [];
   const slices: { span: Range; rows: number }[] = [];
+  const most = job.paginator.maxSize * (share >= 1 ? PAGES_OF_ALL : 1);
   for (const range of covered)
-    slices.push(
-      ...cut(range, await rowsBySecond(session, table, range, scopeOf(job, stream)), job.paginator.maxSize),
-    );
+    slices.push(...cut(range, await rowsBySecond(session, table, range, scopeOf(job, stream)), most));
+  if (share >= 1) return slices.map(({ span }) => span);
   const wanted = share * slices.reduce((sum, { rows }) => sum + rows, 0);
   const drawn: Range[] = [];
   let rows = 0;

@@ -55,7 +55,9 @@ export function batchesOf(truth: Rows, alterations: readonly Alteration[]): Alte
 /** Where the chain of blocks is broken nothing is said of what lies below: no other cell could be distinguished from it. */
 function reachesFar({ table, column, way }: Cell): boolean {
   if (table.name === 'block_parents') return true;
-  return table.name === 'blocks' && (column === undefined || column.isKey || way === 'doubled');
+  // A merge has two parents.
+  const isLinked = column?.name === 'after_merge';
+  return table.name === 'blocks' && (column === undefined || column.isKey || isLinked || way === 'doubled');
 }
 
 /** Receipts are kept by the minute: where rows are too few or too many, all of it is doubted. */
