@@ -5,7 +5,7 @@ import { ageOf, longestHeadAgeOf, longestLagOf, type LagLimits } from './lag.ts'
 import type { DatasetReport, Report } from './report.ts';
 
 /** Why something wanted is not there, in a form that the clock alone does not change. */
-export interface Reason {
+interface ReadinessReason {
   /** A sentence; `{age}` in it stands for the time since `since`. */
   readonly text: string;
   /** Unix seconds. */
@@ -15,7 +15,7 @@ export interface Reason {
 /** Whether everything that is wanted is there, and why not. */
 export interface Readiness {
   readonly ready: boolean;
-  readonly reasons: readonly Reason[];
+  readonly reasons: readonly ReadinessReason[];
 }
 
 /** The reasons as sentences at a moment. */
@@ -37,7 +37,7 @@ export function readinessOf(report: Report, datasets: readonly Dataset[], limits
   return { ready: reasons.length === 0, reasons };
 }
 
-function headReasons({ head }: Report, limits: LagLimits): Reason[] {
+function headReasons({ head }: Report, limits: LagLimits): ReadinessReason[] {
   // Who bears a lag of its own may keep the database up with backfills, which poll no head.
   if (head === null)
     return limits.maxLagSeconds === undefined ? [{ text: 'no daemon has polled the head yet' }] : [];
@@ -46,7 +46,7 @@ function headReasons({ head }: Report, limits: LagLimits): Reason[] {
   return [{ text: `the newest masterchain block is {age} old${waiting}`, since: head.time }];
 }
 
-function datasetReasons(dataset: Dataset, { datasets, at }: Report, limits: LagLimits): Reason[] {
+function datasetReasons(dataset: Dataset, { datasets, at }: Report, limits: LagLimits): ReadinessReason[] {
   const { name } = dataset;
   const report = datasets.find((one) => one.dataset === name);
   if (report?.isWithoutPools === true) return [];
