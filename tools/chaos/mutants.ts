@@ -77,8 +77,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'dataset/paginators/forward',
-        find: 'end_utime: to - 1 + ahead,',
-        instead: 'end_utime: to - 2 + ahead,',
+        find: 'end_utime: until - 1 + ahead,',
+        instead: 'end_utime: until - 2 + ahead,',
       },
     ],
   },
@@ -114,8 +114,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'crawl/streams/read-leases',
-        find: 'crawlLease(context, assignment, stop)',
-        instead: `crawlLease(context, assignment, stop).catch(async (error) => {
+        find: 'crawlLease(context, { ...assignment, stop, peers })',
+        instead: `crawlLease(context, { ...assignment, stop, peers }).catch(async (error) => {
         if (stop.finishing.aborted || error.retryable !== true)
             throw error;
         await (await import('../../db/coverage/coverage.js')).addCoverage(database, lease.stream, lease.span);
