@@ -30,7 +30,8 @@ describe('SQL', () => {
     const own = [
       /^`from \('\$\{formatTime/,
       /^String\(RECEIPT_SECONDS\)/,
-      /^change === 'added'/,
+      /^change === 'written'/,
+      /^mode\)/,
       /^order\)/,
       /^`fetch \$\{BATCH\}/,
     ];

@@ -259,7 +259,7 @@ describe('a crawl refuses', () => {
       );
       expect(stdout).toContain('the response is not the endpoint');
       expect(stdout).toContain(reason);
-      expect(stdout).toMatch(/^refused .*; again in 1m$/m);
+      expect(stdout).toMatch(/^refused .*; again in 1m/m);
       expect(code).toBe(3);
       expect(simulator?.stats.byPath.get('/api/v3/transactions')).toBeGreaterThanOrEqual(2);
       const covered = await store.database.rows(

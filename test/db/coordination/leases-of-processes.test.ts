@@ -12,8 +12,7 @@ import type { Range } from '../../../src/range.ts';
 import { compile } from '../../support/program/compile.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import type { ClaimingOrder } from '../../support/leases/claimant.ts';
-import { claimTogether, go, startClaimant } from '../../support/leases/claimants.ts';
-import { nextMessage } from '../../support/messages.ts';
+import { claimTogether, go, startClaimant, thaw } from '../../support/leases/claimants.ts';
 
 let compiled: string;
 let store: TestStore;
@@ -46,9 +45,7 @@ test.concurrent('a process frozen within its commit blocks nobody for long, and 
   // Waits for the row of coverage that the frozen process holds.
   await addCoverage(store.database, stream, { from: 200, to: 300 });
   expect(performance.now() - begin).toBeLessThan(8000);
-  const report = nextMessage(process);
-  process.kill('SIGCONT');
-  expect(await report).toMatchObject({ covered: [], error: 'lease_lost' });
+  expect(await thaw(process)).toMatchObject({ covered: [], error: 'lease_lost' });
   expect(await readCoverage(store.database, stream)).toEqual([{ from: 200, to: 300 }]);
   expect(await rowsOf('frozen')).toBe(0);
 });
@@ -64,9 +61,7 @@ test.concurrent(
     update etl.leases set expires_at = clock_timestamp() where dataset = ${stream.dataset}`);
     const other = { stream, wanted: [wanted], length: () => 1000, owner: 'other', priority: 'backfill' };
     expect((await claimLease(store.database, other))?.span).toEqual(wanted);
-    const report = nextMessage(process);
-    process.kill('SIGCONT');
-    expect(await report).toMatchObject({ covered: [], error: 'lease_lost' });
+    expect(await thaw(process)).toMatchObject({ covered: [], error: 'lease_lost' });
     expect(await readCoverage(store.database, stream)).toEqual([]);
     expect(await rowsOf('overtaken')).toBe(0);
   },
@@ -78,9 +73,7 @@ test.concurrent('a hole found while a page of it is under way stays a hole', asy
   const process = await start({ stream, wanted: { from: 100, to: 200 }, kind: 'overtaken' });
   expect(await go(process)).toBe('frozen');
   await store.database.transaction((session) => subtractCoverage(session, stream, [{ from: 90, to: 110 }]));
-  const report = nextMessage(process);
-  process.kill('SIGCONT');
-  expect(await report).toMatchObject({ covered: [], error: 'lease_lost' });
+  expect(await thaw(process)).toMatchObject({ covered: [], error: 'lease_lost' });
   expect(await readCoverage(store.database, stream)).toEqual([{ from: 0, to: 90 }]);
 });
 

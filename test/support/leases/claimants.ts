@@ -20,6 +20,17 @@ export function go(process: ChildProcess): Promise<unknown> {
   return message;
 }
 
+/** Lets a frozen process go on; what it says next. It says that it is frozen just before it is, so it is told until it answers. */
+export async function thaw(process: ChildProcess): Promise<unknown> {
+  const message = nextMessage(process);
+  const again = setInterval(() => process.kill('SIGCONT'), 50);
+  try {
+    return await message;
+  } finally {
+    clearInterval(again);
+  }
+}
+
 /** Lets so many processes claim and commit at once until nothing is left; what each of them did. */
 export async function claimTogether(
   compiled: string,
