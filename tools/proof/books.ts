@@ -8,7 +8,7 @@ import { formatTable } from '../../src/commands/output/table.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { startSimulator } from '../../test/support/simulator/simulator.ts';
 import { books } from '../../src/verify/books/books.ts';
-import { transactionsWithMessages } from '../../src/verify/books/with-messages.ts';
+import { messageLists, transactionsWithMessages } from '../../src/verify/books/with-messages.ts';
 import { openTestCrawl } from '../../test/support/crawl.ts';
 import type { TestStore } from '../../test/support/database/database.ts';
 import { hasCorpus, NO_CORPUS, readCorpus } from '../../test/support/shared-data.ts';
@@ -78,7 +78,7 @@ function* transactionsIn(value: unknown): Generator<{ hash: string }> {
 async function show(title: string, database: Database): Promise<void> {
   const tallies = await database.rows(
     sql`
-      with x as materialized (${transactionsWithMessages(ALWAYS)})
+      with ${messageLists(ALWAYS)}, x as materialized (${transactionsWithMessages(ALWAYS)})
       select description_type as kind, count(*) as checked, count(*) filter (where difference <> 0) as differing
       from (${books}) b group by 1 order by 1`,
     Tally,

@@ -5,21 +5,21 @@ import { during } from '../finding.ts';
 /** Messages this much older than the stretch are looked up one by one; nearly all are received within seconds. */
 const NEAR = 3600;
 
+/** The chain itself sends messages in this name, and no transaction does. */
+const SYSTEM = `-1:${'0'.repeat(64)}`;
+
+const nearOf = ({ from, to }: Range): Range => ({ from: from - NEAR, to });
+
 /**
- * A query: the transactions of a stretch, each with the stored message that it received (`received` false where it has
- * none or it is not stored) and the number and value of those that it sent. A message that was sent has its sender's
- * time, so all of them lie in the stretch too. Messages are read once, as a list without an index: joined as a whole,
- * not looked up one by one.
+ * Queries by name: `near`, the messages of a stretch and of shortly before; `own`, its transactions; `sent`, what each of
+ * these sent. The tables are read once: joined as a whole, and not looked up one by one.
  */
-export function transactionsWithMessages(stretch: Range): SQL {
-  const near = { from: stretch.from - NEAR, to: stretch.to };
-  const received = (join: SQL) => sql`
-    select t.*, m.hash is not null as received, m.value as in_value, m.ihr_fee as in_ihr_fee,
-      coalesce(s.messages, 0) as sent, coalesce(s.value, 0) as out_value
-    from own t left join sent s on s.hash = t.hash ${join}`;
+export function messageLists(stretch: Range): SQL {
   return sql`
-    with near as materialized (
-      select utime, hash, out_msg_tx_hash, value, ihr_fee, fwd_fee from ton.messages m where ${during('m', near)}),
+    near as materialized (
+      select utime, hash, out_msg_tx_hash, value, ihr_fee, fwd_fee,
+        source is not null and source <> ${SYSTEM} and created_lt is not null as was_sent
+      from ton.messages m where ${during('m', nearOf(stretch))}),
     own as materialized (
       select utime, hash, in_msg_hash, in_msg_utime, out_msg_count, orig_status, end_status, description_type,
         before_balance, after_balance, total_fees, action_success, action_msgs_created, bounce_type
@@ -27,7 +27,21 @@ export function transactionsWithMessages(stretch: Range): SQL {
     sent as (
       select out_msg_tx_hash as hash, count(*) as messages,
         sum(coalesce(value, 0) + coalesce(fwd_fee, 0) + coalesce(ihr_fee, 0)) as value
-      from near m where ${during('m', stretch)} and out_msg_tx_hash is not null group by 1)
+      from near m where ${during('m', stretch)} and out_msg_tx_hash is not null group by 1)`;
+}
+
+/**
+ * A query over these lists: the transactions of a stretch, each with the stored message that it received (`received` false where it has
+ * none or it is not stored) and the number and value of those that it sent. A message that was sent has its sender's
+ * time, so all of them lie in the stretch too.
+ */
+export function transactionsWithMessages(stretch: Range): SQL {
+  const near = nearOf(stretch);
+  const received = (join: SQL) => sql`
+    select t.*, m.hash is not null as received, m.value as in_value, m.ihr_fee as in_ihr_fee,
+      coalesce(s.messages, 0) as sent, coalesce(s.value, 0) as out_value
+    from own t left join sent s on s.hash = t.hash ${join}`;
+  return sql`
     ${received(sql`
       left join near m on m.hash = t.in_msg_hash and m.utime = t.in_msg_utime
       where t.in_msg_utime is null or t.in_msg_utime >= to_timestamp(${near.from}::float8)`)}

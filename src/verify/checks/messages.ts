@@ -3,7 +3,7 @@ import { messages as messagesTable } from '../../db/schema/ton/messages.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import { bookDoubts, bookSieve } from '../books/books.ts';
-import { transactionsWithMessages } from '../books/with-messages.ts';
+import { messageLists, transactionsWithMessages } from '../books/with-messages.ts';
 import type { Check, Result } from '../check.ts';
 import { during, type Finding, findingsOf, secondAt, secondOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
@@ -24,6 +24,7 @@ const CREATED = sql`
 
 const SURPLUS = 'surplus_out_messages';
 const UNSENT = 'unsent_message';
+const STRAY = 'stray_message';
 
 /** Each transaction's in message is stored, as many out messages as it lists, and it lists as many as it created. */
 const messageDoubts = sql`
@@ -48,26 +49,28 @@ const isExpired = sql`
 /** A message without a stored sender came from outside the chain, and was received at once. */
 const NEAR = 3600;
 
-/** The chain itself sends messages in this name, and no transaction does. */
-const SYSTEM = `-1:${'0'.repeat(64)}`;
-
 /**
  * A message that no stored transaction has sent or received is nobody's. One that was received, and sent in a second in
  * which nobody has sent it, stands in another second or under another hash than its own.
  */
-const strayMessages = (stretch: Range) => sql`
-  with senderless as materialized (
-    select m.utime, m.hash, m.source is not null and m.source <> ${SYSTEM} and m.created_lt is not null as was_sent
-    from ton.messages m where ${during('m', stretch)} and not exists (
-      select 1 from ton.transactions t where ${during('t', stretch)} and t.utime = m.utime and t.hash = m.out_msg_tx_hash)),
-  received as materialized (
-    select s.utime, s.hash, s.was_sent, t.utime as received_at from senderless s left join ton.transactions t
-      on ${during('t', { from: stretch.from, to: stretch.to + NEAR })} and t.in_msg_hash = s.hash and t.in_msg_utime = s.utime)
-  select 'stray_message' as kind, 'surplus' as outcome, hash as id, ${secondOf('r')} as span
-  from received r where received_at is null
+const strays = (stretch: Range) => sql`
+  senderless as materialized (
+    select m.utime, m.hash, m.was_sent from near m where ${during('m', stretch)} and not exists (
+      select 1 from own t where t.utime = m.utime and t.hash = m.out_msg_tx_hash)),
+  receivers as (
+    select utime, in_msg_hash, in_msg_utime from own
+    union all
+    select utime, in_msg_hash, in_msg_utime from ton.transactions t
+    where ${during('t', { from: stretch.to, to: stretch.to + NEAR })}),
+  strays as materialized (
+    select s.utime, s.hash, s.was_sent, t.utime as received_at from senderless s left join receivers t
+      on t.in_msg_hash = s.hash and t.in_msg_utime = s.utime)`;
+
+const strayDoubts = sql`
+  select 'messages', ${STRAY}::text, 'surplus', hash, ${secondOf('s')} from strays s where received_at is null
   union all
-  select ${UNSENT}::text, 'doubt', hash, ${secondAt(sql`place`)}
-  from received r, unnest(array[utime, received_at]) as place where was_sent and received_at is not null`;
+  select 'messages', ${UNSENT}::text, 'doubt', hash, ${secondAt(sql`place`)}
+  from strays s, unnest(array[utime, received_at]) as place where was_sent and received_at is not null`;
 
 /** Makes the check `books` in the same go. */
 export const messages: Check = {
@@ -94,21 +97,18 @@ async function checkMessagesAndBooks(session: Session, stretch: Range): Promise<
     check: 'messages',
     dataset: 'transactions',
     query: sql`
-      with x as materialized (select * from (${transactionsWithMessages(stretch)}) every where (${sieve}) and not ${isExpired})
-      ${messageDoubts} union all ${bookDoubts}`,
-  });
-  const strays = await findingsOf(session, {
-    check: 'messages',
-    dataset: 'transactions',
-    table: messagesTable,
-    query: strayMessages(stretch),
+      with ${messageLists(stretch)},
+        x as materialized (select * from (${transactionsWithMessages(stretch)}) every where (${sieve}) and not ${isExpired}),
+        ${strays(stretch)}
+      ${messageDoubts} union all ${bookDoubts} union all ${strayDoubts}`,
   });
   const held = await holdRows(session, messagesTable, stretch);
-  return { findings: [...findings.map(withTable), ...strays], rows: rowsOf(held), held: [held] };
+  return { findings: findings.map(withTable), rows: rowsOf(held), held: [held] };
 }
 
-/** Of a transaction with more messages than it sent, its messages are doubtful: one of them may be under another's hash. */
+/** Strays are messages. Of a transaction with more messages than it sent, its messages are doubtful: one of them may be under another's hash. */
 function withTable(finding: Finding): Finding {
+  if (finding.kind === STRAY || finding.kind === UNSENT) return { ...finding, table: messagesTable };
   if (finding.kind !== SURPLUS) return finding;
   const rows = finding.rows.map((row) => ({ ...row, table: 'transactions' }));
   return { ...finding, table: messagesTable, rows };
