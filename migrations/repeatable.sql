@@ -138,7 +138,7 @@ begin
           || case when proving then ' --repair' else '' end;
   end if;
   select count(*) into unfit from etl.quarantine q where q.dataset = assert_complete.dataset
-    and q.utime >= assert_complete."from" and q.utime < assert_complete."to";
+    and q.span && int8range(extract(epoch from assert_complete."from")::int8, extract(epoch from assert_complete."to")::int8);
   if unfit > 0 then
     raise exception '% lacks % records from % to %: they are in quarantine', assert_complete.dataset, unfit,
       assert_complete."from", assert_complete."to"

@@ -8,6 +8,7 @@ import type { Paginator, Params, Position, WholeSecondsPaginator } from './pagin
 import { readPosition, type PositionMembers } from './position.ts';
 import { hashOf, NOTHING, readRecord, type Extra } from './record.ts';
 import { asText, rowAsText, type Strings } from './strings.ts';
+import { DAY, type Range } from '../range.ts';
 
 interface JobSpec<Cursor, Rec, T extends Tables> {
   /** One line: what the dataset is. */
@@ -119,6 +120,8 @@ export interface Accepted {
 /** A record that its schema refuses: kept whole, with the path and the reason. */
 export interface Rejected {
   readonly position: Position;
+  /** Seconds in which it may lie: its own, or where that cannot be read those from its neighbour before to the one behind. */
+  readonly span: Range;
   readonly path: string;
   readonly reason: string;
   readonly raw: unknown;
@@ -190,19 +193,20 @@ function readAll<Cursor, Rec, T extends Tables>(
   strings: Strings | undefined,
 ): Reading {
   const sorted = raws.map((raw) => takeOrTurn(spec.record, raw, strings));
-  const positions = positionsOf(
+  const places = placesOf(
     spec.position,
     sorted.map(({ raw }) => raw),
   );
+  const positions = places.map(({ position }) => position);
   const accepted: Accepted[] = [];
   const rejected: Rejected[] = [];
   for (const [index, one] of sorted.entries()) {
-    const position = positions[index] ?? nowhere(one.raw, 0);
+    const { position, span } = places[index] ?? nowhere(one.raw, undefined, undefined);
     const reading = one.isTaken
       ? { ok: true as const, record: one.raw, extra: NOTHING }
       : readRecord(spec.record, one.raw);
     if (reading.ok) accepted.push(acceptedOf(spec, { position, index, strings: one.strings, ...reading }));
-    else rejected.push({ position, path: reading.path, reason: reading.reason, raw: one.raw });
+    else rejected.push({ position, span, path: reading.path, reason: reading.reason, raw: one.raw });
   }
   const joined = spec.joinedUntil?.(raws);
   return { positions, accepted, rejected, ...(joined !== undefined && { joinedUntil: joined }) };
@@ -233,13 +237,20 @@ function acceptedOf<Cursor, Rec, T extends Tables>(
   };
 }
 
+interface Placed {
+  readonly position: Position;
+  readonly span: Range;
+}
+
 /** A record whose own position cannot be read lies where its neighbour in the page lies: pages come sorted by time. */
-function positionsOf(members: PositionMembers, raws: readonly unknown[]): Position[] {
+function placesOf(members: PositionMembers, raws: readonly unknown[]): Placed[] {
   const read = raws.map((raw) => readPosition(members, raw));
-  let utime = read.find((position) => position !== undefined)?.utime ?? 0;
+  let before: number | undefined;
   return read.map((position, index) => {
-    utime = position?.utime ?? utime;
-    return position ?? nowhere(raws[index], utime);
+    if (position === undefined)
+      return nowhere(raws[index], before, read.slice(index).find((later) => later !== undefined)?.utime);
+    before = position.utime;
+    return { position, span: { from: position.utime, to: position.utime + 1 } };
   });
 }
 
@@ -249,6 +260,15 @@ function rowsAsText(rows: Rows): Rows {
   );
 }
 
-function nowhere(raw: unknown, utime: number): Position {
-  return { utime, lt: '0', id: hashOf(raw) };
+/** So far from its only neighbour in the page a record may lie whose time cannot be read. */
+const REACH = DAY;
+/** Where nothing in the page can be read, its records may lie anywhere. */
+const ALWAYS: Range = { from: 0, to: 2 ** 40 };
+
+function nowhere(raw: unknown, before: number | undefined, after: number | undefined): Placed {
+  const near = before ?? after;
+  return {
+    position: { utime: near ?? 0, lt: '0', id: hashOf(raw) },
+    span: near === undefined ? ALWAYS : { from: before ?? near - REACH, to: (after ?? near + REACH) + 1 },
+  };
 }

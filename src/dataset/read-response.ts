@@ -30,8 +30,15 @@ export function readResponse<Rec>(
       const written = rows(reading.record, extra, { ...asked, rank: first + index });
       fitting.push({ id: name, rows: written, extra, raw });
     } else {
-      const position = { utime: Math.floor(Date.parse(asked.at) / 1000), lt: '0', id: name };
-      rejected.push({ position, path: reading.path, reason: reading.reason, raw });
+      const utime = Math.floor(Date.parse(asked.at) / 1000);
+      const position = { utime, lt: '0', id: name };
+      rejected.push({
+        position,
+        span: { from: utime, to: utime + 1 },
+        path: reading.path,
+        reason: reading.reason,
+        raw,
+      });
     }
   }
   return { fitting, rejected };

@@ -1,14 +1,11 @@
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { fillHoles } from '../crawl/streams/fill-holes.ts';
 import { splitAtArchive, type Planner } from '../crawl/streams/planner.ts';
-import { placeOf } from '../crawl/streams/page/retry-record.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
-import type { Database } from '../db/connection/database.ts';
-import { neighbouringSeconds } from '../db/read/neighbouring-seconds.ts';
 import { databaseTime, forgetUnseen, type Quarantined } from '../db/read/quarantined.ts';
-import { common, DAY, union, without, type Range } from '../range.ts';
+import { common, union, without } from '../range.ts';
 import type { Stop } from '../stop.ts';
 
 export interface Rereading {
@@ -37,31 +34,16 @@ async function readSecondsAgain(
   records: readonly Quarantined[],
 ): Promise<void> {
   const { database } = context.crawl;
-  const placed = await Promise.all(
-    records.map(async (record) => ({ record, span: await placesOf(database, dataset, record) })),
-  );
-  const covered = common(union(placed.map(({ span }) => span)), await readCoverage(database, stream));
+  const covered = common(union(records.map(({ span }) => span)), await readCoverage(database, stream));
   const holes = covered.flatMap((span) =>
     splitAtArchive(span, context.chain.last.utime).filter((part) => part !== undefined),
   );
   const began = await databaseTime(database);
   await fillHoles(context, dataset, { stream, holes, surplus: [], receipts: [], owner: context.owner });
   const read = common(holes, await readCoverage(database, stream));
-  const everywhere = placed.filter(({ span }) => without(common([span], covered), read).length === 0);
-  const ids = everywhere.map(({ record }) => record.id);
+  const everywhere = records.filter(({ span }) => without(common([span], covered), read).length === 0);
+  const ids = everywhere.map(({ id }) => id);
   await forgetUnseen(database, ids, read, began);
-}
-
-/**
- * The seconds in which a record may lie: its own; where that cannot be read, all from its neighbour before it in the
- * page to the one behind it. Rows of another scope are no neighbours, so a record of a scope may lie anywhere near.
- */
-async function placesOf(database: Database, dataset: Dataset, record: Quarantined): Promise<Range> {
-  const { utime, scope } = record;
-  if (placeOf(dataset, record) === utime) return { from: utime, to: utime + 1 };
-  const [table] = Object.values(dataset.job.tables);
-  if (scope !== '' || table === undefined) return { from: utime - DAY, to: utime + DAY };
-  return neighbouringSeconds(database, table, utime, DAY);
 }
 
 function byStream(

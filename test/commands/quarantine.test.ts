@@ -154,6 +154,12 @@ describe('records that do not fit', () => {
     const spans = datasets.flatMap(({ findings }) => findings).filter(({ check }) => check === 'quarantine');
     const isAround = ({ from, to }: Range) => from <= lost!.now && to > lost!.now && to > from + 1;
     expect(spans.some((finding) => finding.spans.some(isAround))).toBe(true);
+    const { now } = lost!;
+    const refused = await run(
+      'sql',
+      `select etl.assert_complete('transactions', to_timestamp(${now}), to_timestamp(${now + 1}))`,
+    );
+    expect(refused.stderr).toContain('transactions lacks 1 records');
     wrong = false;
     lost = undefined;
     expect((await run('quarantine', 'retry', '--again')).code).toBe(0);

@@ -1,6 +1,6 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
-import type { Range } from '../../range.ts';
+import { parseRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { multirangeParam, texts } from '../connection/sql.ts';
 import { quarantine as q } from '../schema/etl/quarantine.ts';
@@ -13,6 +13,7 @@ const Quarantined = z.object({
   scope: z.string(),
   recordId: z.string(),
   utime: seconds,
+  span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
   path: z.string(),
   reason: z.string(),
   raw: z.string(),
@@ -39,7 +40,7 @@ export function readQuarantined(
 ): Promise<Quarantined[]> {
   return session.rows(
     sql`
-      select ${q.id}, ${q.dataset}, ${q.scope}, ${q.record_id} as "recordId", extract(epoch from ${q.utime})::int8 as utime,
+      select ${q.id}, ${q.dataset}, ${q.scope}, ${q.record_id} as "recordId", extract(epoch from ${q.utime})::int8 as utime, ${q.span}::text as span,
         ${q.path}, ${q.reason}, ${q.raw}, ${q.request}, ${q.attempts},
         extract(epoch from ${q.first_at})::int8 as "firstAt", extract(epoch from ${q.last_at})::int8 as "lastAt"
       from ${q} where ${isChosen(chosen)} and ${q.id} > ${page.after} order by ${q.id} limit ${page.limit}`,

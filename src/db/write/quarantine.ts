@@ -5,7 +5,7 @@ import type { Rejected } from '../../dataset/job.ts';
 import type { Extra } from '../../dataset/record.ts';
 import type { Stream } from '../coverage/coverage.ts';
 import type { Session } from '../connection/database.ts';
-import { bare, excluded, insertInto, setExcluded, texts } from '../connection/sql.ts';
+import { bare, excluded, insertInto, rangeParam, setExcluded, texts } from '../connection/sql.ts';
 import { quarantine, schemaDrift } from '../schema/etl/quarantine.ts';
 
 /** Keeps records that did not fit, whole; one that comes again is counted. */
@@ -17,12 +17,13 @@ export async function quarantineRecords(
 ): Promise<void> {
   const { dataset, scope } = stream;
   const { record_id, attempts, last_at } = quarantine;
-  for (const { position, path, reason, raw } of rejected) {
+  for (const { position, span, path, reason, raw } of rejected) {
     const insert = insertInto(quarantine, {
       dataset,
       scope,
       record_id: position.id,
       utime: formatTime(position.utime),
+      span: rangeParam(span),
       path,
       reason,
       raw: stringify(raw) ?? 'null',
@@ -31,7 +32,7 @@ export async function quarantineRecords(
     await session.run(sql`
       ${insert}
       on conflict (${bare(quarantine.dataset, quarantine.scope, record_id)}) do update
-        set ${setExcluded(quarantine.path, quarantine.reason, quarantine.raw, quarantine.request)},
+        set ${setExcluded(quarantine.span, quarantine.path, quarantine.reason, quarantine.raw, quarantine.request)},
           ${bare(attempts)} = ${attempts} + 1, ${bare(last_at)} = default`);
   }
 }

@@ -18,6 +18,7 @@ export function readRecords(job: Job, records: readonly unknown[], strings?: Str
       ...reading.rejected,
       ...late.map(({ position, index }) => ({
         position,
+        span: { from: position.utime, to: position.utime + 1 },
         path: 'utime',
         reason: 'a row of this record is dated after the record itself',
         raw: strings === 'bytes' ? asText(records[index]) : records[index],

@@ -36,8 +36,3 @@ export async function retryRecord(
   });
   return undefined;
 }
-
-/** The record's own second; 0 where it cannot be read. */
-export function placeOf({ job }: Dataset, { raw }: Quarantined): number {
-  return job.read([parseJson(raw)]).positions[0]?.utime ?? 0;
-}

@@ -1,5 +1,5 @@
 import { bigint, integer, jsonb, primaryKey, text, unique } from 'drizzle-orm/pg-core';
-import { moment } from '../columns.ts';
+import { int8range, moment } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { etl } from '../schemas.ts';
 
@@ -11,6 +11,7 @@ export const quarantine = etl.table(
     scope: text().notNull().default(''),
     record_id: text().notNull(),
     utime: moment().notNull(),
+    span: int8range().notNull(),
     path: text().notNull(),
     reason: text().notNull(),
     raw: text().notNull(),
@@ -34,6 +35,7 @@ describe(quarantine, {
     scope: 'Pool or account that the record was asked for; empty where the dataset is read whole.',
     record_id: "The record's own identity (hash or key), or a digest of its text where it has none.",
     utime: 'Block time of the record, or of its neighbour in the page where its own cannot be read.',
+    span: 'Half-open range of unix seconds in which the record may lie: its own second, or where its time cannot be read those from its neighbour before it in the page to the one behind it. None of them is complete.',
     path: 'Dotted path of the member that does not fit; empty where the record as a whole does not.',
     reason: 'Why the member does not fit, in the words of the check.',
     raw: 'The record as JSON text, exactly as received but for characters that Postgres cannot hold.',
