@@ -91,7 +91,8 @@ async function verifyStream(
   const found = union(...findings.map(({ spans }) => spans), await lostGround(context, dataset, proved));
   const good = without(covered, found);
   const { grade } = dataset.job;
-  await remember(database, { dataset, stream, tables, lastReceipt, checks, verified: good });
+  const fallen = await fallenGround(context, dataset, covered);
+  await remember(database, { dataset, stream, tables, lastReceipt, checks, verified: good, fallen });
   await saveGrade(database, dataset.name, grade);
   const verified = common(good, await readVerified(database, stream));
   const missing = without([range], covered);
@@ -111,16 +112,36 @@ async function lostGround(
   return union(lost);
 }
 
+/** Covered seconds of what a dataset rests on that have no certificate: there its own falls too, whatever checks can say. */
+async function fallenGround(
+  { database, jobs }: VerifyContext,
+  dataset: Dataset,
+  covered: readonly Range[],
+): Promise<Range[]> {
+  const needs = new Set(checksOf(dataset.job).flatMap((check) => check.needs));
+  const fallen: Range[] = [];
+  for (const ground of jobs.filter(({ name }) => needs.has(name))) {
+    const held = common(covered, await readCoverage(database, streamOf(ground)));
+    fallen.push(...without(held, await readVerified(database, streamOf(ground))));
+  }
+  return union(fallen);
+}
+
 async function remember(
   database: Database,
   report: Pick<Verified, 'dataset' | 'stream' | 'lastReceipt' | 'checks' | 'verified'> & {
     readonly tables: readonly object[];
+    readonly fallen: readonly Range[];
   },
 ): Promise<void> {
-  const { dataset, stream, tables, lastReceipt, checks, verified } = report;
+  const { dataset, stream, tables, lastReceipt, checks, verified, fallen } = report;
   const findings = checks.flatMap((check) => check.findings);
   const wrong = findings.filter(({ outcome }) => outcome !== 'open').map(({ spans }) => spans);
-  await setVerified(database, { stream, tables }, { good: verified, bad: union(...wrong), lastReceipt });
+  await setVerified(
+    database,
+    { stream, tables },
+    { good: verified, bad: union(...wrong, fallen), lastReceipt },
+  );
   await forgetHoles(database, stream, verified);
   await logChecks(database, checks);
   for (const table of Object.values(dataset.job.tables)) {

@@ -72,6 +72,12 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
     ['blocks: not_closed', 'blocks: unfit_link', 'blocks: unreached_block'],
   ],
   [
+    'a link stands at another place among those of its block',
+    'update ton.block_parents set position = 1 where (workchain, shard, seqno) = (select p.workchain, p.shard, p.seqno from ton.block_parents p join ton.blocks b using (utime, workchain, shard, seqno) where not b.after_merge order by p.utime, p.shard, p.seqno offset 200 limit 1)',
+    'blocks',
+    ['receipts: vanished_rows_of_block_parents'],
+  ],
+  [
     'a block was moved, with its links',
     `with one as (
        select workchain, shard, seqno from ton.blocks where workchain = -1 order by seqno offset 20 limit 1),
@@ -80,6 +86,7 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
      update ton.blocks set utime = utime + interval '1 second' where (workchain, shard, seqno) in (select * from one)`,
     'blocks',
     [
+      'block-seconds: other_second_than_block',
       'block-seconds: other_second_than_transactions',
       'receipts: vanished_rows_of_block_parents',
       'receipts: vanished_rows_of_blocks',

@@ -114,6 +114,7 @@ describe('where rows were changed by hand', () => {
     '%s: it is found, and repaired from the source',
     async (_, statement, name, expected) => {
       await proof.verify(datasets, range);
+      const before = await rowsByTable();
       expect(await run(statement)).toBe(1);
       const found = await proof.verify(datasets, range);
       expect(kinds(of(found, name))).toEqual(expected);
@@ -123,9 +124,22 @@ describe('where rows were changed by hand', () => {
         expect(findings).toEqual([]);
         expect(verified).toEqual([range]);
       }
+      expect(await rowsByTable()).toEqual(before);
     },
   );
 });
+
+function rowsByTable(): Promise<{ name: string; rows: number }[]> {
+  const tables = ['blocks', 'block_parents', 'transactions', 'messages', 'traces', 'trace_edges'];
+  return store.database.rows(
+    sql.raw(
+      tables
+        .map((name) => `select '${name}' as name, count(*)::int as rows from ton.${name}`)
+        .join(' union all '),
+    ),
+    z.object({ name: z.string(), rows: z.number() }),
+  );
+}
 
 test('many rows are checked in pieces that fit into memory, cut at whole minutes', async () => {
   const most = 300;

@@ -3,10 +3,12 @@ import { blocks } from '../../db/schema/ton/blocks.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
-import { during, findingsOf, secondOf } from '../finding.ts';
+import { during, type Finding, findingsOf, secondOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 
 const NAME = 'block-seconds';
+/** Kind of the finding that names the transactions. */
+const OF_TRANSACTIONS = 'other_second_than_block';
 /** How far the transactions of a block that was moved are looked for beyond the stretch. */
 const NEAR = 60;
 
@@ -30,12 +32,14 @@ async function checkSeconds(session: Session, stretch: Range): Promise<Result> {
   const findings = await findingsOf(session, {
     check: NAME,
     dataset: 'blocks',
+    // Nobody knows which of the two is wrong.
     query: sql`
-      select 'other_second_than_transactions' as kind, 'doubt' as outcome,
-        b.workchain || ':' || b.shard || ':' || b.seqno as id, s.span
+      select n.kind, 'doubt' as outcome, n.id, s.span
       from ton.blocks b join ton.transactions t
         on t.block_workchain = b.workchain and t.block_shard = b.shard and t.block_seqno = b.seqno
       cross join lateral (values (${secondOf('b')}), (${secondOf('t')})) s (span)
+      cross join lateral (values
+        ('other_second_than_transactions', b.workchain || ':' || b.shard || ':' || b.seqno), (${OF_TRANSACTIONS}::text, t.hash)) n (kind, id)
       where ${during('b', stretch)} and ${during('t', near)} and t.utime <> b.utime
       union all
       select 'earlier_than_parent', 'doubt', p.workchain || ':' || p.shard || ':' || p.seqno, s.span
@@ -45,5 +49,10 @@ async function checkSeconds(session: Session, stretch: Range): Promise<Result> {
       where ${during('p', stretch)} and ${during('b', stretch)} and b.utime > p.utime`,
   });
   const held = await holdRows(session, blocks, stretch);
-  return { findings, rows: rowsOf(held), held: [held] };
+  return { findings: findings.map(withTable), rows: rowsOf(held), held: [held] };
+}
+
+function withTable(finding: Finding): Finding {
+  if (finding.kind !== OF_TRANSACTIONS) return finding;
+  return { ...finding, rows: finding.rows.map((row) => ({ ...row, table: 'transactions' })) };
 }

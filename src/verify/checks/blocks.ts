@@ -77,7 +77,7 @@ async function lookAt(session: Session, place: Place, around: Around | undefined
   return {
     missing: around === undefined ? [] : await missingParents(session, place, around),
     unreached: around === undefined ? [] : await unreachedBlocks(session, stretch, around),
-    findings: [...(await findParentless(session, stretch)), ...(await unfitLinks(session, stretch))],
+    findings: [...(await findMiscounted(session, stretch)), ...(await unfitLinks(session, stretch))],
     rows: rowsOf(links),
     held: [links, await holdRows(session, blocksTable, stretch)],
   };
@@ -163,17 +163,22 @@ function open(span: Range): Finding {
   };
 }
 
-/** A block whose links are gone ends every chain that comes to it, so that nothing below it would be missed. */
-function findParentless(session: Session, stretch: Range): Promise<Finding[]> {
+/**
+ * A block whose links are gone ends every chain that comes to it, so that nothing below it would be missed. One that has
+ * more than its parents leads to a block of another chain, or to the same twice.
+ */
+function findMiscounted(session: Session, stretch: Range): Promise<Finding[]> {
   return findingsOf(session, {
     check: CHECK,
     dataset: CHECK,
     query: sql`
-      select 'missing_link' as kind, 'hole' as outcome, b.workchain || ':' || b.shard || ':' || b.seqno as id,
+      select case when s.surplus > 0 then 'surplus_link' else 'missing_link' end as kind,
+        case when s.surplus > 0 then 'surplus' else 'hole' end as outcome, b.workchain || ':' || b.shard || ':' || b.seqno as id,
         ${secondOf('b')} as span
       from ton.blocks b
       left join (select utime, workchain, shard, seqno, count(*) as links from ton.block_parents p
         where ${during('p', stretch)} group by 1, 2, 3, 4) p using (utime, workchain, shard, seqno)
-      where ${during('b', stretch)} and coalesce(p.links, 0) < case when b.after_merge then 2 else 1 end`,
+      cross join lateral (select coalesce(p.links, 0) - case when b.after_merge then 2 else 1 end as surplus) s
+      where ${during('b', stretch)} and s.surplus <> 0`,
   });
 }

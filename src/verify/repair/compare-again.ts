@@ -8,6 +8,7 @@ import type { CompareContext } from '../deep/compare-span.ts';
 import { compareSpans } from '../deep/compare-spans.ts';
 import { DEEP } from '../deep/deep-check.ts';
 import { rowsBySecond } from '../deep/sample.ts';
+import { receipts } from '../checks/receipts.ts';
 import type { Finding } from '../finding.ts';
 import { SNAPSHOT } from '../run/at-speed.ts';
 import type { Verified } from '../verify.ts';
@@ -23,7 +24,7 @@ interface Source {
 
 /**
  * Holds what was read again against the source once more, where a comparison with the source had found it, or where
- * rows are stored that no receipt counts. Of minutes in which every stored row is the source's, the receipts are set to
+ * rows were stored that no receipt counts: also as many as had vanished, so that only the sum of their keys showed it. Of minutes in which every stored row is the source's, the receipts are set to
  * what is stored: what was removed need not have been counted when it came.
  */
 export async function compareAgain(context: CompareContext, reports: readonly Verified[]): Promise<void> {
@@ -32,7 +33,7 @@ export async function compareAgain(context: CompareContext, reports: readonly Ve
     const { stream, findings } = report;
     const source = sources.get(stream.dataset) ?? { brought: new Map(), covered: [], doubtful: [] };
     sources.set(stream.dataset, source);
-    const chosen = findings.filter((finding) => finding.check === DEEP || isUncounted(finding));
+    const chosen = findings.filter((finding) => finding.check === DEEP || finding.check === receipts.name);
     await compareStream(context, report, union(...chosen.map(({ spans }) => spans)), source);
   }
   for (const { stream, findings } of reports) {
@@ -46,7 +47,7 @@ export async function compareAgain(context: CompareContext, reports: readonly Ve
 
 /** True where rows are stored that no receipt counts, or were, when they were removed. */
 function isUncounted({ check, outcome }: Finding): boolean {
-  return check === 'receipts' && outcome === 'doubt';
+  return check === receipts.name && outcome === 'doubt';
 }
 
 async function compareStream(
