@@ -83,8 +83,8 @@ describe('doctor', () => {
       drop index ton.action_accounts_account;
       insert into etl.partitions (parent, span, name) values ('blocks', '[1,2)', 'blocks_1970_01_01');
       insert into etl.schema_drift (dataset, path, type, example) values ('blocks', 'new_member', 'string', '"x"');
-      insert into etl.quarantine (dataset, record_id, utime, path, reason, raw, request)
-        values ('blocks', 'b', now(), 'flags', 'no number', '{}', '/api/v3/blocks');
+      insert into etl.quarantine (dataset, record_id, utime, span, path, reason, raw, request)
+        values ('blocks', 'b', now(), '[0,1)', 'flags', 'no number', '{}', '/api/v3/blocks');
       create table ton.scratch (n int);
       insert into ton.scratch values (1), (1);
     `);

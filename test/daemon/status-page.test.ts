@@ -187,8 +187,8 @@ describe.skipIf(browserPath === undefined)('with a year of coverage of every dat
       insert into etl.failures (dataset, code, message, hint) values ('traces', 'api_failed', ${HOSTILE}, ${HOSTILE}),
         ('jetton_masters', 'api_failed', ${HOSTILE}, null)`);
     await store.database.run(sql`
-      insert into etl.quarantine (dataset, record_id, utime, path, reason, raw, request)
-      values ('actions', 'a', now(), ${HOSTILE}, ${HOSTILE}, '{}', '')`);
+      insert into etl.quarantine (dataset, record_id, utime, span, path, reason, raw, request)
+      values ('actions', 'a', now(), '[0,1)', ${HOSTILE}, ${HOSTILE}, '{}', '')`);
     await store.database.run(sql`
       insert into etl.cursors (dataset, scope, cursor, updated_at) values ('jetton_masters', 'list',
         ${JSON.stringify({ at: 7, end: 7, round: false, ended: SINCE, beyond: null })}::jsonb, now() - interval '1 day')`);

@@ -68,8 +68,8 @@ test.skipIf(browserPath === undefined)(
     values ('transactions', int8range(${since + 204 * DAY}, ${since + 204 * DAY + 7}), 'saturated',
       'more rows of one logical time than the source lets anybody read', 3, now() + interval '3 minutes')`);
     await database.run(sql`
-    insert into etl.quarantine (dataset, record_id, utime, path, reason, raw, request)
-    select 'actions', 'a' || n, now() - interval '2 days', 'details.amount', 'Invalid input: expected string, received number', '{}', ''
+    insert into etl.quarantine (dataset, record_id, utime, span, path, reason, raw, request)
+    select 'actions', 'a' || n, now() - interval '2 days', '[0,1)', 'details.amount', 'Invalid input: expected string, received number', '{}', ''
     from generate_series(1, 3) n`);
     await database.run(sql`
     insert into etl.failures (dataset, code, message, hint, at)

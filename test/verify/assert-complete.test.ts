@@ -15,8 +15,8 @@ beforeAll(async () => {
     insert into etl.refused (dataset, span, reason, detail, retry_at) values
       ('transactions', '[2000,2100)', 'source_gap', '3 missing_transactions', now());
     insert into etl.wanted (dataset, since, chosen) values ('transactions', 500, 'x');
-    insert into etl.quarantine (dataset, record_id, utime, path, reason, raw, request) values
-      ('transactions', 'a', to_timestamp(3500), 'lt', 'is no number', '{}', '/x');`);
+    insert into etl.quarantine (dataset, record_id, utime, span, path, reason, raw, request) values
+      ('transactions', 'a', to_timestamp(3500), '[3500,3501)', 'lt', 'is no number', '{}', '/x');`);
 });
 afterAll(() => store.close());
 

@@ -359,8 +359,8 @@ test('what was taken out and read anew since the checks began is not verified by
 test('a quarantined record is known to be missing: no certificate, and no reading again', async () => {
   const [gone] = [...simulator.truth.transactions({ from: START + 200, to: START + 400 })];
   await run(`delete from ton.transactions where hash = '${gone!.hash}'`);
-  await run(`insert into etl.quarantine (dataset, record_id, utime, path, reason, raw, request)
-    values ('transactions', '${gone!.hash}', to_timestamp(${gone!.now}), 'lt', 'is no number', '{}', '/x')`);
+  await run(`insert into etl.quarantine (dataset, record_id, utime, span, path, reason, raw, request)
+    values ('transactions', '${gone!.hash}', to_timestamp(${gone!.now}), '[${gone!.now},${gone!.now + 1})', 'lt', 'is no number', '{}', '/x')`);
   const only = datasets.filter(({ name }) => name === 'transactions');
   for (const table of Object.values(only[0]!.job.tables)) await resetReceipts(store.database, table, range);
   const found = (await proof.verify(only, range)).filter(({ dataset }) => dataset.name === 'transactions');
