@@ -64,12 +64,17 @@ function withGround(datasets: readonly Dataset[], jobs: readonly Dataset[]): Dat
   const ordered = new Map<string, Dataset>();
   const add = (dataset: Dataset) => {
     if (ordered.has(dataset.name)) return;
-    const needs = new Set(checksOf(dataset.job).flatMap((check) => check.needs));
-    for (const ground of jobs.filter(({ name }) => needs.has(name))) add(ground);
+    for (const ground of groundsOf(dataset, jobs)) add(ground);
     ordered.set(dataset.name, dataset);
   };
   for (const dataset of datasets) add(dataset);
   return [...ordered.values()];
+}
+
+/** The datasets on which the checks of one rest. */
+function groundsOf({ job }: Dataset, jobs: readonly Dataset[]): Dataset[] {
+  const needs = new Set(checksOf(job).flatMap((check) => check.needs));
+  return jobs.filter(({ name }) => needs.has(name));
 }
 
 async function verifyStream(
@@ -105,9 +110,8 @@ async function lostGround(
   dataset: Dataset,
   proved: ReadonlyMap<string, readonly Range[]>,
 ): Promise<Range[]> {
-  const needs = new Set(checksOf(dataset.job).flatMap((check) => check.needs));
   const lost: Range[] = [];
-  for (const ground of jobs.filter(({ name }) => needs.has(name)))
+  for (const ground of groundsOf(dataset, jobs))
     lost.push(...without(proved.get(ground.name) ?? [], await readVerified(database, streamOf(ground))));
   return union(lost);
 }
@@ -118,9 +122,8 @@ async function fallenGround(
   dataset: Dataset,
   covered: readonly Range[],
 ): Promise<Range[]> {
-  const needs = new Set(checksOf(dataset.job).flatMap((check) => check.needs));
   const fallen: Range[] = [];
-  for (const ground of jobs.filter(({ name }) => needs.has(name))) {
+  for (const ground of groundsOf(dataset, jobs)) {
     const held = common(covered, await readCoverage(database, streamOf(ground)));
     fallen.push(...without(held, await readVerified(database, streamOf(ground))));
   }
