@@ -11,7 +11,7 @@ const COLUMNS = `(select system_identifier::text from pg_control_system()) as sy
   case when not pg_is_in_recovery()
     then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline`;
 /** Of a server that does not let itself be asked. */
-const NOT_TOLD = `'' as system, null as timeline`;
+const UNKNOWN = `'' as system, null as timeline`;
 
 const HINT =
   'Run it again: it goes on from what the new server holds. Stop the old server before, or let nobody reach it; what only that one holds is read again.';
@@ -38,7 +38,7 @@ export interface Identity {
 }
 
 export function createIdentity(): Identity {
-  let isTold = true;
+  let isKnown = true;
   let own: ServerFacts | undefined;
   /** The newest timeline of each cluster that an address led to. */
   const newest = new Map<string, number>();
@@ -54,11 +54,11 @@ export function createIdentity(): Identity {
     });
   };
   return {
-    columns: () => (isTold ? COLUMNS : NOT_TOLD),
+    columns: () => (isKnown ? COLUMNS : UNKNOWN),
     giveUp: () => {
-      const wasTold = isTold;
-      isTold = false;
-      return wasTold;
+      const wasKnown = isKnown;
+      isKnown = false;
+      return wasKnown;
     },
     notice: (row) => {
       const { system, timeline } = Server.parse(row);
@@ -67,7 +67,7 @@ export function createIdentity(): Identity {
     confirm,
     check: (row) => {
       const seen = Server.parse(row);
-      if (!isTold) return;
+      if (!isKnown) return;
       const successor = successorOf(seen);
       if (own === undefined && successor !== undefined) throw leftBehind(seen, successor);
       own = { system: own?.system ?? seen.system, timeline: own?.timeline ?? seen.timeline };

@@ -19,7 +19,7 @@ const SAME_EVERYWHERE = new Set(['28P01', '3D000', '42501']);
 const ABOUT_TLS = /^28000$|SSL|TLS/;
 
 /** No right, no such function, no such feature: a server that is not quite Postgres does not tell who it is. */
-const NOT_TOLD = /^(42501|42883|0A000)$/;
+const NOT_SAID = /^(42501|42883|0A000)$/;
 
 /** What sessions must be, by the words of `target_session_attrs`; any other word takes all. */
 const FIT: ReadonlyMap<string, string> = new Map([
@@ -69,8 +69,8 @@ async function ask(client: pg.ClientBase, condition: string, identity: Identity)
     );
     return rows[0] ?? { fit: false };
   } catch (error) {
-    const isUntold = error instanceof Error && NOT_TOLD.test(codeOf(error)) && identity.giveUp();
-    if (!isUntold) throw error;
+    const isUnsaid = error instanceof Error && NOT_SAID.test(codeOf(error)) && identity.giveUp();
+    if (!isUnsaid) throw error;
     return ask(client, condition, identity);
   }
 }
