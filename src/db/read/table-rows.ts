@@ -37,9 +37,13 @@ const State = z.object({
 
 /** Runs `work` so that all its statements see the rows, the coverage and the grades of one moment. */
 export function atOneMoment<T>(database: Database, work: (session: Session) => Promise<T>): Promise<T> {
-  return database.transaction(async (session) => {
-    await session.run(sql`set transaction isolation level repeatable read`);
-    return work(session);
+  return database.connection(async (session) => {
+    await session.run(sql`begin isolation level repeatable read read only`);
+    try {
+      return await work(session);
+    } finally {
+      await session.run(sql`commit`);
+    }
   });
 }
 
