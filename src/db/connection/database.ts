@@ -205,26 +205,19 @@ function sessionOn(
   orm: NodePgDatabase,
   withOne: (task: (client: pg.PoolClient) => Promise<void>) => Promise<void>,
 ): Session {
-  const execute = (query: SQL) =>
-    orm.execute(query).catch((error: unknown) => {
-      throw translate(error);
-    });
+  const execute = (query: SQL) => orm.execute(query).catch(rethrow);
   return {
     rows: async (query, row) => (await execute(query)).rows.map((raw) => row.parse(raw)),
     run: async (query) => (await execute(query)).rowCount ?? 0,
     copyIn: (statements, pieces) =>
-      withOne((client) =>
-        copyIn(client, dialect.sqlToQuery(statements).sql, pieces).catch((error: unknown) => {
-          throw translate(error);
-        }),
-      ),
+      withOne((client) => copyIn(client, dialect.sqlToQuery(statements).sql, pieces).catch(rethrow)),
     copyOut: (statement, onData) =>
-      withOne((client) =>
-        copyOut(client, dialect.sqlToQuery(statement).sql, onData).catch((error: unknown) => {
-          throw translate(error);
-        }),
-      ),
+      withOne((client) => copyOut(client, dialect.sqlToQuery(statement).sql, onData).catch(rethrow)),
   };
+}
+
+function rethrow(error: unknown): never {
+  throw translate(error);
 }
 
 /** Values stay text: no number loses digits, no time its zone. */
