@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
@@ -24,6 +24,8 @@ const opened: TestStore[] = [];
 
 beforeAll(async () => {
   source = await openCrawledStore(twoDays);
+  // Times as JSON are in the zone of whoever asks.
+  await source.ask(`set timezone = 'UTC'`);
   simulator = await startSimulator(twoDays.options);
   directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-import-'));
   expect((await exported(source.url, { ...ALL, only: CORE, format: 'parquet', out: lake() })).code).toBe(0);
@@ -139,7 +141,6 @@ describe('a forged lake, whose log agrees with its parts, is found by verify:', 
     opened.push(store);
     const out = lake('spoiled');
     await exported(source.url, { ...ALL, only: CORE, format: 'parquet', out });
-    const { appendFile, readdir } = await import('node:fs/promises');
     const [path = ''] = (await readdir(join(out, 'blocks'), { recursive: true })).filter((name) =>
       name.endsWith('.parquet'),
     );

@@ -1,4 +1,4 @@
-import type { TextResult } from '../../../db/connection/database.ts';
+import type { TextResult } from '../../../db/connection/as-text.ts';
 import { formatRecords, formatResult, isTooWide, summarize, type SqlFormat } from './format-result.ts';
 
 /** How rows are shown: as a table where it fits, each as a record, or as lines that are cut where the terminal ends. */
