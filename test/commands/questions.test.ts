@@ -122,6 +122,25 @@ describe('sql', () => {
     expect(stdout).toBe('a\r\n;\nb\r\n2\n');
   });
 
+  test.concurrent('does from a pipe what lines with a backslash say', async () => {
+    const piped = (text: string) => cli.run(['sql'], settings(), text);
+    const { code, stdout } = await piped(
+      "\\d traces\n\\x\nselect 1 as one, '\n\\d' as two;\n\\q\nselect 2 as three;",
+    );
+    expect(stdout).toMatch(/^column +type +meaning\nutime +timestamp with time zone +\S/);
+    expect(stdout).toMatch(/\n-- 1 ---\none  1\ntwo  \\n\\d\n$/);
+    expect(code).toBe(0);
+    expect(await piped('\\d trace')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'error: the database refused: relation "trace" does not exist (42P01)\nhint: Did you mean traces?\n',
+    });
+    const unknown = await piped('\\copy blocks');
+    expect(unknown.code).toBe(2);
+    expect(unknown.stderr).toMatch(/^error: there is no command \\copy blocks\nhint: .*\n\\d /);
+  });
+
   test.concurrent('refuses to write unless --write is said', async () => {
     const name = 'about';
     const { code, stdout, stderr } = await ask('sql', `insert into etl.settings values ('${name}', '{}')`);
@@ -163,10 +182,6 @@ describe('sql', () => {
       output,
       run: (statement) => {
         ran.push(statement);
-        return Promise.resolve();
-      },
-      command: (line) => {
-        ran.push(line);
         return Promise.resolve();
       },
     });

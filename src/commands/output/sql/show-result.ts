@@ -1,7 +1,11 @@
 import type { TextResult } from '../../../db/connection/database.ts';
+import { wrap } from '../../../terminal/terminal.ts';
 import { formatRecords, formatResult, isTooWide, summarize, type SqlFormat } from './format-result.ts';
 
-/** How rows are shown: as a table where it fits, each as a record, or as lines that are cut where the terminal ends. */
+/** Columns that the last one has, however little the others leave. */
+const NARROWEST = 20;
+
+/** How rows are shown: as a table where it fits, each as a record, or as a table whose last column goes on below itself. */
 export type Shape = 'table' | 'records' | 'lines';
 
 /**
@@ -19,7 +23,16 @@ function shaped(result: TextResult, shape: Shape): string {
   const table = formatResult(result, 'table', isTTY);
   if (shape === 'records') return formatRecords(result);
   if (!isTTY || !isTooWide(table, columns)) return table;
-  if (shape === 'table') return formatRecords(result);
-  const cut = (line: string) => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line);
-  return table.split('\n').map(cut).join('\n');
+  return shape === 'table'
+    ? formatRecords(result)
+    : foldLastColumn(formatResult(result, 'table', false), columns);
+}
+
+/** Words of the last column that do not fit into the terminal stand below the others. */
+function foldLastColumn(table: string, columns: number): string {
+  const indent = (table.split('\n')[0] ?? '').lastIndexOf('  ') + 2;
+  const rest = Math.max(columns - indent, NARROWEST);
+  const fold = (line: string) =>
+    line.slice(0, indent) + wrap(line.slice(indent), rest, '').replaceAll('\n', `\n${' '.repeat(indent)}`);
+  return table.split('\n').map(fold).join('\n');
 }
