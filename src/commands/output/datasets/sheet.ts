@@ -1,4 +1,5 @@
 import type { AnyJob, Dataset } from '../../../dataset/dataset.ts';
+import { watermarkRequests } from '../../../dataset/pace.ts';
 import type { TableDescription } from '../../../db/read/table-description.ts';
 import type { Range } from '../../../range.ts';
 import { formatTable } from '../table.ts';
@@ -16,7 +17,7 @@ export function sheetOf({ name, job }: Dataset<AnyJob>, hour: Range, freshness: 
 }
 
 /** All of them, a line each. */
-export function formatOverview(sheets: readonly Sheet[]): string {
+export function formatOverview(sheets: readonly Sheet[], freshness: number): string {
   const rows = sheets.map((sheet) => [
     sheet.name,
     sheet.core ? 'yes' : '',
@@ -27,7 +28,8 @@ export function formatOverview(sheets: readonly Sheet[]): string {
   ]);
   return `${formatTable(['dataset', 'core', 'at rest', 'tables', 'endpoint', 'what it is'], rows)}
 
-At rest: requests a minute that keep it up to date while nothing happens.
+At rest: requests a minute that keep it up to date while nothing happens. How far it is safe to read costs
+${watermarkRequests(freshness).toFixed(1)} more, for all together.
 More on one of them: ${programName} datasets ${sheets[0]?.name ?? 'NAME'}`;
 }
 

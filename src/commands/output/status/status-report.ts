@@ -32,8 +32,8 @@ export function printStatus(report: Report): void {
   for (const line of spendingLines(report.spending)) console.log(line);
 }
 
-function silenceLines({ silence }: Report): string[] {
-  if (silence === null || silence <= SILENT_SECONDS) return [];
+function silenceLines({ silence, hasEnded }: Report): string[] {
+  if (silence === null || (silence <= SILENT_SECONDS && !hasEnded)) return [];
   const duration = formatDuration(silence);
   return [
     `daemon    no daemon has written for ${duration}: start \`${programName} sync\`, or look at its log`,
