@@ -338,17 +338,21 @@ describe('simulate', () => {
   });
 });
 
-test('--help of every command shows examples', async () => {
+test('--help of every command shows examples, and fits 80 columns', async () => {
   const { stdout } = await cli.run(['--help']);
   const listed = stdout.slice(stdout.indexOf('Commands:'), stdout.indexOf('Settings'));
   const commands = [...listed.matchAll(/^ {2}([a-z]+) /gm)]
     .map(([, name]) => name ?? '')
     .filter((name) => name !== 'help');
   expect(commands).toContain('backfill');
+  const tooLong = (text: string) => text.split('\n').filter((line) => line.length > 80);
+  // The path of the page is as long as it is.
+  expect(tooLong(stdout.replace(/^Docs: .*$/m, ''))).toEqual([]);
   const helps = await Promise.all(commands.map((name) => cli.run([name, '--help'])));
   for (const [index, help] of helps.entries()) {
     expect(help.stdout).toContain(`Examples:\n`);
     expect(help.stdout).toContain(`toncenter-etl ${commands[index] ?? ''}`);
+    expect(tooLong(help.stdout)).toEqual([]);
     expect(help.code).toBe(0);
   }
 });
