@@ -71,7 +71,7 @@ function wrapLine(line: string, columns: number, indent: string): string {
   for (const word of line.split(/(?<=[ ,])/)) {
     const more = stripVTControlCharacters(word).length;
     const isLong = length > 0 && length + more - (word.endsWith(' ') ? 1 : 0) > columns;
-    lines += isLong ? `\n${indent}${word}` : word;
+    lines = isLong ? `${lines.trimEnd()}\n${indent}${word}` : lines + word;
     length = isLong ? indent.length + more : length + more;
   }
   return lines;
