@@ -84,20 +84,24 @@ async function expectWhole(from: number, to: number): Promise<void> {
 test.each([
   ['ahead of', 5],
   ['behind', -5],
-])('a source whose clock is hours %s ours is followed, also while ours steps back and on', async (_, hours) => {
-  const head = Math.floor(Date.now() / 1000) + hours * 3600;
-  const start = head - 300;
-  let stepMs = 0;
-  const warned = await follow({ start, live: { head } }, { now: () => Date.now() + stepMs });
-  await coversUntil(() => head - DELAY - 30);
-  for (const step of [-2, 3]) {
-    stepMs += step * 3_600_000;
-    const now = simulator.headTime;
-    await coversUntil(() => now);
-  }
-  await expectWhole(start, head);
-  expect(warned).toEqual([]);
-}, 120_000);
+])(
+  'a source whose clock is hours %s ours is followed, also while ours steps back and on',
+  async (_, hours) => {
+    const head = Math.floor(Date.now() / 1000) + hours * 3600;
+    const start = head - 300;
+    let stepMs = 0;
+    const warned = await follow({ start, live: { head } }, { now: () => Date.now() + stepMs });
+    await coversUntil(() => head - DELAY - 30);
+    for (const step of [-2, 3]) {
+      stepMs += step * 3_600_000;
+      const now = simulator.headTime;
+      await coversUntil(() => now);
+    }
+    await expectWhole(start, head);
+    expect(warned).toEqual([]);
+  },
+  120_000,
+);
 
 test('a network that stands still for ten minutes is waited for, and goes on', async () => {
   const start = Date.UTC(2026, 2, 1) / 1000;
