@@ -119,8 +119,8 @@ function mayPass(error: unknown): boolean {
 const REFUSALS: ReadonlySet<string> = new Set(['auth', 'request_refused', 'not_found', 'no_endpoint']);
 /** So long a source must refuse before a person has to change something. */
 const REFUSED_MS = 10 * 60_000;
-/** Between refusals that are farther apart than the longest pause, the source has answered. */
-const APART_MS = 90_000;
+/** Refusals that are farther apart are not of one trouble. */
+const APART_MS = 5 * 60_000;
 
 /** For an API or a database that is away or in trouble, and for a source that refuses, as long as that may pass. */
 export function createOutagePolicy(clock: Pick<Clock, 'monotonic'>): RetryPolicy {

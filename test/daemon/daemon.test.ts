@@ -165,13 +165,13 @@ describe('the daemon', () => {
     const config = { since: '-2h', watermarkDelay: DELAY, freshness: 1, rps: 200 };
     const crawl = await openTestCrawl(store, simulator.url, { config });
     const datasets = await datasetsNamed('blocks', 'transactions');
-    // A clock on which each pause between attempts takes a minute.
+    // A clock on which each pause between attempts takes two minutes.
     let later = 0;
     const clock: Clock = {
       ...systemClock,
       monotonic: () => systemClock.monotonic() + later,
       sleep: (ms, signal) => {
-        if (Math.log2(ms / 1000) % 1 === 0) later += 60_000;
+        if (Math.log2(ms / 1000) % 1 === 0) later += 120_000;
         return systemClock.sleep(Math.min(ms, 100), signal);
       },
     };
