@@ -9,8 +9,10 @@ import { z } from 'zod';
 import { WrongDatabaseError } from '../../errors.ts';
 import { packageRoot } from '../../package.ts';
 import type { Database, Session } from '../connection/database.ts';
-import { loadDatasets, readJobs } from '../../dataset/load-jobs.ts';
-import { loadTables, readSchema } from '../load-tables.ts';
+import { folder as jobs } from '../../dataset/jobs-folder.ts';
+import { loadDatasets } from '../../dataset/load-jobs.ts';
+import { loadTables } from '../load-tables.ts';
+import { folder as schema } from '../schema-folder.ts';
 import { factsOf } from '../schema/describe.ts';
 import { keepSetting, readSetting } from '../settings.ts';
 import { datasetsView } from './datasets-view.ts';
@@ -28,12 +30,13 @@ const HISTORY = { migrationsFolder: FOLDER, migrationsSchema: 'etl', migrationsT
 
 /**
  * Brings the database to this program's schema: pending migrations in order, then the repeatable part (functions,
- * views, comments) as a whole if it has changed. One process at a time; the others wait.
+ * views, comments) as a whole if anything has changed. One process at a time; the others wait.
  * @throws WrongDatabaseError where a newer program has migrated the database already
  */
 export async function migrate(database: Database): Promise<void> {
   const functions = await readRepeatable();
   const digest = await digestOf(functions);
+  if (await isMigrated(database, digest)) return;
   await alone(database, () =>
     database.connection(async (session, orm) => {
       await refuseNewer(session);
@@ -43,6 +46,14 @@ export async function migrate(database: Database): Promise<void> {
       await keepSetting(session, 'repeatable', { sha256: digest });
     }),
   );
+}
+
+/** True where there is nothing to do, as at most starts: then no lock is taken. */
+async function isMigrated(session: Session, digest: string): Promise<boolean> {
+  const known = knownMigrations();
+  const applied = await appliedMigrations(session);
+  const isSame = applied.length === known.size && applied.every((hash) => known.has(hash));
+  return isSame && (await readSetting(session, 'repeatable'))?.sha256 === digest;
 }
 
 interface Repeatable {
@@ -71,14 +82,9 @@ function alone<T>(database: Database, work: () => Promise<T>): Promise<T> {
 
 /** Drizzle compares times only; a database from a newer program would look migrated. */
 async function refuseNewer(session: Session): Promise<void> {
-  const [history] = await session.rows(
-    sql`select to_regclass('etl.migrations') is not null as there`,
-    z.object({ there: z.boolean() }),
-  );
-  if (history?.there !== true) return;
-  const known = new Set(readMigrationFiles(HISTORY).map(({ hash }) => hash));
-  const applied = await session.rows(sql`select hash from etl.migrations`, z.object({ hash: z.string() }));
-  if (applied.some(({ hash }) => !known.has(hash))) {
+  const known = knownMigrations();
+  const applied = await appliedMigrations(session);
+  if (applied.some((hash) => !known.has(hash))) {
     throw new WrongDatabaseError(
       'the database has a schema that this version of toncenter-etl does not know',
       {
@@ -88,10 +94,26 @@ async function refuseNewer(session: Session): Promise<void> {
   }
 }
 
+/** Hashes of this program's migrations. */
+function knownMigrations(): ReadonlySet<string> {
+  return new Set(readMigrationFiles(HISTORY).map(({ hash }) => hash));
+}
+
+/** Hashes of the migrations that the database has. */
+async function appliedMigrations(session: Session): Promise<string[]> {
+  const [history] = await session.rows(
+    sql`select to_regclass('etl.migrations') is not null as there`,
+    z.object({ there: z.boolean() }),
+  );
+  if (history?.there !== true) return [];
+  const rows = await session.rows(sql`select hash from etl.migrations`, z.object({ hash: z.string() }));
+  return rows.map(({ hash }) => hash);
+}
+
 /** Of all that the repeatable part is made of: each start of the program asks whether it has changed. */
 async function digestOf({ first, feeds }: Repeatable): Promise<string> {
   const made = [commentsOf.toString(), datasetsView.toString()];
-  const sources = [...first, feeds, ...(await readSchema()), ...(await readJobs()), ...made];
+  const sources = [...first, feeds, await schema.digest(), await jobs.digest(), ...made];
   return createHash('sha256').update(sources.join('\n')).digest('hex');
 }
 
