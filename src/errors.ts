@@ -125,6 +125,12 @@ export class DatabaseAccessError extends DatabaseError {
   override readonly exitCode = EXIT.usage;
 }
 
+/** Another server answers than the one that gave this run its leases: what the run remembers may not be there. */
+export class ServerChangedError extends EtlError {
+  readonly code = 'server_changed';
+  override readonly exitCode = EXIT.tryAgain;
+}
+
 /** The database is not the one that these settings mean: other network, newer schema, too old a server. */
 export class WrongDatabaseError extends EtlError {
   readonly code = 'wrong_database';
@@ -135,6 +141,11 @@ export class WrongDatabaseError extends EtlError {
 export class LeaseLostError extends EtlError {
   readonly code = 'lease_lost';
   override readonly retryable = true;
+}
+
+/** True for what meets all ranges alike: something is away, another server answers, or a person must change something. */
+export function concernsRun({ retryable, exitCode }: EtlError): boolean {
+  return retryable || exitCode === EXIT.usage || exitCode === EXIT.tryAgain;
 }
 
 /** True for any error thrown because a signal was aborted. */
