@@ -137,6 +137,18 @@ export class WrongDatabaseError extends EtlError {
   override readonly exitCode = EXIT.usage;
 }
 
+/** A lake is not as this program left it, or not a lake at all. */
+export class LakeError extends EtlError {
+  readonly code: string = 'lake';
+}
+
+/** Two processes wrote to one table of a lake: the same work can be tried at once. */
+export class LakeBusyError extends LakeError {
+  override readonly code = 'lake_busy';
+  override readonly exitCode = EXIT.tryAgain;
+  override readonly retryable = true;
+}
+
 /** The lease of a range expired or was taken away: what was read for it must not be written. */
 export class LeaseLostError extends EtlError {
   readonly code = 'lease_lost';

