@@ -14,9 +14,6 @@ export interface Part {
   readonly bytes: number;
   /** Of the file. */
   readonly sha256: string;
-  /** Unix seconds of the first and the last row; null where there are none. */
-  readonly first: number | null;
-  readonly last: number | null;
   /** The newest `loaded_at` of the rows when they were read. */
   readonly changedAt: string | null;
   /** How far to trust the rows, for each dataset that fills the table. */

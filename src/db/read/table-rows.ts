@@ -22,17 +22,12 @@ export interface RowsState {
   readonly keys: string | null;
   /** The newest `loaded_at`, as Postgres prints it in UTC; null where there are no rows. */
   readonly changedAt: string | null;
-  /** Unix seconds of the first and the last row; null where there are none, or no block time. */
-  readonly first: number | null;
-  readonly last: number | null;
 }
 
 const State = z.object({
   rows: z.coerce.number(),
   keys: z.string().nullable(),
   changedAt: z.string().nullable(),
-  first: z.coerce.number().nullable(),
-  last: z.coerce.number().nullable(),
 });
 
 /** Runs `work` so that all its statements see the rows, the coverage and the grades of one moment. */
@@ -42,15 +37,14 @@ export function atOneMoment<T>(database: Database, work: (session: Session) => P
 
 export async function stateOf(session: Session, rows: TableRows): Promise<RowsState> {
   const target = targetOf(rows.table);
-  const ofStream = factsOf(rows.table).partitioned
-    ? sql`coalesce(sum(${keyHash(target, sql`t`)}), 0)::text as keys,
-        extract(epoch from min(utime))::int8 as first, extract(epoch from max(utime))::int8 as last`
-    : sql`null as keys, null as first, null as last`;
+  const keys = factsOf(rows.table).partitioned
+    ? sql`coalesce(sum(${keyHash(target, sql`t`)}), 0)::text`
+    : sql`null`;
   const [state] = await session.rows(
-    sql`select count(*) as rows, (max(loaded_at) at time zone 'UTC')::text as "changedAt", ${ofStream} ${from(rows)}`,
+    sql`select count(*) as rows, (max(loaded_at) at time zone 'UTC')::text as "changedAt", ${keys} as keys ${from(rows)}`,
     State,
   );
-  return state ?? { rows: 0, keys: null, changedAt: null, first: null, last: null };
+  return state ?? { rows: 0, keys: null, changedAt: null };
 }
 
 /**

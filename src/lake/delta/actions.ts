@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { formatTime } from '../../range.ts';
 import type { Part } from '../part.ts';
 
 /*
@@ -13,8 +12,6 @@ const Tags = z.object({
   rows: z.coerce.number(),
   keys: z.string().optional(),
   sha256: z.string(),
-  first: z.coerce.number().optional(),
-  last: z.coerce.number().optional(),
   changed_at: z.string().optional(),
   grades: z
     .string()
@@ -57,7 +54,7 @@ type MetaData = NonNullable<z.infer<typeof Action>['metaData']>;
 export type Column = z.infer<typeof Schema>['fields'][number];
 
 export function partOf({ path, partitionValues, size, tags }: z.infer<typeof Add>): Part {
-  const { from, to, keys, first, last, changed_at, ...rest } = tags;
+  const { from, to, keys, changed_at, ...rest } = tags;
   return {
     ...rest,
     path,
@@ -65,23 +62,12 @@ export function partOf({ path, partitionValues, size, tags }: z.infer<typeof Add
     span: { from, to },
     bytes: size,
     keys: keys ?? null,
-    first: first ?? null,
-    last: last ?? null,
     changedAt: changed_at ?? null,
   };
 }
 
 /** `now` is unix milliseconds. `isNew` is false where the rows were in the table before, in other parts. */
 export function addOf(part: Part, { now, isNew }: { now: number; isNew: boolean }): object {
-  const { first, last } = part;
-  const bounds =
-    first === null || last === null
-      ? {}
-      : {
-          minValues: { utime: formatTime(first) },
-          maxValues: { utime: formatTime(last) },
-          nullCount: { utime: 0 },
-        };
   return {
     add: {
       path: part.path,
@@ -89,13 +75,14 @@ export function addOf(part: Part, { now, isNew }: { now: number; isNew: boolean 
       size: part.bytes,
       modificationTime: now,
       dataChange: isNew,
-      stats: JSON.stringify({ numRecords: part.rows, ...bounds }),
+      // No bounds: delta-rs takes a column without one for null, and then finds no row by it.
+      stats: JSON.stringify({ numRecords: part.rows }),
       tags: tagsOf(part),
     },
   };
 }
 
-function tagsOf({ span, rows, keys, sha256, first, last, changedAt, grades, program, schema }: Part): object {
+function tagsOf({ span, rows, keys, sha256, changedAt, grades, program, schema }: Part): object {
   const text = (value: string | number | null) => (value === null ? undefined : String(value));
   return {
     from: text(span.from),
@@ -103,8 +90,6 @@ function tagsOf({ span, rows, keys, sha256, first, last, changedAt, grades, prog
     rows: text(rows),
     keys: text(keys),
     sha256,
-    first: text(first),
-    last: text(last),
     changed_at: text(changedAt),
     grades: JSON.stringify(grades),
     program,

@@ -36,7 +36,6 @@ export async function removeParts(lake: Lake, table: string, parts: readonly Par
 const RANKS = ['incomplete', 'covered', 'cross-checked', 'proved'];
 
 function together(parts: readonly Part[], span: Part['span']): Parameters<typeof putPart>[3] {
-  const seconds = parts.flatMap(({ first, last }) => (first === null || last === null ? [] : [first, last]));
   const changes = parts.flatMap(({ changedAt }) => changedAt ?? []);
   const datasets = new Set(parts.flatMap(({ grades }) => Object.keys(grades)));
   const lowest = (dataset: string) =>
@@ -45,8 +44,6 @@ function together(parts: readonly Part[], span: Part['span']): Parameters<typeof
     span,
     rows: parts.reduce((sum, { rows }) => sum + rows, 0),
     keys: String(parts.reduce((sum, { keys }) => sum + BigInt(keys ?? 0), 0n)),
-    first: seconds.length === 0 ? null : Math.min(...seconds),
-    last: seconds.length === 0 ? null : Math.max(...seconds),
     changedAt: changes.toSorted().at(-1) ?? null,
     grades: Object.fromEntries([...datasets].map((dataset) => [dataset, lowest(dataset)])),
   };
