@@ -21,6 +21,7 @@ import { registerDoctor } from './commands/register/doctor.ts';
 import { registerQuarantine } from './commands/register/quarantine.ts';
 import { registerSql } from './commands/register/sql.ts';
 import { registerExport } from './commands/register/export.ts';
+import { registerImport } from './commands/register/import.ts';
 import { registerReader } from './commands/register/reader.ts';
 import { registerCompletion } from './commands/register/completion.ts';
 import { registerSimulate } from './commands/register/simulate.ts';
@@ -37,7 +38,7 @@ Settings, from the environment and from .env in the working directory:
   DATABASE_URL        your Postgres (also PGHOST, PGUSER, …, ~/.pgpass); without
                       it an embedded one in ~/.toncenter-etl
   TONCENTER_API_KEY   from toncenter.com; without one, 1 request a second
-  TONCENTER_NETWORK   mainnet (default), testnet, demo, or the base URL of a host
+  TONCENTER_NETWORK   mainnet (default), testnet, demo, or the URL of a host
   ETL_DATASETS        what is read: names, core (default) or all
   LOG_LEVEL           trace, debug, info (default), warn, error or silent
 ${wrap(`  and ${SETTING_NAMES.filter((name) => !/^(DATABASE_URL|TONCENTER_(API_KEY|NETWORK)|ETL_DATASETS|LOG_LEVEL)$/.test(name)).join(', ')}`, 80, '  ')}
@@ -81,6 +82,7 @@ const COMMANDS = [
   registerQuarantine,
   registerSql,
   registerExport,
+  registerImport,
   registerReader,
   registerSimulate,
   registerCompletion,
