@@ -154,6 +154,10 @@ returns table (
 declare
   wanted constant text := etl.trace_of(ton.ton_hash(trace));
 begin
+  if trace is null then
+    raise exception 'trace_tree needs a hash, and was given null' using errcode = 'null_value_not_allowed',
+      hint = 'If a subquery gives the hash, it found no row.';
+  end if;
   if wanted is null then
     raise exception 'nothing that is stored has the hash %', trace using errcode = 'no_data_found',
       hint = format('Run: npx toncenter-etl why %s', ton.ton_hash(trace));
