@@ -12,8 +12,6 @@ const ROUNDS_SHARE = 0.4;
 const SLOW_SHARE = 0.1;
 /** Requests of a watermark, with which each round of the tail begins. */
 const WATERMARK_REQUESTS = 2;
-/** One bad range, or an endpoint that this server does not have, must not keep the rest from being read. */
-const ON_WRONG_RESPONSE = 'refuse';
 
 /** Reads what is new, dataset by dataset at once; one that is still catching up is not disturbed. */
 export async function runTailLoop(
@@ -56,7 +54,7 @@ async function readTail(options: DaemonContext, dataset: Dataset, position: Posi
   while (!stop.finishing.aborted) {
     const assignment = await planner.take(wants);
     if (assignment === undefined) break;
-    await readOrRefuse(context, assignment, { stop, onWrongResponse: ON_WRONG_RESPONSE });
+    await readOrRefuse(context, assignment, { stop });
   }
   return wants.length;
 }

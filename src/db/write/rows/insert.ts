@@ -8,6 +8,7 @@ import { unverify } from './unverify.ts';
 import { leaveReceipt, receiptColumns } from '../receipts.ts';
 import { fillStagingTable } from './staging-table.ts';
 import { refuseLost } from './lost-rows.ts';
+import { lockTables } from './lock-tables.ts';
 import { clearOthers, isCurrent, makeWay } from './supersede.ts';
 import type { Target } from './target.ts';
 
@@ -60,6 +61,11 @@ export async function insertStaged(
   options: InsertOptions = {},
 ): Promise<number> {
   let rows = 0;
+  await lockTables(
+    session,
+    staged.map(({ target }) => target),
+    'shared',
+  );
   for (const { target, count } of staged) {
     const written = await insertFrom(session, target, options);
     // Fewer were stored already, or were dropped on their way.
