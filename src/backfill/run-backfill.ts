@@ -4,6 +4,7 @@ import type { Planner } from '../crawl/streams/planner.ts';
 import { reachOf, type Reach } from '../crawl/streams/reach.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
+import { endPauses } from '../db/coverage/refused.ts';
 import type { Range } from '../range.ts';
 import { outlastDatabase } from '../retry.ts';
 import type { Stop } from '../stop.ts';
@@ -71,6 +72,11 @@ function waitingOf({ context, attempts, stop }: BackfillRun) {
   return { ...context, attempts, signal: stop.finishing };
 }
 
+/** What was written may lie on a server that nobody is led to any more: then nothing is said to be there. */
+function confirmServer(run: BackfillRun): Promise<void> {
+  return outlastDatabase(waitingOf(run), () => run.context.database.confirm());
+}
+
 interface Reached {
   readonly range: Range;
   readonly watermark: number;
@@ -83,11 +89,17 @@ async function cover(
   report: BackfillReport,
   { range, watermark, isPresent }: Reached,
 ): Promise<boolean> {
-  const progress = await outlastDatabase(waitingOf(run), () => report.onStreams(range, watermark));
+  const names = run.datasets.map(({ name }) => name);
+  const progress = await outlastDatabase(waitingOf(run), async () => {
+    // Whoever starts a run has looked after what was in the way, and does not mean to wait for a pause to end.
+    await endPauses(run.context.database, names, range);
+    return report.onStreams(range, watermark);
+  });
   try {
     const onDerived: typeof progress.replaceLeft = (dataset, missing) =>
       progress.replaceLeft(dataset, missing);
     const covered = await coverStreams({ ...run, range, watermark, onDerived });
+    await confirmServer(run);
     progress.end();
     const isWhole = covered.missing.size === 0 && (isPresent || covered.delayed.size === 0);
     report.onCovered(covered, range, isWhole);
@@ -107,6 +119,7 @@ async function readBehind(
   const { collections, stop, chain } = run;
   if (collections.length === 0 || stop.finishing.aborted) return true;
   const read = await readCollectionsOnce({ ...run, range, firstSeqno: chain.first.seqno }, collections);
+  await confirmServer(run);
   report.onCollections(read);
   return read.isWhole;
 }

@@ -35,6 +35,8 @@ export interface InFlight {
   readonly target: number;
   /** How many are. */
   readonly underWay: number;
+  /** How many of them are answered, and are being read or written. */
+  readonly workedOn: number;
   /** A request that is about to be sent. Its place in memory is given to the most urgent first. */
   open(priority: Priority): Flight;
 }
@@ -96,6 +98,9 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
     },
     get underWay() {
       return underWay;
+    },
+    get workedOn() {
+      return room.workedOn.taken;
     },
     open: (priority) => createFlight({ clock, room, priority, events }),
   };

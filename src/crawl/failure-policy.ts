@@ -1,7 +1,7 @@
 import { recordFailure } from '../db/coverage/failures.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
 import type { Database } from '../db/connection/database.ts';
-import { EtlError, EXIT, IncompleteError, LeaseLostError } from '../errors.ts';
+import { concernsRun, EtlError, IncompleteError, LeaseLostError } from '../errors.ts';
 import type { Stop } from '../stop.ts';
 
 /** The API is there, but does not answer this as it should: another range or dataset may fare better. */
@@ -37,7 +37,7 @@ export async function readUnlessRefused(
     if (stop.finishing.aborted || error instanceof LeaseLostError) return undefined;
     if (!(error instanceof EtlError) || error instanceof IncompleteError) throw error;
     await recordFailure(database, stream, error).catch(() => undefined);
-    if ((error.retryable && !ANSWERED_WRONGLY.has(error.code)) || error.exitCode === EXIT.usage) throw error;
+    if (concernsRun(error) && !ANSWERED_WRONGLY.has(error.code)) throw error;
     return error;
   }
 }
