@@ -1,4 +1,5 @@
 import type { Dataset } from '../dataset/dataset.ts';
+import { closeDays } from '../db/coverage/close-days.ts';
 import type { Range } from '../range.ts';
 import { DEEP } from './deep/deep-check.ts';
 import { checkDeep, type ComparedTable } from './deep/deep.ts';
@@ -24,7 +25,8 @@ export interface Proof {
 }
 
 /**
- * Verifies a range, compares a share of it with the source, and repairs it, as far as each is asked for.
+ * Verifies a range, compares a share of it with the source, and repairs it, as far as each is asked for. Days that are
+ * certain by then are summed up.
  * @throws ServerChangedError where the server on which all this was done has been replaced
  */
 export async function proveRange(context: RepairContext, options: ProveOptions): Promise<Proof> {
@@ -39,6 +41,7 @@ export async function proveRange(context: RepairContext, options: ProveOptions):
     reports = withDeep(await verifyRange(context, datasets, range), reports);
   if (repair) ({ reports } = await repairRange(context, datasets, range, reports));
   await context.database.confirm();
+  await closeDays(context.database, range);
   const isShort = compared.some((table) => table.compared < Math.floor(share * table.stored));
   return { reports, compared, isShort };
 }
