@@ -37,7 +37,7 @@ Settings, from the environment and from .env in the working directory:
   DATABASE_URL        your Postgres (also PGHOST, PGUSER, …, ~/.pgpass); without
                       it an embedded one in ~/.toncenter-etl
   TONCENTER_API_KEY   from toncenter.com; without one, 1 request a second
-  TONCENTER_NETWORK   mainnet (default), testnet, demo, or the base URL of a host
+  TONCENTER_NETWORK   mainnet (default), testnet, demo, or the URL of a host
   ETL_DATASETS        what is read: names, core (default) or all
   LOG_LEVEL           trace, debug, info (default), warn, error or silent
 ${wrap(`  and ${SETTING_NAMES.filter((name) => !/^(DATABASE_URL|TONCENTER_(API_KEY|NETWORK)|ETL_DATASETS|LOG_LEVEL)$/.test(name)).join(', ')}`, 80, '  ')}
