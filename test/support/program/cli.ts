@@ -33,7 +33,7 @@ export interface Cli {
 /** A run that takes longer is killed, so that no test hangs. */
 const LONGEST_MS = 60_000;
 
-export async function openCli(): Promise<Cli> {
+export async function openCli(longestMs = LONGEST_MS): Promise<Cli> {
   const compiled = await compile();
   // No .env lies here.
   const cwd = await mkdtemp(join(tmpdir(), 'toncenter-etl-cwd-'));
@@ -61,7 +61,7 @@ export async function openCli(): Promise<Cli> {
     });
     children.add(child);
     child.once('exit', () => children.delete(child));
-    return follow(child, input);
+    return follow(child, input, longestMs);
   };
   return {
     start,
@@ -76,10 +76,10 @@ export async function openCli(): Promise<Cli> {
   };
 }
 
-function follow(child: ReturnType<typeof spawn>, input: string): RunningCli {
+function follow(child: ReturnType<typeof spawn>, input: string, longestMs: number): RunningCli {
   const { stdout, stderr, stdin } = child;
   if (stdout === null || stderr === null || stdin === null) throw new Error('pipes are missing');
-  const timer = setTimeout(() => child.kill('SIGKILL'), LONGEST_MS);
+  const timer = setTimeout(() => child.kill('SIGKILL'), longestMs);
   const code = new Promise<number | null>((resolve) => child.once('exit', resolve));
   let seen = '';
   const look = (chunk: Buffer) => (seen += chunk.toString());
