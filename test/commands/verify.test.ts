@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 function run(...args: string[]): Promise<CliResult> {
-  return cli.run([...args, '--only', 'blocks,transactions'], {
+  return cli.ask([...args, '--only', 'blocks,transactions'], {
     DATABASE_URL: store.url,
     TONCENTER_NETWORK: simulator.url,
     TONCENTER_RPS: '200',

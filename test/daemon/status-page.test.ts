@@ -92,7 +92,7 @@ describe.skipIf(browserPath === undefined)('the status page in a real browser', 
     await page.goto(url);
     const cell = page.locator(`table[aria-labelledby="calendar-transactions"] td[aria-label^="${day}"]`);
     await cell.waitFor({ timeout: 40_000 });
-    await expect.poll(() => cell.getAttribute('data-state'), { timeout: 40_000 }).toMatch(stored);
+    await expect.poll(() => cell.getAttribute('data-state')).toMatch(stored);
     await page.evaluate(() => Object.assign(globalThis, { loadedOnce: true }));
     isAway = true;
     const began = performance.now();
@@ -111,7 +111,7 @@ describe.skipIf(browserPath === undefined)('the status page in a real browser', 
     expect(whole).not.toBe(hole);
     expect(whole).not.toMatch(/rgba\(0, 0, 0, 0\)none/);
     isAway = false;
-    await expect.poll(() => cell.getAttribute('data-state'), { timeout: 40_000 }).toMatch(stored);
+    await expect.poll(() => cell.getAttribute('data-state')).toMatch(stored);
     const again = await ask('select 1 from ton.transactions where utime >= $1 and utime < $2');
     expect(again.rowCount).toBe(rowCount);
     expect(await page.evaluate(() => 'loadedOnce' in globalThis)).toBe(true);

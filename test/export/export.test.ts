@@ -22,7 +22,7 @@ beforeAll(async () => {
   duck = await DuckDBConnection.create();
   directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-export-'));
   outcome = await run({ only: ['all'], format: 'parquet', out: join(directory, 'parquet') });
-}, 240_000);
+});
 afterAll(async () => {
   duck.closeSync();
   await store.close();

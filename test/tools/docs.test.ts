@@ -32,7 +32,7 @@ beforeAll(async () => {
     transactions: [...store.truth.transactions(store.span)],
     spanOf: store.spanOf,
   };
-}, 240_000);
+});
 afterAll(() => store.close());
 
 test('the generated pages are what the database and the declared relations say: npm run docs writes them', async () => {
