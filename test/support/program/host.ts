@@ -8,15 +8,16 @@ import type { Order } from './warm-program.ts';
 const entry = pathToFileURL(process.argv[2] ?? '').href;
 let runs = 0;
 
-class Exit {
+class Exit extends Error {
   readonly code: number;
-  constructor(code: unknown) {
-    this.code = Number(code);
+  constructor(code: number) {
+    super('the command has ended');
+    this.code = code;
   }
 }
 
 process.exit = (code) => {
-  throw new Exit(code);
+  throw new Exit(Number(code));
 };
 // Each command adds its listeners, for a process that ends with it.
 for (const emitter of [process, process.stdout, process.stderr]) emitter.setMaxListeners(0);
@@ -25,10 +26,10 @@ async function run({ args, env }: Order): Promise<number> {
   for (const name of Object.keys(process.env)) Reflect.deleteProperty(process.env, name);
   Object.assign(process.env, env);
   process.argv = [process.argv0, 'toncenter-etl', ...args];
-  process.exitCode = undefined;
+  process.exitCode = 0;
   try {
     await import(`${entry}?run=${(runs += 1)}`);
-    return Number(process.exitCode ?? 0);
+    return process.exitCode;
   } catch (error) {
     if (error instanceof Exit) return error.code;
     console.error(error);
