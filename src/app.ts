@@ -159,8 +159,10 @@ export async function openCrawl(options: ApiOptions): Promise<Crawl> {
   try {
     const chain = await readChainInfo(api, stop.finishing);
     await claimNetwork(store.database, chain.globalId);
-    await releaseLeasesOf(store.database, hasEnded);
-    await releaseClaimsOf(store.database, hasEnded);
+    // What has this name is of an earlier run of this process, which ended because another server answered.
+    const isGone = (name: string) => name === owner || hasEnded(name);
+    await releaseLeasesOf(store.database, isGone);
+    await releaseClaimsOf(store.database, isGone);
     return { ...assemble(options, api, owner), owner, chain, close: () => api.close() };
   } catch (error) {
     await api.close();

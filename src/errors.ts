@@ -125,16 +125,39 @@ export class DatabaseAccessError extends DatabaseError {
   override readonly exitCode = EXIT.usage;
 }
 
+/** Another server answers than the one that gave this run its leases: what the run remembers may not be there. */
+export class ServerChangedError extends EtlError {
+  readonly code = 'server_changed';
+  override readonly exitCode = EXIT.tryAgain;
+}
+
 /** The database is not the one that these settings mean: other network, newer schema, too old a server. */
 export class WrongDatabaseError extends EtlError {
   readonly code = 'wrong_database';
   override readonly exitCode = EXIT.usage;
 }
 
+/** A lake is not as this program left it, or not a lake at all. */
+export class LakeError extends EtlError {
+  readonly code: string = 'lake';
+}
+
+/** Two processes wrote to one table of a lake: the same work can be tried at once. */
+export class LakeBusyError extends LakeError {
+  override readonly code = 'lake_busy';
+  override readonly exitCode = EXIT.tryAgain;
+  override readonly retryable = true;
+}
+
 /** The lease of a range expired or was taken away: what was read for it must not be written. */
 export class LeaseLostError extends EtlError {
   readonly code = 'lease_lost';
   override readonly retryable = true;
+}
+
+/** True for what meets all ranges alike: something is away, another server answers, or a person must change something. */
+export function concernsRun({ retryable, exitCode }: EtlError): boolean {
+  return retryable || exitCode === EXIT.usage || exitCode === EXIT.tryAgain;
 }
 
 /** True for any error thrown because a signal was aborted. */

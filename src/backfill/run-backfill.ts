@@ -71,6 +71,11 @@ function waitingOf({ context, attempts, stop }: BackfillRun) {
   return { ...context, attempts, signal: stop.finishing };
 }
 
+/** What was written may lie on a server that nobody is led to any more: then nothing is said to be there. */
+function confirmServer(run: BackfillRun): Promise<void> {
+  return outlastDatabase(waitingOf(run), () => run.context.database.confirm());
+}
+
 interface Reached {
   readonly range: Range;
   readonly watermark: number;
@@ -88,6 +93,7 @@ async function cover(
     const onDerived: typeof progress.replaceLeft = (dataset, missing) =>
       progress.replaceLeft(dataset, missing);
     const covered = await coverStreams({ ...run, range, watermark, onDerived });
+    await confirmServer(run);
     progress.end();
     const isWhole = covered.missing.size === 0 && (isPresent || covered.delayed.size === 0);
     report.onCovered(covered, range, isWhole);
@@ -107,6 +113,7 @@ async function readBehind(
   const { collections, stop, chain } = run;
   if (collections.length === 0 || stop.finishing.aborted) return true;
   const read = await readCollectionsOnce({ ...run, range, firstSeqno: chain.first.seqno }, collections);
+  await confirmServer(run);
   report.onCollections(read);
   return read.isWhole;
 }

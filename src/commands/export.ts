@@ -1,32 +1,53 @@
+import { resolve } from 'node:path';
 import { EXIT, type ExitCode } from '../errors.ts';
-import { exportTables } from '../export/export.ts';
+import { exportCsv } from '../export/export-csv.ts';
+import { exportLake } from '../lake/write/export-lake.ts';
 import { formatRange } from '../range.ts';
 import type { Invocation } from './command.ts';
 import { parseExport, type ExportFlags } from './parse/export-flags.ts';
+import { withLake } from './with-lake.ts';
 import { withStop } from './with-stop.ts';
 import { withStore } from './with-store.ts';
 
-/** `export --from … --to … --out DIR`: a file for each partition, and the manifest that says what is in them. */
+/** `export --from … --to … --out LAKE`: brings what is covered into a lake, or with `--format csv` into a file for each table. */
 export async function exportRows(invocation: Invocation, flags: ExportFlags): Promise<ExitCode> {
-  const wanted = await parseExport(invocation, flags);
+  const { format, ...wanted } = await parseExport(invocation, flags);
   return withStop(invocation.logger, (stop) =>
     withStore(invocation, 'toncenter-etl export', async ({ database }) => {
-      console.error(`exports ${formatRange(wanted.range)} of ${database.label} to ${wanted.directory}`);
-      const counts = { written: 0, unchanged: 0, rows: 0 };
-      const isWhole = await exportTables({
-        database,
-        ...wanted,
-        stop,
-        onFile: (entry, isWritten) => {
-          const became = isWritten ? 'written' : 'unchanged';
-          counts[became] += 1;
-          counts.rows += entry.rows;
-          console.log(`${became} ${entry.file}: ${entry.rows} rows, ${entry.grade}`);
-        },
-      });
-      const { written, unchanged, rows } = counts;
-      console.error(`${written} files written, ${unchanged} unchanged, ${rows} rows in all`);
+      console.error(`exports ${formatRange(wanted.range)} of ${database.label} to ${flags.out}`);
+      const options = { ...wanted, database, stop, now: invocation.now };
+      const isWhole = await (format === 'csv'
+        ? toCsv(options, resolve(flags.out))
+        : toLake(options, flags.out));
       return isWhole ? EXIT.done : EXIT.incomplete;
     }),
   );
+}
+
+type Options = Omit<Parameters<typeof exportLake>[0], 'lake' | 'onPart'>;
+
+function toCsv(options: Options, directory: string): Promise<boolean> {
+  const onFile: Parameters<typeof exportCsv>[0]['onFile'] = ({ name, rows, grade }) =>
+    console.log(`written ${name}: ${rows} rows, ${grade}`);
+  return exportCsv({ ...options, directory, onFile });
+}
+
+function toLake(options: Options, out: string): Promise<boolean> {
+  return withLake(out, async (lake) => {
+    const counts = { written: 0, unchanged: 0, rows: 0 };
+    const isWhole = await exportLake({
+      ...options,
+      lake,
+      onPart: (table, { path, rows, grades }, isWritten) => {
+        const became = isWritten ? 'written' : 'unchanged';
+        counts[became] += 1;
+        counts.rows += rows;
+        const graded = Object.entries(grades).map(([dataset, grade]) => `${dataset} ${grade}`);
+        console.log(`${became} ${table}/${path}: ${rows} rows, ${graded.join(', ')}`);
+      },
+    });
+    const { written, unchanged, rows } = counts;
+    console.error(`${written} parts written, ${unchanged} unchanged, ${rows} rows in all`);
+    return isWhole;
+  });
 }

@@ -1,11 +1,13 @@
 import { openCrawl } from '../app.ts';
 import { systemClock } from '../clock.ts';
 import { piggybackedCollections } from '../crawl/collections/read-collections.ts';
+import { createAcknowledged } from '../daemon/acknowledged.ts';
 import { runDaemon } from '../daemon/daemon.ts';
 import { observe } from '../daemon/observe.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { networkName } from '../db/connection/network.ts';
+import { nameOfProcess } from '../db/coordination/worker-name.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { outlast } from '../retry.ts';
 import type { Invocation } from './command.ts';
@@ -16,20 +18,27 @@ interface SyncFlags {
   readonly record?: string;
 }
 
-/** `sync`: the daemon. It waits for a database or an API that is away, and ends with exit 0 when stopped. */
+/**
+ * `sync`: the daemon. It waits for a database or an API that is away, and ends with exit 0 when stopped. Where another
+ * server has taken the database's place it begins anew, from what that one holds.
+ */
 export async function sync(invocation: Invocation, { only, record }: SyncFlags): Promise<ExitCode> {
   const { config, logger } = invocation;
   const jobs = await loadDatasets();
   const { streams: datasets, collections } = splitKinds(chooseDatasets(only ?? config.datasets, jobs));
   const piggybacked = piggybackedCollections(splitKinds(jobs).collections);
+  const owner = nameOfProcess();
+  const acknowledged = createAcknowledged(owner);
   return withSource(invocation, { demo: 'live', isPatient: true }, async (opened) => {
     const { store, stop } = opened;
     const waiting = { clock: systemClock, random: Math.random, attempts: Infinity, logger };
     const crawl = await outlast({ ...waiting, signal: stop.finishing }, 'the API', () =>
-      openCrawl({ config, logger, record, ...opened }),
+      openCrawl({ config, logger, record, owner, ...opened }),
     );
     if (crawl === undefined) return EXIT.done;
+    crawl.subscribe(acknowledged.add);
     try {
+      await acknowledged.compare(store.database, logger);
       const observation = await observe({ ...crawl, config, datasets, jobs });
       try {
         const started = {

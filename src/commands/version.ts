@@ -1,14 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { z } from 'zod';
 import { openDatabase } from '../db/connection/database.ts';
 import { findBinaries } from '../embedded/binaries.ts';
 import { readVersions } from '../db/connection/version.ts';
 import { EtlError, EXIT, type ExitCode } from '../errors.ts';
-import { packageRoot, version } from '../package.ts';
+import { schemaVersion, version } from '../package.ts';
 import type { Invocation } from './command.ts';
-
-const Journal = z.object({ entries: z.array(z.object({ tag: z.string() })) });
 
 /** Builds of the API that this program was made for. */
 const BUILDS = '1.2 and 1.3';
@@ -21,12 +16,6 @@ export async function printVersion({ config }: Invocation): Promise<ExitCode> {
   console.log(`postgres       ${postgres}`);
   console.log(`api            made for builds ${BUILDS}; ${api}`);
   return EXIT.done;
-}
-
-/** The newest migration that this program brings. */
-async function schemaVersion(): Promise<string> {
-  const journal = await readFile(join(packageRoot, 'migrations', 'meta', '_journal.json'), 'utf8');
-  return Journal.parse(JSON.parse(journal)).entries.at(-1)?.tag ?? 'none';
 }
 
 async function serverVersions(url: string | undefined): Promise<{ postgres: string; api: string }> {

@@ -1,7 +1,7 @@
 import { openStore, type Store } from '../app.ts';
 import { systemClock } from '../clock.ts';
-import { EXIT, type ExitCode } from '../errors.ts';
-import { outlast } from '../retry.ts';
+import { EXIT, isAbort, ServerChangedError, toError, type ExitCode } from '../errors.ts';
+import { outlast, OUTAGE, retry } from '../retry.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
 import { askHost, type Opened } from './with-host.ts';
@@ -13,7 +13,10 @@ interface Needs {
   readonly demo: 'still' | 'live';
   readonly applicationName?: string;
   readonly deadlineMs?: number | undefined;
-  /** True: a database that is away is waited for, however long; stopped meanwhile, the command has done its work. */
+  /**
+   * True: a database that is away is waited for, however long, and work that ended because another server had taken its
+   * place begins anew; stopped meanwhile, the command has done its work.
+   */
   readonly isPatient?: boolean;
 }
 
@@ -28,7 +31,29 @@ export async function withSource(
     if (store === undefined) return EXIT.done;
     return closeAfter(store, () => askHost(invocation, { store, stop, demo: needs.demo }, work));
   };
-  return withStop(invocation.logger, run, needs.deadlineMs);
+  const runOnEach = needs.isPatient === true ? (stop: Stop) => onEachServer(invocation, stop, run) : run;
+  return withStop(invocation.logger, runOnEach, needs.deadlineMs);
+}
+
+/** Runs, and runs anew each time that another server has taken the place of the one that it wrote to. */
+async function onEachServer(
+  { logger }: Invocation,
+  stop: Stop,
+  run: (stop: Stop) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const context = { clock: systemClock, random: Math.random, attempts: Infinity, signal: stop.finishing };
+  const when = (error: unknown) => error instanceof ServerChangedError;
+  const onRetry = ({ error }: { readonly error: unknown }) =>
+    logger.warn(
+      { reason: toError(error).message },
+      'another server: all is read from it, and work begins anew',
+    );
+  try {
+    return await retry({ ...OUTAGE, ...context, when, onRetry }, () => run(stop));
+  } catch (error) {
+    if (stop.finishing.aborted && isAbort(error)) return EXIT.done;
+    throw error;
+  }
 }
 
 /** Opens the database, or waits until it is there; undefined where the command is stopped meanwhile. */

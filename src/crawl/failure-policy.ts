@@ -1,7 +1,7 @@
 import { recordFailure } from '../db/coverage/failures.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
 import type { Database } from '../db/connection/database.ts';
-import { EtlError, EXIT, IncompleteError, LeaseLostError } from '../errors.ts';
+import { concernsRun, EtlError, IncompleteError, LeaseLostError } from '../errors.ts';
 import type { Stop } from '../stop.ts';
 
 /** The API is there, but does not answer this as it should: another range or dataset may fare better. */
@@ -42,7 +42,7 @@ export async function readUnlessRefused(
     if (!(error instanceof EtlError) || error instanceof IncompleteError) throw error;
     await recordFailure(database, stream, error).catch(() => undefined);
     const isOfThisOne = onWrongResponse === 'refuse' && ANSWERED_WRONGLY.has(error.code);
-    if ((error.retryable && !isOfThisOne) || error.exitCode === EXIT.usage) throw error;
+    if (concernsRun(error) && !isOfThisOne) throw error;
     return error;
   }
 }

@@ -5,7 +5,7 @@ import { readCoverage } from '../db/coverage/coverage.ts';
 import { countHoles } from '../db/coverage/holes.ts';
 import { readVerified } from '../db/coverage/verifications.ts';
 import { takeDuty } from '../db/settings.ts';
-import { EtlError, EXIT } from '../errors.ts';
+import { concernsRun, EtlError } from '../errors.ts';
 import { common, formatRange, lengthOf, type Range, union, without } from '../range.ts';
 import { createRepairContext } from '../verify/repair-context.ts';
 import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
@@ -101,7 +101,7 @@ async function verifyAndRepair(
     else logger.info(fields, 'stretch verified');
     return reports;
   } catch (error) {
-    if (!(error instanceof EtlError) || error.retryable || error.exitCode === EXIT.usage) throw error;
+    if (!(error instanceof EtlError) || concernsRun(error)) throw error;
     logger.error(
       { range: formatRange(range), code: error.code, reason: error.message },
       'verification failed',

@@ -12,6 +12,13 @@ export interface Postmaster {
   readonly status: 'starting' | 'ready' | 'stopping';
 }
 
+/** By the word in the file; a standby takes connections, too. */
+const STATUS: ReadonlyMap<string, Postmaster['status']> = new Map([
+  ['ready', 'ready'],
+  ['standby', 'ready'],
+  ['stopping', 'stopping'],
+]);
+
 /** What became of the process that `postmaster.pid` names; `reused`: another program has its number now. */
 type Life = 'alive' | 'dead' | 'reused';
 
@@ -26,7 +33,7 @@ export async function readPostmaster(pgdata: string): Promise<Postmaster | undef
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   const word = lines[7]?.trim();
-  const status = word === 'ready' || word === 'stopping' ? word : 'starting';
+  const status = STATUS.get(word ?? '') ?? 'starting';
   return { pid, port: Number.isInteger(port) ? port : 0, status };
 }
 

@@ -1,21 +1,21 @@
-import { describeTable } from '../db/read/table-description.ts';
-import type { ExportedTable } from './export.ts';
+import type { AnyJob, Dataset } from '../dataset/dataset.ts';
+import { ownersOf } from '../dataset/owners.ts';
+import { describeTable, type TableDescription } from '../db/read/table-description.ts';
 
-/** A dataset, as far as its tables go. */
-interface Filler {
-  readonly name: string;
-  readonly job: {
-    readonly kind: 'stream' | 'collection';
-    readonly tables: Readonly<Record<string, Parameters<typeof describeTable>[0]>>;
-  };
+/** A table of the database, and the datasets that fill it. */
+export interface ExportedTable {
+  /** The Drizzle table. */
+  readonly table: object;
+  readonly facts: TableDescription;
+  /** The one that the table is for first. */
+  readonly datasets: readonly [string, ...string[]];
 }
 
-/** Every table once: under the dataset of its own name, else the first that fills it. */
-export function tablesOf(datasets: readonly Filler[]): ExportedTable[] {
-  const found = new Map<string, ExportedTable>();
-  for (const { name: dataset, job } of datasets)
-    for (const [name, table] of Object.entries(job.tables))
-      if (!found.has(name) || name === dataset)
-        found.set(name, { dataset, table: describeTable(table), isSnapshot: job.kind === 'collection' });
-  return [...found.values()];
+/** Every table of these datasets once. */
+export function tablesOf(datasets: readonly Dataset<AnyJob>[]): ExportedTable[] {
+  const tables = new Map(datasets.flatMap(({ job }) => Object.entries<object>(job.tables)));
+  return [...tables].flatMap(([name, table]) => {
+    const [owner, ...others] = ownersOf(name, datasets).map((dataset) => dataset.name);
+    return owner === undefined ? [] : [{ table, facts: describeTable(table), datasets: [owner, ...others] }];
+  });
 }

@@ -22,7 +22,10 @@ export interface Proof {
   readonly isShort: boolean;
 }
 
-/** Verifies a range, compares a share of it with the source, and repairs it, as far as each is asked for. */
+/**
+ * Verifies a range, compares a share of it with the source, and repairs it, as far as each is asked for.
+ * @throws ServerChangedError where the server on which all this was done has been replaced
+ */
 export async function proveRange(context: RepairContext, options: ProveOptions): Promise<Proof> {
   const { datasets, range, share, repair, random } = options;
   let reports: readonly Verified[] = await verifyRange(context, datasets, range);
@@ -30,6 +33,7 @@ export async function proveRange(context: RepairContext, options: ProveOptions):
   if (share > 0)
     ({ reports, tables: compared } = await checkDeep(context, reports, { datasets, share, random }));
   if (repair) ({ reports } = await repairRange(context, datasets, range, reports));
+  await context.database.confirm();
   const isShort = compared.some((table) => table.compared < Math.floor(share * table.stored));
   return { reports, compared, isShort };
 }

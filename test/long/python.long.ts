@@ -31,8 +31,8 @@ print(sum(fees["fees"]))`,
 print(fees["fees"].sum())`,
   `frame = pd.read_parquet("january/transactions", dtype_backend="pyarrow")
 print(sum(frame["total_fees"]))
-print(pl.scan_parquet("january/transactions/*.parquet").select(pl.col("total_fees").sum()).collect().item())
-assert len(duckdb.sql("select * from 'january/jetton_masters/*.parquet' limit 1").df()) <= 1`,
+print(pl.scan_parquet("january/transactions/*/*.parquet").select(pl.col("total_fees").sum()).collect().item())
+assert len(duckdb.sql("select * from 'january/jetton_masters/*/*.parquet' limit 1").df()) <= 1`,
   '',
 ];
 

@@ -1,12 +1,7 @@
-import { resolve } from 'node:path';
 import { chooseDatasets, splitKinds } from '../../dataset/dataset.ts';
 import { loadDatasets } from '../../dataset/load-jobs.ts';
 import { UsageError } from '../../errors.ts';
-import { csv } from '../../export/csv-file.ts';
-import type { ExportedTable } from '../../export/export.ts';
-import { parquet } from '../../export/parquet-file.ts';
-import type { FileFormat } from '../../export/row-file.ts';
-import { tablesOf } from '../../export/tables-of.ts';
+import { tablesOf, type ExportedTable } from '../../export/tables-of.ts';
 import { parseRange, type Range } from '../../range.ts';
 import type { Invocation } from '../command.ts';
 
@@ -21,11 +16,8 @@ export interface ExportFlags {
 /** What an export is asked for. */
 interface ExportWanted {
   readonly range: Range;
-  readonly format: FileFormat;
+  readonly format: 'parquet' | 'csv';
   readonly tables: readonly ExportedTable[];
-  readonly directory: string;
-  /** Unix seconds. */
-  readonly now: number;
 }
 
 /**
@@ -38,11 +30,10 @@ export async function parseExport({ config, now }: Invocation, flags: ExportFlag
   const available = await loadDatasets();
   const lists = splitKinds(available).collections.map(({ name }) => name);
   const chosen = chooseDatasets(flags.only ?? [...config.datasets, ...lists], available);
-  return { range, format, tables: tablesOf(chosen), directory: resolve(flags.out), now };
+  return { range, format, tables: tablesOf(chosen) };
 }
 
-function formatOf(name: string): FileFormat {
-  const format = [parquet, csv].find((known) => known.name === name);
-  if (format === undefined) throw new UsageError(`--format is parquet or csv, not "${name}"`);
-  return format;
+function formatOf(name: string): ExportWanted['format'] {
+  if (name === 'parquet' || name === 'csv') return name;
+  throw new UsageError(`--format is parquet or csv, not "${name}"`);
 }

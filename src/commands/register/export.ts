@@ -7,17 +7,17 @@ export function registerExport(program: Command): void {
   program
     .command('export')
     .description(
-      'write tables to files, one a partition, with a manifest; a re-run writes only what has changed',
+      'bring what is covered into a lake of Parquet files, or into CSV files; a re-run adds to the lake what is new',
     )
     .requiredOption('--from <time>', 'first second of the range, UTC')
     .requiredOption('--to <time>', 'end of the range, exclusive')
-    .requiredOption('--out <dir>', 'directory of the files; made where absent')
+    .requiredOption('--out <place>', 'directory of the lake or of the CSV files; made where absent')
     .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
     .option('--format <parquet|csv>', 'default parquet', 'parquet')
     .addHelpText(
       'after',
       examples(
-        'toncenter-etl export --from 2026-11 --to 2026-12 --out ./november',
+        'toncenter-etl export --from 2026-11 --to now --out ./lake',
         'toncenter-etl export --only transactions --from -7d --to now --format csv --out ./week',
       ),
     )

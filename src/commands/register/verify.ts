@@ -9,8 +9,9 @@ export function registerVerify(program: Command): void {
     .description(
       'prove a range from what is stored: every check that its datasets have (exit 3 where it is not proved)',
     )
-    .requiredOption('--from <time>', 'first second of the range, UTC')
-    .requiredOption('--to <time>', 'end of the range, exclusive')
+    .option('--from <time>', 'first second of the range, UTC')
+    .option('--to <time>', 'end of the range, exclusive')
+    .option('--lake <place>', 'recount a lake that `export` wrote instead, from its parts alone')
     .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
     .option('--deep <share>', 'also read such a share of the pages again and compare every value, e.g. 1%')
     .option('--repair', 'read again what is wanting, and verify again')
@@ -24,9 +25,26 @@ ${examples(
   'toncenter-etl verify --from 2026-11-01 --to 2026-11-02',
   'toncenter-etl verify --from 2026-11-01 --to 2026-11-02 --repair',
   'toncenter-etl verify --from 2026-11 --to 2026-12 --only transactions --deep 1% --json',
+  'toncenter-etl verify --lake ./november',
 )}`,
     )
-    .action((flags: Parameters<typeof verify>[1]) =>
-      runCommand(async (invocation) => (await import('../verify.ts')).verify(invocation, flags)),
-    );
+    .action(({ from, to, lake, ...flags }: LakeOrRange, command: Command) => {
+      if (lake !== undefined)
+        return runCommand(async (invocation) =>
+          (await import('../verify-lake.ts')).verifyOfLake(invocation, lake),
+        );
+      if (from === undefined || to === undefined)
+        return command.error("error: required option '--from <time>' or '--to <time>' not specified");
+      return runCommand(async (invocation) =>
+        (await import('../verify.ts')).verify(invocation, { ...flags, from, to }),
+      );
+    });
+}
+
+type Flags = Parameters<typeof verify>[1];
+
+interface LakeOrRange extends Omit<Flags, 'from' | 'to'> {
+  readonly from?: string;
+  readonly to?: string;
+  readonly lake?: string;
 }

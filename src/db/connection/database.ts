@@ -2,11 +2,14 @@ import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { SQL } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import pg from 'pg';
-import type { ZodType } from 'zod';
+import { z, type ZodType } from 'zod';
 import { DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
 import { copyIn } from './copy-in.ts';
+import { copyOut } from './copy-out.ts';
+import { createIdentity, type Identity } from './identity.ts';
 import { chooseServer, type ServerChoice } from './server-choice.ts';
 import { connectionOf } from './servers.ts';
+import { createSurvey } from './survey.ts';
 import { translate } from './translate.ts';
 
 /** Postgres 14 brought multiranges, on which coverage rests. */
@@ -19,6 +22,18 @@ const OLDEST_SERVER = 140_000;
  */
 const BEGIN = `begin isolation level read committed; set local idle_in_transaction_session_timeout = '5s'; set local lock_timeout = '10s'`;
 
+/** When the transaction began, as text that means the same in every session. */
+const BEGAN = `to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as began`;
+const Began = z.object({ began: z.string() });
+/** What the driver gives for a text of several statements, though its types do not say so. */
+const Results = z.array(z.object({ rows: z.array(z.unknown()) }));
+
+/**
+ * A connection lives no longer: over an old one, a run would go on writing to a server that nobody else is led to since
+ * another one was promoted.
+ */
+const LIFE_SECONDS = 60;
+
 const dialect = new PgDialect();
 
 /** What statements run on: the pool (each in its own transaction) or one transaction. */
@@ -29,6 +44,14 @@ export interface Session {
   run(query: SQL): Promise<number>;
   /** Runs statements without parameters, of which one is a `copy … from stdin` that takes the data. */
   copyIn(statements: SQL, pieces: Iterable<string | Buffer>): Promise<void>;
+  /** Runs a `copy … to stdout` without parameters. Its data is valid until `onData` returns. */
+  copyOut(statement: SQL, onData: (data: Buffer) => void): Promise<void>;
+}
+
+/** A session within a transaction. */
+export interface Transaction extends Session {
+  /** When it began, by the server's clock: the time that its rows get, as a parameter. */
+  readonly began: string;
 }
 
 export interface Database extends Session {
@@ -40,13 +63,18 @@ export interface Database extends Session {
    * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. `onWarning` hears what the
    * server warns of meanwhile.
    */
-  transaction<T>(work: (session: Session) => Promise<T>, onWarning?: (text: string) => void): Promise<T>;
+  transaction<T>(work: (session: Transaction) => Promise<T>, onWarning?: (text: string) => void): Promise<T>;
   /** Runs `work` with one connection of its own, outside of any transaction: for session locks and migrations. */
   connection<T>(work: (session: Session, orm: NodePgDatabase) => Promise<T>): Promise<T>;
   /** Runs text of many statements, as migrations are. */
   script(text: string): Promise<void>;
   /** Runs one statement of the user's own in a transaction of its own; values as Postgres prints them. */
   asText(text: string, options: TextOptions): Promise<TextResult>;
+  /**
+   * Connects anew to make sure that the server is still the one that others are led to.
+   * @throws ServerChangedError where another one has taken its place, DatabaseUnavailableError where none answers
+   */
+  confirm(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -79,7 +107,9 @@ export async function openDatabase({
   maxConnections = 8,
 }: DatabaseOptions): Promise<Database> {
   const connection = connectionOf(url);
-  const choice = chooseServer(connection);
+  const identity = createIdentity();
+  const survey = createSurvey({ connection, identity, applicationName });
+  const choice = chooseServer(connection, identity);
   const pool = new pg.Pool({
     ...connection.login,
     Client: choice.Client,
@@ -90,14 +120,18 @@ export async function openDatabase({
     // A server that went without a word is noticed within minutes; by the system's own default, after two hours.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
+    maxLifetimeSeconds: LIFE_SECONDS,
   });
   // An idle connection that breaks is replaced by the pool; the query that needed it gets its own error.
   pool.on('error', ignore);
   // While a query of the pool's own runs, the pool listens for one error alone. A server that dies says so twice: in a
   // last message, and by its socket; the second would end the process.
   pool.on('connect', (client) => client.on('error', ignore));
+  pool.on('connect', survey.besides);
   try {
-    return assemble(pool, connection.label, await firstAnswer(pool, choice));
+    await survey.others();
+    const version = await firstAnswer(pool, choice);
+    return assemble(pool, { label: connection.label, version, confirm: survey.confirm }, identity);
   } catch (error) {
     await pool.end();
     throw translate(error);
@@ -139,13 +173,16 @@ async function serverVersion(pool: pg.Pool): Promise<number> {
   return version;
 }
 
-function assemble(pool: pg.Pool, label: string, version: number): Database {
+function assemble(
+  pool: pg.Pool,
+  facts: Pick<Database, 'label' | 'version' | 'confirm'>,
+  identity: Identity,
+): Database {
   return {
-    label,
-    version,
+    ...facts,
     ...sessionOn(drizzle(pool), (task) => withClient(pool, task)),
     transaction: (work, onWarning) =>
-      withClient(pool, (client) => hearing(client, onWarning, () => inTransaction(client, work))),
+      withClient(pool, (client) => hearing(client, onWarning, () => inTransaction(client, identity, work))),
     connection: (work) =>
       withClient(pool, (client) => {
         const orm = drizzle(client);
@@ -178,6 +215,12 @@ function sessionOn(
     copyIn: (statements, pieces) =>
       withOne((client) =>
         copyIn(client, dialect.sqlToQuery(statements).sql, pieces).catch((error: unknown) => {
+          throw translate(error);
+        }),
+      ),
+    copyOut: (statement, onData) =>
+      withOne((client) =>
+        copyOut(client, dialect.sqlToQuery(statement).sql, onData).catch((error: unknown) => {
           throw translate(error);
         }),
       ),
@@ -257,14 +300,26 @@ async function hearing<T>(
   }
 }
 
-async function inTransaction<T>(client: pg.PoolClient, work: (session: Session) => Promise<T>): Promise<T> {
-  await client.query(BEGIN);
+async function inTransaction<T>(
+  client: pg.PoolClient,
+  identity: Identity,
+  work: (session: Transaction) => Promise<T>,
+): Promise<T> {
   try {
-    const result = await work(sessionOn(drizzle(client), (task) => task(client)));
+    const { began } = await begin(client, identity);
+    const result = await work({ ...sessionOn(drizzle(client), (task) => task(client)), began });
     await client.query('commit');
     return result;
   } catch (error) {
     await client.query('rollback').catch(ignore);
     throw error;
   }
+}
+
+/** A pooler may have led an open connection to another server: each transaction asks, in the round trip that begins it. */
+async function begin(client: pg.PoolClient, identity: Identity): Promise<z.infer<typeof Began>> {
+  const given: unknown = await client.query(`${BEGIN}; select ${BEGAN}, ${identity.columns()}`);
+  const row = Results.parse(given).at(-1)?.rows[0];
+  identity.check(row);
+  return Began.parse(row);
 }

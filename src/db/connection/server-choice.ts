@@ -1,5 +1,6 @@
 import pg from 'pg';
-import { DatabaseUnavailableError } from '../../errors.ts';
+import { DatabaseUnavailableError, toError } from '../../errors.ts';
+import type { Identity } from './identity.ts';
 import type { Connection, Server } from './servers.ts';
 
 /** Which of several servers is connected to: the first that answers, until it fails; then the next. */
@@ -8,7 +9,7 @@ export interface ServerChoice {
   readonly index: () => number;
   /** For the pool: its clients connect to the chosen server. */
   readonly Client: new () => pg.Client;
-  /** For the pool: refuses a server whose sessions are not what `target_session_attrs` wants. */
+  /** For the pool: refuses a server whose sessions are not what `target_session_attrs` wants, or that is another one. */
   readonly verify: (client: pg.ClientBase, done: (error?: Error) => void) => void;
 }
 
@@ -16,6 +17,9 @@ export interface ServerChoice {
 const SAME_EVERYWHERE = new Set(['28P01', '3D000', '42501']);
 /** The server wants TLS, or has none, or wants no sessions like this one: the other kind may do. */
 const ABOUT_TLS = /^28000$|SSL|TLS/;
+
+/** No right, no such function, no such feature: a server that is not quite Postgres does not tell who it is. */
+const NOT_SAID = /^(42501|42883|0A000)$/;
 
 /** What sessions must be, by the words of `target_session_attrs`; any other word takes all. */
 const FIT: ReadonlyMap<string, string> = new Map([
@@ -57,7 +61,21 @@ function createTurns(servers: Connection['servers']) {
   };
 }
 
-export function chooseServer({ servers, wants }: Connection): ServerChoice {
+/** Whether a server is fit, and who it is. */
+async function ask(client: pg.ClientBase, condition: string, identity: Identity): Promise<{ fit: boolean }> {
+  try {
+    const { rows } = await client.query<{ fit: boolean }>(
+      `select ${condition} as fit, ${identity.columns()}`,
+    );
+    return rows[0] ?? { fit: false };
+  } catch (error) {
+    const isUnsaid = error instanceof Error && NOT_SAID.test(codeOf(error)) && identity.giveUp();
+    if (!isUnsaid) throw error;
+    return ask(client, condition, identity);
+  }
+}
+
+export function chooseServer({ servers, wants }: Connection, identity: Identity): ServerChoice {
   const turns = createTurns(servers);
   /** What a failed attempt is to those who wait for it. */
   const react = (error: Error, from: number): Error => {
@@ -94,20 +112,19 @@ export function chooseServer({ servers, wants }: Connection): ServerChoice {
     index: turns.index,
     Client: ChosenClient,
     verify(client, done) {
-      const condition = FIT.get(wants);
-      if (condition === undefined) {
-        done();
-        return;
-      }
       const from = turns.index();
-      client
-        .query<{ fit: boolean }>(`select ${condition} as fit`)
-        .then(({ rows }) => {
-          if (rows[0]?.fit === true) return undefined;
-          turns.leaveHost(from);
-          return unfit(turns.at(from), wants);
+      ask(client, FIT.get(wants) ?? 'true', identity)
+        .then((answer) => {
+          if (!answer.fit) throw unfit(turns.at(from), wants);
+          identity.check(answer);
         })
-        .then(done, done);
+        .then(
+          () => done(),
+          (thrown: unknown) => {
+            if (thrown instanceof DatabaseUnavailableError) turns.leaveHost(from);
+            done(toError(thrown));
+          },
+        );
     },
   };
 }

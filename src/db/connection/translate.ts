@@ -59,8 +59,9 @@ const ACCESS: readonly (readonly [pattern: RegExp, hint: string])[] = [
 
 /** Errors of the driver become errors of this program; the only place that knows Postgres' codes. */
 export function translate(error: unknown): unknown {
-  if (error instanceof EtlError || (error instanceof Error && error.name === 'AbortError')) return error;
+  if (error instanceof Error && error.name === 'AbortError') return error;
   const cause = rootOf(error);
+  if (cause instanceof EtlError) return cause;
   const code = codeOf(cause);
   const message = cause instanceof Error ? cause.message || code : String(cause);
   return ofTransaction(code, message, cause) ?? ofServer(code, message, cause);
@@ -103,6 +104,7 @@ function refused(message: string, code: string): string {
 
 /** Drizzle's own error says only "Failed query", with all parameters; the reason is its cause. */
 function rootOf(error: unknown): unknown {
+  if (error instanceof EtlError) return error;
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors[0];
   return error instanceof Error && error.cause instanceof Error ? rootOf(error.cause) : error;
 }

@@ -6,7 +6,7 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { migrate as applyPending } from 'drizzle-orm/node-postgres/migrator';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
-import { WrongDatabaseError } from '../../errors.ts';
+import { DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
 import { packageRoot } from '../../package.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { loadDatasets, readJobs } from '../../dataset/load-jobs.ts';
@@ -28,15 +28,19 @@ const HISTORY = { migrationsFolder: FOLDER, migrationsSchema: 'etl', migrationsT
 
 /**
  * Brings the database to this program's schema: pending migrations in order, then the repeatable part (functions,
- * views, comments) as a whole if it has changed. One process at a time; the others wait.
+ * views, comments) as a whole if it has changed. One process at a time; the others wait. Where nothing is pending it
+ * only reads, so that a standby will do.
  * @throws WrongDatabaseError where a newer program has migrated the database already
+ * @throws DatabaseUnavailableError where something is pending and the server only reads
  */
 export async function migrate(database: Database): Promise<void> {
   const functions = await readRepeatable();
   const digest = await digestOf(functions);
+  if (await isCurrent(database, digest)) return;
+  await requireWritable(database);
   await alone(database, () =>
     database.connection(async (session, orm) => {
-      await refuseNewer(session);
+      refuseNewer(await readApplied(session));
       await applyPending(orm, HISTORY);
       if ((await readSetting(session, 'repeatable'))?.sha256 === digest) return;
       await database.script(await repeatableScript(functions));
@@ -69,23 +73,46 @@ function alone<T>(database: Database, work: () => Promise<T>): Promise<T> {
   });
 }
 
-/** Drizzle compares times only; a database from a newer program would look migrated. */
-async function refuseNewer(session: Session): Promise<void> {
+/** True where the database has this program's schema, and no less. */
+async function isCurrent(database: Database, digest: string): Promise<boolean> {
+  const applied = await readApplied(database);
+  refuseNewer(applied);
+  if (readMigrationFiles(HISTORY).some(({ hash }) => !applied.has(hash))) return false;
+  return (await readSetting(database, 'repeatable'))?.sha256 === digest;
+}
+
+async function requireWritable({ rows, label }: Pick<Database, 'rows' | 'label'>): Promise<void> {
+  const [server] = await rows(
+    sql`select current_setting('transaction_read_only') = 'on' as reads`,
+    z.object({ reads: z.boolean() }),
+  );
+  if (server?.reads !== true) return;
+  throw new DatabaseUnavailableError(
+    `${label} lacks a part of this version's schema, and cannot get it: the server only reads`,
+    {
+      hint: 'Run `toncenter-etl migrate` on the primary: a standby has it at once. Or wait until this one is promoted.',
+    },
+  );
+}
+
+/** The hashes of the migrations that the database has had. */
+async function readApplied(session: Session): Promise<ReadonlySet<string>> {
   const [history] = await session.rows(
     sql`select to_regclass('etl.migrations') is not null as there`,
     z.object({ there: z.boolean() }),
   );
-  if (history?.there !== true) return;
-  const known = new Set(readMigrationFiles(HISTORY).map(({ hash }) => hash));
+  if (history?.there !== true) return new Set();
   const applied = await session.rows(sql`select hash from etl.migrations`, z.object({ hash: z.string() }));
-  if (applied.some(({ hash }) => !known.has(hash))) {
-    throw new WrongDatabaseError(
-      'the database has a schema that this version of toncenter-etl does not know',
-      {
-        hint: 'Use the version of toncenter-etl that migrated it last, or a newer one.',
-      },
-    );
-  }
+  return new Set(applied.map(({ hash }) => hash));
+}
+
+/** Drizzle compares times only; a database from a newer program would look migrated. */
+function refuseNewer(applied: ReadonlySet<string>): void {
+  const known = new Set(readMigrationFiles(HISTORY).map(({ hash }) => hash));
+  if ([...applied].every((hash) => known.has(hash))) return;
+  throw new WrongDatabaseError('the database has a schema that this version of toncenter-etl does not know', {
+    hint: 'Use the version of toncenter-etl that migrated it last, or a newer one.',
+  });
 }
 
 /** Of all that the repeatable part is made of: each start of the program asks whether it has changed. */

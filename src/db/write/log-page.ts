@@ -1,5 +1,5 @@
 import type { Range } from '../../range.ts';
-import type { Session } from '../connection/database.ts';
+import type { Transaction } from '../connection/database.ts';
 import { insertInto, rangeParam } from '../connection/sql.ts';
 import { pages } from '../schema/etl/pages.ts';
 
@@ -27,7 +27,7 @@ const LONGEST_REQUEST = 2000;
 
 /** Adds a committed page to the log; `completed` are the seconds that it completes. */
 export async function logPage(
-  session: Session,
+  session: Transaction,
   asker: Asker,
   page: PageLog,
   completed?: Range,
@@ -42,6 +42,7 @@ export async function logPage(
       bytes: page.bytes,
       ms: Math.round(page.ms),
       api_version: page.apiVersion,
+      committed_at: session.began,
     }),
   );
 }

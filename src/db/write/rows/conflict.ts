@@ -3,10 +3,12 @@ import { identifiers } from '../../connection/sql.ts';
 import type { TableFacts } from '../../schema/describe.ts';
 
 /**
- * When a stored row was changed: later than the start of the transaction, which is what a new row gets. So `loaded_at =
- * now()` tells a row that was inserted from one that was updated (partitioned tables do not return `xmax`).
+ * When a stored row was changed: later than what is stored, and later than the time that new rows get (`began`). So equality
+ * with that tells a row that was inserted from one that was updated (partitioned tables do not return `xmax`). Of the row
+ * and the parameter alone, so that a statement that is replayed gives the same row.
  */
-const CHANGED = sql`loaded_at = greatest(clock_timestamp(), now() + interval '1 microsecond')`;
+const changedAt = (began: string) =>
+  sql`loaded_at = greatest(t.loaded_at, ${began}::timestamptz) + interval '1 microsecond'`;
 
 /** What the server makes of a row when it is asked, or may come to know later: not every copy of the row has it. */
 const DERIVED = /^(extra|hash_norm|(.*_)?decoded(_.*)?|trace_id|trace_external_hash)$/;
@@ -16,36 +18,40 @@ export function mayLack({ conflict }: Pick<TableFacts, 'conflict'>, name: string
   return DERIVED.test(name) || (conflict.kind === 'fill' && conflict.columns.includes(name));
 }
 
-/** The clause that says what becomes of a new row where its key is stored already; the stored row's alias is `t`. */
-export function onConflict({ conflict, key }: TableFacts, columns: readonly string[]): SQL {
+/**
+ * The clause that says what becomes of a new row where its key is stored already; the stored row's alias is `t`. `began` is
+ * the time that new rows get.
+ */
+export function onConflict({ conflict, key }: TableFacts, columns: readonly string[], began: string): SQL {
+  const changed = changedAt(began);
   const target = sql`on conflict (${identifiers(key)})`;
   if (conflict.kind === 'keep') return sql`${target} do nothing`;
   if (conflict.kind === 'fill') {
     const filled = conflict.columns.map(
       (name) => sql`t.${sql.identifier(name)} is null and excluded.${sql.identifier(name)} is not null`,
     );
-    return sql`${target} do update set ${assignments(conflict.columns, fill)}, ${CHANGED} where ${sql.join(filled, sql` or `)}`;
+    return sql`${target} do update set ${assignments(conflict.columns, fill)}, ${changed} where ${sql.join(filled, sql` or `)}`;
   }
   const rest = columns.filter((name) => !key.includes(name));
   const [stored, sent] = [tuple('t', rest), tuple('excluded', rest)];
-  const changed = sql`${target} do update set ${assignments(rest, replace)}, ${CHANGED}
+  const update = sql`${target} do update set ${assignments(rest, replace)}, ${changed}
     where ${stored} is distinct from ${sent}`;
-  if (conflict.kind === 'replace') return changed;
+  if (conflict.kind === 'replace') return update;
   const by = sql.identifier(conflict.by);
-  return sql`${changed} and excluded.${by} >= t.${by}`;
+  return sql`${update} and excluded.${by} >= t.${by}`;
 }
 
 /**
  * As rows that are replaced, but a null never overwrites a value of a column that some copies lack: only one side of a
  * message knows its sender.
  */
-export function onConflictOverwrite(facts: TableFacts, columns: readonly string[]): SQL {
+export function onConflictOverwrite(facts: TableFacts, columns: readonly string[], began: string): SQL {
   const { conflict, key } = facts;
   const rest = columns.filter((name) => !key.includes(name));
   if (rest.length === 0 || conflict.kind === 'newer' || conflict.kind === 'replace')
-    return onConflict(facts, columns);
+    return onConflict(facts, columns, began);
   const overwrite = (name: string) => (mayLack(facts, name) ? preferSent(name) : replace(name));
-  return sql`on conflict (${identifiers(key)}) do update set ${assignments(rest, overwrite)}, ${CHANGED}
+  return sql`on conflict (${identifiers(key)}) do update set ${assignments(rest, overwrite)}, ${changedAt(began)}
     where ${tuple('t', rest)} is distinct from (${sql.join(rest.map(overwrite), sql`, `)})`;
 }
 

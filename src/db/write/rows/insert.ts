@@ -1,10 +1,11 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Range } from '../../../range.ts';
-import type { Session } from '../../connection/database.ts';
+import type { Session, Transaction } from '../../connection/database.ts';
 import { identifiers } from '../../connection/sql.ts';
 import type { Lines } from './lines.ts';
 import { unverify } from './unverify.ts';
+import { onConflict, onConflictOverwrite } from './conflict.ts';
 import { leaveReceipt, receiptColumns } from '../receipts.ts';
 import { fillStagingTable } from './staging-table.ts';
 import { refuseLost } from './lost-rows.ts';
@@ -55,7 +56,7 @@ export async function stageRows(
  * @throws DatabaseError where a table took fewer rows than it was sent
  */
 export async function insertStaged(
-  session: Session,
+  session: Transaction,
   staged: readonly Staged[],
   options: InsertOptions = {},
 ): Promise<number> {
@@ -70,24 +71,26 @@ export async function insertStaged(
 }
 
 async function insertFrom(
-  session: Session,
+  session: Transaction,
   target: Target,
   { overwrite = false, replaced }: InsertOptions,
 ): Promise<number> {
+  const { began } = session;
   const names = identifiers(target.columns);
+  const conflict = overwrite ? onConflictOverwrite : onConflict;
   await makeWay(session, target);
   if (replaced !== undefined) await clearOthers(session, target, replaced);
   const insert = sql`
-    insert into ${target.into} as t (${names})
-    select ${names} from ${target.staging.name} n
+    insert into ${target.into} as t (${names}, loaded_at)
+    select ${names}, ${began}::timestamptz from ${target.staging.name} n
     where ${isCurrent(target)}
-    ${overwrite ? target.onConflictOverwrite : target.onConflict}`;
+    ${conflict(target.facts, target.columns, began)}`;
   if (!target.facts.partitioned) return session.run(insert);
   // What fills a null that servers fill later takes no certificate.
   const doubtful = overwrite ? sql`written` : sql`fresh`;
   const [written] = await session.rows(
     sql`
-      with written as (${insert} returning ${receiptColumns(target, sql`t`)}, t.loaded_at = now() as is_new),
+      with written as (${insert} returning ${receiptColumns(target, sql`t`)}, t.loaded_at = ${began}::timestamptz as is_new),
         fresh as (select * from written where is_new),
         receipt as (${leaveReceipt(target, doubtful, 'written')}),
         unverified as (${unverify(target, doubtful)})

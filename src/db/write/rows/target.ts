@@ -1,7 +1,6 @@
 import { getTableColumns, is, sql, type SQL } from 'drizzle-orm';
 import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
 import { factsOf, type TableFacts } from '../../schema/describe.ts';
-import { onConflict, onConflictOverwrite } from './conflict.ts';
 import { stagingTableOf, type StagingTable } from './staging-table.ts';
 
 /** What a statement needs to know of a table, worked out once. */
@@ -14,9 +13,6 @@ export interface Target {
   /** The table's name within a statement. */
   readonly into: SQL;
   readonly staging: StagingTable;
-  readonly onConflict: SQL;
-  /** Instead of `onConflict` where what the source says now counts more than what is stored. */
-  readonly onConflictOverwrite: SQL;
 }
 
 const targets = new WeakMap<object, Target>();
@@ -38,8 +34,6 @@ export function targetOf(table: object): Target {
     facts,
     into,
     staging: stagingTableOf({ name, into, columns: written }),
-    onConflict: onConflict(facts, columns),
-    onConflictOverwrite: onConflictOverwrite(facts, columns),
   };
   targets.set(table, target);
   return target;

@@ -1,0 +1,155 @@
+import { z } from 'zod';
+import { formatTime } from '../../range.ts';
+import type { Part } from '../part.ts';
+
+/*
+ * Lines of a log of Delta Lake, protocol 1/2 (https://github.com/delta-io/delta/blob/master/PROTOCOL.md), which Spark,
+ * Trino, DuckDB, polars and others read. What this program knows of a part beyond it stands in the tags of `add`.
+ */
+
+const Tags = z.object({
+  from: z.coerce.number(),
+  to: z.coerce.number(),
+  rows: z.coerce.number(),
+  keys: z.string().optional(),
+  sha256: z.string(),
+  first: z.coerce.number().optional(),
+  last: z.coerce.number().optional(),
+  changed_at: z.string().optional(),
+  grades: z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(z.record(z.string(), z.string())),
+  program: z.string(),
+  schema: z.string(),
+});
+
+const Add = z.object({
+  path: z.string().transform(decodeURIComponent),
+  partitionValues: z.object({ day: z.string() }),
+  size: z.number(),
+  tags: Tags,
+});
+
+const Schema = z.object({ fields: z.array(z.object({ name: z.string(), type: z.string() })) });
+
+/** The `global_id` of the chain that the rows are of. */
+const NETWORK = 'toncenter-etl.network';
+
+/** A line of the log, as far as it matters here. */
+export const Action = z.object({
+  add: Add.optional(),
+  remove: z.object({ path: z.string().transform(decodeURIComponent) }).optional(),
+  metaData: z
+    .object({
+      id: z.string(),
+      configuration: z.object({ [NETWORK]: z.coerce.number().optional() }),
+      schemaString: z
+        .string()
+        .transform((text): unknown => JSON.parse(text))
+        .pipe(Schema),
+    })
+    .optional(),
+});
+
+type MetaData = NonNullable<z.infer<typeof Action>['metaData']>;
+
+export type Column = z.infer<typeof Schema>['fields'][number];
+
+export function partOf({ path, partitionValues, size, tags }: z.infer<typeof Add>): Part {
+  const { from, to, keys, first, last, changed_at, ...rest } = tags;
+  return {
+    ...rest,
+    path,
+    day: partitionValues.day,
+    span: { from, to },
+    bytes: size,
+    keys: keys ?? null,
+    first: first ?? null,
+    last: last ?? null,
+    changedAt: changed_at ?? null,
+  };
+}
+
+/** `now` is unix milliseconds. `isNew` is false where the rows were in the table before, in other parts. */
+export function addOf(part: Part, { now, isNew }: { now: number; isNew: boolean }): object {
+  const { first, last } = part;
+  const bounds =
+    first === null || last === null
+      ? {}
+      : {
+          minValues: { utime: formatTime(first) },
+          maxValues: { utime: formatTime(last) },
+          nullCount: { utime: 0 },
+        };
+  return {
+    add: {
+      path: part.path,
+      partitionValues: { day: part.day },
+      size: part.bytes,
+      modificationTime: now,
+      dataChange: isNew,
+      stats: JSON.stringify({ numRecords: part.rows, ...bounds }),
+      tags: tagsOf(part),
+    },
+  };
+}
+
+function tagsOf({ span, rows, keys, sha256, first, last, changedAt, grades, program, schema }: Part): object {
+  const text = (value: string | number | null) => (value === null ? undefined : String(value));
+  return {
+    from: text(span.from),
+    to: text(span.to),
+    rows: text(rows),
+    keys: text(keys),
+    sha256,
+    first: text(first),
+    last: text(last),
+    changed_at: text(changedAt),
+    grades: JSON.stringify(grades),
+    program,
+    schema,
+  };
+}
+
+export function removeOf(part: Part, { now, isNew }: { now: number; isNew: boolean }): object {
+  return {
+    remove: {
+      path: part.path,
+      deletionTimestamp: now,
+      dataChange: isNew,
+      extendedFileMetadata: true,
+      partitionValues: { day: part.day },
+      size: part.bytes,
+    },
+  };
+}
+
+/** What a table is. */
+export interface TableFacts {
+  /** The same however often its columns change. */
+  readonly id: string;
+  /** The `global_id` of the chain that the rows are of; undefined where nobody knows. */
+  readonly network: number | undefined;
+  readonly columns: readonly Column[];
+}
+
+export function factsOf({ id, configuration, schemaString }: MetaData): TableFacts {
+  return { id, network: configuration[NETWORK], columns: schemaString.fields };
+}
+
+export function metaDataOf({ id, network, columns }: TableFacts, now: number): object {
+  const fields = columns.map(({ name, type }) => ({ name, type, nullable: true, metadata: {} }));
+  return {
+    metaData: {
+      id,
+      format: { provider: 'parquet', options: {} },
+      schemaString: JSON.stringify({ type: 'struct', fields }),
+      partitionColumns: ['day'],
+      configuration: network === undefined ? {} : { [NETWORK]: String(network) },
+      createdTime: now,
+    },
+  };
+}
+
+export const PROTOCOL = { protocol: { minReaderVersion: 1, minWriterVersion: 2 } };

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
+import { LakeBusyError, LakeError } from '../../errors.ts';
+import type { Part } from '../part.ts';
+import type { LakeStore } from '../store/store.ts';
+import {
+  Action,
+  addOf,
+  factsOf,
+  metaDataOf,
+  partOf,
+  PROTOCOL,
+  removeOf,
+  type TableFacts,
+} from './actions.ts';
+
+/** What a table's log says: its manifest. */
+export interface TableLog extends TableFacts {
+  readonly table: string;
+  /** Number of the last commit; -1 where there is none. */
+  readonly version: number;
+  /** Oldest first. */
+  readonly parts: readonly Part[];
+}
+
+export interface Change {
+  readonly add: readonly Part[];
+  readonly remove: readonly Part[];
+  /** False where the rows stay what they are, and only their files are others. */
+  readonly isNew: boolean;
+}
+
+const FOLDER = '_delta_log';
+
+/** The tables that a lake has, by name. */
+export async function tablesIn(store: LakeStore): Promise<string[]> {
+  const names = (await store.list('')).map(({ name }) => name.split('/'));
+  return [...new Set(names.flatMap(([table = '', folder]) => (folder === FOLDER ? [table] : [])))];
+}
+
+/** @throws LakeError where the log is not one of this program's */
+export async function readLog(store: LakeStore, table: string): Promise<TableLog> {
+  const folder = `${table}/${FOLDER}/`;
+  const names = (await store.list(folder))
+    .map(({ name }) => name)
+    .filter((name) => /\/\d{20}\.json$/.test(name));
+  let log: TableLog = { table, version: -1, id: randomUUID(), network: undefined, columns: [], parts: [] };
+  for (const name of names) {
+    if (name !== nameOf(table, log.version + 1))
+      throw new LakeError(`${store.label}: a commit before ${name} is missing`);
+    log = follow(log, parse(name, await store.read(name)));
+  }
+  return log;
+}
+
+type Actions = readonly z.infer<typeof Action>[];
+
+function parse(name: string, text: string): Actions {
+  try {
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => Action.parse(JSON.parse(line)));
+  } catch (cause) {
+    throw new LakeError(`${name} is no commit of a lake of this program`, { cause });
+  }
+}
+
+function follow(log: TableLog, actions: Actions): TableLog {
+  const parts = new Map(log.parts.map((part) => [part.path, part]));
+  let facts: TableFacts = log;
+  for (const { add, remove, metaData } of actions) {
+    if (add !== undefined) parts.set(add.path, partOf(add));
+    if (remove !== undefined) parts.delete(remove.path);
+    if (metaData !== undefined) facts = factsOf(metaData);
+  }
+  const sorted = [...parts.values()].sort((a, b) => a.span.from - b.span.from);
+  return { ...log, ...facts, version: log.version + 1, parts: sorted };
+}
+
+/**
+ * Changes a table in one step: readers of the log see all of it or nothing.
+ * @throws LakeBusyError where another process was faster: nothing was changed
+ */
+export async function commit(
+  store: LakeStore,
+  log: TableLog,
+  { add, remove, isNew }: Change,
+  facts: Omit<TableFacts, 'id'> = log,
+): Promise<TableLog> {
+  const how = { now: Date.now(), isNew };
+  const changed = changedFacts(log, facts);
+  const lines = [
+    ...(log.version < 0 ? [PROTOCOL] : []),
+    ...(changed === undefined ? [] : [metaDataOf(changed, how.now)]),
+    ...remove.map((part) => removeOf(part, how)),
+    ...add.map((part) => addOf(part, how)),
+  ];
+  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  const name = nameOf(log.table, log.version + 1);
+  if (!(await store.create(name, text))) {
+    throw new LakeBusyError(`another process has just written to ${log.table} of ${store.label}`, {
+      hint: 'Run it again: it goes on where this one stopped.',
+    });
+  }
+  return follow(log, parse(name, text));
+}
+
+/** A column that there is no longer stays: parts that have it keep their values. Undefined where nothing has changed. */
+function changedFacts(log: TableLog, { columns, network }: Omit<TableFacts, 'id'>): TableFacts | undefined {
+  const retired = log.columns.filter(({ name }) => !columns.some((one) => one.name === name));
+  const facts = { id: log.id, network: network ?? log.network, columns: [...retired, ...columns] };
+  const before = { id: log.id, network: log.network, columns: log.columns };
+  return JSON.stringify(facts) === JSON.stringify(before) ? undefined : facts;
+}
+
+function nameOf(table: string, version: number): string {
+  return `${table}/${FOLDER}/${String(version).padStart(20, '0')}.json`;
+}

@@ -1,0 +1,116 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { ColumnDescription } from '../db/read/table-description.ts';
+import { toError, UsageError } from '../errors.ts';
+import { columnType } from './column-type.ts';
+
+type Columns = readonly Pick<ColumnDescription, 'name' | 'type'>[];
+
+/** Reads and writes Parquet, by DuckDB, and has a folder for files of the moment. */
+export interface Engine {
+  /** A path of the folder, for a file of the moment. */
+  scratch(name: string): string;
+  /** Rows of a CSV file without a header become a Parquet file, in their order. */
+  toParquet(csv: string, columns: Columns, parquet: string): Promise<void>;
+  /** Rows of Parquet files become a CSV file without a header; a column that no file has is null. */
+  toCsv(parquets: readonly string[], columns: Columns, csv: string): Promise<void>;
+  /** The rows of files, one after another, become one file. */
+  merge(parquets: readonly string[], parquet: string): Promise<void>;
+  /** Names of the columns of files, whichever of them has each. */
+  columnsOf(parquets: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Hands over the values of an expression in all rows of a file, in batches. */
+  texts(parquet: string, expression: string, onTexts: (texts: readonly string[]) => void): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Compressed by zstd, values dictionary-encoded where they repeat, and statistics for each group of rows. */
+const PARQUET = 'format parquet, compression zstd, row_group_size 122880';
+
+/** Bodies of messages are long. */
+const LONGEST_LINE = 256 * 2 ** 20;
+
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+const named = (name: string) => `"${name.replaceAll('"', '""')}"`;
+const files = (paths: readonly string[]) =>
+  `read_parquet([${paths.map(quoted).join(', ')}], union_by_name = true, hive_partitioning = false)`;
+
+/** @throws UsageError where DuckDB has no binary for this machine */
+export async function openEngine(): Promise<Engine> {
+  const folder = await mkdtemp(join(tmpdir(), 'toncenter-etl-lake-'));
+  const instance = await openDuck(folder);
+  const duck = await instance.connect();
+  await duck.run(`set TimeZone = 'UTC'`);
+  const columnsOf: Engine['columnsOf'] = async (parquets) => {
+    const reader = await duck.runAndReadAll(`select * from ${files(parquets)} limit 0`);
+    return new Set(reader.columnNames());
+  };
+  return {
+    scratch: (name) => join(folder, name),
+    toParquet: (csv, columns, parquet) =>
+      fitting(duck.run(`copy (select * from ${rowsOf(csv, columns)}) to ${quoted(parquet)} (${PARQUET})`)),
+    async toCsv(parquets, columns, csv) {
+      const there = await columnsOf(parquets);
+      const values = columns.map(({ name }) => (there.has(name) ? named(name) : `null as ${named(name)}`));
+      await duck.run(
+        `copy (select ${values.join(', ')} from ${files(parquets)}) to ${quoted(csv)} (format csv, header false, nullstr '')`,
+      );
+    },
+    async merge(parquets, parquet) {
+      await duck.run(`copy (select * from ${files(parquets)}) to ${quoted(parquet)} (${PARQUET})`);
+    },
+    columnsOf,
+    texts: (parquet, expression, onTexts) =>
+      eachText(duck, `select ${expression} from ${files([parquet])}`, onTexts),
+    async close() {
+      duck.closeSync();
+      instance.closeSync();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Loaded here alone: its library is of some 70 MB. */
+async function openDuck(folder: string): Promise<DuckDBInstance> {
+  const { DuckDBInstance } = await import('@duckdb/node-api').catch((cause: unknown) => {
+    throw new UsageError('DuckDB, which reads and writes Parquet, is not installed for this machine', {
+      cause,
+      hint: 'Install without --omit=optional. --format csv needs no DuckDB.',
+    });
+  });
+  return DuckDBInstance.create(':memory:', { temp_directory: join(folder, 'spill') });
+}
+
+function rowsOf(csv: string, columns: Columns): string {
+  const types = columns.map((column) => `${quoted(column.name)}: ${quoted(columnType(column).duck)}`);
+  return `read_csv(${quoted(csv)}, auto_detect = false, header = false, delim = ',', quote = '"', escape = '"',
+    nullstr = '', allow_quoted_nulls = false, parallel = false, max_line_size = ${LONGEST_LINE},
+    columns = {${types.join(', ')}})`;
+}
+
+async function fitting(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (cause) {
+    const [line = ''] = toError(cause).message.split('\n');
+    if (!/convert|cast/i.test(line)) throw cause;
+    throw new UsageError(`a value does not fit its type in Parquet: ${line}`, {
+      cause,
+      hint: 'Parquet has no whole numbers of more than 38 digits: export as csv, which holds every digit.',
+    });
+  }
+}
+
+async function eachText(
+  duck: DuckDBConnection,
+  query: string,
+  onTexts: (texts: readonly string[]) => void,
+): Promise<void> {
+  const result = await duck.stream(query);
+  for (;;) {
+    const chunk = await result.fetchChunk();
+    if (chunk === null || chunk.rowCount === 0) return;
+    onTexts(chunk.getColumnValues(0).map(String));
+  }
+}

@@ -1,0 +1,15 @@
+import type { TableDescription } from '../db/read/table-description.ts';
+import type { Column } from './delta/actions.ts';
+import { columnType } from './column-type.ts';
+
+/** The columns of its files, and the one that their folder names. */
+export function lakeColumns({ columns: own }: TableDescription): Column[] {
+  const columns = own.map((column) => ({ name: column.name, type: columnType(column).delta }));
+  return [...columns, { name: 'day', type: 'date' }];
+}
+
+/** An expression of DuckDB: the text of a row's key, whose hash receipts sum up. */
+export function keyText({ key }: TableDescription): string {
+  const rest = key.filter((name) => name !== 'utime').map((name) => `"${name}"`);
+  return `concat_ws('|', epoch_us("utime") // 1000000, ${rest.join(', ')})`;
+}

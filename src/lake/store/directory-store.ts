@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
+import type { LakeStore, Listed } from './store.ts';
+
+/** A lake in a directory. What is unfinished has a name that begins with `_`, which readers of lakes skip. */
+export function directoryStore(directory: string): LakeStore {
+  const at = (name: string) => join(directory, ...name.split('/'));
+  /** Makes the contents whole under another name first. */
+  const beside = async (name: string, make: (path: string) => Promise<void>): Promise<string> => {
+    const folder = dirname(at(name));
+    await mkdir(folder, { recursive: true });
+    const path = join(folder, `_partial-${randomUUID()}`);
+    await make(path);
+    return path;
+  };
+  return {
+    label: directory,
+    list: (folder) => list(directory, at(folder)),
+    read: (name) => readFile(at(name), 'utf8'),
+    async create(name, text) {
+      const path = await beside(name, (partial) => writeFile(partial, text, { flush: true }));
+      try {
+        // Unlike rename, it refuses where there is such a file.
+        await link(path, at(name));
+        return true;
+      } catch (error) {
+        if (codeOf(error) === 'EEXIST') return false;
+        throw error;
+      } finally {
+        await rm(path);
+      }
+    },
+    async put(name, path) {
+      await rename(await beside(name, (partial) => copyFile(path, partial)), at(name));
+    },
+    async fetch(name) {
+      const found = await stat(at(name)).catch(() => undefined);
+      return found && { path: at(name), release: () => Promise.resolve() };
+    },
+    remove: (name) => rm(at(name), { force: true }),
+  };
+}
+
+async function list(directory: string, folder: string): Promise<Listed[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const listed = await Promise.all(
+    files.map(async (path): Promise<Listed[]> => {
+      // Another process may have removed it.
+      const found = await stat(path).catch(() => undefined);
+      const name = relative(directory, path).split(sep).join('/');
+      return found === undefined ? [] : [{ name, changedAt: found.mtimeMs / 1000 }];
+    }),
+  );
+  return listed.flat().sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

@@ -1,0 +1,119 @@
+import { stat } from 'node:fs/promises';
+import type { TableDescription } from '../db/read/table-description.ts';
+import { formatRange, intersect } from '../range.ts';
+import type { Stop } from '../stop.ts';
+import { readLog, tablesIn, type TableLog } from './delta/table-log.ts';
+import { KeySum } from './key-hash.ts';
+import { keyText } from './lake-columns.ts';
+import { digestOf, withFiles, type Lake } from './lake.ts';
+import type { Part } from './part.ts';
+
+/** What is wrong with a part of a lake, or with a table. */
+interface LakeFault {
+  /** A part's path below the lake, or a table's name. */
+  readonly of: string;
+  readonly what: string;
+}
+
+interface VerifyOptions {
+  readonly lake: Lake;
+  /** What this program knows of each table, by name. */
+  readonly tables: ReadonlyMap<string, TableDescription>;
+  readonly stop: Stop;
+  readonly onTable: (log: TableLog) => void;
+  readonly onFault: (fault: LakeFault) => void;
+}
+
+/**
+ * Recounts a lake from its parts alone: each is there, is the file that its commit named, and holds as many rows as that
+ * said, within its seconds, with the same keys; no two hold the same seconds. False where it was stopped before the end.
+ */
+export async function verifyLake(options: VerifyOptions): Promise<boolean> {
+  const { lake, tables, stop, onTable, onFault } = options;
+  for (const name of await tablesIn(lake.store)) {
+    const log = await readLog(lake.store, name);
+    onTable(log);
+    for (const fault of overlaps(log)) onFault(fault);
+    for (const part of log.parts) {
+      if (stop.finishing.aborted) return false;
+      for (const what of await faultsOf(lake, log, part, tables.get(name)))
+        onFault({ of: `${name}/${part.path}`, what });
+    }
+  }
+  return true;
+}
+
+/** Parts in the order of their seconds, of which two neighbours share some. */
+function overlaps({ table, parts }: TableLog): LakeFault[] {
+  return parts.flatMap((part, at) => {
+    const before = parts[at - 1];
+    const shared = before && intersect(before.span, part.span);
+    if (shared === undefined) return [];
+    return [
+      { of: `${table}/${part.path}`, what: `has ${formatRange(shared)}, as ${before?.path ?? ''} has` },
+    ];
+  });
+}
+
+function faultsOf(
+  lake: Lake,
+  { table }: TableLog,
+  part: Part,
+  facts: TableDescription | undefined,
+): Promise<readonly string[]> {
+  return withFiles(lake, [`${table}/${part.path}`], async ([path]) => {
+    if (path === undefined) return ['is missing'];
+    const { size } = await stat(path);
+    if (size !== part.bytes) return [`has ${size} bytes, not ${part.bytes}`];
+    const isIntact = (await digestOf(path)) === part.sha256;
+    const counted = await recount(lake, path, facts).catch((error: unknown) => [
+      `cannot be read: ${String(error)}`,
+    ]);
+    const altered = isIntact ? [] : ['has been altered: its SHA-256 is another'];
+    return [...altered, ...('rows' in counted ? differences(part, counted) : counted)];
+  });
+}
+
+interface Counted {
+  readonly rows: number;
+  /** Null where the table has no keys that receipts know. */
+  readonly keys: string | null;
+  readonly first: number | null;
+  readonly last: number | null;
+}
+
+async function recount(lake: Lake, path: string, facts: TableDescription | undefined): Promise<Counted> {
+  const isStream = facts?.partitioned === true;
+  const sum = new KeySum();
+  const bounds = { first: Infinity, last: -Infinity };
+  let rows = 0;
+  await lake.engine.texts(path, isStream ? keyText(facts) : `''`, (texts) => {
+    rows += texts.length;
+    if (!isStream) return;
+    sum.add(texts);
+    for (const text of texts) {
+      const second = Number.parseInt(text, 10);
+      bounds.first = Math.min(bounds.first, second);
+      bounds.last = Math.max(bounds.last, second);
+    }
+  });
+  const isTimed = isStream && rows > 0;
+  return {
+    rows,
+    keys: isStream ? sum.total : null,
+    first: isTimed ? bounds.first : null,
+    last: isTimed ? bounds.last : null,
+  };
+}
+
+function differences(part: Part, counted: Counted): string[] {
+  const faults: string[] = [];
+  if (counted.rows !== part.rows) faults.push(`holds ${counted.rows} rows, not ${part.rows}`);
+  else if (counted.keys !== null && counted.keys !== part.keys) faults.push('holds rows with other keys');
+  const isWithin = (second: number | null) =>
+    second === null || (second >= part.span.from && second < part.span.to);
+  if (!isWithin(counted.first) || !isWithin(counted.last)) {
+    faults.push(`holds rows of other seconds than ${formatRange(part.span)}`);
+  }
+  return faults;
+}

@@ -1,0 +1,60 @@
+import { LakeError } from '../../errors.ts';
+import { lengthOf, union } from '../../range.ts';
+import { commit, type TableLog } from '../delta/table-log.ts';
+import { withFiles, type Lake } from '../lake.ts';
+import { wholeDay, type Part } from '../part.ts';
+import { putPart } from './write-part.ts';
+
+/** Makes one part of those of a day of which the lake has every second; in one step, after which the old ones go. */
+export async function compact(lake: Lake, log: TableLog, day: string): Promise<TableLog> {
+  const parts = log.parts.filter((part) => part.day === day);
+  const spans = union(parts.map(({ span }) => span));
+  const [first, last] = [parts[0], spans[0]];
+  if (first === undefined || last === undefined || parts.length < 2) return log;
+  const whole = wholeDay(first.span.from);
+  if (spans.length > 1 || lengthOf(spans) < lengthOf([whole])) return log;
+  const file = lake.engine.scratch('day.parquet');
+  await withFiles(
+    lake,
+    parts.map(({ path }) => `${log.table}/${path}`),
+    (paths) =>
+      lake.engine.merge(
+        paths.map((path, at) => path ?? missing(parts[at])),
+        file,
+      ),
+  );
+  const merged = await putPart(lake, log.table, file, together(parts, whole));
+  const compacted = await commit(lake.store, log, { add: [merged], remove: parts, isNew: false });
+  await removeParts(lake, log.table, parts);
+  return compacted;
+}
+
+function missing(part: Part | undefined): never {
+  throw new LakeError(`${part?.path ?? 'a part'} is in the log, and its file is missing`, {
+    hint: '`toncenter-etl verify --lake` says what else is.',
+  });
+}
+
+/** Removes files that no commit names any longer. */
+export async function removeParts(lake: Lake, table: string, parts: readonly Part[]): Promise<void> {
+  for (const { path } of parts) await lake.store.remove(`${table}/${path}`);
+}
+
+const RANKS = ['incomplete', 'covered', 'cross-checked', 'proved'];
+
+function together(parts: readonly Part[], span: Part['span']): Parameters<typeof putPart>[3] {
+  const seconds = parts.flatMap(({ first, last }) => (first === null || last === null ? [] : [first, last]));
+  const changes = parts.flatMap(({ changedAt }) => changedAt ?? []);
+  const datasets = new Set(parts.flatMap(({ grades }) => Object.keys(grades)));
+  const lowest = (dataset: string) =>
+    RANKS[Math.min(...parts.map(({ grades }) => Math.max(0, RANKS.indexOf(grades[dataset] ?? ''))))] ?? '';
+  return {
+    span,
+    rows: parts.reduce((sum, { rows }) => sum + rows, 0),
+    keys: String(parts.reduce((sum, { keys }) => sum + BigInt(keys ?? 0), 0n)),
+    first: seconds.length === 0 ? null : Math.min(...seconds),
+    last: seconds.length === 0 ? null : Math.max(...seconds),
+    changedAt: changes.toSorted().at(-1) ?? null,
+    grades: Object.fromEntries([...datasets].map((dataset) => [dataset, lowest(dataset)])),
+  };
+}

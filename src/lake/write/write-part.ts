@@ -1,0 +1,58 @@
+import { rm, stat } from 'node:fs/promises';
+import type { Database } from '../../db/connection/database.ts';
+import { gradeOf } from '../../db/read/grade-of.ts';
+import { atOneMoment, stateOf, type RowsState } from '../../db/read/table-rows.ts';
+import { writeCsvRows } from '../../export/csv-rows.ts';
+import { schemaVersion, version } from '../../package.ts';
+import type { Range } from '../../range.ts';
+import { digestOf, type Lake } from '../lake.ts';
+import type { ExportedTable } from '../../export/tables-of.ts';
+import { dayOf, pathOf, type Part } from '../part.ts';
+
+/** What is known of a part before its file is written. */
+type Facts = Pick<Part, 'span' | 'rows' | 'keys' | 'first' | 'last' | 'changedAt' | 'grades'>;
+
+/** Writes the rows of seconds of one day, or of a snapshot that is taken at `span`, as they are at one moment. */
+export async function writePart(
+  lake: Lake,
+  database: Database,
+  source: ExportedTable,
+  span: Range,
+): Promise<Part> {
+  const csv = lake.engine.scratch('rows.csv');
+  const rows = { table: source.table, span: source.facts.partitioned ? span : undefined };
+  const facts = await atOneMoment(database, async (session): Promise<RowsState & Pick<Part, 'grades'>> => {
+    const state = await stateOf(session, rows);
+    await writeCsvRows(session, rows, { path: csv, header: false });
+    return { ...state, grades: await gradesOf(session, source, span) };
+  });
+  const parquet = lake.engine.scratch('rows.parquet');
+  await lake.engine.toParquet(csv, source.facts.columns, parquet);
+  await rm(csv);
+  return putPart(lake, source.facts.name, parquet, { ...facts, span });
+}
+
+/** How far each dataset that fills a table is to be trusted in these seconds. */
+export async function gradesOf(
+  session: Parameters<typeof gradeOf>[0],
+  { datasets, facts }: ExportedTable,
+  span: Range,
+): Promise<Part['grades']> {
+  const grades: [string, string][] = [];
+  for (const dataset of datasets)
+    grades.push([dataset, facts.partitioned ? await gradeOf(session, dataset, span) : 'as read']);
+  return Object.fromEntries(grades);
+}
+
+/** Brings a file into the lake, where nobody sees it before a commit names it, and removes it here. */
+export async function putPart(lake: Lake, table: string, parquet: string, facts: Facts): Promise<Part> {
+  const sha256 = await digestOf(parquet);
+  const { size } = await stat(parquet);
+  const path = pathOf(facts.span, sha256);
+  await lake.store.put(`${table}/${path}`, parquet);
+  await rm(parquet);
+  const { span, rows, keys, first, last, changedAt, grades } = facts;
+  const made = { program: version, schema: await schemaVersion() };
+  const counted = { rows, keys, first, last, changedAt };
+  return { path, day: dayOf(span.from), span, ...counted, bytes: size, sha256, grades, ...made };
+}

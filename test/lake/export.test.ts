@@ -1,0 +1,344 @@
+import { appendFile, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { exportRows } from '../../src/commands/export.ts';
+import { verifyOfLake } from '../../src/commands/verify-lake.ts';
+import { columnType } from '../../src/lake/column-type.ts';
+import { readLog, tablesIn, type TableLog } from '../../src/lake/delta/table-log.ts';
+import { KeySum } from '../../src/lake/key-hash.ts';
+import { directoryStore } from '../../src/lake/store/directory-store.ts';
+import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
+import { openCli } from '../support/program/cli.ts';
+import { openDuck, type Duck } from '../support/duck.ts';
+import { silent, testConfig } from '../support/crawl.ts';
+import { twoDays } from '../support/two-days.ts';
+
+let store: CrawledStore;
+let duck: Duck;
+let directory: string;
+/** The lake of all tables. */
+let lake: string;
+let outcome: Outcome;
+
+interface Outcome {
+  readonly code: number;
+  readonly printed: readonly string[];
+}
+
+const ALL = { from: '2026-01-31', to: '2026-02-02' };
+/** Before the network began, and behind its end. */
+const COVERED = /^part-20260131T2325\d\dZ-20260201T000000Z-\w{12}\.parquet$/;
+
+beforeAll(async () => {
+  store = await openCrawledStore(twoDays);
+  duck = await openDuck();
+  directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-export-'));
+  lake = join(directory, 'lake');
+  outcome = await run({ only: ['all'] });
+}, 240_000);
+afterAll(async () => {
+  duck.close();
+  await store.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+async function quietly(work: () => Promise<number>): Promise<Outcome> {
+  const printed: string[] = [];
+  const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
+  const error = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  try {
+    return { code: await work(), printed };
+  } finally {
+    log.mockRestore();
+    error.mockRestore();
+  }
+}
+
+const invocation = () => ({
+  config: testConfig({ databaseUrl: store.url }),
+  logger: silent,
+  now: Math.floor(Date.now() / 1000),
+});
+
+interface Wanted {
+  readonly only: string[];
+  readonly out?: string;
+  readonly format?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+const run = (wanted: Wanted): Promise<Outcome> =>
+  quietly(() => exportRows(invocation(), { ...ALL, format: 'parquet', out: lake, ...wanted }));
+
+const verified = (place: string): Promise<Outcome> => quietly(() => verifyOfLake(invocation(), place));
+
+const written = ({ printed }: Outcome): string[] =>
+  printed.flatMap((line) => /^written (\w+)\//.exec(line)?.[1] ?? []);
+
+const logOf = (table: string, place = lake): Promise<TableLog> => readLog(directoryStore(place), table);
+
+const filesOf = ({ table, parts }: TableLog, place = lake): string =>
+  `read_parquet([${parts.map(({ path }) => `'${join(place, table, path)}'`).join(', ')}])`;
+
+/** A number for all values of a column, in the words of both databases. */
+function sums(column: { name: string; type: string }): { duck: string; postgres: string } {
+  const name = `"${column.name}"`;
+  const both = (text: string) => ({ duck: text, postgres: text });
+  const { delta } = columnType(column);
+  if (/^(long|integer|decimal.*)$/.test(delta)) return both(`sum(${name})`);
+  if (delta === 'boolean') return both(`sum(case when ${name} then 1 else 0 end)`);
+  if (delta === 'double') return both(`round(sum(${name}))::bigint`);
+  if (delta === 'timestamp')
+    return {
+      duck: `sum(epoch_us(${name}))`,
+      postgres: `sum((extract(epoch from ${name}) * 1000000)::bigint)`,
+    };
+  return { duck: `sum(strlen(${name}))`, postgres: `sum(octet_length(${name}::text))` };
+}
+
+describe('a lake', () => {
+  test('has parts by day, named by their seconds, and a log for each table', async () => {
+    expect(outcome.code).toBe(0);
+    const { parts } = await logOf('transactions');
+    expect(parts.map(({ day }) => day)).toEqual(['2026-01-31', '2026-02-01']);
+    expect(parts[0]?.path.replace('day=2026-01-31/', '')).toMatch(COVERED);
+    expect(parts[0]?.grades).toEqual({ transactions: 'covered', traces: 'covered' });
+    const names = await readdir(lake, { recursive: true });
+    expect(names.filter((name) => /partial/.test(name))).toEqual([]);
+  });
+
+  test('has lists and look-ups that were read as they are now, and none that were not', async () => {
+    const { parts } = await logOf('jetton_masters');
+    const rows = await store.ask('select count(*) as rows from jetton_masters');
+    expect(rows).toEqual([{ rows: String(parts[0]?.rows) }]);
+    expect(parts).toMatchObject([
+      { grades: { jetton_masters: 'as read' }, day: expect.stringMatching(/^20/) as string },
+    ]);
+    expect(await tablesIn(directoryStore(lake))).not.toContain('dns_records');
+  });
+
+  test('DuckDB reads the same rows: every column of every table has the sum that Postgres has', async () => {
+    const tables = await tablesIn(directoryStore(lake));
+    expect(tables.length).toBeGreaterThan(10);
+    for (const name of tables) {
+      const log = await logOf(name);
+      const types = await store.ask(
+        `select column_name as name, data_type as type from information_schema.columns where table_schema = 'ton' and table_name = '${name}' order by ordinal_position`,
+      );
+      const each = types.map(({ name: column, type }) => ({
+        ...sums({ name: column ?? '', type: type ?? '' }),
+        name: `"${column ?? ''}"`,
+      }));
+      const of = (side: 'duck' | 'postgres') =>
+        each
+          .map((column) => `count(${column.name})::text || ' ' || coalesce((${column[side]})::text, 'none')`)
+          .join(', ');
+      const within = log.parts
+        .map(({ span }) => `utime >= to_timestamp(${span.from}) and utime < to_timestamp(${span.to})`)
+        .join(' or ');
+      const [mine = {}] = await store.ask(
+        `select array_to_json(array[count(*)::text, ${of('postgres')}])::text as all from ${name} where ${log.parts[0]?.keys === null ? 'true' : within}`,
+      );
+      const [theirs = []] = await duck.rows(`select count(*)::text, ${of('duck')} from ${filesOf(log)}`);
+      expect(theirs, name).toEqual(JSON.parse(mine['all'] ?? '') as unknown[]);
+    }
+  });
+
+  test('types are those that analysts calculate with, values are compressed, ranges can be skipped', async () => {
+    const log = await logOf('transactions');
+    const rows = await duck.rows(
+      `describe select utime, lt, account, total_fees, aborted, extra, compute_exit_code from ${filesOf(log)}`,
+    );
+    expect(rows.map(([name, type]) => [name, type])).toEqual([
+      ['utime', 'TIMESTAMP WITH TIME ZONE'],
+      ['lt', 'BIGINT'],
+      ['account', 'VARCHAR'],
+      ['total_fees', 'DECIMAL(38,0)'],
+      ['aborted', 'BOOLEAN'],
+      ['extra', 'VARCHAR'],
+      ['compute_exit_code', 'INTEGER'],
+    ]);
+    const [path = ''] = log.parts.map((part) => join(lake, 'transactions', part.path));
+    const facts = await duck.rows(
+      `select distinct compression, stats_min_value is not null from parquet_metadata('${path}') where path_in_schema in ('utime', 'lt', 'account')`,
+    );
+    expect(facts).toEqual([['ZSTD', true]]);
+  });
+
+  test('is recounted by verify from its parts alone', async () => {
+    expect(await verified(lake)).toEqual({ code: 0, printed: [] });
+  });
+});
+
+describe('an export into a lake that is there', () => {
+  test('writes nothing twice; a row that changed, vanished or came writes its part alone', async () => {
+    const again = () => run({ only: ['all'] });
+    const { printed } = await again();
+    expect(written({ code: 0, printed })).toEqual([]);
+    expect(printed).toHaveLength(outcome.printed.length);
+
+    await store.ask(
+      `update traces set loaded_at = clock_timestamp() where trace_id = (select min(trace_id) from traces where utime >= '2026-02-01Z' and utime < '2026-02-01 00:20Z')`,
+    );
+    expect(written(await again())).toEqual(['traces']);
+
+    await store.ask(
+      `delete from jetton_transfers where (utime, transaction_hash) = (select utime, transaction_hash from jetton_transfers where utime >= '2026-01-31 23:30Z' and utime < '2026-02-01Z' limit 1)`,
+    );
+    expect(written(await again())).toEqual(['jetton_transfers']);
+    expect((await verified(lake)).code).toBe(0);
+  });
+
+  test('of a narrower range, or of rows that the database has no longer, removes nothing', async () => {
+    const before = (await logOf('messages')).parts;
+    expect(
+      written(await run({ only: ['transactions'], from: '2026-01-31T23:40Z', to: '2026-01-31T23:41Z' })),
+    ).toEqual([]);
+    await store.ask(`create table kept as select * from messages where utime < '2026-02-01Z'`);
+    await store.ask(`create table covered as select * from etl.coverage`);
+    await store.ask(`delete from messages where utime < '2026-02-01Z'`);
+    await store.ask(
+      `update etl.coverage set covered = covered - int8multirange(int8range(0, ${Date.UTC(2026, 1, 1) / 1000}))`,
+    );
+    expect(written(await run({ only: ['transactions'] }))).toEqual([]);
+    expect((await logOf('messages')).parts).toEqual(before);
+    await store.ask(`insert into messages select * from kept`);
+    await store.ask(
+      `update etl.coverage c set covered = o.covered from covered o where (o.dataset, o.scope, o.pass) = (c.dataset, c.scope, c.pass)`,
+    );
+  });
+
+  test('adds parts, and makes one of them as soon as a day is whole', async () => {
+    const out = join(directory, 'growing');
+    const only = ['jetton_transfers'];
+    for (const [from, to] of [
+      ['2026-01-31T23:30Z', '2026-01-31T23:40Z'],
+      ['2026-01-31T23:35Z', '2026-01-31T23:50Z'],
+      ['2026-01-31T23:50Z', '2026-02-01T00:10Z'],
+    ] as const)
+      expect((await run({ only, out, from, to })).code).toBe(0);
+    const parts = async () =>
+      (await logOf('jetton_transfers', out)).parts.map(({ path }) => path.slice(0, 51));
+    expect(await parts()).toEqual(
+      [
+        'day=2026-01-31/part-20260131T233000Z-20260131T234000',
+        'day=2026-01-31/part-20260131T234000Z-20260131T235000',
+        'day=2026-01-31/part-20260131T235000Z-20260201T000000',
+        'day=2026-02-01/part-20260201T000000Z-20260201T001000',
+      ].map((path) => path.slice(0, 51)),
+    );
+    // As if the hours before the network began had been read.
+    await store.ask(
+      `update etl.coverage set covered = covered + int8multirange(int8range(${Date.UTC(2026, 0, 31) / 1000}, ${Date.UTC(2026, 1, 1) / 1000})) where dataset = 'jetton_transfers'`,
+    );
+    expect((await run({ only, out, ...ALL })).code).toBe(0);
+    const log = await logOf('jetton_transfers', out);
+    expect(log.parts.map(({ day }) => day)).toEqual(['2026-01-31', '2026-02-01', '2026-02-01']);
+    expect(await verified(out)).toEqual({ code: 0, printed: [] });
+    // Readers that follow no log see the same rows.
+    const [all] = await duck.rows(
+      `select count(*)::int from read_parquet('${out}/jetton_transfers/*/*.parquet')`,
+    );
+    expect(all).toEqual([log.parts.reduce((sum, { rows }) => sum + rows, 0)]);
+  });
+
+  test('may be killed at any moment: the lake is as it was or as it should be', async () => {
+    const cli = await openCli();
+    const out = join(directory, 'killed');
+    const range = ['--from', ALL.from, '--to', ALL.to, '--only', 'all', '--out', out];
+    const settings = { DATABASE_URL: store.url };
+    try {
+      let rows = 0;
+      for (const seen of [/exports/, /written block/, /written messages/, /written tra/]) {
+        const running = cli.start(['export', ...range], settings);
+        await Promise.race([running.sees(seen), running.ended]);
+        running.child.kill('SIGKILL');
+        await running.ended;
+        const { printed } = await verified(out);
+        expect(printed).toEqual([]);
+        const logs = await Promise.all((await tablesIn(directoryStore(out))).map((name) => logOf(name, out)));
+        const now = logs.flatMap(({ parts }) => parts).reduce((sum, part) => sum + part.rows, 0);
+        expect(now).toBeGreaterThanOrEqual(rows);
+        rows = now;
+      }
+      expect(await cli.run(['export', ...range], settings)).toMatchObject({ code: 0 });
+    } finally {
+      await cli.close();
+    }
+    expect((await verified(out)).code).toBe(0);
+    for (const name of await tablesIn(directoryStore(lake))) {
+      const [mine, theirs] = [await logOf(name, out), await logOf(name)];
+      const facts = ({ parts }: TableLog) => parts.map(({ rows, keys }) => ({ rows, keys }));
+      expect(facts(mine), name).toEqual(facts(theirs));
+    }
+  }, 240_000);
+});
+
+describe('verify --lake finds', () => {
+  const out = () => join(directory, 'spoiled');
+  const only = ['jetton_transfers'];
+
+  test.each([
+    ['a part that is gone', /is missing/, (path: string) => rm(path)],
+    ['bytes that were added', /has \d+ bytes, not/, (path: string) => appendFile(path, 'x')],
+    [
+      'a row that is gone',
+      /has \d+ bytes, not|holds \d+ rows, not/,
+      (path: string) => duck.rewrite(path, `select * from this limit (select count(*) - 1 from this)`),
+    ],
+    [
+      'a value that was altered',
+      /has \d+ bytes, not|SHA-256/,
+      (path: string) => duck.rewrite(path, `select * replace (amount + 1 as amount) from this`),
+    ],
+  ])('%s', async (_, what, spoil) => {
+    await rm(out(), { recursive: true, force: true });
+    await run({ only, out: out() });
+    const [part] = (await logOf('jetton_transfers', out())).parts;
+    await spoil(join(out(), 'jetton_transfers', part?.path ?? ''));
+    const { code, printed } = await verified(out());
+    expect(code).toBe(3);
+    expect(printed).toEqual([expect.stringMatching(what)]);
+  });
+});
+
+test('keys are summed up as Postgres does', async () => {
+  const texts = ['', 'a', 'twelve bytes', 'thirteen byte', `${'x'.repeat(99)}ü`, '1769903999|46|p4a+/=|-1'];
+  const list = texts.map((text) => `'${text}'`).join(', ');
+  const [row] = await store.ask(
+    `select sum(hashtextextended(text, 0)) as sum from unnest(array[${list}]) as text`,
+  );
+  const sum = new KeySum();
+  sum.add(texts);
+  expect(sum.total).toBe(row?.['sum']);
+});
+
+describe('export to csv', () => {
+  test('holds every digit, and tells null from the empty string', async () => {
+    const out = join(directory, 'csv');
+    const from = '2026-02-01';
+    const { code, printed } = await run({
+      only: ['jetton_transfers'],
+      format: 'csv',
+      out,
+      from,
+      to: '2026-02-01T00:20Z',
+    });
+    expect({ code, printed }).toEqual({
+      code: 0,
+      printed: [expect.stringMatching(/^written jetton_transfers.csv: \d+ rows, covered$/)],
+    });
+    const theirs = await duck.rows(
+      `select count(*)::text, sum(amount::hugeint)::text, count(custom_payload)::text, min(utime)
+       from read_csv('${join(out, 'jetton_transfers.csv')}', header = true, all_varchar = true)`,
+    );
+    const [mine = {}] = await store.ask(
+      `select count(*), sum(amount), count(custom_payload) as payloads, (min(utime) at time zone 'UTC')::text || '+00' as first
+       from jetton_transfers where utime >= '2026-02-01Z' and utime < '2026-02-01 00:20Z'`,
+    );
+    expect(theirs).toEqual([Object.values(mine)]);
+    await expect(run({ only: ['blocks'], format: 'xml', out })).rejects.toThrow(/parquet or csv/);
+  });
+});
