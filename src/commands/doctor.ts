@@ -1,6 +1,7 @@
 import { openApi, type Store } from '../app.ts';
 import { systemClock } from '../clock.ts';
 import { readChainInfo } from '../crawl/watermark/chain-info.ts';
+import { readsOnly } from '../db/connection/read-only.ts';
 import { examineChain, findingOf } from '../doctor/examine-chain.ts';
 import { examineDatabase } from '../doctor/examine-database.ts';
 import { examineDisk } from '../doctor/examine-disk.ts';
@@ -41,6 +42,10 @@ export async function doctor(invocation: Invocation, flags: DoctorFlags): Promis
 }
 
 async function examineApi(invocation: Invocation, store: Store): Promise<Finding[]> {
+  if (await readsOnly(store.database)) {
+    console.error('the API was not asked: the database only reads, and the budget of requests is kept there');
+    return [];
+  }
   const config = { ...invocation.config, attempts: 1 };
   const now = config.network === 'demo' ? undefined : invocation.now;
   try {

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
 import { packageRoot } from '../../package.ts';
 import type { Database, Session } from '../connection/database.ts';
+import { readsOnly } from '../connection/read-only.ts';
 import { loadDatasets, readJobs } from '../../dataset/load-jobs.ts';
 import { loadTables, readSchema } from '../load-tables.ts';
 import { factsOf } from '../schema/describe.ts';
@@ -81,14 +82,10 @@ async function isCurrent(database: Database, digest: string): Promise<boolean> {
   return (await readSetting(database, 'repeatable'))?.sha256 === digest;
 }
 
-async function requireWritable({ rows, label }: Pick<Database, 'rows' | 'label'>): Promise<void> {
-  const [server] = await rows(
-    sql`select current_setting('transaction_read_only') = 'on' as reads`,
-    z.object({ reads: z.boolean() }),
-  );
-  if (server?.reads !== true) return;
+async function requireWritable(database: Database): Promise<void> {
+  if (!(await readsOnly(database))) return;
   throw new DatabaseUnavailableError(
-    `${label} lacks a part of this version's schema, and cannot get it: the server only reads`,
+    `${database.label} lacks a part of this version's schema, and cannot get it: the server only reads`,
     {
       hint: 'Run `toncenter-etl migrate` on the primary: a standby has it at once. Or wait until this one is promoted.',
     },

@@ -2,10 +2,11 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { systemClock } from '../../clock.ts';
-import { EtlError } from '../../errors.ts';
+import { EtlError, UsageError } from '../../errors.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import { parsePostgres, withLogin } from '../../settings/postgres-url.ts';
 import { openDatabase, type Database } from '../connection/database.ts';
+import { readsOnly } from '../connection/read-only.ts';
 import { allowReading } from './reader.ts';
 
 /** What one of these roles may do; one of each for all databases of a server. */
@@ -48,6 +49,11 @@ export async function openConfined(confinement: Confinement): Promise<Database> 
   const found = await open().catch(unlessItMayPass);
   if (found !== undefined && (await hasRights(found, right))) return found;
   await found?.close();
+  if (await readsOnly(database)) {
+    throw new UsageError(`the role ${ROLES[right].name} is not there yet, and the server only reads`, {
+      hint: 'Run `toncenter-etl sql "select 1"` on the primary: it makes the role, and a standby has it at once.',
+    });
+  }
   // Roles are the server's: processes that make one at the same time, in whatever databases, are in each other's way.
   await retry({ ...CONFLICT, attempts: ATTEMPTS, clock: systemClock, random: Math.random }, () =>
     grant(database, right, found === undefined ? password : null),

@@ -1,0 +1,174 @@
+import { readFileSync } from 'node:fs';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openDatabase } from '../../src/db/connection/database.ts';
+import { countPages } from '../../src/db/read/count-pages.ts';
+import { runSql } from '../../src/db/read/free-sql.ts';
+import { EXIT, toError } from '../../src/errors.ts';
+import { formatTime } from '../../src/range.ts';
+import { crawl } from '../support/failover/crawl.ts';
+import { openPair, type Pair } from '../support/failover/pair.ts';
+import { keysOf, violations } from '../support/kill/invariants.ts';
+import { openCli, type Cli } from '../support/program/cli.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+
+const START = Date.UTC(2026, 0, 1) / 1000;
+const RANGE = { from: START, to: START + 900 };
+const DATASETS = ['blocks', 'transactions'];
+const OWNER = 'crawler';
+
+let scratch: string;
+let pair: Pair;
+let cli: Cli;
+let simulator: Simulator;
+
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'toncenter-etl-failover-'));
+  // Open to the user that Postgres runs as.
+  await chmod(scratch, 0o755);
+  [pair, cli, simulator] = await Promise.all([
+    openPair(scratch),
+    openCli(),
+    startSimulator({ start: START, duration: 1260, load: 2, accounts: 100, latencyMs: [10, 30] }),
+  ]);
+});
+afterAll(async () => {
+  await simulator.close();
+  await cli.close();
+  await pair.close();
+  await rm(scratch, { recursive: true, force: true });
+});
+
+const ask = (url: string, ...args: string[]) =>
+  cli.run(args, {
+    DATABASE_URL: url,
+    TONCENTER_NETWORK: simulator.url,
+    TONCENTER_RPS: '100',
+    ETL_ATTEMPTS: '1',
+  });
+
+/** Waits until the standby has what the primary has. */
+async function catchUp(): Promise<void> {
+  const [there] = await pair.primary().query('select pg_current_wal_lsn()::text as lsn');
+  const asked = `select pg_last_wal_replay_lsn() >= '${String(there?.['lsn'])}' as done`;
+  await expect.poll(() => pair.standby().query(asked), { timeout: 30_000 }).toEqual([{ done: true }]);
+}
+
+test('a standby that lacks the schema says where it comes from', async () => {
+  const { code, stderr } = await ask(pair.standby().url, 'status');
+  expect(code).toBe(EXIT.tryAgain);
+  expect(stderr).toMatch(
+    /lacks a part of this version's schema[^]*hint: Run `toncenter-etl migrate` on the primary/,
+  );
+});
+
+test('a crawl ends where a standby was promoted; the next one counts what was lost, and reads it again', async () => {
+  const url = pair.url('read-write');
+  let pages = 0;
+  const order = { url, api: simulator.url, datasets: DATASETS, range: RANGE, page: 40, owner: OWNER };
+  const onPage = () => (pages += 1);
+  const first = crawl({ ...order, onPage }).then(
+    (missing) => expect.fail(`it ended, ${missing} ranges are missing`),
+    (error: unknown) => toError(error),
+  );
+  const reach = (count: number) => expect.poll(() => pages, { timeout: 60_000 }).toBeGreaterThan(count);
+  await reach(5);
+  await pair.cutOff();
+  await reach(pages + 5);
+  await pair.primary().kill();
+  await pair.promote();
+
+  const error = await first;
+  expect(error).toMatchObject({ code: 'server_changed', exitCode: EXIT.tryAgain });
+  expect(error.message).toMatch(/timeline is 2, and not 1/);
+
+  const database = await openDatabase({ url, applicationName: 'test' });
+  const held = await countPages(database, OWNER);
+  await database.close();
+  expect(held).toBeLessThan(pages);
+  const client = new pg.Client({ connectionString: pair.primary().url });
+  await client.connect();
+  const keys = keysOf(simulator.truth, RANGE);
+  expect(await violations(client, keys)).toEqual([]);
+  expect(await crawl({ ...order, onPage })).toBe(0);
+
+  expect(await violations(client, keys)).toEqual([]);
+  await client.end();
+});
+
+test('a crawl beside which a standby was promoted does not say that all is there', async () => {
+  await pair.rejoin();
+  const order = { url: pair.url('read-write'), api: simulator.url, datasets: ['transactions'], page: 40 };
+  const range = { from: RANGE.to, to: RANGE.to + 240 };
+  let promoted: Promise<void> | undefined;
+  const onPage = () => {
+    // The old primary lives and takes what comes over the connections that are open.
+    promoted ??= pair.promote();
+  };
+  await expect(crawl({ ...order, range, owner: OWNER, onPage })).rejects.toMatchObject({
+    code: 'server_changed',
+    exitCode: EXIT.tryAgain,
+  });
+  await promoted;
+  expect(await crawl({ ...order, range, owner: OWNER, onPage })).toBe(0);
+  const asked = `select covered @> int8range(${range.from}, ${range.to}) as whole from etl.coverage where dataset = 'transactions' and pass = 0`;
+  expect(await pair.primary().query(asked)).toEqual([{ whole: true }]);
+});
+
+test('on a standby all that only reads works, and what writes waits', async () => {
+  await pair.rejoin();
+  const [primary, standby] = [pair.primary().url, pair.standby().url];
+  // The test's own crawl is another build than the program, with another digest of the schema.
+  expect(await ask(primary, 'migrate')).toMatchObject({ code: EXIT.done });
+  await catchUp();
+  expect(await ask(standby, 'sql', 'select 1')).toMatchObject({ code: EXIT.usage });
+  for (const args of [['sql', 'select 1'], ['reader']])
+    expect(await ask(primary, ...args)).toMatchObject({ code: EXIT.done });
+  const [row] = await pair.primary().query('select hash from ton.transactions limit 1');
+  await catchUp();
+
+  const range = ['--from', formatTime(RANGE.from), '--to', formatTime(RANGE.to)];
+  const ended = async (...args: string[]) => {
+    const { code, stdout, stderr } = await ask(standby, ...args);
+    return { args, code, stdout, stderr };
+  };
+  const done = { code: EXIT.done };
+  const results = await Promise.all([
+    ended('status', '--json'),
+    ended('sql', '--csv', 'select count(*) from transactions'),
+    ended('export', ...range, '--only', 'transactions', '--out', join(scratch, 'export')),
+    ended('why', String(row?.['hash'])),
+    ended('doctor'),
+    ended('reader', '--keep-password'),
+  ]);
+  for (const result of results) expect(result).toMatchObject(done);
+  const written = await Promise.all([
+    ended('reader'),
+    ended('backfill', ...range, '--only', 'transactions'),
+  ]);
+  expect(written.map(({ code }) => code)).toEqual([EXIT.usage, EXIT.tryAgain]);
+  for (const { stderr } of written) expect(stderr).toMatch(/only reads/);
+});
+
+test('the questions have the same answers on a standby, and it says what is complete', async () => {
+  const text = readFileSync(join(import.meta.dirname, '../../docs/analyst/questions.md'), 'utf8');
+  const questions = [...text.matchAll(/```sql\n([\s\S]*?);?\n```/g)].map(([, statement = '']) => statement);
+  expect(questions.length).toBeGreaterThan(14);
+  const complete = `select etl.assert_complete('transactions', to_timestamp(${RANGE.from}), to_timestamp(${RANGE.to}))`;
+  const answers = async (url: string) => {
+    const database = await openDatabase({ url, applicationName: 'questions' });
+    const given: unknown[] = [];
+    for (const statement of [...questions, complete])
+      given.push(
+        await runSql(database, statement, { write: false }).catch((error: unknown) => String(error)),
+      );
+    await database.close();
+    return given;
+  };
+  const there = await answers(pair.standby().url);
+  expect(there).toEqual(await answers(pair.primary().url));
+  expect(there.at(-1)).toMatchObject({ rows: [['t']] });
+});

@@ -1,0 +1,59 @@
+import { openCrawl, openStore } from '../../../src/app.ts';
+import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import type { Dataset } from '../../../src/dataset/dataset.ts';
+import { loadJobs } from '../../../src/dataset/load-jobs.ts';
+import { chooseDatasets } from '../../../src/dataset/dataset.ts';
+import type { Range } from '../../../src/range.ts';
+import { never, silent, testConfig } from '../crawl.ts';
+
+interface CrawlOrder {
+  /** Of the database, with all of its addresses. */
+  readonly url: string;
+  readonly api: string;
+  readonly datasets: readonly string[];
+  readonly range: Range;
+  /** Rows a page: few, so that there is much to interrupt. */
+  readonly page: number;
+  /** Name in leases and pages. */
+  readonly owner: string;
+  /** Called after each page that completed something. */
+  readonly onPage: () => void;
+}
+
+/**
+ * Covers a range as `backfill` does, and makes sure in the end that the server is still the one that others are led to.
+ * @returns how many ranges are missing
+ */
+export async function crawl(order: CrawlOrder): Promise<number> {
+  const { url, api, owner, range } = order;
+  const config = testConfig({ databaseUrl: url, rps: 200, attempts: 10 });
+  const store = await openStore(config, silent, 'crawl');
+  const opened = await openCrawl({
+    config,
+    store,
+    owner,
+    logger: silent,
+    stop: never,
+    baseUrl: api,
+  }).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
+  opened.subscribe(({ completed }) => {
+    if (completed !== undefined) order.onPage();
+  });
+  try {
+    const chosen = chooseDatasets(order.datasets, await loadJobs());
+    const datasets = chosen.map(({ name, job }): Dataset => {
+      const paginator = { ...job.paginator, maxSize: Math.min(order.page, job.paginator.maxSize) };
+      return { name, job: { ...job, paginator } };
+    });
+    const reach = { range, watermark: range.to };
+    const missing = await backfill({ ...opened, attempts: 10, datasets, reach, stop: never });
+    await store.database.confirm();
+    return missing.size;
+  } finally {
+    await opened.close();
+    await store.close();
+  }
+}
