@@ -154,6 +154,10 @@ returns table (
 declare
   wanted constant text := etl.trace_of(ton.ton_hash(trace));
 begin
+  if trace is null then
+    raise exception 'trace_tree needs a hash, and was given null' using errcode = 'null_value_not_allowed',
+      hint = 'If a subquery gives the hash, it found no row.';
+  end if;
   if wanted is null then
     raise exception 'nothing that is stored has the hash %', trace using errcode = 'no_data_found',
       hint = format('Run: npx toncenter-etl why %s', ton.ton_hash(trace));
@@ -207,9 +211,30 @@ comment on column ton.days.day is 'Date of the day, UTC, whatever the time zone 
 comment on column ton.days.starts is 'First moment of the day: utime >= starts.';
 comment on column ton.days.ends is 'First moment of the next day, exclusive: utime < ends.';
 
-create or replace view ton.daily_activity as
+-- Sums over months read what was kept of each day. A day is closed when all that feeds the report is verified, and open
+-- before: then it is summed up while it is asked for. Each report is written once, over its open days, as etl.open_….
+
+create or replace function etl.reports_by_day() returns setof text language sql immutable parallel safe as $$
+  select unnest(array['daily_activity', 'hourly_activity', 'active_wallets', 'fees_by_part', 'failed_transactions',
+    'message_delays', 'jetton_flows', 'dex_volume'])
+$$;
+comment on function etl.reports_by_day() is
+  'Views of schema ton that sum up days, and keep what they summed up.';
+
+create or replace view etl.open_days as
+select r.relation, d.day, d.starts, d.ends
+from ton.days d
+cross join etl.reports_by_day() r (relation)
+where not exists (select from etl.closed_days c where c.relation = r.relation and c.day = d.day and c.closed_at is not null);
+comment on view etl.open_days is 'Days of each report by day that are summed up while they are asked for, as they are not in etl.closed_days.';
+comment on column etl.open_days.relation is 'View of schema ton that sums up days.';
+comment on column etl.open_days.day is 'A day of the report that is not closed, UTC.';
+comment on column etl.open_days.starts is 'First moment of the open day: utime >= starts.';
+comment on column etl.open_days.ends is 'First moment after the open day, exclusive: utime < ends.';
+
+create or replace view etl.open_daily_activity as
 select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks
-from ton.days d,
+from etl.open_days d,
 lateral (
   select count(*) as transactions, count(*) filter (where x.aborted) as aborted, count(distinct x.account) as accounts,
     sum(x.total_fees) as fees
@@ -218,33 +243,51 @@ lateral (
   select count(*) as messages, sum(x.value) as value
   from ton.messages x where x.utime >= d.starts and x.utime < d.ends) m,
 lateral (select count(*) as traces from ton.traces x where x.utime >= d.starts and x.utime < d.ends) c,
-lateral (select count(*) as blocks from ton.blocks x where x.utime >= d.starts and x.utime < d.ends) b;
-comment on view ton.daily_activity is 'How busy each day was, UTC; days without transactions have no row.';
-comment on column ton.daily_activity.day is 'The day that is summed up, UTC.';
-comment on column ton.daily_activity.transactions is 'How many transactions the day has: rows of transactions.';
-comment on column ton.daily_activity.aborted is 'How many of the transactions failed: those with aborted.';
-comment on column ton.daily_activity.accounts is 'How many accounts had a transaction on the day.';
-comment on column ton.daily_activity.messages is 'How many messages were created on the day, external ones included: rows of messages.';
-comment on column ton.daily_activity.value is 'Coins that the messages of the day carried, nanotons; what passes through three accounts is counted three times.';
-comment on column ton.daily_activity.fees is 'Fees that validators collected on the day, nanotons: sum of transactions.total_fees.';
-comment on column ton.daily_activity.traces is 'How many traces ended on the day: rows of traces, 0 where traces are not read.';
-comment on column ton.daily_activity.blocks is 'How many blocks of all shards and the masterchain were made: rows of blocks, 0 where blocks are not read.';
+lateral (select count(*) as blocks from ton.blocks x where x.utime >= d.starts and x.utime < d.ends) b
+where d.relation = 'daily_activity';
+comment on view etl.open_daily_activity is 'How busy each day was, UTC; days without transactions have no row.';
+comment on column etl.open_daily_activity.day is 'The day that is summed up, UTC.';
+comment on column etl.open_daily_activity.transactions is 'How many transactions the day has: rows of transactions.';
+comment on column etl.open_daily_activity.aborted is 'How many of the transactions failed: those with aborted.';
+comment on column etl.open_daily_activity.accounts is 'How many accounts had a transaction on the day.';
+comment on column etl.open_daily_activity.messages is 'How many messages were created on the day, external ones included: rows of messages.';
+comment on column etl.open_daily_activity.value is 'Coins that the messages of the day carried, nanotons; what passes through three accounts is counted three times.';
+comment on column etl.open_daily_activity.fees is 'Fees that validators collected on the day, nanotons: sum of transactions.total_fees.';
+comment on column etl.open_daily_activity.traces is 'How many traces ended on the day: rows of traces, 0 where traces are not read.';
+comment on column etl.open_daily_activity.blocks is 'How many blocks of all shards and the masterchain were made: rows of blocks, 0 where blocks are not read.';
 
-create or replace view ton.active_wallets as
+create or replace view etl.open_hourly_activity as
+select d.day, t.hour, t.transactions, t.aborted, t.accounts, t.fees
+from etl.open_days d,
+lateral (
+  select date_trunc('hour', x.utime, 'UTC') as hour, count(*) as transactions, count(*) filter (where x.aborted) as aborted,
+    count(distinct x.account) as accounts, sum(x.total_fees) as fees
+  from ton.transactions x where x.utime >= d.starts and x.utime < d.ends group by 1) t
+where d.relation = 'hourly_activity';
+comment on view etl.open_hourly_activity is 'How busy each hour was; hours without transactions have no row.';
+comment on column etl.open_hourly_activity.day is 'The day of the hour, UTC: name it, and only that day is read.';
+comment on column etl.open_hourly_activity.hour is 'First moment of the hour.';
+comment on column etl.open_hourly_activity.transactions is 'How many transactions the hour has.';
+comment on column etl.open_hourly_activity.aborted is 'How many of the hour''s transactions failed: those with aborted.';
+comment on column etl.open_hourly_activity.accounts is 'How many accounts had a transaction in the hour.';
+comment on column etl.open_hourly_activity.fees is 'Fees that validators collected in the hour, nanotons: sum of transactions.total_fees.';
+
+create or replace view etl.open_active_wallets as
 select d.day, m.wallets, m.messages
-from ton.days d,
+from etl.open_days d,
 lateral (
   select count(distinct x.destination) as wallets, count(*) as messages
   from ton.messages x
-  where x.utime >= d.starts and x.utime < d.ends and x.source is null and x.destination is not null having count(*) > 0) m;
-comment on view ton.active_wallets is 'How many wallets were used on each day, UTC: accounts that received a message from outside the chain, which is what somebody signed. Contracts that programs call from outside count too; who was only sent something does not.';
-comment on column ton.active_wallets.day is 'The day on which the wallets were used, UTC.';
-comment on column ton.active_wallets.wallets is 'How many accounts received a message from outside the chain.';
-comment on column ton.active_wallets.messages is 'How many such messages came in.';
+  where x.utime >= d.starts and x.utime < d.ends and x.source is null and x.destination is not null having count(*) > 0) m
+where d.relation = 'active_wallets';
+comment on view etl.open_active_wallets is 'How many wallets were used on each day, UTC: accounts that received a message from outside the chain, which is what somebody signed. Contracts that programs call from outside count too; who was only sent something does not.';
+comment on column etl.open_active_wallets.day is 'The day on which the wallets were used, UTC.';
+comment on column etl.open_active_wallets.wallets is 'How many accounts received a message from outside the chain.';
+comment on column etl.open_active_wallets.messages is 'How many such messages came in.';
 
-create or replace view ton.fees_by_part as
+create or replace view etl.open_fees_by_part as
 select d.day, f.storage, f.gas, f.action, f.bounce, f.total - f.storage - f.gas - f.action - f.bounce as import, f.total, m.forward
-from ton.days d,
+from etl.open_days d,
 lateral (
   select coalesce(sum(x.storage_fees_collected), 0) + coalesce(sum(x.credit_due_fees_collected), 0) as storage,
     coalesce(sum(x.compute_gas_fees), 0) as gas, coalesce(sum(x.action_total_action_fees), 0) as action,
@@ -252,20 +295,21 @@ lateral (
   from ton.transactions x where x.utime >= d.starts and x.utime < d.ends having count(*) > 0) f,
 lateral (
   select coalesce(sum(x.fwd_fee + x.ihr_fee), 0) as forward
-  from ton.messages x where x.utime >= d.starts and x.utime < d.ends and x.out_msg_tx_hash is not null) m;
-comment on view ton.fees_by_part is 'What fees were paid for on each day, UTC, nanotons. storage, gas, action, bounce and import make total, which validators collected in the transactions; forward comes on top and goes to the validators that deliver the messages.';
-comment on column ton.fees_by_part.day is 'The day whose fees are taken apart, UTC.';
-comment on column ton.fees_by_part.storage is 'Fees for keeping accounts, older debts included, nanotons: sum of storage_fees_collected and credit_due_fees_collected.';
-comment on column ton.fees_by_part.gas is 'Fees for running contracts, nanotons: sum of compute_gas_fees.';
-comment on column ton.fees_by_part.action is 'Share of forwarding fees that the sending block keeps, nanotons: sum of action_total_action_fees.';
-comment on column ton.fees_by_part.bounce is 'Share of the fees of returned messages that the block keeps, nanotons: sum of bounce_msg_fees.';
-comment on column ton.fees_by_part.import is 'What is left of total, nanotons: the fee for importing external messages, which the source does not give by itself.';
-comment on column ton.fees_by_part.total is 'All fees that validators collected in the transactions of the day, nanotons: sum of total_fees.';
-comment on column ton.fees_by_part.forward is 'Fees for delivering the messages that were sent on the day, beyond the share in action and bounce, nanotons: sum of fwd_fee and ihr_fee of messages.';
+  from ton.messages x where x.utime >= d.starts and x.utime < d.ends and x.out_msg_tx_hash is not null) m
+where d.relation = 'fees_by_part';
+comment on view etl.open_fees_by_part is 'What fees were paid for on each day, UTC, nanotons. storage, gas, action, bounce and import make total, which validators collected in the transactions; forward comes on top and goes to the validators that deliver the messages.';
+comment on column etl.open_fees_by_part.day is 'The day whose fees are taken apart, UTC.';
+comment on column etl.open_fees_by_part.storage is 'Fees for keeping accounts, older debts included, nanotons: sum of storage_fees_collected and credit_due_fees_collected.';
+comment on column etl.open_fees_by_part.gas is 'Fees for running contracts, nanotons: sum of compute_gas_fees.';
+comment on column etl.open_fees_by_part.action is 'Share of forwarding fees that the sending block keeps, nanotons: sum of action_total_action_fees.';
+comment on column etl.open_fees_by_part.bounce is 'Share of the fees of returned messages that the block keeps, nanotons: sum of bounce_msg_fees.';
+comment on column etl.open_fees_by_part.import is 'What is left of total, nanotons: the fee for importing external messages, which the source does not give by itself.';
+comment on column etl.open_fees_by_part.total is 'All fees that validators collected in the transactions of the day, nanotons: sum of total_fees.';
+comment on column etl.open_fees_by_part.forward is 'Fees for delivering the messages that were sent on the day, beyond the share in action and bounce, nanotons: sum of fwd_fee and ihr_fee of messages.';
 
-create or replace view ton.failed_transactions as
+create or replace view etl.open_failed_transactions as
 select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees
-from ton.days d,
+from etl.open_days d,
 lateral (
   select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees
   from (
@@ -276,15 +320,16 @@ lateral (
       case when t.compute_skipped then null when t.compute_success is false then t.compute_exit_code
         when t.action_success is false then t.action_result_code end as code
     from ton.transactions t where t.utime >= d.starts and t.utime < d.ends and t.aborted) x
-  group by x.phase, x.reason, x.code) f;
-comment on view ton.failed_transactions is 'How transactions failed on each day, UTC: one row for each way of failing.';
-comment on column ton.failed_transactions.day is 'The day on which the transactions failed, UTC.';
-comment on column ton.failed_transactions.phase is 'Where they failed: skipped (the contract was not run), compute (it ended with an exit code), action (what it wanted could not be carried out), other.';
-comment on column ton.failed_transactions.reason is 'Why the contract was not run: no_state, bad_state, no_gas or suspended; null for other phases. From compute_reason.';
-comment on column ton.failed_transactions.code is 'Exit code of the contract (compute) or result code (action); null where it was not run.';
-comment on column ton.failed_transactions.transactions is 'How many transactions failed this way on the day.';
-comment on column ton.failed_transactions.accounts is 'On how many accounts they failed this way.';
-comment on column ton.failed_transactions.fees is 'Fees that were paid for failing this way, nanotons: sum of total_fees.';
+  group by x.phase, x.reason, x.code) f
+where d.relation = 'failed_transactions';
+comment on view etl.open_failed_transactions is 'How transactions failed on each day, UTC: one row for each way of failing.';
+comment on column etl.open_failed_transactions.day is 'The day on which the transactions failed, UTC.';
+comment on column etl.open_failed_transactions.phase is 'Where they failed: skipped (the contract was not run), compute (it ended with an exit code), action (what it wanted could not be carried out), other.';
+comment on column etl.open_failed_transactions.reason is 'Why the contract was not run: no_state, bad_state, no_gas or suspended; null for other phases. From compute_reason.';
+comment on column etl.open_failed_transactions.code is 'Exit code of the contract (compute) or result code (action); null where it was not run.';
+comment on column etl.open_failed_transactions.transactions is 'How many transactions failed this way on the day.';
+comment on column etl.open_failed_transactions.accounts is 'On how many accounts they failed this way.';
+comment on column etl.open_failed_transactions.fees is 'Fees that were paid for failing this way, nanotons: sum of total_fees.';
 
 create or replace view ton.gas_by_contract as
 select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
@@ -303,9 +348,9 @@ comment on column ton.gas_by_contract.failed is 'How many of the runs ended with
 comment on column ton.gas_by_contract.gas_used is 'Gas units that all runs used together.';
 comment on column ton.gas_by_contract.gas_fees is 'Fees for that gas, nanotons: sum of compute_gas_fees.';
 
-create or replace view ton.message_delays as
+create or replace view etl.open_message_delays as
 select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds, x.median_seconds, x.longest_seconds
-from ton.days d,
+from etl.open_days d,
 lateral (
   select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
     count(*) as messages, avg(extract(epoch from r.utime - m.utime)) as mean_seconds,
@@ -318,17 +363,18 @@ lateral (
   lateral (
     select x.block_workchain, x.block_shard from ton.transactions x where x.utime = m.utime and x.hash = m.out_msg_tx_hash offset 0) s
   where r.utime >= d.starts and r.utime < d.ends
-  group by 1, 2, 3, 4) x;
-comment on view ton.message_delays is 'How long messages were under way from shard to shard, by the day, UTC, on which they arrived. Block times are whole seconds, so 0 means within one second; messages from outside the chain are left out.';
-comment on column ton.message_delays.day is 'The day on which the messages arrived, UTC.';
-comment on column ton.message_delays.from_workchain is 'Workchain from which the messages came.';
-comment on column ton.message_delays.from_shard is 'Shard from which the messages came, upper-case hex without padding.';
-comment on column ton.message_delays.to_workchain is 'Workchain in which the messages arrived.';
-comment on column ton.message_delays.to_shard is 'Shard in which the messages arrived, upper-case hex without padding.';
-comment on column ton.message_delays.messages is 'How many messages arrived from the one shard in the other.';
-comment on column ton.message_delays.mean_seconds is 'Mean time between the blocks that sent and received them, seconds.';
-comment on column ton.message_delays.median_seconds is 'Half of the messages took no longer than this, seconds.';
-comment on column ton.message_delays.longest_seconds is 'The longest that one of them took, seconds.';
+  group by 1, 2, 3, 4) x
+where d.relation = 'message_delays';
+comment on view etl.open_message_delays is 'How long messages were under way from shard to shard, by the day, UTC, on which they arrived. Block times are whole seconds, so 0 means within one second; messages from outside the chain are left out.';
+comment on column etl.open_message_delays.day is 'The day on which the messages arrived, UTC.';
+comment on column etl.open_message_delays.from_workchain is 'Workchain from which the messages came.';
+comment on column etl.open_message_delays.from_shard is 'Shard from which the messages came, upper-case hex without padding.';
+comment on column etl.open_message_delays.to_workchain is 'Workchain in which the messages arrived.';
+comment on column etl.open_message_delays.to_shard is 'Shard in which the messages arrived, upper-case hex without padding.';
+comment on column etl.open_message_delays.messages is 'How many messages arrived from the one shard in the other.';
+comment on column etl.open_message_delays.mean_seconds is 'Mean time between the blocks that sent and received them, seconds.';
+comment on column etl.open_message_delays.median_seconds is 'Half of the messages took no longer than this, seconds.';
+comment on column etl.open_message_delays.longest_seconds is 'The longest that one of them took, seconds.';
 
 -- Movements of money.
 
@@ -423,9 +469,9 @@ $$;
 comment on function ton.account_statement(text, timestamptz, timestamptz) is
   'Statement of an account (in any form) between two times, the second exclusive: every movement of account_ledger in whole units, with the symbol of the jetton. Amounts are null for jettons of which neither jetton_masters nor token_metadata is stored: their decimals are not known. Hashes are hex and addresses friendly, as explorers show them.';
 
-create or replace view ton.jetton_flows as
+create or replace view etl.open_jetton_flows as
 select d.day, j.jetton_master, j.transfers, j.senders, j.receivers, j.amount, j.minted, j.burned
-from ton.days d,
+from etl.open_days d,
 lateral (
   select m.jetton_master, count(*) filter (where m.kind = 'sent') as transfers,
     count(distinct m.account) filter (where m.kind = 'sent') as senders,
@@ -434,16 +480,17 @@ lateral (
     coalesce(sum(m.amount) filter (where m.kind = 'minted'), 0) as minted,
     coalesce(-sum(m.amount) filter (where m.kind = 'burned'), 0) as burned
   from ton.jetton_movements m where m.utime >= d.starts and m.utime < d.ends
-  group by m.jetton_master) j;
-comment on view ton.jetton_flows is 'What moved of each jetton on each day, UTC.';
-comment on column ton.jetton_flows.day is 'The day on which the jetton moved, UTC.';
-comment on column ton.jetton_flows.jetton_master is 'Contract of the jetton whose flow this is, raw form.';
-comment on column ton.jetton_flows.transfers is 'How many transfers were sent, by owners that are known.';
-comment on column ton.jetton_flows.senders is 'How many owners sent some.';
-comment on column ton.jetton_flows.receivers is 'How many owners were sent some.';
-comment on column ton.jetton_flows.amount is 'How many jettons were transferred, in the smallest units.';
-comment on column ton.jetton_flows.minted is 'How many jettons came into being, in the smallest units; 0 where actions are not read.';
-comment on column ton.jetton_flows.burned is 'How many jettons were destroyed, in the smallest units; 0 where burns are not read.';
+  group by m.jetton_master) j
+where d.relation = 'jetton_flows';
+comment on view etl.open_jetton_flows is 'What moved of each jetton on each day, UTC.';
+comment on column etl.open_jetton_flows.day is 'The day on which the jetton moved, UTC.';
+comment on column etl.open_jetton_flows.jetton_master is 'Contract of the jetton whose flow this is, raw form.';
+comment on column etl.open_jetton_flows.transfers is 'How many transfers were sent, by owners that are known.';
+comment on column etl.open_jetton_flows.senders is 'How many owners sent some.';
+comment on column etl.open_jetton_flows.receivers is 'How many owners were sent some.';
+comment on column etl.open_jetton_flows.amount is 'How many jettons were transferred, in the smallest units.';
+comment on column etl.open_jetton_flows.minted is 'How many jettons came into being, in the smallest units; 0 where actions are not read.';
+comment on column etl.open_jetton_flows.burned is 'How many jettons were destroyed, in the smallest units; 0 where burns are not read.';
 
 create or replace view ton.swaps as
 select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, a.details->>'dex' as dex, a.success,
@@ -466,9 +513,9 @@ comment on column ton.swaps.asset_out is 'Jetton that was got, raw form; null wh
 comment on column ton.swaps.amount_out is 'How much was got, in the smallest units. From details.dex_outgoing_transfer.amount.';
 comment on column ton.swaps.pool is 'Account of the exchange on the jetton''s side of the swap, raw form: what was given went there, or, where TON was given, what was got came from there. The pool itself, or what the exchange keeps its jettons in: a vault (dedust), a router (stonfi).';
 
-create or replace view ton.dex_volume as
+create or replace view etl.open_dex_volume as
 select d.day, s.dex, s.pool, s.jetton_master, s.swaps, s.accounts, s.bought, s.sold, s.volume, s.jettons
-from ton.days d,
+from etl.open_days d,
 lateral (
   select x.dex, x.pool, t.jetton_master, count(*) as swaps, count(distinct x.account) as accounts,
     coalesce(sum(t.bought), 0) as bought, coalesce(sum(t.sold), 0) as sold,
@@ -479,18 +526,54 @@ lateral (
     union all
     select x.asset_in, null, x.amount_out, x.amount_in where x.asset_out is null and x.asset_in is not null) t
   where x.utime >= d.starts and x.utime < d.ends and x.success is not false
-  group by 1, 2, 3) s;
-comment on view ton.dex_volume is 'What was traded for TON on decentralized exchanges by day, UTC, pool and jetton. Swaps of one jetton for another have no TON side and are not here. volume / jettons is the day''s mean price in nanotons of the jetton''s smallest unit.';
-comment on column ton.dex_volume.day is 'The day on which the trades'' traces ended, UTC.';
-comment on column ton.dex_volume.dex is 'The exchange that traded: dedust, stonfi, stonfi_v2, tonco and so on.';
-comment on column ton.dex_volume.pool is 'Account of the exchange on the jetton''s side of the trades, raw form: see swaps.pool.';
-comment on column ton.dex_volume.jetton_master is 'Contract of the jetton that was traded for TON, raw form.';
-comment on column ton.dex_volume.swaps is 'How many trades succeeded on the day.';
-comment on column ton.dex_volume.accounts is 'How many accounts traded.';
-comment on column ton.dex_volume.bought is 'TON that was given for the jetton, nanotons.';
-comment on column ton.dex_volume.sold is 'TON that was got for the jetton, nanotons.';
-comment on column ton.dex_volume.volume is 'TON that changed hands either way, nanotons: bought + sold.';
-comment on column ton.dex_volume.jettons is 'How many jettons changed hands for it, in the smallest units.';
+  group by 1, 2, 3) s
+where d.relation = 'dex_volume';
+comment on view etl.open_dex_volume is 'What was traded for TON on decentralized exchanges by day, UTC, pool and jetton. Swaps of one jetton for another have no TON side and are not here. volume / jettons is the day''s mean price in nanotons of the jetton''s smallest unit.';
+comment on column etl.open_dex_volume.day is 'The day on which the trades'' traces ended, UTC.';
+comment on column etl.open_dex_volume.dex is 'The exchange that traded: dedust, stonfi, stonfi_v2, tonco and so on.';
+comment on column etl.open_dex_volume.pool is 'Account of the exchange on the jetton''s side of the trades, raw form: see swaps.pool.';
+comment on column etl.open_dex_volume.jetton_master is 'Contract of the jetton that was traded for TON, raw form.';
+comment on column etl.open_dex_volume.swaps is 'How many trades succeeded on the day.';
+comment on column etl.open_dex_volume.accounts is 'How many accounts traded.';
+comment on column etl.open_dex_volume.bought is 'TON that was given for the jetton, nanotons.';
+comment on column etl.open_dex_volume.sold is 'TON that was got for the jetton, nanotons.';
+comment on column etl.open_dex_volume.volume is 'TON that changed hands either way, nanotons: bought + sold.';
+comment on column etl.open_dex_volume.jettons is 'How many jettons changed hands for it, in the smallest units.';
+
+-- The reports themselves: closed days as they were kept, open ones as they are now.
+
+do $$
+declare
+  report name;
+  columns text;
+  said record;
+begin
+  for report in select * from etl.reports_by_day() loop
+    select string_agg('r.' || quote_ident(attname), ', ' order by attnum) into columns
+    from pg_attribute where attrelid = ('etl.open_' || report)::regclass and attnum > 1 and not attisdropped;
+    execute format('create or replace view ton.%1$I as
+      select k.day, %2$s, true as certified
+      from etl.closed_days c join etl.kept_rows k using (relation, day),
+      lateral jsonb_populate_record(null::etl.open_%1$s, k.row) r
+      where c.relation = %1$L and c.closed_at is not null
+      union all select r.day, %2$s, false from etl.open_%1$s r', report, columns);
+    for said in select objsubid as place, description from pg_description
+      where objoid = ('etl.open_' || report)::regclass and classoid = 'pg_class'::regclass
+    loop
+      if said.place = 0 then
+        execute format('comment on view ton.%I is %L', report, said.description);
+      else
+        execute format('comment on column ton.%I.%I is %L', report,
+          (select attname from pg_attribute where attrelid = ('etl.open_' || report)::regclass and attnum = said.place), said.description);
+      end if;
+    end loop;
+    execute format('comment on column ton.%I.certified is %L', report,
+      'True where every dataset that feeds the row is verified on the whole day, and the row was kept then; false where it is summed up now.');
+    -- What was kept under another definition is summed up again, as far as its rows are still there.
+    execute format('delete from etl.closed_days c using ton.days d where c.relation = %1$L and d.day = c.day
+      and c.definition <> md5(pg_get_viewdef(%2$L::regclass))', report, 'etl.open_' || report);
+  end loop;
+end $$;
 
 create or replace view ton.nft_ownership as
 select h.nft_address, h.owner, h.utime as since,

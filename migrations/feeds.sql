@@ -38,7 +38,8 @@ declare
 begin
   if not exists (select from etl.feeds f where f.relation = name) then
     raise exception 'there is no table, view or function "%" that a dataset feeds', fed.relation
-      using errcode = 'undefined_table', hint = 'select distinct relation from etl.feeds lists them.';
+      using errcode = 'undefined_table', hint = format('Did you mean "%s"? select distinct relation from etl.feeds lists them.',
+        etl.nearest(name, array(select distinct f.relation from etl.feeds f)));
   end if;
   if (fed."from" is null) <> (fed."to" is null) then
     raise exception 'a range has both ends: give from and to, or neither' using errcode = 'invalid_parameter_value';
@@ -102,3 +103,59 @@ begin
     execute format('grant select on etl.datasets, etl.feeds to %s', reader.name);
   end loop;
 end $$;
+
+-- Reports by day keep the sums of days that are certain.
+
+create or replace function etl.is_certain(streams text[], "from" timestamptz, "to" timestamptz) returns boolean
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  stored constant text[] := array(
+    select c.dataset from etl.coverage c where c.dataset = any (is_certain.streams) and c.pass = 0
+      and c.covered && etl.seconds_between(is_certain."from", is_certain."to"));
+  stream text;
+begin
+  foreach stream in array stored loop
+    perform etl.assert_complete(stream, is_certain."from", is_certain."to",
+      coalesce((select g.grade from etl.grades g where g.dataset = stream), 'covered'));
+  end loop;
+  return cardinality(stored) > 0;
+exception when object_not_in_prerequisite_state then
+  return false;
+end $$;
+comment on function etl.is_certain(text[], timestamptz, timestamptz) is
+  'True where those of the streams that hold any second between two times (the second exclusive) are complete there at their highest grade, and there is one.';
+
+-- Its row must be committed before the sums are made: whoever changes the day from then on takes it out again.
+create or replace function etl.keep_day(report text, day date) returns boolean language plpgsql as $$
+#variable_conflict use_column
+begin
+  perform pg_advisory_xact_lock(hashtextextended('toncenter-etl/report/' || keep_day.report, 0));
+  delete from etl.kept_rows k where k.relation = keep_day.report and k.day = keep_day.day;
+  execute format('insert into etl.kept_rows (relation, day, place, row)
+    select %L, r.day, row_number() over (), to_jsonb(r) - ''day'' from etl.open_%s r where r.day = %L', keep_day.report, keep_day.report, keep_day.day);
+  update etl.closed_days c set closed_at = clock_timestamp() where c.relation = keep_day.report and c.day = keep_day.day;
+  return found;
+end $$;
+comment on function etl.keep_day(text, date) is
+  'Sums up a day of a report that was begun, and keeps the rows; false where the day changed meanwhile.';
+
+create or replace function etl.reopen_days() returns trigger language plpgsql as $$
+declare
+  changed int8multirange;
+begin
+  if exists (select from etl.closed_days) then
+    changed := (old.covered - new.covered) + (new.covered - old.covered) + (old.verified - new.verified) + (new.verified - old.verified)
+      -- What only expired stays as it was summed up.
+      - coalesce((select int8multirange(int8range(null, (s.value->'datasets'->>new.dataset)::float8::int8))
+          from etl.settings s where s.name = 'floors'), '{}');
+    delete from etl.closed_days c
+    where changed && int8range(extract(epoch from c.day)::int8, extract(epoch from c.day)::int8 + 86400)
+      and c.relation in (select f.relation from etl.feeds f where f.dataset = new.dataset);
+  end if;
+  return null;
+end $$;
+comment on function etl.reopen_days() is
+  'Takes out of etl.closed_days what a change of coverage touches.';
+
+create or replace trigger reopen_days after update on etl.coverage
+for each row when (old.covered <> new.covered or old.verified <> new.verified) execute function etl.reopen_days();

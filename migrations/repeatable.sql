@@ -51,11 +51,22 @@ $$;
 comment on function etl.missing_seconds(text, int8multirange, boolean) is
   'Which of the wanted unix seconds a stream does not cover, or has not verified; those of a dataset that is read for several accounts lack where any of them lacks.';
 
+create or replace function etl.nearest(word text, names text[]) returns text
+language sql immutable parallel safe as $$
+  -- Three letters in a row that both have, beside the length.
+  select name from unnest(names) name
+  order by (select count(*) from generate_series(1, length(word) - 2) place
+      where strpos(name, lower(substr(word, place, 3))) > 0) desc,
+    abs(length(name) - length(word)), name limit 1
+$$;
+comment on function etl.nearest(text, text[]) is
+  'The name that a misspelled word is most like; of several the first in the alphabet.';
+
 create or replace function etl.require_stream(dataset text) returns void
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
   found record;
-  nearest text;
+  feeding text;
 begin
   select d.kind, d.tables into found from etl.datasets d where d.dataset = require_stream.dataset;
   if found.kind = 'stream' then
@@ -66,14 +77,14 @@ begin
       using errcode = 'invalid_parameter_value',
         hint = format('select * from etl.fed(%L) says whether it has been read.', found.tables[1]);
   end if;
-  -- Three letters in a row that both have, beside the length.
-  select d.dataset into nearest from etl.datasets d
-  order by (select count(*) from generate_series(1, length(require_stream.dataset) - 2) place
-      where strpos(d.dataset, lower(substr(require_stream.dataset, place, 3))) > 0) desc,
-    abs(length(d.dataset) - length(require_stream.dataset)), d.dataset limit 1;
+  select string_agg(f.dataset, ', ' order by f.dataset) into feeding from etl.feeds f where f.relation = require_stream.dataset;
   raise exception 'there is no dataset "%"', require_stream.dataset
     using errcode = 'invalid_parameter_value',
-      hint = format('Did you mean "%s"? select dataset, title from etl.datasets lists them.', nearest);
+      hint = case when feeding is null
+        then format('Did you mean "%s"? select dataset, title from etl.datasets lists them.',
+          etl.nearest(require_stream.dataset, array(select d.dataset from etl.datasets d)))
+        else format('What fills %s is %s: give a dataset, or ask etl.fed(%L, from, to).', require_stream.dataset, feeding,
+          require_stream.dataset) end;
 end $$;
 comment on function etl.require_stream(text) is
   'Raises an error where a word names no dataset, or one that is no stream of time.';
@@ -140,8 +151,8 @@ begin
   select count(*) into unfit from etl.quarantine q where q.dataset = assert_complete.dataset
     and q.span && int8range(extract(epoch from assert_complete."from")::int8, extract(epoch from assert_complete."to")::int8);
   if unfit > 0 then
-    raise exception '% lacks % records from % to %: they are in quarantine', assert_complete.dataset, unfit,
-      assert_complete."from", assert_complete."to"
+    raise exception '% lacks % from % to %: in quarantine', assert_complete.dataset,
+      unfit || case unfit when 1 then ' record' else ' records' end, assert_complete."from", assert_complete."to"
       using errcode = 'object_not_in_prerequisite_state', hint = 'Run: npx toncenter-etl quarantine';
   end if;
   return true;

@@ -12,81 +12,18 @@ import { createPlanner, type Planner } from './crawl/streams/planner.ts';
 import type { Dataset } from './dataset/dataset.ts';
 import { createDiskGuard, noDiskGuard } from './crawl/streams/disk-guard.ts';
 import { createSharedBudget } from './db/coordination/shared-budget.ts';
-import { openDatabase, type Database } from './db/connection/database.ts';
-import { openEmbedded } from './embedded/embedded.ts';
 import { startHeartbeat } from './db/coordination/heartbeat.ts';
 import { releaseClaimsOf } from './db/cursors/cursors.ts';
 import { releaseLeasesOf } from './db/coordination/leases.ts';
-import { migrate } from './db/migrate/migrate.ts';
 import { claimNetwork } from './db/connection/network.ts';
 import { createPartitions } from './db/write/partitions.ts';
-import { createOutageLog, OUTAGE, retry, type RetryOptions } from './retry.ts';
 import type { Logger } from './logger.ts';
+import type { Store } from './store.ts';
 import type { Budget } from './budget/budget.ts';
 import { createInFlight } from './budget/in-flight.ts';
 import { openRecorder } from './api/recorder.ts';
 import type { Stop } from './stop.ts';
 import { hasEnded, nameOfProcess } from './db/coordination/worker-name.ts';
-
-/** Longer after each attempt, milliseconds. */
-const CONNECT_PAUSE_MS = 500;
-
-/** The database that the settings mean, migrated. */
-export interface Store {
-  readonly database: Database;
-  /** Of the database, with its password. */
-  readonly url: string;
-  /** The embedded server, for people and other programs to connect to; undefined where `DATABASE_URL` is set. */
-  readonly embedded: { readonly url: string; readonly dataDir: string } | undefined;
-  close(): Promise<void>;
-  /** Stops the embedded server, if nobody else uses it, without waiting for what is under way here. */
-  abandon(): Promise<void>;
-}
-
-/** Connects to `DATABASE_URL`, or starts (or joins) the embedded server, and brings the schema up to date. */
-export async function openStore(
-  config: Config,
-  logger: Logger,
-  applicationName = 'toncenter-etl',
-): Promise<Store> {
-  const embedded =
-    config.databaseUrl === undefined ? await openEmbedded({ dataDir: config.dataDir, logger }) : undefined;
-  const url = config.databaseUrl ?? embedded?.url ?? '';
-  try {
-    const database = await connect(url, applicationName, config.attempts, logger);
-    return {
-      database,
-      url,
-      embedded,
-      close: async () => {
-        await database.close();
-        await embedded?.close();
-      },
-      abandon: async () => embedded?.close(),
-    };
-  } catch (error) {
-    await embedded?.close();
-    throw error;
-  }
-}
-
-/** A server that is starting or failing over is back in seconds: it is tried again before it counts as away. */
-function connect(url: string, applicationName: string, attempts: number, logger: Logger): Promise<Database> {
-  const delay = ({ attempt }: { readonly attempt: number }) => CONNECT_PAUSE_MS * attempt;
-  const outage = createOutageLog(logger, systemClock);
-  const onRetry: RetryOptions['onRetry'] = (failure) => outage.waits('the database', failure);
-  const options = { ...OUTAGE, delay, attempts, clock: systemClock, random: Math.random, onRetry };
-  return retry(options, async () => {
-    const database = await openDatabase({ url, applicationName });
-    try {
-      await migrate(database);
-      return database;
-    } catch (error) {
-      await database.close();
-      throw error;
-    }
-  });
-}
 
 /** Everything that a crawl works with. */
 export interface Crawl {

@@ -26,29 +26,32 @@ import { registerCompletion } from './commands/register/completion.ts';
 import { registerSimulate } from './commands/register/simulate.ts';
 import { EXIT } from './errors.ts';
 import { watchStdout } from './terminal/stdout.ts';
-import { protectTerminal } from './terminal/terminal.ts';
+import { protectTerminal, wrap } from './terminal/terminal.ts';
 
 setFlagsFromString(V8_FLAGS);
 watchStdout();
 protectTerminal();
 
 const ABOUT = `
-Settings, from the environment and from .env in the working directory; README.md explains them all:
-  DATABASE_URL        your Postgres (also PGHOST, PGUSER, …, ~/.pgpass); without it an embedded one in ~/.toncenter-etl
+Settings, from the environment and from .env in the working directory:
+  DATABASE_URL        your Postgres (also PGHOST, PGUSER, …, ~/.pgpass); without
+                      it an embedded one in ~/.toncenter-etl
   TONCENTER_API_KEY   from toncenter.com; without one, 1 request a second
-  TONCENTER_NETWORK   mainnet (default), testnet, demo, or the base URL of a host
+  TONCENTER_NETWORK   mainnet (default), testnet, demo, or the URL of a host
   ETL_DATASETS        what is read: names, core (default) or all
   LOG_LEVEL           trace, debug, info (default), warn, error or silent
-  and ${SETTING_NAMES.filter((name) => !/^(DATABASE_URL|TONCENTER_(API_KEY|NETWORK)|ETL_DATASETS|LOG_LEVEL)$/.test(name)).join(', ')}
+${wrap(`  and ${SETTING_NAMES.filter((name) => !/^(DATABASE_URL|TONCENTER_(API_KEY|NETWORK)|ETL_DATASETS|LOG_LEVEL)$/.test(name)).join(', ')}`, 80, '  ')}
+  README.md explains them all.
 
 Exit codes:
   0   done
   1   failed
-  2   a person must change something: the command line, a setting, a key, a right
+  2   a person must change something: the command line, a setting, a key
   3   incomplete: what was read is kept, and the same command continues
   75  the API or the database does not answer: try again later
 
-Docs: ${join(packageRoot, 'README.md')} and docs/ beside it: analyst.md, operator.md, library.md`;
+Docs: ${join(packageRoot, 'README.md')}
+  and docs/ beside it: analyst.md, operator.md, library.md`;
 
 // A command is loaded when it is asked for: each brings packages that the others do without.
 const program = new Command('toncenter-etl')

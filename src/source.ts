@@ -1,4 +1,4 @@
-import type { Store } from './app.ts';
+import type { Store } from './store.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './settings/config.ts';
 import { decideSetting, readSetting } from './db/settings.ts';

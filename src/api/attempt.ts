@@ -101,12 +101,13 @@ async function send<T>(
     beforeBody: (ended) => flight.arrived(ended),
     beforeReading: (ended) => flight.received(ended),
   });
+  await flight.turn();
   const read = readBody(received.body, received.status === 200 ? (call.strings ?? 'text') : 'text');
   const response = { ...received, ...read, text: redacted(chain, received.status, read.text) };
   log(chain, call, response, { attempt: number, ms: elapsed() });
   keep(chain, call, response);
   if (response.status !== 200) throw refusalOf(chain, call, response, response.status);
-  const value = parse(chain, call, response);
+  const value = await parse(chain, call, response);
   const { path, query, limit } = call;
   const { status, bytes, apiVersion } = response;
   const facts = { status, bytes, ms: elapsed(), attempts: number, apiVersion };
@@ -161,9 +162,14 @@ function refusalOf<T>(chain: Chain, call: Call<T>, response: Answer, status: num
   });
 }
 
-function parse<T>(chain: Chain, call: Call<T>, response: Answer): T {
+async function parse<T>(
+  chain: Chain,
+  call: Call<T> & { readonly flight: Flight },
+  response: Answer,
+): Promise<T> {
   try {
     const body = parseJson(response.text, response.body);
+    await call.flight.turn();
     if (!call.envelope) return call.parse(body, response.strings, call.limit);
     const opened = openEnvelope(body);
     if (!opened.ok) throw refusalOf(chain, call, response, opened.status);

@@ -3,12 +3,22 @@ const MAX_MS = 3_600_000;
 const DECIMAL = /^\d+(\.\d+)?$/;
 
 /**
- * Milliseconds to wait by a `Retry-After` header (RFC 9110, 10.2.3: seconds or a date), at most an hour;
- * undefined where there is none or it says neither. `now` is wall time in milliseconds.
+ * Milliseconds to wait by a `Retry-After` header (RFC 9110, 10.2.3: seconds or a date), at most an hour; undefined where
+ * there is none or it says neither. A date is by the sender's clock, which its `Date` header tells; `now` is our wall
+ * time in milliseconds, where it sends none.
  */
-export function retryAfterMs(header: string | undefined, now: number): number | undefined {
+export function retryAfterMs(
+  header: string | undefined,
+  date: string | undefined,
+  now: number,
+): number | undefined {
   const text = header?.trim() ?? '';
   const isDate = /^[A-Za-z]{3,9},? /.test(text);
-  const ms = isDate ? Date.parse(text) - now : DECIMAL.test(text) ? Number(text) * 1000 : NaN;
+  const sentAt = Date.parse(date ?? '');
+  const ms = isDate
+    ? Date.parse(text) - (Number.isNaN(sentAt) ? now : sentAt)
+    : DECIMAL.test(text)
+      ? Number(text) * 1000
+      : NaN;
   return Number.isNaN(ms) ? undefined : Math.min(MAX_MS, Math.max(0, ms));
 }

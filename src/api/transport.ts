@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { Agent, type Dispatcher } from 'undici';
 import type { Clock } from '../clock.ts';
-import { ApiTimeoutError, ApiUnavailableError, BadResponseError } from '../errors.ts';
+import { ApiTimeoutError, ApiUnavailableError, BadResponseError, RequestTooLargeError } from '../errors.ts';
 import { linkSignals } from './link-signals.ts';
 import { retryAfterMs } from './retry-after.ts';
 
@@ -50,7 +50,8 @@ interface BetweenHeadAndBody {
 export interface Transport {
   /**
    * Sends at once. Throws the signal's reason when aborted, ApiUnavailableError without a connection, ApiTimeoutError
-   * when the whole takes longer than its timeout, BadResponseError for a 200 whose body is cut off or cannot be decoded.
+   * when the whole takes longer than its timeout, RequestTooLargeError for a 200 whose body is too long to be held, and
+   * BadResponseError for one whose body is cut off or cannot be decoded.
    */
   send(outgoing: Outgoing, signal: AbortSignal, between: BetweenHeadAndBody): Promise<ApiResponse>;
   close(): Promise<void>;
@@ -136,15 +137,21 @@ async function receive(
   response: Dispatcher.ResponseData,
   beforeReading: () => Promise<void> = () => Promise.resolve(),
 ): Promise<Pick<ApiResponse, 'body' | 'bytes'>> {
+  const isWanted = response.statusCode === 200;
   try {
-    const raw = Buffer.from(await response.body.arrayBuffer());
+    const raw = await readAtMost(isWanted ? LONGEST_BODY : LONGEST_REASON, response.body);
     await beforeReading();
     const decoded = await decode(raw, oneOf(response.headers['content-encoding']));
     // Decoding would put U+FFFD in their place, and the page would be stored with them.
-    if (response.statusCode === 200 && !isUtf8(decoded)) throw new Error('bytes that are not UTF-8');
+    if (isWanted && !isUtf8(decoded)) throw new Error('bytes that are not UTF-8');
     return { body: decoded, bytes: raw.byteLength };
   } catch (error) {
-    if (response.statusCode !== 200) return { body: Buffer.alloc(0), bytes: 0 };
+    if (!isWanted) return { body: Buffer.alloc(0), bytes: 0 };
+    if (error instanceof RangeError)
+      throw new RequestTooLargeError(`${label}: the response is longer than ${LONGEST_BODY / 2 ** 20} MiB`, {
+        cause: error,
+        hint: 'No page of the API is: a proxy may answer for it. Look at the response with curl.',
+      });
     throw new BadResponseError(`${label}: the response was cut off or broken (${wireReason(error)})`, {
       cause: error,
       hint: 'A proxy or the connection breaks off responses; the request was repeated in vain.',
@@ -155,8 +162,25 @@ async function receive(
 /** The content codings that are asked for, and none else. */
 export const ACCEPT_ENCODING = 'gzip, br, deflate';
 
-/** A body of half a gigabyte is no page of the API. */
-const LARGEST = { maxOutputLength: 2 ** 29 };
+/** More than this is no page of the API, and several of them at once would fill the memory. */
+const LONGEST_BODY = 2 ** 27;
+/** Of what is no success only a few words are used. */
+const LONGEST_REASON = 2 ** 20;
+
+/** @throws RangeError where more comes, however fast: a body may have no end */
+async function readAtMost(most: number, body: Dispatcher.ResponseData['body']): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    if (!(chunk instanceof Uint8Array)) continue;
+    bytes += chunk.byteLength;
+    if (bytes > most) throw new RangeError(`more than ${most} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes);
+}
+
+const LARGEST = { maxOutputLength: LONGEST_BODY };
 const decoders = {
   gzip: promisify<Buffer, typeof LARGEST, Buffer>(gunzip),
   br: promisify<Buffer, typeof LARGEST, Buffer>(brotliDecompress),
@@ -185,7 +209,7 @@ function decode(raw: Buffer, encoding: string | undefined): Promise<Buffer> | Bu
 function headOf({ statusCode, headers }: Dispatcher.ResponseData, clock: Clock): ResponseHead {
   return {
     status: statusCode,
-    retryAfterMs: retryAfterMs(oneOf(headers['retry-after']), clock.now()),
+    retryAfterMs: retryAfterMs(oneOf(headers['retry-after']), oneOf(headers['date']), clock.now()),
     apiVersion: oneOf(headers['x-api-version']),
   };
 }

@@ -4,6 +4,7 @@ import type { Planner } from '../crawl/streams/planner.ts';
 import { reachOf, type Reach } from '../crawl/streams/reach.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
+import { endPauses } from '../db/coverage/refused.ts';
 import type { Range } from '../range.ts';
 import { outlastDatabase } from '../retry.ts';
 import type { Stop } from '../stop.ts';
@@ -88,7 +89,12 @@ async function cover(
   report: BackfillReport,
   { range, watermark, isPresent }: Reached,
 ): Promise<boolean> {
-  const progress = await outlastDatabase(waitingOf(run), () => report.onStreams(range, watermark));
+  const names = run.datasets.map(({ name }) => name);
+  const progress = await outlastDatabase(waitingOf(run), async () => {
+    // Whoever starts a run has looked after what was in the way, and does not mean to wait for a pause to end.
+    await endPauses(run.context.database, names, range);
+    return report.onStreams(range, watermark);
+  });
   try {
     const onDerived: typeof progress.replaceLeft = (dataset, missing) =>
       progress.replaceLeft(dataset, missing);

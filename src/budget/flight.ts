@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import { createPlaces, type Place, type Places } from './places.ts';
 import type { Priority } from './priority.ts';
@@ -17,6 +18,11 @@ export interface Flight {
   arrived(signal: AbortSignal): Promise<void>;
   /** The body is here: waits for a place to work on it. */
   received(signal: AbortSignal): Promise<void>;
+  /**
+   * Before work that takes milliseconds of CPU: waits until nobody else has it in this turn of the event loop. Between
+   * two turns timers are on time, so no slot of the budget passes unused while pages are read.
+   */
+  turn(): Promise<void>;
   /** The attempt was in vain. `isTrouble`: because the source is overloaded or away. */
   failed(isTrouble: boolean): void;
   /** Its rows are written, or nobody wants them. */
@@ -25,14 +31,23 @@ export interface Flight {
   readonly waitedMs: number;
 }
 
-/** What memory has room for. */
+/** What memory and the event loop have room for. */
 export interface Room {
   readonly received: Places;
   readonly workedOn: Places;
+  readonly turn: () => Promise<void>;
 }
 
 export function createRoom(): Room {
-  return { received: createPlaces(RECEIVED), workedOn: createPlaces(WORKED_ON) };
+  return { received: createPlaces(RECEIVED), workedOn: createPlaces(WORKED_ON), turn: createTurns() };
+}
+
+function createTurns(): () => Promise<void> {
+  let last = Promise.resolve();
+  return () => {
+    last = last.then(() => setImmediate());
+    return last;
+  };
 }
 
 interface FlightOptions {
@@ -75,6 +90,7 @@ export function createFlight({ clock, room, priority, events }: FlightOptions): 
     },
     arrived: (signal) => moveTo(room.received, signal),
     received: (signal) => moveTo(room.workedOn, signal),
+    turn: room.turn,
     failed: (isTrouble) => {
       land(isTrouble ? events.failed : events.dropped);
     },

@@ -6,8 +6,9 @@ import type { Priority } from './priority.ts';
 export const MOST_IN_FLIGHT = 120;
 /** One request on its way while the rows of another are written. */
 const LEAST = 2;
-/** Before anything was answered. */
+/** Before anything was answered: no more than this, and as many as answers in half a second need. */
 const START = 8;
+const FIRST_CYCLE_MS = 500;
 /** For answers that take longer than the mean, the time between two leases, and some that wait for the next slot. */
 const HEADROOM = 1.5;
 /** Of the target that must have been under way for a round to say what the source can do. */
@@ -35,6 +36,8 @@ export interface InFlight {
   readonly target: number;
   /** How many are. */
   readonly underWay: number;
+  /** How many of them are answered, and are being read or written. */
+  readonly workedOn: number;
   /** A request that is about to be sent. Its place in memory is given to the most urgent first. */
   open(priority: Priority): Flight;
 }
@@ -55,14 +58,14 @@ interface Round {
 }
 
 /**
- * The target is Little's law, rate times time, with some headroom. What keeps it from following an overloaded source up
+ * The target is rate times time. What keeps it from following an overloaded source up
  * is the rule by which BBR finds that a pipe is full (Cardwell and others, "BBR: Congestion-Based Congestion Control",
  * 2016): a step up that brings no more answers a second is taken back. Failures make it smaller, as a lost packet does
  * in TCP.
  */
 export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
   const room = createRoom();
-  let [target, underWay] = [START, 0];
+  let [target, underWay] = [Math.min(START, wantedFor(rps, FIRST_CYCLE_MS)), 0];
   let round = newRound(clock.monotonic(), underWay);
   const judge = createJudge(rps);
   const end = (answered: number, ms: number) => {
@@ -97,12 +100,21 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
     get underWay() {
       return underWay;
     },
+    get workedOn() {
+      return room.workedOn.taken;
+    },
     open: (priority) => createFlight({ clock, room, priority, events }),
   };
 }
 
 function newRound(began: number, most: number): Round {
   return { began, answered: 0, failed: 0, ms: 0, most };
+}
+
+/** Little's law, with headroom: how many at once use the rate where each takes so long. */
+function wantedFor(rps: number, cycleMs: number): number {
+  const wanted = Math.ceil((rps * cycleMs * HEADROOM) / 1000) + 1;
+  return Math.min(MOST_IN_FLIGHT, Math.max(LEAST, wanted));
 }
 
 /** Says after each round what the next target is. */
@@ -113,8 +125,7 @@ function createJudge(rps: number): (round: Round, target: number, seconds: numbe
   let hold = 0;
   const wantedAfter = ({ answered, ms }: Round) => {
     if (answered > 0) cycleMs = cycleMs === undefined ? ms / answered : (cycleMs + ms / answered) / 2;
-    const wanted = Math.ceil((rps * (cycleMs ?? 0) * HEADROOM) / 1000) + 1;
-    return Math.min(MOST_IN_FLIGHT, Math.max(LEAST, wanted));
+    return wantedFor(rps, cycleMs ?? 0);
   };
   return (round, target, seconds) => {
     const wanted = wantedAfter(round);

@@ -10,6 +10,8 @@ export interface Place {
 export interface Places {
   /** Resolves when a place is free, the most urgent first; rejects with the signal's reason as soon as it is aborted. */
   take(priority: Priority, signal: AbortSignal): Promise<Place>;
+  /** How many are held. */
+  readonly taken: number;
 }
 
 export function createPlaces(count: number): Places {
@@ -20,5 +22,8 @@ export function createPlaces(count: number): Places {
         const hold = () => new Promise<void>((free) => resolve({ free }));
         queue.add(hold, { priority: -rankOf(priority), signal }).catch(reject);
       }),
+    get taken() {
+      return queue.pending;
+    },
   };
 }

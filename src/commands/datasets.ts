@@ -20,7 +20,7 @@ export async function datasets(
   } else if (name !== undefined && only !== undefined) {
     console.log(formatSheet(only));
   } else {
-    console.log(formatOverview(sheets));
+    console.log(formatOverview(sheets, config.freshness));
   }
   return EXIT.done;
 }

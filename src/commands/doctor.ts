@@ -1,4 +1,5 @@
-import { openApi, type Store } from '../app.ts';
+import { openApi } from '../app.ts';
+import type { Store } from '../store.ts';
 import { systemClock } from '../clock.ts';
 import { readChainInfo } from '../crawl/watermark/chain-info.ts';
 import { readsOnly } from '../db/connection/read-only.ts';

@@ -3,7 +3,8 @@ import { runSql } from '../db/read/free-sql.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { converse } from './output/sql/converse.ts';
-import { showResult, type Shape } from './output/sql/show-result.ts';
+import { openRunner } from './output/sql/run-typed.ts';
+import { showResult } from './output/sql/show-result.ts';
 import { parseSql, type SqlFlags } from './parse/sql-flags.ts';
 import { withStore } from './with-store.ts';
 
@@ -31,12 +32,12 @@ export async function sql(
     const write = flags.write === true;
     const right = write ? 'write' : 'read';
     const database = await openConfined({ ...store, applicationName: APPLICATION, right });
-    const show = async (statement: string, shape: Shape) => {
+    const run = openRunner(async (statement, shape) => {
       showResult(await runSql(database, statement, { write }), wanted.format, shape);
-    };
+    });
     try {
-      if (wanted.kind === 'conversation') await converse(database.label, show);
-      else for (const statement of wanted.statements) await show(statement, 'table');
+      if (wanted.kind === 'conversation') await converse(database.label, run);
+      else for (const statement of wanted.statements) await run(statement);
     } finally {
       if (database !== store.database) await database.close();
     }

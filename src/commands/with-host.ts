@@ -1,4 +1,4 @@
-import type { Store } from '../app.ts';
+import type { Store } from '../store.ts';
 import { openSource } from '../source.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';

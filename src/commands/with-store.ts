@@ -1,4 +1,4 @@
-import { openStore, type Store } from '../app.ts';
+import { openStore, type Store } from '../store.ts';
 import type { Invocation } from './command.ts';
 
 /** Opens the database, lets a command work with it, and closes it however that ends. `name` is what Postgres shows of who is connected. */

@@ -1,7 +1,7 @@
 import { readOrRefuse } from '../crawl/streams/read-leases.ts';
 import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { roundSeconds } from '../dataset/pace.ts';
+import { roundSeconds, WATERMARK_REQUESTS } from '../dataset/pace.ts';
 import { toError } from '../errors.ts';
 import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
 import { wantsOf } from './wants.ts';
@@ -10,8 +10,6 @@ import { wantsOf } from './wants.ts';
 const ROUNDS_SHARE = 0.4;
 /** What is asked less often than every round takes at most this part beside them. */
 const SLOW_SHARE = 0.1;
-/** Requests of a watermark, with which each round of the tail begins. */
-const WATERMARK_REQUESTS = 2;
 /** One bad range, or an endpoint that this server does not have, must not keep the rest from being read. */
 const ON_WRONG_RESPONSE = 'refuse';
 

@@ -1,6 +1,7 @@
 import { loadJobs } from '../dataset/load-jobs.ts';
 import { streamsOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import { closeDays } from '../db/coverage/close-days.ts';
 import { readCoverage } from '../db/coverage/coverage.ts';
 import { countHoles } from '../db/coverage/holes.ts';
 import { readVerified } from '../db/coverage/verifications.ts';
@@ -80,6 +81,7 @@ export async function createVerifyLoop(options: VerifyOptions): Promise<VerifyLo
       });
       const reports = await verifyAndRepair(repair, options.datasets, range);
       doubts = remember(doubts, unprovedIn(range, reports), now);
+      await closeDays(context.database, range);
       return true;
     },
   };

@@ -2,7 +2,9 @@ import type { AnyJob } from './dataset.ts';
 import type { Walk } from './walk.ts';
 
 /** Within the freshness wanted the tail asks so often: a row waits for the next round, and for its requests. */
-const ROUNDS = 3;
+const ROUNDS = 2.5;
+/** Requests of a watermark, with which each round of the tail begins. */
+export const WATERMARK_REQUESTS = 2;
 /** Rows that have matured are read again when so many seconds of them have gathered. */
 export const SECOND_READING_SECONDS = 300;
 /** Look-ups see so often whether anything is new, in seconds. */
@@ -14,6 +16,11 @@ const BLOCK_SECONDS = 2.5;
 /** Seconds between two rounds of the tail, where the budget has room for them. */
 export function roundSeconds(freshness: number): number {
   return freshness / ROUNDS;
+}
+
+/** Requests a minute of the watermark, for all datasets together. */
+export function watermarkRequests(freshness: number): number {
+  return (WATERMARK_REQUESTS * 60) / roundSeconds(freshness);
 }
 
 /** Seconds between two readings of a walk. */

@@ -116,14 +116,20 @@ export async function takeDuty(
   return taken > 0;
 }
 
-/** Seconds since the process that has a duty last wrote; null where none ever had it. A sign of life of its own counts, too. */
-export async function readSilence(session: Session, duty: keyof typeof DUTIES): Promise<number | null> {
+/**
+ * The process that had a duty last, and the seconds since it last wrote: a sign of life of its own counts, too. Undefined
+ * where none ever had the duty.
+ */
+export async function readOwner(
+  session: Session,
+  duty: keyof typeof DUTIES,
+): Promise<{ owner: string; silence: number } | undefined> {
   const owner = sql`${settings.value}->>'owner'`;
   const [row] = await session.rows(
-    sql`select extract(epoch from clock_timestamp() - greatest(${settings.updated_at},
+    sql`select ${owner} as owner, extract(epoch from clock_timestamp() - greatest(${settings.updated_at},
           (select max(${workers.seen_at}) from ${workers} where ${workers.worker} = ${owner})))::float8 as seconds
         from ${settings} where ${settings.name} = ${DUTIES[duty]}`,
-    z.object({ seconds: z.number() }),
+    z.object({ owner: z.string(), seconds: z.number() }),
   );
-  return row === undefined ? null : Math.max(0, Math.round(row.seconds));
+  return row && { owner: row.owner, silence: Math.max(0, Math.round(row.seconds)) };
 }

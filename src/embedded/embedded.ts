@@ -52,15 +52,14 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSe
     const shelters = options.shelters ?? SHELTERS;
     const installed = await findBinaries(options.native);
     const place = await choosePlace(intended, shelters);
-    if (place.dataDir !== intended) {
-      options.logger?.warn(
-        { intended, dataDir: place.dataDir },
-        'the database is kept where its user can enter',
-      );
-    }
     const binaries = () => reachableBinaries(installed, place.account, shelters);
     const settings = options.settings ?? {};
     const credentials = await openCluster(place, installed.major, async () => {
+      if (place.dataDir !== intended)
+        options.logger?.warn(
+          { intended, dataDir: place.dataDir },
+          'the database is kept where its user can enter',
+        );
       await createCluster({ place, binaries: await binaries(), settings, signal: options.signal });
     });
     const opening = {

@@ -1,4 +1,5 @@
-import { openCrawl, openStore } from '../app.ts';
+import { openCrawl } from '../app.ts';
+import { openStore } from '../store.ts';
 import { runBackfill, type BackfillReport } from '../backfill/run-backfill.ts';
 import { systemClock } from '../clock.ts';
 import { readConfig } from '../settings/config.ts';

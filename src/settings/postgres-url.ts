@@ -117,9 +117,15 @@ function formatHost(host: string, port: string): string {
   return (host.includes(':') ? `[${host}]` : host) + (port === '' ? '' : `:${port}`);
 }
 
-/** The same connection as another user. */
+/**
+ * The same connection as another user, whose sessions may be read-only by themselves: no server would then be read-write,
+ * and what is meant is the primary.
+ */
 export function withLogin(url: string, user: string, password: string): string {
-  return formatPostgres(new Map([...parsePostgres(url), ['user', user], ['password', password]]));
+  const parameters = new Map([...parsePostgres(url), ['user', user], ['password', password]]);
+  if (parameters.get('target_session_attrs') === 'read-write')
+    parameters.set('target_session_attrs', 'primary');
+  return formatPostgres(parameters);
 }
 
 function noForm(): UsageError {

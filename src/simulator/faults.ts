@@ -20,6 +20,10 @@ export interface Faults {
   timeout?: number;
   /** Begins a storm: this many requests in a row are refused with 429. */
   storm?: { readonly probability: number; readonly length: number };
+  /** How the refusals of a storm say when to come again; absent: they do not. */
+  stormSays?: 'seconds' | 'date';
+  /** Refused for no reason of the request, with one of the statuses and bodies that servers and gateways have for that. */
+  refusal?: number;
   /** 502 with a page of HTML, as a gateway sends it. */
   badGateway?: number;
   /** The connection is cut before a response. */
@@ -32,6 +36,8 @@ export interface Faults {
   slowBody?: number;
   /** Default 1000. */
   slowBodyMs?: number;
+  /** The body breaks off in its middle, and the connection stays open. */
+  silentBody?: number;
   /** 200 with only the first rows: on the three endpoints of blocks, as the real server does when its query breaks off. */
   shortBlocks?: number;
   /** The request is answered by a replica whose head lies `staleSeconds` back (default 20). */

@@ -8,8 +8,8 @@ const LONGEST_LAG_ROUNDS = 4;
 /** A head that is older than this does not move: blocks come every few seconds. */
 export const STILL_HEAD_SECONDS = 120;
 
-/** A daemon reports every few seconds that it lives: one that is silent for so long has ended, or cannot write. */
-export const SILENT_SECONDS = 60;
+/** Every process reports every five seconds that it lives: one that is silent for so long has ended, or cannot write. */
+export const SILENT_SECONDS = 20;
 
 /** What decides how far behind the clock a dataset, or the head of the chain, may be. */
 export interface LagLimits {

@@ -8,7 +8,8 @@ import { readSavedWatermark } from '../db/coverage/watermark.ts';
 import { readSpending, type Spending } from '../db/coordination/workers.ts';
 import { readPools } from '../db/cursors/pools.ts';
 import { countLookups, type LookupCounts } from '../db/cursors/subjects.ts';
-import { readSilence } from '../db/settings.ts';
+import { hasEnded } from '../db/coordination/worker-name.ts';
+import { readOwner } from '../db/settings.ts';
 import { common, type Range, union, without } from '../range.ts';
 import { readCollectionReports, type CollectionReport } from './collections.ts';
 import { ageOf, lagOf } from './lag.ts';
@@ -44,6 +45,8 @@ export interface Report {
   readonly network: string | null;
   /** Seconds since a daemon last wrote; null where none has run. */
   readonly silence: number | null;
+  /** True where that daemon ran on this host and is gone; whether one of another host still runs, its silence tells. */
+  readonly hasEnded: boolean;
   readonly head: {
     readonly seqno: number;
     /** Its block time, and the time below which no row can still appear; unix seconds. */
@@ -79,6 +82,7 @@ export async function readReport(
   const network = await readNetwork(database);
   const watermark = await readSavedWatermark(database);
   const wanted = await readWanted(database);
+  const daemon = await readOwner(database, 'watermark');
   const known = new Set(
     [...status.streams, ...status.refused, ...status.failures, ...status.drift]
       .map(({ dataset }) => dataset)
@@ -98,7 +102,8 @@ export async function readReport(
     at: options.now,
     database: database.label,
     network: network === undefined ? null : networkName(network),
-    silence: await readSilence(database, 'watermark'),
+    silence: daemon?.silence ?? null,
+    hasEnded: daemon !== undefined && hasEnded(daemon.owner),
     head:
       watermark === undefined
         ? null

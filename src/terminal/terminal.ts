@@ -57,22 +57,22 @@ export function openTerminal(stream: TerminalStream): Terminal {
   };
 }
 
-/** What does not fit into a line goes on in the next one, four columns in. A word that is longer stays whole. */
-export function wrap(text: string, columns = Infinity): string {
+/** What does not fit into a line goes on in the next one, a little further in. A word that is longer stays whole. */
+export function wrap(text: string, columns = Infinity, indent = '    '): string {
   return text
     .split('\n')
-    .map((line) => wrapLine(line, columns))
+    .map((line) => wrapLine(line, columns, indent))
     .join('\n');
 }
 
-function wrapLine(line: string, columns: number): string {
+function wrapLine(line: string, columns: number, indent: string): string {
   let [lines, length] = ['', 0];
   // Words end with a space, and fields of a log record with a comma.
   for (const word of line.split(/(?<=[ ,])/)) {
     const more = stripVTControlCharacters(word).length;
     const isLong = length > 0 && length + more - (word.endsWith(' ') ? 1 : 0) > columns;
-    lines += isLong ? `\n    ${word}` : word;
-    length = isLong ? 4 + more : length + more;
+    lines = isLong ? `${lines.trimEnd()}\n${indent}${word}` : lines + word;
+    length = isLong ? indent.length + more : length + more;
   }
   return lines;
 }

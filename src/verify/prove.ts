@@ -1,4 +1,5 @@
 import type { Dataset } from '../dataset/dataset.ts';
+import { closeDays } from '../db/coverage/close-days.ts';
 import type { Range } from '../range.ts';
 import { checkDeep, type ComparedTable } from './deep/deep.ts';
 import { repairRange, type RepairContext } from './repair.ts';
@@ -23,7 +24,8 @@ export interface Proof {
 }
 
 /**
- * Verifies a range, compares a share of it with the source, and repairs it, as far as each is asked for.
+ * Verifies a range, compares a share of it with the source, and repairs it, as far as each is asked for. Days that are
+ * certain by then are summed up.
  * @throws ServerChangedError where the server on which all this was done has been replaced
  */
 export async function proveRange(context: RepairContext, options: ProveOptions): Promise<Proof> {
@@ -34,6 +36,7 @@ export async function proveRange(context: RepairContext, options: ProveOptions):
     ({ reports, tables: compared } = await checkDeep(context, reports, { datasets, share, random }));
   if (repair) ({ reports } = await repairRange(context, datasets, range, reports));
   await context.database.confirm();
+  await closeDays(context.database, range);
   const isShort = compared.some((table) => table.compared < Math.floor(share * table.stored));
   return { reports, compared, isShort };
 }

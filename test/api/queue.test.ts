@@ -19,6 +19,7 @@ const inFlight = (target: number): InFlight => ({
   open: (priority) => createInFlight({ rps: 1000, clock: systemClock }).open(priority),
   target,
   underWay: 0,
+  workedOn: 0,
 });
 
 const later =

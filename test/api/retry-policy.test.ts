@@ -78,5 +78,11 @@ test.each([
   ['', undefined],
   [undefined, undefined],
 ])('Retry-After %s is %s ms', (header, ms) => {
-  expect(retryAfterMs(header, Date.UTC(2026, 0, 1))).toBe(ms);
+  expect(retryAfterMs(header, undefined, Date.UTC(2026, 0, 1))).toBe(ms);
+});
+
+test('a date in Retry-After is by the clock of the server, however far that is off', () => {
+  const header = 'Thu, 01 Jan 2026 00:00:10 GMT';
+  for (const hours of [-5, 5])
+    expect(retryAfterMs(header, 'Thu, 01 Jan 2026 00:00:00 GMT', Date.UTC(2026, 0, 1, hours))).toBe(10_000);
 });

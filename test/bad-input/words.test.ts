@@ -106,7 +106,7 @@ describe('whatever is written, it is understood or refused in a sentence:', () =
   test('statements', () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: fc.constantFrom("'", ';', '"', '$', '-', '/', '*', 'a', 'b', '\n', ' ') }),
+        fc.string({ unit: fc.constantFrom("'", ';', '"', '$', '-', '/', '*', '\\', 'a', 'b', '\n', ' ') }),
         (text) => {
           const { statements, rest } = splitSql(text);
           expect([...statements, rest].join('').length).toBeLessThanOrEqual(text.length);

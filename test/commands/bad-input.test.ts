@@ -268,6 +268,15 @@ describe('a crawl refuses', () => {
     },
   );
 
+  test('what was refused is asked for again by a run within the minute: whoever starts it has mended something', async () => {
+    await store.database.script('truncate etl.coverage, etl.refused, etl.failures');
+    const both = ['--only', 'blocks,transactions'];
+    const lacking = await backfill({ faults: { absent: ['/api/v3/transactions'] } }, {}, both);
+    expect(lacking.stdout).toMatch(/^refused .*; again in 1m/m);
+    expect(lacking.code).toBe(3);
+    expect(await backfill({}, {}, both)).toMatchObject({ code: 0 });
+  });
+
   test('a database that holds another network: exit 2', async () => {
     const { code, stderr } = await backfill({ globalId: -239 });
     expect(stderr).toContain(

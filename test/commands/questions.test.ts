@@ -83,7 +83,10 @@ describe('sql', () => {
   });
 
   test.concurrent('runs no program of the machine, though the setting names a superuser', async () => {
-    const { code, stdout, stderr } = await ask('sql', "copy (select 1) to program 'cat'");
+    const { code, stdout, stderr } = await cli.run(
+      ['sql', "copy (select 1) to program 'cat'"],
+      settings({ DATABASE_URL: `${store.url}?target_session_attrs=read-write` }),
+    );
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/permission denied|must be/);
   });
@@ -117,6 +120,25 @@ describe('sql', () => {
   test.concurrent('runs the statements of a pipe one after the other', async () => {
     const { stdout } = await cli.run(['sql', '--csv'], settings(), "select ';' as a; -- ;\nselect 2 as b");
     expect(stdout).toBe('a\r\n;\nb\r\n2\n');
+  });
+
+  test.concurrent('does from a pipe what lines with a backslash say', async () => {
+    const piped = (text: string) => cli.run(['sql'], settings(), text);
+    const { code, stdout } = await piped(
+      "\\d traces\n\\x\nselect 1 as one, '\n\\d' as two;\n\\q\nselect 2 as three;",
+    );
+    expect(stdout).toMatch(/^column +type +meaning\nutime +timestamp with time zone +\S/);
+    expect(stdout).toMatch(/\n-- 1 ---\none  1\ntwo  \\n\\d\n$/);
+    expect(code).toBe(0);
+    expect(await piped('\\d trace')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'error: the database refused: relation "trace" does not exist (42P01)\nhint: Did you mean traces?\n',
+    });
+    const unknown = await piped('\\copy blocks');
+    expect(unknown.code).toBe(2);
+    expect(unknown.stderr).toMatch(/^error: there is no command \\copy blocks\nhint: .*\n\\d /);
   });
 
   test.concurrent('refuses to write unless --write is said', async () => {
@@ -160,10 +182,6 @@ describe('sql', () => {
       output,
       run: (statement) => {
         ran.push(statement);
-        return Promise.resolve();
-      },
-      command: (line) => {
-        ran.push(line);
         return Promise.resolve();
       },
     });
@@ -269,7 +287,7 @@ describe('datasets', () => {
   test.concurrent('lists what can be crawled, without a database', async () => {
     const { code, stdout } = await cli.ask(['datasets'], { DATABASE_URL: 'postgres://127.0.0.1:1/x' });
     expect(stdout).toMatch(
-      /transactions +yes +12.0 +transactions, messages +GET \/api\/v3\/transactions +\S/,
+      /transactions +yes +10.0 +transactions, messages +GET \/api\/v3\/transactions +\S/,
     );
     expect(code).toBe(0);
   });
@@ -320,17 +338,21 @@ describe('simulate', () => {
   });
 });
 
-test('--help of every command shows examples', async () => {
+test('--help of every command shows examples, and fits 80 columns', async () => {
   const { stdout } = await cli.run(['--help']);
   const listed = stdout.slice(stdout.indexOf('Commands:'), stdout.indexOf('Settings'));
   const commands = [...listed.matchAll(/^ {2}([a-z]+) /gm)]
     .map(([, name]) => name ?? '')
     .filter((name) => name !== 'help');
   expect(commands).toContain('backfill');
+  const tooLong = (text: string) => text.split('\n').filter((line) => line.length > 80);
+  // The path of the page is as long as it is.
+  expect(tooLong(stdout.replace(/^Docs: .*$/m, ''))).toEqual([]);
   const helps = await Promise.all(commands.map((name) => cli.ask([name, '--help'])));
   for (const [index, help] of helps.entries()) {
     expect(help.stdout).toContain(`Examples:\n`);
     expect(help.stdout).toContain(`toncenter-etl ${commands[index] ?? ''}`);
+    expect(tooLong(help.stdout)).toEqual([]);
     expect(help.code).toBe(0);
   }
 });

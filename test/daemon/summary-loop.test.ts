@@ -13,6 +13,7 @@ const snapshotOf = (facts: Partial<Snapshot>): Snapshot => ({
   database: 'a database',
   network: 'mainnet',
   silence: 0,
+  hasEnded: false,
   head: null,
   datasets: [],
   collections: [],

@@ -31,7 +31,7 @@ async function drive(limit: RateLimit, { there, back }: Latency) {
   const api = await startFakeApi();
   apis.push(api);
   const limiter = createRateLimiter(limit);
-  // The first second of a budget is left free.
+  // The first request of a budget waits for a moment.
   const end = performance.now() + 1000 * (SECONDS + 1);
   let passed = 0;
   let refused = 0;

@@ -24,7 +24,7 @@ describe('a connection is told in any form of libpq', () => {
     expect(same(read)).toEqual(same(url));
     expect(URL.canParse(read ?? '')).toBe(true);
     expect(same(withLogin(given, 'reader', 'x@y'))).toEqual({
-      ...same(url),
+      ...same(url.replace('read-write', 'primary')),
       user: 'reader',
       password: 'x@y',
     });

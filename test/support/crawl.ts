@@ -37,7 +37,7 @@ export async function openTestCrawl(
   });
 }
 
-/** A budget whose first second is over. */
+/** A budget of which the first request may go out at once. */
 async function makeBudget({ database }: TestStore, host: string, rps: number): Promise<void> {
   await database.run(sql`
     insert into etl.budget (host, rps, free_at, slack, server_started_at)

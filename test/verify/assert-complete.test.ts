@@ -74,7 +74,7 @@ describe('etl.assert_complete', () => {
 
   test('raises where records lie in quarantine, whatever the grade', async () => {
     expect(await assertComplete('transactions', 3000, 4000)).toEqual([
-      'transactions lacks 1 records from 1970-01-01 00:50:00+00 to 1970-01-01 01:06:40+00: they are in quarantine',
+      'transactions lacks 1 record from 1970-01-01 00:50:00+00 to 1970-01-01 01:06:40+00: in quarantine',
       undefined,
       'Run: npx toncenter-etl quarantine',
     ]);
@@ -90,6 +90,11 @@ describe('etl.assert_complete', () => {
       'there is no dataset "jeton_transfer"',
       undefined,
       expect.stringContaining('Did you mean "jetton_transfers"?'),
+    ]);
+    expect(await assertComplete('messages', 1000, 2000)).toEqual([
+      'there is no dataset "messages"',
+      undefined,
+      "What fills messages is transactions: give a dataset, or ask etl.fed('messages', from, to).",
     ]);
     expect(await assertComplete('jetton_masters', 1000, 2000)).toEqual([
       'jetton_masters is a list, not a stream of time: it has no range that could be complete',
@@ -160,11 +165,14 @@ describe('etl.fed', () => {
 
   test('refuses what nothing feeds, and half a range', async () => {
     const refused = (call: string) =>
-      fed(call).catch((error: unknown) => (error as { cause: { message: string } }).cause.message);
-    expect(await refused("'nothing'")).toBe(
-      'there is no table, view or function "nothing" that a dataset feeds',
+      fed(call).catch((error: unknown) => {
+        const { message, hint } = (error as { cause: { message: string; hint?: string } }).cause;
+        return `${message}: ${hint ?? ''}`;
+      });
+    expect(await refused("'swap'")).toBe(
+      'there is no table, view or function "swap" that a dataset feeds: Did you mean "swaps"? select distinct relation from etl.feeds lists them.',
     );
-    expect(await refused("'swaps', now()")).toBe('a range has both ends: give from and to, or neither');
+    expect(await refused("'swaps', now()")).toBe('a range has both ends: give from and to, or neither: ');
     expect(await refused("'swaps', now(), now()")).toMatch(/must lie before/);
   });
 

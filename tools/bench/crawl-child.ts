@@ -1,5 +1,7 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
-import { openCrawl, openStore } from '../../src/app.ts';
+import { openCrawl } from '../../src/app.ts';
+import { openStore } from '../../src/store.ts';
 import { readConfig } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
@@ -32,6 +34,8 @@ export interface CrawlReport {
   readonly mostInFlight: number;
   /** Requests a second while the middle half of the pages came. */
   readonly steadyRate: number;
+  /** For so many milliseconds the event loop did nothing else, at most, but for one time in a thousand. */
+  readonly longestBlockMs: number;
 }
 
 setFlagsFromString(V8_FLAGS);
@@ -75,6 +79,8 @@ const datasets = chooseDatasets(['transactions'], await loadJobs()).map(({ name,
   const maxSize = order.page ?? job.paginator.maxSize;
   return { name, job: { ...job, paginator: { ...job.paginator, maxSize } } };
 });
+const blocks = monitorEventLoopDelay({ resolution: 2 });
+blocks.enable();
 const start = performance.now();
 const cpu = process.cpuUsage();
 const missing = await backfill({
@@ -94,6 +100,7 @@ const report: CrawlReport = {
   refused: stats.refused,
   mostInFlight,
   steadyRate: steadyRate(),
+  longestBlockMs: blocks.percentile(99.9) / 1e6,
 };
 if (missing.size > 0) throw new Error('the crawl left something out');
 await crawl.close();

@@ -142,7 +142,7 @@ async function measureVerificationAlone(): Promise<void> {
 
 if (process.argv[2] === 'queries') await import('./queries/main.ts');
 else if (process.argv[2] === 'indexes') await import('./indexes/main.ts');
-else if (process.argv[2] === 'latency') await measureLatencies(tell, process.argv.includes('--small'));
+else if (process.argv[2] === 'latency') await measureLatencies(tell, process.argv.slice(3));
 else if (process.argv[2] === 'stages') await measureStages(tell);
 else if (process.argv[2] === 'verify') await measureVerificationAlone();
 else await measureAll();

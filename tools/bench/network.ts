@@ -33,6 +33,8 @@ export interface ServedNetwork {
   readonly url: string;
   /** Milliseconds that an answer takes from now on. */
   setLatency(ms: number): void;
+  /** What serving has cost so far. */
+  cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -43,6 +45,10 @@ export async function serveNetwork(network: SimulatorOptions): Promise<ServedNet
   return {
     url: String(url),
     setLatency: (ms) => child.send(ms),
+    cpuSeconds: async () => {
+      child.send('cpu');
+      return Number(await messageOf(child));
+    },
     async stop() {
       child.disconnect();
       await once(child, 'exit');

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -27,6 +27,8 @@ export interface BenchStore {
 export interface BenchServer {
   /** An empty database with partitions for `span`. */
   create(name: string, span: Range): Promise<BenchStore>;
+  /** What all its processes have cost so far; 0 where the system does not tell. */
+  cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -36,12 +38,32 @@ export async function startServer(): Promise<BenchServer> {
   const server = await openEmbedded({ dataDir });
   return {
     create: (name, span) => createStore(server.url, name, span),
+    cpuSeconds: () => cpuOf(server.dataDir).catch(() => 0),
     async stop() {
       await server.close();
       await rm(server.dataDir, { recursive: true, force: true });
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Ticks of the clock in /proc. */
+const TICKS_PER_SECOND = 100;
+
+/** Of the server and of its processes, those that have ended included. */
+async function cpuOf(dataDir: string): Promise<number> {
+  const [pid = ''] = (await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n');
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean);
+  const own = await ticksOf(pid, 4);
+  const theirs = await Promise.all(children.map((child) => ticksOf(child, 2).catch(() => 0)));
+  return theirs.reduce((sum, ticks) => sum + ticks, own) / TICKS_PER_SECOND;
+}
+
+/** The first so many of: user, system, and both again of children that have ended. */
+async function ticksOf(pid: string, count: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields.slice(11, 11 + count).reduce((sum, field) => sum + Number(field), 0);
 }
 
 async function createStore(server: string, name: string, span: Range): Promise<BenchStore> {

@@ -75,10 +75,8 @@ async function finish(run: Run, client: pg.Client): Promise<string[]> {
   const { from, to } = run.plan.range;
   let said = '';
   for (let attempt = 1; attempt <= FINISH_ATTEMPTS; attempt += 1) {
-    // What was refused during the storm would be tried again in minutes, and a rate that was refused in half of one.
-    await client.query(
-      'delete from etl.refused; delete from etl.budget; update etl.leases set expires_at = clock_timestamp()',
-    );
+    // A rate that was refused during the storm would be tried again in half a minute.
+    await client.query('delete from etl.budget; update etl.leases set expires_at = clock_timestamp()');
     const flags = { from: String(from), to: String(to), only: DATASETS, quiet: true };
     const result = await carryOut(run, (invocation) => backfill(invocation, flags));
     if (result.code === 0) return [];

@@ -67,8 +67,10 @@ export function startWorkers(options: WorkersOptions): Workers {
     memory: sampler.samples,
     starts: () => starts,
     async kill(worker) {
-      await killed(workers[worker]);
-      if (!over) start(worker);
+      const child = workers[worker];
+      await killed(child);
+      // Another kill of it may have started the next one meanwhile.
+      if (!over && workers[worker] === child) start(worker);
     },
     pidOf: (worker) => workers[worker]?.pid,
     async freeze(worker, ms, meanwhile) {

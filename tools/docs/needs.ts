@@ -25,8 +25,12 @@ export function writeNeeds(page: string, feeds: readonly Feed[]): string {
 }
 
 function needsOf(statement: string, feeds: readonly Feed[]): string {
-  const words = new Set(statement.match(/\w+/g));
-  const read = feeds.filter(({ relation }) => words.has(relation));
+  const read = feeds.filter(({ relation }) => isRead(relation, statement));
   const datasets = new Map(read.map(({ dataset, core }) => [dataset, core]));
   return [...datasets].map(([name, core]) => (core ? name : `${name} (not core)`)).join(', ');
+}
+
+/** A table or view stands behind `from` or `join`, a function before its arguments; elsewhere the word is a column. */
+function isRead(relation: string, statement: string): boolean {
+  return new RegExp(`\\b(from|join)\\s+${relation}\\b|\\b${relation}\\(`).test(statement);
 }

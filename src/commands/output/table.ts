@@ -1,3 +1,5 @@
+import { wrap } from '../../terminal/terminal.ts';
+
 /** Rows as aligned columns under a header: text left, numbers right. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = header.map((title, column) =>
@@ -14,6 +16,35 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
       .join('  ')
       .trimEnd();
   return [line(header), ...rows.map(line)].join('\n');
+}
+
+/** Columns that the last one has, however little the others leave. */
+const NARROWEST = 20;
+
+/**
+ * A table as the terminal has room for it: where it is too wide, first without columns that can be spared, one after the
+ * other, then with words of the last column below each other.
+ */
+export function fitTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  spare: readonly string[] = [],
+): string {
+  const table = formatTable(header, rows);
+  if (fitsTerminal(table)) return table;
+  const [least, ...others] = spare;
+  if (least === undefined) return foldLastColumn(table, process.stdout.columns);
+  const place = header.indexOf(least);
+  const rest = (cells: readonly string[]) => cells.filter((_, column) => column !== place);
+  return fitTable(rest(header), rows.map(rest), others);
+}
+
+function foldLastColumn(table: string, columns: number): string {
+  const indent = (table.split('\n')[0] ?? '').lastIndexOf('  ') + 2;
+  const rest = Math.max(columns - indent, NARROWEST);
+  const fold = (line: string) =>
+    line.slice(0, indent) + wrap(line.slice(indent), rest, '').replaceAll('\n', `\n${' '.repeat(indent)}`);
+  return table.split('\n').map(fold).join('\n');
 }
 
 /** Whether no line is longer than the terminal is wide; true where there is none. */

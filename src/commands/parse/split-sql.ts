@@ -11,12 +11,21 @@ interface SplitSql {
 const OPAQUE =
   /--[^\n]*|[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|(\$(?:[A-Za-z_]\w*)?\$)[\s\S]*?\1/y;
 
-/** Splits text at the semicolons that end statements. Statements come without their semicolon; empty ones are dropped. */
+/**
+ * Splits text at the semicolons that end statements. Statements come without their semicolon; empty ones are dropped. A
+ * backslash where a statement could begin makes a command of the rest of its line, as in psql.
+ */
 export function splitSql(text: string): SplitSql {
   const statements: string[] = [];
   let start = 0;
   let at = 0;
   while (at < text.length) {
+    if (text[at] === '\\' && !saysSomething(text.slice(start, at))) {
+      const end = lineEnd(text, at);
+      statements.push(text.slice(at, end).trim());
+      start = at = end;
+      continue;
+    }
     if (text[at] === ';') {
       statements.push(text.slice(start, at).trim());
       start = at + 1;
@@ -31,6 +40,11 @@ export function splitSql(text: string): SplitSql {
 /** True where text holds more than space and comments. */
 export function saysSomething(text: string): boolean {
   return text.replaceAll(/--[^\n]*|\/\*[\s\S]*?\*\//g, '').trim() !== '';
+}
+
+function lineEnd(text: string, at: number): number {
+  const end = text.indexOf('\n', at);
+  return end === -1 ? text.length : end;
 }
 
 /** Where reading goes on after the token at `at`; undefined where it does not end in this text. */

@@ -40,6 +40,8 @@ function formatOf({ csv = false, json = false }: SqlFlags): SqlFormat {
 function readStatements(text: string): string[] {
   const { statements, rest } = splitSql(text);
   const all = saysSomething(rest) ? [...statements, rest] : [...statements];
+  const end = all.indexOf('\\q');
+  if (end !== -1) all.length = end;
   if (all.length > 0) return all;
   throw new UsageError('there is no statement', {
     hint: `Give one as argument or on stdin: ${programName} sql "select count(*) from transactions".`,

@@ -19,11 +19,12 @@ export function registerBackfill(program: Command): void {
     .addHelpText(
       'after',
       `
-Times: 2026-11-01, 2026-11, 2026-11-01T10:00Z, unix seconds, -6h, yesterday, now.
+Times: 2026-11-01, 2026-11, 2026-11-01T10:00Z, unix seconds, -6h, yesterday, now
 ${examples(
   'toncenter-etl backfill --from 2026-11-01 --to 2026-11-02',
   'toncenter-etl backfill --from -6h --to now --only transactions',
-  'toncenter-etl backfill --from 2026-01 --to -1h --deadline 2h    # every night: goes on where it stopped',
+  '# every night; goes on where it stopped:',
+  'toncenter-etl backfill --from 2026-01 --to -1h --deadline 2h',
 )}`,
     )
     .action((flags: Parameters<typeof backfill>[1]) =>

@@ -18,7 +18,7 @@ export function registerExport(program: Command): void {
       'after',
       examples(
         'toncenter-etl export --from 2026-11 --to now --out ./lake',
-        'toncenter-etl export --only transactions --from -7d --to now --format csv --out ./week',
+        'toncenter-etl export --only blocks --from -7d --to now --format csv --out week',
       ),
     )
     .action((flags: Parameters<typeof exportRows>[1]) =>

@@ -11,8 +11,8 @@ export function registerQuarantine(program: Command): void {
       'after',
       examples(
         'toncenter-etl quarantine list',
-        'toncenter-etl quarantine retry            # after an upgrade: without a request',
-        'toncenter-etl quarantine retry --again    # asks the API for their seconds anew',
+        'toncenter-etl quarantine retry           # after an upgrade: without a request',
+        'toncenter-etl quarantine retry --again   # asks the API for their seconds anew',
         'toncenter-etl quarantine export > quarantine.jsonl',
       ),
     );

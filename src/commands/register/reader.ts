@@ -13,8 +13,8 @@ export function registerReader(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        'psql "$(toncenter-etl reader)"    # the embedded server must run: start sync first',
-        'toncenter-etl reader --name metabase --timeout 5m    # run again: a new password',
+        'psql "$(toncenter-etl reader)"    # embedded: while sync runs',
+        'toncenter-etl reader --name metabase --timeout 5m    # again: a new password',
       ),
     )
     .action((flags: Parameters<typeof reader>[1]) =>

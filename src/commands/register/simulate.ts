@@ -1,3 +1,4 @@
+import { wrap } from '../../terminal/terminal.ts';
 import type { Command } from 'commander';
 import type { simulate } from '../simulate.ts';
 import { runCommand } from '../command.ts';
@@ -28,11 +29,11 @@ export function registerSimulate(program: Command): void {
     .addHelpText(
       'after',
       `
-Faults: ${FAULT_NAMES.join(', ')}.
+${wrap(`Faults: ${FAULT_NAMES.join(', ')}.`, 80, '  ')}
 Most take a probability from 0 to 1: --fault badGateway=0.05.
 ${examples(
   'toncenter-etl simulate --live --port 8090',
-  'toncenter-etl simulate --hours 24 --rate-limit sliding-window:10 --latency 20-100',
+  'toncenter-etl simulate --rate-limit sliding-window:10 --latency 20-100',
   'toncenter-etl simulate --fault truncatedJson=0.1 --fault storm=0.01x20',
 )}`,
     )

@@ -20,7 +20,7 @@ export function registerSql(program: Command): void {
       examples(
         'toncenter-etl sql "select * from transactions order by utime desc limit 5"',
         'toncenter-etl sql --csv < report.sql > report.csv',
-        "toncenter-etl sql --csv \"select * from account_statement('EQ…', '2026-01-01', '2026-02-01')\" > statement.csv",
+        'toncenter-etl sql --json "select * from dex_volume where day = \'2026-01-01\'"',
         'toncenter-etl sql    # a prompt; \\? tells more',
         'psql "$(toncenter-etl sql --url)"    # while sync runs',
       ),

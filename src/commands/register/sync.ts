@@ -14,7 +14,8 @@ export function registerSync(program: Command): void {
       examples(
         'toncenter-etl sync',
         'ETL_SINCE=-7d toncenter-etl sync --only blocks,transactions',
-        'TONCENTER_NETWORK=demo ETL_DATA_DIR=./demo toncenter-etl sync    # a simulated network, no key, no internet',
+        '# a simulated network, no key, no internet:',
+        'TONCENTER_NETWORK=demo ETL_DATA_DIR=./demo toncenter-etl sync',
       ),
     )
     .action((flags: Parameters<typeof sync>[1]) =>

@@ -20,11 +20,11 @@ export function registerVerify(program: Command): void {
     .addHelpText(
       'after',
       `
-Times: 2026-11-01, 2026-11, 2026-11-01T10:00Z, unix seconds, -6h, yesterday, now.
+Times: 2026-11-01, 2026-11, 2026-11-01T10:00Z, unix seconds, -6h, yesterday, now
 ${examples(
   'toncenter-etl verify --from 2026-11-01 --to 2026-11-02',
   'toncenter-etl verify --from 2026-11-01 --to 2026-11-02 --repair',
-  'toncenter-etl verify --from 2026-11 --to 2026-12 --only transactions --deep 1% --json',
+  'toncenter-etl verify --from 2026-11 --to 2026-12 --deep 1% --json',
   'toncenter-etl verify --lake ./november',
 )}`,
     )

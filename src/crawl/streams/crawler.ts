@@ -91,7 +91,9 @@ async function readPage(context: CrawlContext, reading: Reading, progress: Progr
   const flight = context.api.inFlight.open(reading.priority);
   try {
     const page = await fetchPage(context, reading, progress, flight);
-    return page === undefined ? progress : await commitAndAdvance(context, reading, progress, page);
+    if (page === undefined) return progress;
+    await flight.turn();
+    return await commitAndAdvance(context, reading, progress, page);
   } finally {
     flight.end();
   }

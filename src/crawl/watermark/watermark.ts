@@ -86,7 +86,8 @@ export function createWatermarkReader({
   let state = UNKNOWN;
   return {
     async read(signal) {
-      const blocks = await blocksSince(api, pollFrom(state, info), size, signal);
+      const span = { from: pollFrom(state, info), newest: Math.max(state.newest, info.last.utime) };
+      const blocks = await blocksSince(api, span, size, signal);
       state = await advance(api, withBlocks(state, blocks), signal);
       const { utime, head, newest, waitingFor } = state;
       return {
@@ -149,10 +150,13 @@ function headTime(blocks: readonly LinkedBlock[]): number {
   return Math.max(0, ...blocks.map(({ workchain, gen_utime }) => (workchain === -1 ? gen_utime : 0)));
 }
 
-/** All visible blocks from a second on, in pages of closed seconds: each page begins where the last one's end lies. */
+/**
+ * All visible blocks from a second on, in pages of closed seconds: each page begins where the last one's end lies. One
+ * that ends before `newest`, which was seen before, was cut by a server that gives fewer rows than it is asked for.
+ */
 async function blocksSince(
   api: ApiClient,
-  from: number,
+  { from, newest }: { readonly from: number; readonly newest: number },
   size: { limit: number },
   signal: AbortSignal,
 ): Promise<LinkedBlock[]> {
@@ -166,7 +170,7 @@ async function blocksSince(
     }
     all.push(...page.blocks);
     const last = page.blocks.at(-1)?.gen_utime ?? at;
-    if (!page.isFull || last === at) return all;
+    if (last === at || (!page.isFull && last >= newest)) return all;
     at = last;
   }
 }

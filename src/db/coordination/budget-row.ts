@@ -47,11 +47,11 @@ export async function takeSlots(session: Session, ask: Ask): Promise<Grant> {
   }
 }
 
-/** Nobody knows what was sent before: the first second is left free. */
+/** Nobody knows what was sent before: the first request leaves as much time as any other. */
 async function makeRow(session: Session, host: string, rps: number): Promise<void> {
   await session.run(sql`
     insert into etl.budget (host, rps, free_at, slack, server_started_at)
-    values (${host}, ${rps}, extract(epoch from clock_timestamp()) + 1, 0,
+    values (${host}, ${rps}, extract(epoch from clock_timestamp()) + 1 / ${rps}::float8, 0,
       extract(epoch from pg_postmaster_start_time()))
     on conflict (host) do nothing`);
 }

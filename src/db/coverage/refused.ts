@@ -79,6 +79,14 @@ export function pauseAfter(attempts: SQL): SQL {
   return sql`least(interval '1 day', interval '1 minute' * 2 ^ least(${attempts}, 20))`;
 }
 
+/** Lets a range of datasets be asked for again at once, but for what has to mature first. */
+export async function endPauses(session: Session, datasets: readonly string[], span: Range): Promise<void> {
+  await session.run(sql`
+    update ${refused} set ${bare(refused.retry_at)} = clock_timestamp()
+    where ${refused.dataset} = any(${sql.param([...datasets])}) and ${refused.span} && ${rangeParam(span)}
+      and ${refused.reason} <> ${'changed' satisfies Refusal} and ${refused.retry_at} > clock_timestamp()`);
+}
+
 /** What was refused once and has been read now is no longer refused. */
 export async function forgetRefusals(session: Session, stream: Stream, span: Range): Promise<void> {
   await session.run(sql`

@@ -10,8 +10,10 @@ import { DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
 import { packageRoot } from '../../package.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { readsOnly } from '../connection/read-only.ts';
-import { loadDatasets, readJobs } from '../../dataset/load-jobs.ts';
-import { loadTables, readSchema } from '../load-tables.ts';
+import { folder as jobs } from '../../dataset/jobs-folder.ts';
+import { loadDatasets } from '../../dataset/load-jobs.ts';
+import { loadTables } from '../load-tables.ts';
+import { folder as schema } from '../schema-folder.ts';
 import { factsOf } from '../schema/describe.ts';
 import { keepSetting, readSetting } from '../settings.ts';
 import { datasetsView } from './datasets-view.ts';
@@ -115,7 +117,7 @@ function refuseNewer(applied: ReadonlySet<string>): void {
 /** Of all that the repeatable part is made of: each start of the program asks whether it has changed. */
 async function digestOf({ first, feeds }: Repeatable): Promise<string> {
   const made = [commentsOf.toString(), datasetsView.toString()];
-  const sources = [...first, feeds, ...(await readSchema()), ...(await readJobs()), ...made];
+  const sources = [...first, feeds, await schema.digest(), await jobs.digest(), ...made];
   return createHash('sha256').update(sources.join('\n')).digest('hex');
 }
 

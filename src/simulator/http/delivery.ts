@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../clock.ts';
 import type { HttpResponse } from './response.ts';
@@ -25,6 +26,12 @@ export async function send(outgoing: ServerResponse, response: HttpResponse, lin
     await write(outgoing, body.subarray(0, Math.floor(body.length / 2)));
     return cut(outgoing);
   }
+  if (happens(line, 'silentBody')) {
+    outgoing.writeHead(response.status, whole);
+    outgoing.write(body.subarray(0, Math.floor(body.length / 2)));
+    await once(outgoing, 'close');
+    return true;
+  }
   if (happens(line, 'truncatedJson')) {
     const part = body.subarray(0, Math.floor(body.length * (0.2 + 0.7 * line.random.fraction())));
     outgoing.writeHead(response.status, { ...response.headers, 'content-length': String(part.length) });
@@ -37,7 +44,7 @@ export async function send(outgoing: ServerResponse, response: HttpResponse, lin
   return false;
 }
 
-type LineFault = 'reset' | 'resetInBody' | 'truncatedJson' | 'slowBody';
+type LineFault = 'reset' | 'resetInBody' | 'silentBody' | 'truncatedJson' | 'slowBody';
 
 function happens({ faults, random, stats }: Line, name: LineFault): boolean {
   const happened = random.chance(faults[name] ?? 0);

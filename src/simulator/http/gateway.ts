@@ -15,6 +15,9 @@ export interface GatewayOptions {
   readonly anonymous?: RateLimit;
 }
 
+/** For so long the refusals of a storm send everybody away. */
+const STORM_MS = 1000;
+
 /** What stands before the server: keys and the rate limit. */
 export class Gateway {
   private readonly options: GatewayOptions;
@@ -42,8 +45,13 @@ export class Gateway {
     const limiter = key === undefined ? (this.anonymous ?? this.limiter) : this.limiter;
     const waitMs = limiter?.admit(nowMs) ?? 0;
     if (waitMs > 0) return this.tooMany(waitMs);
-    if (this.inStorm()) return this.tooMany(1000);
+    if (this.inStorm()) return this.tooMany(STORM_MS, this.faults.stormSays);
     return this.keyRefusal(key);
+  }
+
+  private says(): 'seconds' | undefined {
+    const { rateLimit, anonymous } = this.options;
+    return rateLimit?.retryAfter === true || anonymous?.retryAfter === true ? 'seconds' : undefined;
   }
 
   private keyRefusal(key: string | undefined): HttpResponse | undefined {
@@ -64,9 +72,13 @@ export class Gateway {
   }
 
   /** Both shapes that clients have recorded, in turn. */
-  private tooMany(waitMs: number): HttpResponse {
-    const tells = this.options.rateLimit?.retryAfter === true || this.options.anonymous?.retryAfter === true;
-    const headers: Record<string, string> = tells ? { 'retry-after': String(Math.ceil(waitMs / 1000)) } : {};
+  private tooMany(waitMs: number, says: Faults['stormSays'] = this.says()): HttpResponse {
+    const seconds = Math.ceil(waitMs / 1000);
+    const forms = {
+      seconds: () => String(seconds),
+      date: () => new Date(Date.now() + 1000 * seconds).toUTCString(),
+    };
+    const headers: Record<string, string> = says === undefined ? {} : { 'retry-after': forms[says]() };
     const body =
       this.refusals++ % 2 === 0
         ? { ok: false, result: 'Ratelimit exceed', code: 429 }

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isAbort } from '../../errors.ts';
-import { errorResponse, htmlResponse, type HttpResponse } from './response.ts';
+import { errorResponse, gatewayError, htmlResponse, type HttpResponse } from './response.ts';
 import type { ApiRequest } from './api.ts';
 import { openSite, type Site, type SiteOptions } from './site.ts';
 import { send } from './delivery.ts';
@@ -133,11 +133,12 @@ class Host {
     const refusal = this.gateway.refusal(key, this.site.clock.monotonic());
     if (refusal !== undefined) return refusal;
     if (this.happens('badGateway')) return htmlResponse(502, 'Bad Gateway');
+    if (this.happens('refusal')) return refusalOf(request, this.random);
     const stale = this.happens('stale') ? (this.site.faults.staleSeconds ?? 20) : 0;
     return this.site.answering.answer(request, (behind) => this.site.head.view(stale + behind));
   }
 
-  private happens(name: 'badGateway' | 'stale'): boolean {
+  private happens(name: 'badGateway' | 'refusal' | 'stale'): boolean {
     const happened = this.random.chance(this.site.faults[name] ?? 0);
     if (happened) this.site.stats.injected(name);
     return happened;
@@ -163,6 +164,19 @@ class Host {
     });
     this.site.stats.answered(record, broken ? 0 : response.status);
   }
+}
+
+/** What a server that is deployed, a check for bots, or a gateway whose keys are renewed answers to anything. */
+function refusalOf({ method, path }: ApiRequest, random: Random): HttpResponse {
+  const refusals = [
+    errorResponse(400, 'bad request'),
+    gatewayError(401, 'API key does not exist'),
+    gatewayError(402, 'Payment required'),
+    htmlResponse(403, 'Just a moment...'),
+    htmlResponse(404, 'Not Found'),
+    errorResponse(500, `internal server error: Cannot ${method} ${path}`),
+  ] as const;
+  return refusals[random.below(refusals.length)] ?? refusals[0];
 }
 
 function bodyOf(incoming: IncomingMessage): Promise<string> {

@@ -1,6 +1,7 @@
 import type { Action } from '../network/actions/action.ts';
 import { NONE } from '../network/chain/tables/block-table.ts';
 import type { World } from '../network/chain/world.ts';
+import { rawAction } from './raw-action.ts';
 import { lastSeqno } from './trace-json.ts';
 
 /** An action as v3 prints it. Numbers beyond 2^53 among the details are bigints. */
@@ -60,6 +61,17 @@ export function actionJson(world: World, trace: number, action: Action, id: stri
   const began = transactions.inMessage.get(root);
   const external = began !== NONE && messages.isExternalIn(began);
   const details = action.details();
+  const raw = () =>
+    rawAction({
+      TraceId: hashes.text(root),
+      ActionId: id,
+      StartLt: times.startLt,
+      EndLt: times.endLt,
+      StartUtime: times.startUtime,
+      EndUtime: times.endUtime,
+      Type: action.type,
+      Success: action.success,
+    });
   return {
     trace_id: hashes.text(root),
     action_id: id,
@@ -74,7 +86,7 @@ export function actionJson(world: World, trace: number, action: Action, id: stri
     success: action.success,
     type: printedType(action.type, details),
     details,
-    ...(action.type === 'unknown' ? { raw_action: rawAction(action, id) } : {}),
+    ...(action.type === 'unknown' ? { raw_action: raw() } : {}),
     ...(external
       ? {
           trace_external_hash: world.hashes('message').text(began),
@@ -95,11 +107,6 @@ function printedType(type: string, details: object): string {
       Object.keys(value).length > 0,
   );
   return carries ? 'extra_currency_transfer' : type;
-}
-
-/** The stored row, which the server adds to what it has no shape for. */
-function rawAction({ type }: Action, id: string): object {
-  return { ActionId: id, Type: type, Source: null, Destination: null, Value: null };
 }
 
 const BIG = /"#big (\d+)"/g;

@@ -36,7 +36,9 @@ export interface TraceJson {
 function node(world: World, transaction: number): TraceNodeJson {
   const { transactions } = world;
   const message = transactions.inMessage.get(transaction);
-  const children = world.childrenOf(transaction).map((child) => node(world, child));
+  // By (lt, account), and not in the order in which they were sent for.
+  const inOrder = world.childrenOf(transaction).sort((a, b) => a - b);
+  const children = inOrder.map((child) => node(world, child));
   return {
     tx_hash: world.hashes('transaction').text(transaction),
     ...(message === NONE ? {} : { in_msg_hash: world.hashes('message').text(message) }),

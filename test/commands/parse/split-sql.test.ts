@@ -13,6 +13,8 @@ describe('statements are split at the semicolons that end them', () => {
     ['in a line comment', 'select 1 -- a; b\n;', ['select 1 -- a; b'], ''],
     ['in nested comments', 'select /* a; /* b; */ c; */ 1;', ['select /* a; /* b; */ c; */ 1'], ''],
     ['in dollar quotes', 'do $x$ begin; $$ ; end $x$;', ['do $x$ begin; $$ ; end $x$'], ''],
+    ['commands have a line each', '\\d blocks\nselect 1;\n -- a\n\\x', ['\\d blocks', 'select 1', '\\x'], ''],
+    ['within a statement a backslash is its own', 'select\n\\d;', ['select\n\\d'], ''],
     ['a dollar within a name opens nothing', 'select a$b$ ; select 1;', ['select a$b$', 'select 1'], ''],
   ])('%s', (_, text, statements, rest) => {
     expect(splitSql(text)).toEqual({ statements, rest });

@@ -62,8 +62,8 @@ const recent = (utime: number) => ({ from: utime - 120, to: utime });
 
 /** What a fresh replica shows: the watermark must hold whichever replica it was read from. */
 async function visibleBelow(utime: number): Promise<number> {
-  const { stale } = simulator.faults;
-  simulator.faults.stale = 0;
+  const { stale, capLimit } = simulator.faults;
+  Object.assign(simulator.faults, { stale: 0, capLimit: Infinity });
   const { from, to } = recent(utime);
   const { value } = await api.get({
     path: '/api/v3/blocks',
@@ -71,7 +71,7 @@ async function visibleBelow(utime: number): Promise<number> {
     priority: 'tail',
     parse: (body) => (body as { blocks: unknown[] }).blocks.length,
   });
-  if (stale !== undefined) simulator.faults.stale = stale;
+  Object.assign(simulator.faults, { stale: stale ?? 0, capLimit: capLimit ?? Infinity });
   return value;
 }
 
@@ -167,6 +167,12 @@ describe('the watermark', () => {
     await reader.read(never.leaving);
     // It is not tried with large ones again.
     expect(simulator.stats.total - before).toBeLessThanOrEqual(6);
+  });
+
+  test('follows the head where the server gives fewer rows than it is asked for', async () => {
+    const looks = await watch({ faults: { capLimit: 64 } }, 400, 600);
+    expectSound(looks);
+    for (const { utime, headTime } of looks) expect(headTime - utime).toBeLessThan(15);
   });
 
   test('costs two requests a look near the head', async () => {

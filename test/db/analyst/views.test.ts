@@ -33,6 +33,13 @@ async function expectRows(statement: string, expected: readonly object[]): Promi
   expect(sorted(await store.ask(statement))).toEqual(sorted(expected));
 }
 
+/** Of a report by day. */
+const expectOpen = (report: string, expected: readonly object[]) =>
+  expectRows(
+    `select * from ${report}`,
+    expected.map((row) => ({ ...row, certified: 'f' })),
+  );
+
 test('days are those of UTC, though the session is in Tokyo, where all of it is one day', async () => {
   await expectRows('show timezone', [{ TimeZone: 'Asia/Tokyo' }]);
   expect(new Set(transactions.map(({ now }) => dayOf(now)))).toEqual(new Set(['2026-01-31', '2026-02-01']));
@@ -55,8 +62,8 @@ test('daily_activity counts what happened', async () => {
   );
   const traces = groupBy(truth.traces(span), ({ end_utime }) => dayOf(end_utime));
   const blocks = groupBy(truth.blocks(store.spanOf('blocks')), ({ gen_utime }) => dayOf(Number(gen_utime)));
-  await expectRows(
-    'select * from daily_activity',
+  await expectOpen(
+    'daily_activity',
     [...groupBy(transactions, ({ now }) => dayOf(now))].map(([day, all]) => ({
       day,
       transactions: all.length,
@@ -71,9 +78,25 @@ test('daily_activity counts what happened', async () => {
   );
 });
 
-test('fees_by_part takes the fees of each day apart', async () => {
+test('hourly_activity counts what happened in each hour', async () => {
+  const hourOf = (now: number) => String(now - (now % 3600));
   await expectRows(
-    'select * from fees_by_part',
+    `select day, extract(epoch from hour)::int as hour, transactions, aborted, accounts, fees, certified from hourly_activity`,
+    [...groupBy(transactions, ({ now }) => hourOf(now))].map(([hour, all]) => ({
+      day: dayOf(Number(hour)),
+      hour,
+      transactions: all.length,
+      aborted: all.filter((each) => phases(each).aborted).length,
+      accounts: new Set(all.map(({ account }) => account)).size,
+      fees: sum(all.map(({ total_fees }) => total_fees)),
+      certified: 'f',
+    })),
+  );
+});
+
+test('fees_by_part takes the fees of each day apart', async () => {
+  await expectOpen(
+    'fees_by_part',
     [...groupBy(transactions, ({ now }) => dayOf(now))].map(([day, all]) => ({ day, ...feesByPart(all) })),
   );
   // Only transactions that an external message started have a fee for its import.
@@ -89,8 +112,8 @@ test('failed_transactions tells how they failed', async () => {
   const failed = transactions
     .filter((each) => phases(each).aborted)
     .map((each) => ({ ...each, way: { day: dayOf(each.now), ...wayOfFailing(each) } }));
-  await expectRows(
-    'select * from failed_transactions',
+  await expectOpen(
+    'failed_transactions',
     [...groupBy(failed, ({ way }) => JSON.stringify(way)).values()].map((all) => ({
       ...all[0]!.way,
       transactions: all.length,
@@ -173,8 +196,8 @@ test('jetton_flows sums up each jetton by day', async () => {
   const of = (all: typeof movements, kind: string) => all.filter((each) => each.kind === kind);
   const total = (all: typeof movements) => all.reduce((left, { amount }) => left + amount, 0n);
   const people = (all: typeof movements) => new Set(all.map(({ account }) => account)).size;
-  await expectRows(
-    'select * from jetton_flows',
+  await expectOpen(
+    'jetton_flows',
     [...groupBy(movements, ({ utime, jetton }) => `${dayOf(utime)} ${jetton}`).values()].map((all) => ({
       day: dayOf(all[0]!.utime),
       jetton_master: all[0]!.jetton,
@@ -230,13 +253,13 @@ test('dex_volume adds what was traded for TON, pool by pool', async () => {
   const volumes = tonVolumes(store.truth, store.span);
   for (const side of ['bought', 'sold'] as const)
     expect([side, volumes.some((volume) => volume[side] > 0n)]).toEqual([side, true]);
-  await expectRows('select * from dex_volume', volumes);
+  await expectOpen('dex_volume', volumes);
 });
 
 test('active_wallets counts who was called from outside the chain', async () => {
   const called = transactions.filter(({ in_msg }) => in_msg !== null && in_msg.source === null);
-  await expectRows(
-    'select * from active_wallets',
+  await expectOpen(
+    'active_wallets',
     [...groupBy(called, ({ now }) => dayOf(now))].map(([day, all]) => ({
       day,
       wallets: new Set(all.map(({ account }) => account)).size,

@@ -1,4 +1,5 @@
-import { openCrawl, openStore } from '../../../src/app.ts';
+import { openCrawl } from '../../../src/app.ts';
+import { openStore } from '../../../src/store.ts';
 import { readConfig } from '../../../src/settings/config.ts';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';

@@ -1,7 +1,8 @@
 import type { AnyJob, Dataset } from '../../../dataset/dataset.ts';
+import { watermarkRequests } from '../../../dataset/pace.ts';
 import type { TableDescription } from '../../../db/read/table-description.ts';
 import type { Range } from '../../../range.ts';
-import { formatTable } from '../table.ts';
+import { fitTable } from '../table.ts';
 import { collectionFacts, collectionSheet, type CollectionSheet } from './collection-sheet.ts';
 import { atRest, streamFacts, streamSheet, type StreamSheet } from './stream-sheet.ts';
 import { programName } from '../../../terminal/program-name.ts';
@@ -16,7 +17,7 @@ export function sheetOf({ name, job }: Dataset<AnyJob>, hour: Range, freshness: 
 }
 
 /** All of them, a line each. */
-export function formatOverview(sheets: readonly Sheet[]): string {
+export function formatOverview(sheets: readonly Sheet[], freshness: number): string {
   const rows = sheets.map((sheet) => [
     sheet.name,
     sheet.core ? 'yes' : '',
@@ -25,9 +26,10 @@ export function formatOverview(sheets: readonly Sheet[]): string {
     sheet.endpoint,
     sheet.title,
   ]);
-  return `${formatTable(['dataset', 'core', 'at rest', 'tables', 'endpoint', 'what it is'], rows)}
+  return `${fitTable(['dataset', 'core', 'at rest', 'tables', 'endpoint', 'what it is'], rows, ['tables', 'endpoint'])}
 
 At rest: requests a minute that keep it up to date while nothing happens.
+How far it is safe to read costs ${watermarkRequests(freshness).toFixed(1)} more, for all together.
 More on one of them: ${programName} datasets ${sheets[0]?.name ?? 'NAME'}`;
 }
 
@@ -46,5 +48,5 @@ function formatTableSheet({ name, comment, key, partitioned, columns }: TableDes
     column.comment,
   ]);
   const parts = partitioned ? ', partitioned by utime' : '';
-  return `${name}: ${comment}\nkey: ${key.join(', ')}${parts}\n\n${formatTable(['column', 'type', 'what it is'], rows)}`;
+  return `${name}: ${comment}\nkey: ${key.join(', ')}${parts}\n\n${fitTable(['column', 'type', 'what it is'], rows)}`;
 }

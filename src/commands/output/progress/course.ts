@@ -13,6 +13,8 @@ export interface CourseOptions {
   readonly work: readonly Work[];
   /** Requests sent so far. */
   readonly requests: () => number;
+  /** Responses that are being read or written now. */
+  readonly workedOn: () => number;
   /** Requests a second of the plan. */
   readonly rps: number;
   /** Monotonic milliseconds. */
@@ -92,11 +94,16 @@ export function knownPercentOf(progress: Progress): number | undefined {
   return progress.total === 0 ? undefined : percentOf(progress);
 }
 
-/** The budget where it is nearly used up, else whoever takes more of the time of all pages. */
-function waitsFor({ rps, requests }: CourseOptions, recent: readonly RecentPage[], at: number): WaitsFor {
+/** The budget where it is nearly used up, else whoever takes more of the time of all pages, or holds up the next one. */
+function waitsFor(
+  { rps, requests, workedOn }: CourseOptions,
+  pages: readonly RecentPage[],
+  now: number,
+): WaitsFor {
+  const recent = pages.filter(({ at }) => at >= now - RECENT_MS);
   const [first] = recent;
-  if (first === undefined) return 'server';
-  const ms = Math.max(1, at - first.at);
+  if (first === undefined) return workedOn() > 0 ? 'database' : 'server';
+  const ms = Math.max(1, now - first.at);
   if (((requests() - first.requests) * 1000) / ms > 0.8 * rps) return 'budget';
   const more = recent.reduce((sum, page) => sum + page.ms - page.writingMs, 0);
   return more > 0 ? 'server' : 'database';

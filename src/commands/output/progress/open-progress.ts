@@ -41,6 +41,7 @@ export async function openProgress(shown: Shown): Promise<ShownProgress> {
     tasks: await readTasks(shown),
     work: await readWork(database, datasets, range, watermark),
     requests: () => api.stats.requests,
+    workedOn: () => api.inFlight.workedOn,
     now: () => systemClock.monotonic(),
   });
   crawl.subscribe((event) => course.onPage(event));

@@ -1,9 +1,9 @@
-/** What the prompt knows beside SQL. */
-export const PROMPT_HELP = `\\d         tables and views, with what they are
+/** What is known beside SQL. */
+export const COMMANDS_HELP = `\\d         tables and views, with what they are
 \\d NAME    columns of a table or view
 \\x         each row as a record, or no longer
 \\?         this
-\\q         ends, as Ctrl-D does; Ctrl-C drops what was typed
+\\q         ends, as Ctrl-D does at the prompt; Ctrl-C drops what was typed
 Everything else is SQL and ends with a semicolon.`;
 
 const RELATIONS = `
@@ -14,7 +14,7 @@ const RELATIONS = `
 
 /** The statement behind \\d and \\d NAME; undefined for a line that is neither. */
 export function describeStatement(line: string): string | undefined {
-  const name = /^\\d\+?\s*([\w.]*)\s*;?$/.exec(line.trim())?.[1];
+  const name = /^\\d[tv]?\+?(?![a-z])\s*([\w.]*)\s*;?$/.exec(line.trim())?.[1];
   if (name === undefined) return undefined;
   return name === '' ? RELATIONS : columnsOf(name);
 }

@@ -4,17 +4,15 @@ import { saysSomething, splitSql } from '../../parse/split-sql.ts';
 interface PromptOptions {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
-  /** Runs a statement and shows what it returned, or what went wrong. Must not throw. */
+  /** Runs a statement, or a line that begins with a backslash, and shows what it returned, or what went wrong. Must not throw. */
   readonly run: (statement: string) => Promise<void>;
-  /** Does what a line that begins with a backslash says. Must not throw. */
-  readonly command: (line: string) => Promise<void>;
 }
 
 const FRESH = 'sql> ';
 const OPEN = '  -> ';
 
 /** Reads statements that end with `;` and runs one after the other, until `\q` or Ctrl-D; Ctrl-C drops what was typed. */
-export async function prompt({ input, output, run, command }: PromptOptions): Promise<void> {
+export async function prompt({ input, output, run }: PromptOptions): Promise<void> {
   const lines = createInterface({ input, output, prompt: FRESH, terminal: 'isTTY' in output });
   let typed = '';
   const ask = () => {
@@ -29,12 +27,7 @@ export async function prompt({ input, output, run, command }: PromptOptions): Pr
   ask();
   for await (const line of lines) {
     if (/^\s*(\\q|quit|exit)\s*;?\s*$/.test(line)) break;
-    if (isCommand(line, typed)) {
-      await command(line.trim());
-      ask();
-      continue;
-    }
-    const { statements, rest } = splitSql(`${typed}${line}\n`);
+    const { statements, rest } = splitSql(`${typed}${asksForHelp(line, typed) ? '\\?' : line}\n`);
     typed = rest === '' ? '' : `${rest}\n`;
     for (const statement of statements) await run(statement);
     ask();
@@ -43,7 +36,6 @@ export async function prompt({ input, output, run, command }: PromptOptions): Pr
   output.write('\n');
 }
 
-/** Not within a statement, where a backslash is its own. */
-function isCommand(line: string, typed: string): boolean {
-  return /^\s*(\\|help\s*;?\s*$)/.test(line) && !saysSomething(typed);
+function asksForHelp(line: string, typed: string): boolean {
+  return /^\s*help\s*;?\s*$/.test(line) && !saysSomething(typed);
 }

@@ -1,7 +1,8 @@
 import type { TextResult } from '../../../db/connection/database.ts';
+import { fitTable } from '../table.ts';
 import { formatRecords, formatResult, isTooWide, summarize, type SqlFormat } from './format-result.ts';
 
-/** How rows are shown: as a table where it fits, each as a record, or as lines that are cut where the terminal ends. */
+/** How rows are shown: as a table where it fits, each as a record, or as a table whose last column goes on below itself. */
 export type Shape = 'table' | 'records' | 'lines';
 
 /**
@@ -19,7 +20,10 @@ function shaped(result: TextResult, shape: Shape): string {
   const table = formatResult(result, 'table', isTTY);
   if (shape === 'records') return formatRecords(result);
   if (!isTTY || !isTooWide(table, columns)) return table;
-  if (shape === 'table') return formatRecords(result);
-  const cut = (line: string) => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line);
-  return table.split('\n').map(cut).join('\n');
+  return shape === 'table'
+    ? formatRecords(result)
+    : fitTable(
+        result.columns,
+        result.rows.map((row) => row.map((cell) => cell ?? '')),
+      );
 }

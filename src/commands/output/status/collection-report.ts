@@ -2,7 +2,7 @@ import type { LookupCounts } from '../../../db/cursors/subjects.ts';
 import { formatDuration } from '../../../range.ts';
 import { ageOf } from '../../../status/lag.ts';
 import type { CollectionReport, WalkReport } from '../../../status/collections.ts';
-import { formatTable } from '../table.ts';
+import { fitTable } from '../table.ts';
 
 /** A table of all of them, and a line for each error. `now` in unix seconds. */
 export function collectionLines(reports: readonly CollectionReport[], now: number): string[] {
@@ -10,12 +10,12 @@ export function collectionLines(reports: readonly CollectionReport[], now: numbe
   const rows = reports.map((report) => [
     report.dataset,
     rowsOf(report),
-    report.walks.map((walk) => walkText(walk, now)).join('; '),
-    report.lookups.map(lookupText).join('; '),
     String(report.quarantined),
+    report.lookups.map(lookupText).join('; '),
+    report.walks.map((walk) => walkText(walk, now)).join('; '),
   ]);
   return [
-    formatTable(['collection', 'rows', 'read', 'looked up', 'quarantined'], rows),
+    fitTable(['collection', 'rows', 'quarantined', 'looked up', 'read'], rows, ['looked up', 'quarantined']),
     ...reports.flatMap(({ dataset, lastError }) =>
       lastError === null
         ? []

@@ -1,8 +1,6 @@
 import type { Spending } from '../../../db/coordination/workers.ts';
 import { formatDuration } from '../../../range.ts';
-
-/** A process that is silent for longer than this, in seconds, is probably gone. */
-const SILENT = 20;
+import { SILENT_SECONDS } from '../../../status/lag.ts';
 
 /** Whose budget it is, who spends it on what, and who waits for it: a line each. */
 export function spendingLines({ budgets, workers, spent }: Spending): string[] {
@@ -66,7 +64,7 @@ function workerLine(
 
 function signOfLife(state: Spending['workers'][number] | undefined): string {
   if (state === undefined) return 'ended';
-  if (state.silent < SILENT) return 'alive';
+  if (state.silent < SILENT_SECONDS) return 'alive';
   return `no sign of life for ${formatDuration(Math.round(state.silent))}`;
 }
 

@@ -2,7 +2,7 @@ import { formatDuration, formatRange, formatTime, lengthOf } from '../../../rang
 import { SILENT_SECONDS } from '../../../status/lag.ts';
 import type { DatasetReport, Report } from '../../../status/report.ts';
 import { refusedLine } from '../summary.ts';
-import { formatTable } from '../table.ts';
+import { fitTable } from '../table.ts';
 import { collectionLines } from './collection-report.ts';
 import { spendingLines } from './spending.ts';
 import { programName } from '../../../terminal/program-name.ts';
@@ -20,7 +20,7 @@ export function printStatus(report: Report): void {
   if (report.datasets.length > 0) {
     console.log();
     const header = ['dataset', 'rows', 'covered from', 'to (UTC)', 'covered', 'holes', 'lag', 'quarantined'];
-    console.log(formatTable(header, report.datasets.map(tableRow)));
+    console.log(fitTable(header, report.datasets.map(tableRow), ['covered from', 'covered', 'quarantined']));
   }
   const collections = collectionLines(report.collections, now);
   if (collections.length > 0) console.log(['', ...collections, ''].join('\n'));
@@ -32,8 +32,8 @@ export function printStatus(report: Report): void {
   for (const line of spendingLines(report.spending)) console.log(line);
 }
 
-function silenceLines({ silence }: Report): string[] {
-  if (silence === null || silence <= SILENT_SECONDS) return [];
+function silenceLines({ silence, hasEnded }: Report): string[] {
+  if (silence === null || (silence <= SILENT_SECONDS && !hasEnded)) return [];
   const duration = formatDuration(silence);
   return [
     `daemon    no daemon has written for ${duration}: start \`${programName} sync\`, or look at its log`,

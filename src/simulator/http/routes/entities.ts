@@ -79,14 +79,15 @@ function answer(request: RouteRequest, member: string, rows: readonly object[], 
   return `{"${member}":${JSON.stringify(rows)},${book}${more}}`;
 }
 
-function required(addresses: string[], most = Infinity): string[] {
-  if (addresses.length === 0) throw new ServedError(422, 'at least one address is required');
-  if (addresses.length > most) throw new ServedError(422, `maximum ${most} addresses allowed`);
+function required(addresses: string[], otherwise = 'at least 1 address required'): string[] {
+  if (addresses.length === 0) throw new ServedError(422, otherwise);
   return addresses;
 }
 
 function sales(request: RouteRequest): string {
-  const wanted = new Set(required(request.query.addresses('address'), 1000));
+  const asked = required(request.query.addresses('address'));
+  if (asked.length > 1000) throw new ServedError(422, 'maximum 1000 addresses allowed');
+  const wanted = new Set(asked);
   const found = request.ledger.entities.at(request.view).nftSales();
   return answer(
     request,
@@ -100,7 +101,7 @@ function sales(request: RouteRequest): string {
 function accountStates(request: RouteRequest): string {
   const { query, ledger, view, random } = request;
   const entities = ledger.entities.at(view);
-  const wanted = [...new Set(required(query.addresses('address')))];
+  const wanted = [...new Set(required(query.addresses('address'), 'address of account is required'))];
   const includeBoc = query.bool('include_boc') ?? true;
   const rows = wanted.flatMap((address) => entities.accountState(address, includeBoc) ?? []);
   return answer(request, 'accounts', random.shuffle(rows).slice(0, 1000), true);
@@ -145,9 +146,9 @@ function vesting(request: RouteRequest): string {
   const { query, ledger, view } = request;
   const [contracts, wallets] = [query.addresses('contract_address'), query.addresses('wallet_address')];
   if (contracts.length + wallets.length === 0)
-    throw new ServedError(422, 'at least one of contract_address, wallet_address should be specified');
+    throw new ServedError(422, 'at least one of contract_address or wallet_address is required');
   if (contracts.length > 0 && wallets.length > 0)
-    throw new ServedError(422, 'only one of contract_address, wallet_address should be specified');
+    throw new ServedError(422, 'only one of contract_address or wallet_address should be specified');
   const rows = ledger.entities
     .at(view)
     .vestings()

@@ -6,6 +6,8 @@ export const VALIDATORS = 24;
 /** Shares of a cycle: when stakes for the next one are taken, and until when. */
 const OPENS = 0.3;
 const CLOSES = 0.8;
+/** Weights are beyond 2^53, and those of all validators together below 2^63. */
+const WEIGHT_OF_COIN = 101n;
 
 /** One validator of one cycle. */
 export interface Validator {
@@ -68,7 +70,7 @@ export class Elections {
       pubkey: world.hashes('validator').hex(key),
       adnl: world.hashes('adnl').hex(key),
       stakeHolder: accounts.address(holder),
-      weight: stake * 1_000_000_007n,
+      weight: stake * WEIGHT_OF_COIN,
       stake,
     };
   }

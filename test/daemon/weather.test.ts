@@ -1,0 +1,149 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { systemClock, type Clock } from '../../src/clock.ts';
+import { streamOf } from '../../src/crawl/streams/streams.ts';
+import { runDaemon } from '../../src/daemon/daemon.ts';
+import { readCoverage } from '../../src/db/coverage/coverage.ts';
+import type { Range } from '../../src/range.ts';
+import type { Stop } from '../../src/stop.ts';
+import { datasetsNamed, openTestCrawl, testConfig } from '../support/crawl.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { keptLog } from '../support/program/log-lines.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
+import { openProof } from '../support/verify.ts';
+
+const NAMES = ['blocks', 'transactions', 'traces'];
+const DELAY = 4;
+/** A loaded machine takes several times as long as an idle one. */
+const PATIENT = { timeout: 60_000, interval: 100 };
+
+let store: TestStore;
+let simulator: Simulator;
+let end: () => Promise<void>;
+
+beforeEach(async () => {
+  store = await openTestStore();
+});
+afterEach(async () => {
+  await end();
+  await simulator.close();
+  await store.close();
+});
+
+/** Starts a daemon over a network; what it warned of. */
+async function follow(
+  options: SimulatorOptions,
+  clock: Partial<Clock> = {},
+): Promise<readonly Record<string, unknown>[]> {
+  simulator = await startSimulator({ load: 1, accounts: 60, ...options });
+  const finishing = new AbortController();
+  const stop: Stop = { finishing: finishing.signal, leaving: new AbortController().signal };
+  const config = { since: 'first', watermarkDelay: DELAY, freshness: 1, rps: 200 };
+  const crawl = await openTestCrawl(store, simulator.url, { stop, config, maxAttempts: 2 });
+  const { logger, records } = keptLog();
+  const context = { ...crawl.context, logger, clock: { ...systemClock, ...clock } };
+  const datasets = await datasetsNamed(...NAMES);
+  const daemon = runDaemon({ ...crawl, context, datasets, config: testConfig(config), stop });
+  end = async () => {
+    finishing.abort();
+    await daemon;
+    await crawl.close();
+  };
+  return records;
+}
+
+async function coveredOf(name: string): Promise<Range[]> {
+  const [dataset] = await datasetsNamed(name);
+  return readCoverage(store.database, streamOf(dataset!));
+}
+
+/** Until every dataset is covered in one piece from the first second to this one. */
+async function coversUntil(second: () => number): Promise<void> {
+  const covers = async () => {
+    const all = await Promise.all(NAMES.map(coveredOf));
+    return all.every((ranges) => ranges.length === 1 && ranges[0]!.to >= second());
+  };
+  await expect.poll(covers, PATIENT).toBe(true);
+}
+
+const counted = z.object({ blocks: z.number(), transactions: z.number(), messages: z.number() });
+
+/** All that is stored before a second is all that there is. */
+async function expectWhole(from: number, to: number): Promise<void> {
+  const of = (table: string) =>
+    sql.raw(`(select count(*)::int from ton.${table} where utime < to_timestamp(${to}))`);
+  const [row] = await store.database.rows(
+    sql`select ${of('blocks')} as blocks, ${of('transactions')} as transactions, ${of('messages')} as messages`,
+    counted,
+  );
+  expect(row).toEqual(simulator.truth.counts({ from, to }));
+}
+
+test.each([
+  ['ahead of', 5],
+  ['behind', -5],
+])(
+  'a source whose clock is hours %s ours is followed, also while ours steps back and on',
+  async (_, hours) => {
+    const head = Math.floor(Date.now() / 1000) + hours * 3600;
+    const start = head - 300;
+    let stepMs = 0;
+    const warned = await follow({ start, live: { head } }, { now: () => Date.now() + stepMs });
+    await coversUntil(() => head - DELAY - 30);
+    for (const step of [-2, 3]) {
+      stepMs += step * 3_600_000;
+      const now = simulator.headTime;
+      await coversUntil(() => now);
+    }
+    await expectWhole(start, head);
+    expect(warned).toEqual([]);
+  },
+  120_000,
+);
+
+test('a network that stands still for ten minutes is waited for, and goes on', async () => {
+  const start = Date.UTC(2026, 2, 1) / 1000;
+  // Sixty times as fast as it should be.
+  const fast: Partial<Clock> = {
+    monotonic: () => systemClock.monotonic() * 60,
+    sleep: (ms, signal) => systemClock.sleep(ms / 60, signal),
+  };
+  const warned = await follow({ start, duration: 900, headTime: start + 300 }, fast);
+  await coversUntil(() => start + 240);
+  await delay(10_000);
+  expect(warned.filter(({ level }) => Number(level) > 40)).toEqual([]);
+  expect(warned.map(({ msg }) => msg)).toContainEqual(expect.stringMatching(/^the head does not move/));
+  simulator.headTime = start + 600;
+  await coversUntil(() => start + 540);
+  await expectWhole(start, start + 540);
+}, 120_000);
+
+test('traces that end an hour after they began are found, and what was covered before they were known is whole', async () => {
+  // A source from its first block on.
+  const start = Date.UTC(2026, 2, 1) / 1000;
+  const silence = { from: start + 300, to: start + 300 + 3600 };
+  await follow({
+    start,
+    duration: 4800,
+    load: { base: 2, dead: [silence] },
+    headTime: silence.from + 120,
+  });
+  await coversUntil(() => silence.from + 60);
+  simulator.headTime = silence.to + 600;
+  await coversUntil(() => silence.to + 500);
+  await end();
+  const range = { from: start, to: silence.to + 500 };
+  await expectWhole(range.from, range.to);
+  const crawl = await openTestCrawl(store, simulator.url);
+  const proof = await openProof(store, crawl);
+  const reports = await proof.verify(await datasetsNamed(...NAMES), range);
+  expect(reports.flatMap(({ findings }) => findings)).toEqual([]);
+  const late = await store.database.rows(
+    sql`select count(*)::int as count from ton.traces where utime - start_utime > interval '50 minutes'`,
+    z.object({ count: z.number() }),
+  );
+  expect(late[0]?.count).toBeGreaterThan(0);
+  await crawl.close();
+}, 120_000);
