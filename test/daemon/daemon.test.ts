@@ -40,11 +40,11 @@ async function runUntil(since: string, until: () => Promise<boolean>): Promise<v
   const config = { since, watermarkDelay: DELAY, freshness: 3, rps: 200 };
   const crawl = await openTestCrawl(store, simulator.url, { stop, config, maxAttempts: 2 });
   const datasets = await datasetsNamed('blocks', 'transactions');
-  let over = false;
+  const over = new AbortController();
   const daemon = runDaemon({ ...crawl, datasets, config: testConfig(config), stop }).finally(() => {
-    over = true;
+    over.abort();
   });
-  while (!over && !(await until())) await delay(100);
+  while (!over.signal.aborted && !(await until())) await delay(100);
   finishing.abort();
   await daemon;
   await crawl.close();
