@@ -21,6 +21,7 @@ import { registerDoctor } from './commands/register/doctor.ts';
 import { registerQuarantine } from './commands/register/quarantine.ts';
 import { registerSql } from './commands/register/sql.ts';
 import { registerExport } from './commands/register/export.ts';
+import { registerImport } from './commands/register/import.ts';
 import { registerReader } from './commands/register/reader.ts';
 import { registerCompletion } from './commands/register/completion.ts';
 import { registerSimulate } from './commands/register/simulate.ts';
@@ -81,6 +82,7 @@ const COMMANDS = [
   registerQuarantine,
   registerSql,
   registerExport,
+  registerImport,
   registerReader,
   registerSimulate,
   registerCompletion,

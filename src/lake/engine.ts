@@ -4,9 +4,17 @@ import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { ColumnDescription } from '../db/read/table-description.ts';
 import { toError, UsageError } from '../errors.ts';
+import type { Range } from '../range.ts';
 import { columnType } from './column-type.ts';
 
 type Columns = readonly Pick<ColumnDescription, 'name' | 'type'>[];
+
+/** Which rows, and what of them. */
+interface Wanted {
+  /** Names, in their order. */
+  readonly columns: readonly string[];
+  readonly seconds: readonly Range[];
+}
 
 /** Reads and writes Parquet, by DuckDB, and has a folder for files of the moment. */
 export interface Engine {
@@ -14,12 +22,10 @@ export interface Engine {
   scratch(name: string): string;
   /** Rows of a CSV file without a header become a Parquet file, in their order. */
   toParquet(csv: string, columns: Columns, parquet: string): Promise<void>;
-  /** Rows of Parquet files become a CSV file without a header; a column that no file has is null. */
-  toCsv(parquets: readonly string[], columns: Columns, csv: string): Promise<void>;
+  /** Rows of some seconds of Parquet files become a CSV file without a header; a column that no file has is null. */
+  toCsv(parquets: readonly string[], wanted: Wanted, csv: string): Promise<void>;
   /** The rows of files, one after another, become one file. */
   merge(parquets: readonly string[], parquet: string): Promise<void>;
-  /** Names of the columns of files, whichever of them has each. */
-  columnsOf(parquets: readonly string[]): Promise<ReadonlySet<string>>;
   /** Hands over the values of an expression in all rows of a file, in batches. */
   texts(parquet: string, expression: string, onTexts: (texts: readonly string[]) => void): Promise<void>;
   close(): Promise<void>;
@@ -42,25 +48,24 @@ export async function openEngine(): Promise<Engine> {
   const instance = await openDuck(folder);
   const duck = await instance.connect();
   await duck.run(`set TimeZone = 'UTC'`);
-  const columnsOf: Engine['columnsOf'] = async (parquets) => {
-    const reader = await duck.runAndReadAll(`select * from ${files(parquets)} limit 0`);
-    return new Set(reader.columnNames());
-  };
   return {
     scratch: (name) => join(folder, name),
     toParquet: (csv, columns, parquet) =>
       fitting(duck.run(`copy (select * from ${rowsOf(csv, columns)}) to ${quoted(parquet)} (${PARQUET})`)),
-    async toCsv(parquets, columns, csv) {
-      const there = await columnsOf(parquets);
-      const values = columns.map(({ name }) => (there.has(name) ? named(name) : `null as ${named(name)}`));
+    async toCsv(parquets, { columns, seconds }, csv) {
+      const reader = await duck.runAndReadAll(`select * from ${files(parquets)} limit 0`);
+      const there = new Set(reader.columnNames());
+      const values = columns.map((name) => (there.has(name) ? named(name) : `null as ${named(name)}`));
+      const within = seconds.map(
+        ({ from, to }) => `utime >= to_timestamp(${from}) and utime < to_timestamp(${to})`,
+      );
       await duck.run(
-        `copy (select ${values.join(', ')} from ${files(parquets)}) to ${quoted(csv)} (format csv, header false, nullstr '')`,
+        `copy (select ${values.join(', ')} from ${files(parquets)} where ${within.join(' or ')}) to ${quoted(csv)} (format csv, header false, nullstr '')`,
       );
     },
     async merge(parquets, parquet) {
       await duck.run(`copy (select * from ${files(parquets)}) to ${quoted(parquet)} (${PARQUET})`);
     },
-    columnsOf,
     texts: (parquet, expression, onTexts) =>
       eachText(duck, `select ${expression} from ${files([parquet])}`, onTexts),
     async close() {

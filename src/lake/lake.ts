@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
+import { LakeError } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import type { LakeStore } from './store/store.ts';
 
@@ -29,4 +30,11 @@ export async function digestOf(path: string): Promise<string> {
   const digest = createHash('sha256');
   await pipeline(createReadStream(path), digest);
   return digest.digest('hex');
+}
+
+/** @throws LakeError of a file that the log names and the lake lacks */
+export function missing(path: string): never {
+  throw new LakeError(`${path} is in the log, and its file is missing`, {
+    hint: '`toncenter-etl verify --lake` says what else is.',
+  });
 }

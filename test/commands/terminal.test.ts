@@ -87,7 +87,19 @@ describe.concurrent('how far a backfill is', () => {
       const code = await run.ended;
       const lines = run.lines();
       const [pages] = await store.database.rows(sql`select count(*)::int as pages from etl.pages`, Pages);
+      const tables = openScreen(`${program} status; ${program} sql '\\d blocks'`, {
+        columns,
+        env: settings(store.url),
+      });
+      expect(await tables.ended).toBe(0);
       await store.close();
+      const status = tables.lines().filter((line) => /^(dataset|nft_transfers) +/.test(line));
+      expect(status).toEqual([
+        expect.stringMatching(columns === 80 ? /^dataset +rows +to / : /^dataset +rows +covered from +to /),
+        expect.stringMatching(/^nft_transfers +\d+ .*\d$/),
+      ]);
+      const folded = tables.lines().filter((line) => /^ {20,}\S/.test(line));
+      expect(folded.length > 0).toBe(columns === 80);
       expect(code).toBe(0);
       expect(mostBars).toBe(DATASETS.length);
       expect(lines.filter((line) => line.includes('page committed'))).toHaveLength(pages?.pages ?? 0);

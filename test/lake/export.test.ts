@@ -1,9 +1,7 @@
 import { appendFile, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { exportRows } from '../../src/commands/export.ts';
-import { verifyOfLake } from '../../src/commands/verify-lake.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { columnType } from '../../src/lake/column-type.ts';
 import { readLog, tablesIn, type TableLog } from '../../src/lake/delta/table-log.ts';
 import { KeySum } from '../../src/lake/key-hash.ts';
@@ -11,7 +9,7 @@ import { directoryStore } from '../../src/lake/store/directory-store.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { openCli } from '../support/program/cli.ts';
 import { openDuck, type Duck } from '../support/duck.ts';
-import { silent, testConfig } from '../support/crawl.ts';
+import { exported, verified, type Outcome } from '../support/lake.ts';
 import { twoDays } from '../support/two-days.ts';
 
 let store: CrawledStore;
@@ -20,11 +18,6 @@ let directory: string;
 /** The lake of all tables. */
 let lake: string;
 let outcome: Outcome;
-
-interface Outcome {
-  readonly code: number;
-  readonly printed: readonly string[];
-}
 
 const ALL = { from: '2026-01-31', to: '2026-02-02' };
 /** Before the network began, and behind its end. */
@@ -43,24 +36,6 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-async function quietly(work: () => Promise<number>): Promise<Outcome> {
-  const printed: string[] = [];
-  const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
-  const error = vi.spyOn(console, 'error').mockImplementation(() => undefined);
-  try {
-    return { code: await work(), printed };
-  } finally {
-    log.mockRestore();
-    error.mockRestore();
-  }
-}
-
-const invocation = () => ({
-  config: testConfig({ databaseUrl: store.url }),
-  logger: silent,
-  now: Math.floor(Date.now() / 1000),
-});
-
 interface Wanted {
   readonly only: string[];
   readonly out?: string;
@@ -70,9 +45,7 @@ interface Wanted {
 }
 
 const run = (wanted: Wanted): Promise<Outcome> =>
-  quietly(() => exportRows(invocation(), { ...ALL, format: 'parquet', out: lake, ...wanted }));
-
-const verified = (place: string): Promise<Outcome> => quietly(() => verifyOfLake(invocation(), place));
+  exported(store.url, { ...ALL, format: 'parquet', out: lake, ...wanted });
 
 const written = ({ printed }: Outcome): string[] =>
   printed.flatMap((line) => /^written (\w+)\//.exec(line)?.[1] ?? []);

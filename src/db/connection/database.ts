@@ -4,6 +4,7 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 import { z, type ZodType } from 'zod';
 import { DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
+import { queryAsText, type TextOptions, type TextResult } from './as-text.ts';
 import { copyIn } from './copy-in.ts';
 import { copyOut } from './copy-out.ts';
 import { createIdentity, type Identity } from './identity.ts';
@@ -20,7 +21,7 @@ const OLDEST_SERVER = 140_000;
  * must not hold a row that all others need, and nobody waits for ever for one that does. The protocols of leases and
  * commits see what others committed while they waited, whatever a role or database makes the default.
  */
-const BEGIN = `begin isolation level read committed; set local idle_in_transaction_session_timeout = '5s'; set local lock_timeout = '10s'`;
+const LIMITS = `set local idle_in_transaction_session_timeout = '5s'; set local lock_timeout = '10s'`;
 
 /** When the transaction began, as text that means the same in every session. */
 const BEGAN = `to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as began`;
@@ -54,6 +55,12 @@ export interface Transaction extends Session {
   readonly began: string;
 }
 
+interface TransactionHow {
+  readonly onWarning?: ((text: string) => void) | undefined;
+  /** True: all its statements see the rows of the moment when it begins. */
+  readonly isSnapshot?: boolean;
+}
+
 export interface Database extends Session {
   /** Host, port and database name: never the password. */
   readonly label: string;
@@ -63,7 +70,7 @@ export interface Database extends Session {
    * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. `onWarning` hears what the
    * server warns of meanwhile.
    */
-  transaction<T>(work: (session: Transaction) => Promise<T>, onWarning?: (text: string) => void): Promise<T>;
+  transaction<T>(work: (session: Transaction) => Promise<T>, how?: TransactionHow): Promise<T>;
   /** Runs `work` with one connection of its own, outside of any transaction: for session locks and migrations. */
   connection<T>(work: (session: Session, orm: NodePgDatabase) => Promise<T>): Promise<T>;
   /** Runs text of many statements, as migrations are. */
@@ -76,18 +83,6 @@ export interface Database extends Session {
    */
   confirm(): Promise<void>;
   close(): Promise<void>;
-}
-
-interface TextOptions {
-  readonly readOnly: boolean;
-  /** Settings for this statement alone. */
-  readonly settings: Readonly<Record<string, string>>;
-}
-
-export interface TextResult {
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly (string | null)[])[];
-  readonly command: string;
 }
 
 interface DatabaseOptions {
@@ -181,8 +176,10 @@ function assemble(
   return {
     ...facts,
     ...sessionOn(drizzle(pool), (task) => withClient(pool, task)),
-    transaction: (work, onWarning) =>
-      withClient(pool, (client) => hearing(client, onWarning, () => inTransaction(client, identity, work))),
+    transaction: (work, { onWarning, isSnapshot = false } = {}) =>
+      withClient(pool, (client) =>
+        hearing(client, onWarning, () => inTransaction(client, { identity, isSnapshot }, work)),
+      ),
     connection: (work) =>
       withClient(pool, (client) => {
         const orm = drizzle(client);
@@ -205,52 +202,19 @@ function sessionOn(
   orm: NodePgDatabase,
   withOne: (task: (client: pg.PoolClient) => Promise<void>) => Promise<void>,
 ): Session {
-  const execute = (query: SQL) =>
-    orm.execute(query).catch((error: unknown) => {
-      throw translate(error);
-    });
+  const execute = (query: SQL) => orm.execute(query).catch(rethrow);
   return {
     rows: async (query, row) => (await execute(query)).rows.map((raw) => row.parse(raw)),
     run: async (query) => (await execute(query)).rowCount ?? 0,
     copyIn: (statements, pieces) =>
-      withOne((client) =>
-        copyIn(client, dialect.sqlToQuery(statements).sql, pieces).catch((error: unknown) => {
-          throw translate(error);
-        }),
-      ),
+      withOne((client) => copyIn(client, dialect.sqlToQuery(statements).sql, pieces).catch(rethrow)),
     copyOut: (statement, onData) =>
-      withOne((client) =>
-        copyOut(client, dialect.sqlToQuery(statement).sql, onData).catch((error: unknown) => {
-          throw translate(error);
-        }),
-      ),
+      withOne((client) => copyOut(client, dialect.sqlToQuery(statement).sql, onData).catch(rethrow)),
   };
 }
 
-/** Values stay text: no number loses digits, no time its zone. */
-async function queryAsText(
-  client: pg.PoolClient,
-  text: string,
-  { readOnly, settings }: TextOptions,
-): Promise<TextResult> {
-  await client.query(readOnly ? 'begin read only' : 'begin read write');
-  try {
-    for (const [name, value] of Object.entries(settings))
-      await client.query('select set_config($1, $2, true)', [name, value]);
-    const types = { getTypeParser: () => String };
-    // Extended: one statement and no more, so that none can end the read-only transaction and be followed by another.
-    const query = { text, rowMode: 'array' as const, types, queryMode: 'extended' };
-    const result = await client.query<(string | null)[]>(query);
-    await client.query('commit');
-    return {
-      columns: result.fields.map(({ name }) => name),
-      rows: result.rows,
-      command: [result.command, result.rowCount].filter((part) => part !== null).join(' '),
-    };
-  } catch (error) {
-    await client.query('rollback').catch(ignore);
-    throw error;
-  }
+function rethrow(error: unknown): never {
+  throw translate(error);
 }
 
 async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
@@ -300,13 +264,18 @@ async function hearing<T>(
   }
 }
 
+interface Beginning {
+  readonly identity: Identity;
+  readonly isSnapshot: boolean;
+}
+
 async function inTransaction<T>(
   client: pg.PoolClient,
-  identity: Identity,
+  beginning: Beginning,
   work: (session: Transaction) => Promise<T>,
 ): Promise<T> {
   try {
-    const { began } = await begin(client, identity);
+    const { began } = await begin(client, beginning);
     const result = await work({ ...sessionOn(drizzle(client), (task) => task(client)), began });
     await client.query('commit');
     return result;
@@ -317,8 +286,14 @@ async function inTransaction<T>(
 }
 
 /** A pooler may have led an open connection to another server: each transaction asks, in the round trip that begins it. */
-async function begin(client: pg.PoolClient, identity: Identity): Promise<z.infer<typeof Began>> {
-  const given: unknown = await client.query(`${BEGIN}; select ${BEGAN}, ${identity.columns()}`);
+async function begin(
+  client: pg.PoolClient,
+  { identity, isSnapshot }: Beginning,
+): Promise<z.infer<typeof Began>> {
+  const level = isSnapshot ? 'repeatable read' : 'read committed';
+  const given: unknown = await client.query(
+    `begin isolation level ${level}; ${LIMITS}; select ${BEGAN}, ${identity.columns()}`,
+  );
   const row = Results.parse(given).at(-1)?.rows[0];
   identity.check(row);
   return Began.parse(row);

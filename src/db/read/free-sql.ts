@@ -1,5 +1,6 @@
 import { DatabaseError, DatabaseUnavailableError, UsageError } from '../../errors.ts';
-import type { Database, TextResult } from '../connection/database.ts';
+import type { TextResult } from '../connection/as-text.ts';
+import type { Database } from '../connection/database.ts';
 import { explainRefusal } from './explain-refusal.ts';
 
 /** read_only_sql_transaction */

@@ -37,14 +37,7 @@ const State = z.object({
 
 /** Runs `work` so that all its statements see the rows, the coverage and the grades of one moment. */
 export function atOneMoment<T>(database: Database, work: (session: Session) => Promise<T>): Promise<T> {
-  return database.connection(async (session) => {
-    await session.run(sql`begin isolation level repeatable read read only`);
-    try {
-      return await work(session);
-    } finally {
-      await session.run(sql`commit`);
-    }
-  });
+  return database.transaction(work, { isSnapshot: true });
 }
 
 export async function stateOf(session: Session, rows: TableRows): Promise<RowsState> {

@@ -1,7 +1,6 @@
-import { LakeError } from '../../errors.ts';
 import { lengthOf, union } from '../../range.ts';
 import { commit, type TableLog } from '../delta/table-log.ts';
-import { withFiles, type Lake } from '../lake.ts';
+import { missing, withFiles, type Lake } from '../lake.ts';
 import { wholeDay, type Part } from '../part.ts';
 import { putPart } from './write-part.ts';
 
@@ -19,7 +18,7 @@ export async function compact(lake: Lake, log: TableLog, day: string): Promise<T
     parts.map(({ path }) => `${log.table}/${path}`),
     (paths) =>
       lake.engine.merge(
-        paths.map((path, at) => path ?? missing(parts[at])),
+        paths.map((path, at) => path ?? missing(parts[at]?.path ?? '')),
         file,
       ),
   );
@@ -27,12 +26,6 @@ export async function compact(lake: Lake, log: TableLog, day: string): Promise<T
   const compacted = await commit(lake.store, log, { add: [merged], remove: parts, isNew: false });
   await removeParts(lake, log.table, parts);
   return compacted;
-}
-
-function missing(part: Part | undefined): never {
-  throw new LakeError(`${part?.path ?? 'a part'} is in the log, and its file is missing`, {
-    hint: '`toncenter-etl verify --lake` says what else is.',
-  });
 }
 
 /** Removes files that no commit names any longer. */

@@ -3,13 +3,14 @@ import { networkName, readNetwork } from '../../db/connection/network.ts';
 import { coveredBy } from '../../db/read/grade-of.ts';
 import { atOneMoment, stateOf } from '../../db/read/table-rows.ts';
 import { WrongDatabaseError } from '../../errors.ts';
-import { intersect, lengthOf, without, type Range } from '../../range.ts';
+import { lengthOf, without, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import { commit, readLog, type TableLog } from '../delta/table-log.ts';
 import type { Lake } from '../lake.ts';
 import type { ExportedTable } from '../../export/tables-of.ts';
 import { lakeColumns } from '../lake-columns.ts';
-import { dayOf, wholeDay, type Part } from '../part.ts';
+import { daysOf } from '../days-of.ts';
+import { dayOf, type Part } from '../part.ts';
 import { compact, removeParts } from './compact.ts';
 import { removeStrays } from './remove-strays.ts';
 import { gradesOf, writePart } from './write-part.ts';
@@ -57,18 +58,6 @@ async function openLog({ lake: { store }, network }: DayOptions, table: string):
     `${store.label} holds ${networkName(log.network)}, the database ${networkName(network)}: one lake holds one network`,
     { hint: 'Give another place: --out.' },
   );
-}
-
-/** Ranges cut into days: those of each day together. */
-function daysOf(ranges: readonly Range[]): Range[][] {
-  const days = new Map<string, Range[]>();
-  for (const { from, to } of ranges) {
-    for (let at = from; at < to; at = wholeDay(at).to) {
-      const piece = intersect({ from: at, to }, wholeDay(at));
-      if (piece !== undefined) days.set(dayOf(at), [...(days.get(dayOf(at)) ?? []), piece]);
-    }
-  }
-  return [...days.values()];
 }
 
 /** What of a day the lake has not yet becomes new parts; parts whose rows have changed are written anew. */

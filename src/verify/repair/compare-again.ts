@@ -10,7 +10,6 @@ import { DEEP } from '../deep/deep-check.ts';
 import { rowsBySecond } from '../deep/sample.ts';
 import { receipts } from '../checks/receipts.ts';
 import type { Finding } from '../finding.ts';
-import { SNAPSHOT } from '../run/at-speed.ts';
 import type { Verified } from '../verify.ts';
 
 /** What the source has of a dataset, over all of its streams that were compared. */
@@ -81,13 +80,15 @@ async function recount(
   const seconds = common([minutes], covered);
   // One snapshot: what is counted is what the receipts are set to.
   await retry({ ...crawl, ...CONFLICT }, () =>
-    database.transaction(async (session) => {
-      await session.run(SNAPSHOT);
-      for (const span of seconds) {
-        const stored = await rowsBySecond(session, table, span);
-        if ([...stored].some(([second, rows]) => had?.get(second) !== rows)) return;
-      }
-      await resetReceipts(session, table, minutes);
-    }),
+    database.transaction(
+      async (session) => {
+        for (const span of seconds) {
+          const stored = await rowsBySecond(session, table, span);
+          if ([...stored].some(([second, rows]) => had?.get(second) !== rows)) return;
+        }
+        await resetReceipts(session, table, minutes);
+      },
+      { isSnapshot: true },
+    ),
   );
 }

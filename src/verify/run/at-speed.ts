@@ -1,9 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { Database, Session } from '../../db/connection/database.ts';
 
-/** All statements of a transaction see one moment: what is counted is what was checked. */
-export const SNAPSHOT = sql`set transaction isolation level repeatable read`;
-
 /**
  * Settings that make queries over a million rows several times as quick. They give room to sort and hash in memory,
  * join by hash instead of by sorting long texts, and compile no query that runs once. Rows that a policy hides are an
@@ -21,15 +18,18 @@ export async function joinByHash(session: Session): Promise<void> {
   await session.run(sql`select set_config('enable_nestloop', 'off', true)`);
 }
 
-/** Runs the queries of a check on one snapshot, with the settings for many rows. */
+/** Runs the queries of a check on one snapshot, with the settings for many rows: what is counted is what was checked. */
 export function atSpeed<T>(
   database: Database,
   work: (session: Session) => Promise<T>,
   onWarning?: (text: string) => void,
 ): Promise<T> {
-  return database.transaction(async (session) => {
-    await session.run(sql`${SNAPSHOT}, read only`);
-    await session.run(SETTINGS);
-    return work(session);
-  }, onWarning);
+  return database.transaction(
+    async (session) => {
+      await session.run(sql`set transaction read only`);
+      await session.run(SETTINGS);
+      return work(session);
+    },
+    { onWarning, isSnapshot: true },
+  );
 }

@@ -1,5 +1,5 @@
 import { csvLine } from '../../../export/csv.ts';
-import type { TextResult } from '../../../db/connection/database.ts';
+import type { TextResult } from '../../../db/connection/as-text.ts';
 import { formatTable } from '../table.ts';
 
 export type SqlFormat = 'table' | 'csv' | 'json';

@@ -1,4 +1,4 @@
-import type { TextResult } from '../../../db/connection/database.ts';
+import type { TextResult } from '../../../db/connection/as-text.ts';
 import { fitTable } from '../table.ts';
 import { formatRecords, formatResult, isTooWide, summarize, type SqlFormat } from './format-result.ts';
 

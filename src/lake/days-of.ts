@@ -1,0 +1,14 @@
+import { intersect, type Range } from '../range.ts';
+import { dayOf, wholeDay } from './part.ts';
+
+/** Ranges cut into days: those of each day together. */
+export function daysOf(ranges: readonly Range[]): Range[][] {
+  const days = new Map<string, Range[]>();
+  for (const { from, to } of ranges) {
+    for (let at = from; at < to; at = wholeDay(at).to) {
+      const piece = intersect({ from: at, to }, wholeDay(at));
+      if (piece !== undefined) days.set(dayOf(at), [...(days.get(dayOf(at)) ?? []), piece]);
+    }
+  }
+  return [...days.values()];
+}

@@ -1,0 +1,150 @@
+import { appendFile, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { isProved, type Verified } from '../../src/verify/verify.ts';
+import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
+import { exported, imported, verified } from '../support/lake.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import { twoDays } from '../support/two-days.ts';
+import { openProof } from '../support/verify.ts';
+
+const ALL = { from: '2026-01-31', to: '2026-02-02' };
+const CORE = ['blocks', 'transactions', 'traces'];
+const TABLES = ['blocks', 'block_parents', 'transactions', 'messages', 'traces', 'trace_edges'];
+
+let source: CrawledStore;
+let simulator: Simulator;
+let directory: string;
+const opened: TestStore[] = [];
+
+beforeAll(async () => {
+  source = await openCrawledStore(twoDays);
+  // Times as JSON are in the zone of whoever asks.
+  await source.ask(`set timezone = 'UTC'`);
+  simulator = await startSimulator(twoDays.options);
+  directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-import-'));
+  expect((await exported(source.url, { ...ALL, only: CORE, format: 'parquet', out: lake() })).code).toBe(0);
+}, 240_000);
+afterAll(async () => {
+  for (const store of opened) await store.close();
+  await simulator.close();
+  await source.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const lake = (name = 'honest'): string => join(directory, name);
+
+/** A new database with what of a lake is imported. */
+async function fillFrom(name: string): Promise<TestStore> {
+  const store = await openTestStore();
+  opened.push(store);
+  await imported(store.url, { ...ALL, only: CORE, lake: lake(name) });
+  return store;
+}
+
+/** Rows, and a number for all of their values but when they were loaded. */
+const contents = (table: string) =>
+  `select count(*)::text as rows, coalesce(sum(hashtextextended((to_jsonb(t) - 'loaded_at')::text, 0)), 0)::text as values from ton.${table} t`;
+
+const receipts = `select table_name, minute::text, sum(rows)::text as rows, sum(keys)::text as keys from etl.receipts
+  where table_name in ('${TABLES.join("', '")}') group by 1, 2 having sum(rows) > 0 order by 1, 2`;
+
+const Text = z.record(z.string(), z.string().nullable());
+const ask = (store: TestStore, text: string) => store.database.rows(sql.raw(text), Text);
+
+async function verify(store: TestStore): Promise<{ range: CrawledStore['span']; found: Verified[] }> {
+  const crawl = await openTestCrawl(store, simulator.url);
+  try {
+    const proof = await openProof(store, crawl);
+    const range = source.span;
+    return { range, found: await proof.verify(await datasetsNamed(...CORE), range) };
+  } finally {
+    await crawl.close();
+  }
+}
+
+const provedOf = ({ range, found }: Awaited<ReturnType<typeof verify>>): boolean[] =>
+  found.map((one) => isProved(one, range));
+
+describe('an empty database that is filled from a lake', () => {
+  test('has the same rows, receipts and coverage, none of it verified before verify has proved it', async () => {
+    const store = await fillFrom('honest');
+    // What pages brought along of seconds that nobody covered is not in the lake.
+    const within = `utime >= to_timestamp(${source.span.from}) and utime < to_timestamp(${source.span.to})`;
+    for (const table of TABLES)
+      expect(await ask(store, `${contents(table)} where ${within}`), table).toEqual(
+        await source.ask(`${contents(table)} where ${within}`),
+      );
+    const owed = await ask(store, receipts);
+    expect(owed.length).toBeGreaterThan(100);
+    const held = await ask(
+      store,
+      `select coalesce(sum(rows), 0)::text as rows from etl.receipts where table_name = 'transactions'`,
+    );
+    expect(held).toEqual(await ask(store, 'select count(*)::text as rows from ton.transactions'));
+    const names = CORE.map((name) => `'${name}'`).join(', ');
+    const covered = `select dataset, covered::text from etl.coverage where pass = 0 and dataset in (${names}) order by 1`;
+    expect(await ask(store, covered)).toEqual(await source.ask(covered));
+    expect(await ask(store, `select 1 from etl.coverage where not isempty(verified)`)).toEqual([]);
+
+    expect(provedOf(await verify(store))).toEqual([true, true, true]);
+    // What is there is not brought again.
+    const again = await imported(store.url, { ...ALL, only: CORE, lake: lake() });
+    expect(again.printed.filter((line) => !line.startsWith('not in the lake'))).toEqual([]);
+    expect(await ask(store, receipts)).toEqual(owed);
+  }, 120_000);
+
+  test('is told what the lake has not', async () => {
+    const store = await openTestStore();
+    opened.push(store);
+    const { code, printed } = await imported(store.url, { ...ALL, only: ['jetton_burns'], lake: lake() });
+    expect(code).toBe(3);
+    expect(printed).toEqual(['not in the lake: jetton_burns 2026-01-31T00:00:00Z .. 2026-02-02T00:00:00Z']);
+  });
+});
+
+describe('a forged lake, whose log agrees with its parts, is found by verify:', () => {
+  const one = `(select hash from ton.transactions where utime >= '2026-01-31 23:40Z' order by utime, lt, account limit 1)`;
+
+  test.each([
+    ['an altered value', `update ton.transactions set total_fees = total_fees + 1 where hash = ${one}`],
+    ['a row that is gone', `delete from ton.transactions where hash = ${one}`],
+    [
+      'an invented row',
+      `insert into ton.transactions select (jsonb_populate_record(t, jsonb_build_object('lt', t.lt + 1,
+         'hash', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='))).* from ton.transactions t where hash = ${one}`,
+    ],
+  ])(
+    '%s',
+    async (name, forge) => {
+      await source.ask('create table truth as select * from ton.transactions');
+      await source.ask(forge);
+      const out = lake(name);
+      await exported(source.url, { ...ALL, only: CORE, format: 'parquet', out });
+      await source.ask('delete from ton.transactions');
+      await source.ask('insert into ton.transactions select * from truth');
+      await source.ask('drop table truth');
+      expect(await verified(out)).toEqual({ code: 0, printed: [] });
+      const found = await verify(await fillFrom(name));
+      expect(provedOf(found)).toContain(false);
+    },
+    120_000,
+  );
+
+  test('parts that the log does not know are refused', async () => {
+    const store = await openTestStore();
+    opened.push(store);
+    const out = lake('spoiled');
+    await exported(source.url, { ...ALL, only: CORE, format: 'parquet', out });
+    const [path = ''] = (await readdir(join(out, 'blocks'), { recursive: true })).filter((name) =>
+      name.endsWith('.parquet'),
+    );
+    await appendFile(join(out, 'blocks', path), 'x');
+    await expect(imported(store.url, { ...ALL, only: CORE, lake: out })).rejects.toThrow(/has been altered/);
+  });
+});

@@ -1,0 +1,39 @@
+import { vi } from 'vitest';
+import { exportRows } from '../../src/commands/export.ts';
+import { importRows } from '../../src/commands/import.ts';
+import { verifyOfLake } from '../../src/commands/verify-lake.ts';
+import { silent, testConfig } from './crawl.ts';
+
+/** What a command came to, and what it wrote to stdout. */
+export interface Outcome {
+  readonly code: number;
+  readonly printed: readonly string[];
+}
+
+async function quietly(work: () => Promise<number>): Promise<Outcome> {
+  const printed: string[] = [];
+  const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
+  const error = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  try {
+    return { code: await work(), printed };
+  } finally {
+    log.mockRestore();
+    error.mockRestore();
+  }
+}
+
+const invocationOf = (databaseUrl: string) => ({
+  config: testConfig({ databaseUrl }),
+  logger: silent,
+  now: Math.floor(Date.now() / 1000),
+});
+
+/** The commands that read and write lakes, on a database. */
+export const exported = (url: string, flags: Parameters<typeof exportRows>[1]): Promise<Outcome> =>
+  quietly(() => exportRows(invocationOf(url), flags));
+
+export const imported = (url: string, flags: Parameters<typeof importRows>[1]): Promise<Outcome> =>
+  quietly(() => importRows(invocationOf(url), flags));
+
+export const verified = (place: string): Promise<Outcome> =>
+  quietly(() => verifyOfLake(invocationOf(''), place));
