@@ -35,6 +35,7 @@ export default defineCollection({
   walks: [
     lookup({
       path: '/api/v3/accountStates',
+      index: 'latest_account_states (account)',
       params: ({ bocs }) => ({ include_boc: bocs }),
       shape: { member: 'accounts' },
       batch: { param: 'address' },

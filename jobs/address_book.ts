@@ -25,6 +25,7 @@ export default defineCollection({
   walks: [
     lookup({
       path: '/api/v3/addressBook',
+      index: 'latest_account_states (account), dns_entries (dns_wallet, length(domain))',
       shape: 'map',
       batch: { param: 'address' },
       record: bookEntry,

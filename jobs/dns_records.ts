@@ -21,6 +21,7 @@ const tables = { dns_records };
 
 const records = {
   path: '/api/v3/dns/records',
+  index: 'dns_entries (dns_wallet, length(domain))',
   params: { limit: 1000 },
   shape: { member: 'records' },
   record: dnsRecord,
@@ -46,6 +47,7 @@ export default defineCollection({
     lookup({
       ...records,
       name: 'of_domains',
+      index: 'none: all domains are looked through',
       batch: { param: 'domain', most: 1 },
       answers: { key: 'domain' },
       subjects: {

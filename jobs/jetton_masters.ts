@@ -30,6 +30,7 @@ export default defineCollection({
   walks: [
     list({
       path: '/api/v3/jetton/masters',
+      index: 'jetton_masters (id)',
       shape: { member: 'jetton_masters' },
       record: jettonMaster,
       id: ['address'],

@@ -32,6 +32,7 @@ const tables = { jetton_wallets };
 // Never with `sort`: by balance the list changes under the walk.
 const wallets: WalkSpec<JettonWallet> = {
   path: '/api/v3/jetton/wallets',
+  index: 'jetton_wallets (id)',
   shape: { member: 'jetton_wallets' },
   record: jettonWallet,
   id: ['address'],
@@ -47,6 +48,7 @@ export default defineCollection({
     list(wallets),
     lookup({
       ...wallets,
+      index: 'jetton_wallets (address)',
       batch: { param: 'address', limited: true },
       answers: { key: 'address', lt: 'last_transaction_lt' },
       subjects: {

@@ -39,6 +39,7 @@ export default defineCollection({
     sample({
       name: 'index',
       path: '/api/v3/masterchainInfo',
+      index: 'blocks (seqno) of the masterchain',
       shape: 'one',
       everySeconds: 60,
       record: indexHead,

@@ -8,6 +8,7 @@ const tables = { multisig_orders, multisig_order_actions };
 
 const orders = {
   path: '/api/v3/multisig/orders',
+  index: 'multisig_orders (multisig_address)',
   params: { parse_actions: true, sort: 'asc' },
   shape: { member: 'orders' },
   record: multisigOrder,
@@ -38,6 +39,7 @@ export default defineCollection({
     }),
     lookup({
       ...orders,
+      index: 'multisig_orders (address)',
       batch: { param: 'address', limited: true },
       answers: { key: 'address', lt: 'last_transaction_lt' },
       subjects: {

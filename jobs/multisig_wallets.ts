@@ -30,6 +30,7 @@ export default defineCollection({
   walks: [
     lookup({
       path: '/api/v3/multisig/wallets',
+      index: 'multisig (address)',
       params: { include_orders: false, sort: 'asc' },
       shape: { member: 'multisigs' },
       batch: { param: 'address', limited: true },

@@ -9,6 +9,7 @@ export default defineCollection({
   walks: [
     list({
       path: '/api/v3/nft/collections',
+      index: 'none: all collections are sorted by id',
       shape: { member: 'nft_collections' },
       record: nftCollection,
       id: ['address'],

@@ -6,6 +6,7 @@ import { nftItem, nftItemRows, type NftItem } from '../src/records/nft-item.ts';
 // Never with `sort_by_last_transaction_lt`: the list changes under the walk.
 const items: WalkSpec<NftItem> = {
   path: '/api/v3/nft/items',
+  index: 'nft_items (id)',
   shape: { member: 'nft_items' },
   record: nftItem,
   id: ['address'],
@@ -22,6 +23,7 @@ export default defineCollection({
     list(items),
     lookup({
       ...items,
+      index: 'nft_items (address)',
       batch: { param: 'address', limited: true },
       answers: { key: 'address', lt: 'last_transaction_lt' },
       subjects: {

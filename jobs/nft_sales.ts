@@ -30,6 +30,7 @@ export default defineCollection({
   walks: [
     lookup({
       path: '/api/v3/nft/sales',
+      index: 'getgems_nft_sales (address), getgems_nft_auctions (address), telemint_nft_items (address)',
       shape: { member: 'nft_sales' },
       batch: { param: 'address' },
       record: nftSale,

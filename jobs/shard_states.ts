@@ -23,6 +23,7 @@ export default defineCollection({
   walks: [
     perBlock({
       path: '/api/v3/masterchainBlockShardState',
+      index: 'shard_state (mc_seqno, workchain, shard, seqno)',
       shape: 'one',
       record: shardState,
       id: [],

@@ -39,6 +39,7 @@ export default defineCollection({
   walks: [
     lookup({
       path: '/api/v3/metadata',
+      index: 'address_metadata (address, type)',
       shape: 'map',
       batch: { param: 'address' },
       record: metadataEntry,

@@ -19,6 +19,7 @@ export default defineCollection({
   walks: [
     sample({
       path: '/api/v3/topAccountsByBalance',
+      index: 'latest_account_states (balance desc)',
       params: { limit: 1000, offset: 0 },
       shape: 'array',
       everySeconds: 60,

@@ -24,6 +24,7 @@ const tables = { vesting_contracts };
 
 const contracts = {
   path: '/api/v3/vesting',
+  index: 'vesting_contracts (address)',
   shape: { member: 'vesting_contracts' },
   record: vestingContract,
   id: ['address'],
@@ -50,6 +51,7 @@ export default defineCollection({
     lookup({
       ...contracts,
       name: 'of_wallets',
+      index: 'vesting_contracts (owner_address, id), (sender_address, id)',
       params: { limit: 1000 },
       batch: { param: 'wallet_address', most: 1 },
       answers: { key: 'owner_address' },

@@ -147,7 +147,7 @@ function common<Rec>(name: string, spec: WalkSpec<Rec>): AnyWalk {
   const { shape, params = {} } = spec;
   return {
     name,
-    endpoint: 'path' in spec ? { path: spec.path } : { method: spec.method },
+    endpoint: 'path' in spec ? { path: spec.path, index: spec.index } : { method: spec.method },
     shape,
     params: (choices) => (typeof params === 'function' ? params(choices) : params),
     read: (records, asked, first) => readResponse(spec, records, asked, first),

@@ -26,8 +26,11 @@ export interface Asked {
   readonly rank: number;
 }
 
-/** A v3 path below the host, or a v2 method. */
-export type Endpoint = { readonly path: string } | { readonly method: string };
+/**
+ * A v3 path below the host, and the index of the server's that its requests ride, in the words of its schema (where
+ * there is none, what is looked through instead); or a v2 method, which has none.
+ */
+export type Endpoint = { readonly path: string; readonly index: string } | { readonly method: string };
 
 /**
  * Where a response holds its records: in a member, as its elements, as the values of a map (each then gets its key as

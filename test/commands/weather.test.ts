@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { chmod, mkdtemp, open as openFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,11 +18,15 @@ const DURATION = 900;
 /** A server of its own: others would not bear what is done to it. */
 let server: EmbeddedServer;
 let directory: string;
+/** Its disk is a small one of its own, where this user may make one. */
+let hasOwnDisk: boolean;
 let cli: Cli;
 let simulator: Simulator;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-weather-'));
+  hasOwnDisk = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=400m', 'tmpfs', directory]).status === 0;
+  await chmod(directory, 0o755);
   cli = await openCli();
   simulator = await startSimulator({ start: START, duration: DURATION, load: 1, latencyMs: [20, 40] });
   await open();
@@ -32,6 +37,7 @@ afterAll(async () => {
   await cli.close();
   await simulator.close();
   await server.close();
+  if (hasOwnDisk) spawnSync('umount', [directory]);
   await rm(directory, { recursive: true, force: true });
 });
 
@@ -42,10 +48,14 @@ async function open(): Promise<void> {
 
 async function asAdmin(statement: string, database = 'postgres'): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: urlOf(server.url, { database }) });
+  client.on('error', () => undefined);
   await client.connect();
-  const { rows } = await client.query<Record<string, unknown>>(statement);
-  await client.end();
-  return rows;
+  try {
+    const { rows } = await client.query<Record<string, unknown>>(statement);
+    return rows;
+  } finally {
+    await client.end();
+  }
 }
 
 function urlOf(
@@ -139,6 +149,51 @@ test('a database that only reads, ends sessions, is full of them or restarts is 
   daemon.child.kill('SIGINT');
   expect(await daemon.ended).toMatchObject({ code: EXIT.done });
 });
+
+/** Leaves no room on the disk; returns how to make it free again. */
+async function fillDisk(): Promise<() => Promise<void>> {
+  const path = join(directory, 'full');
+  const file = await openFile(path, 'w');
+  for (const bytes of [2 ** 20, 2 ** 12]) {
+    const block = Buffer.alloc(bytes);
+    let written = bytes;
+    while (written === bytes) written = await file.write(block).then((done) => done.bytesWritten, noRoom);
+  }
+  await file.close();
+  return () => rm(path);
+}
+
+function noRoom(error: unknown): number {
+  expect(error).toMatchObject({ code: 'ENOSPC' });
+  return 0;
+}
+
+test('a disk that is full is waited for, and nothing is lost', async ({ skip }) => {
+  skip(!hasOwnDisk, 'this user cannot mount a disk');
+  await asAdmin('create database stored owner crawler');
+  const url = urlOf(server.url, { database: 'stored', user: ['crawler', 'secret'] });
+  const range = { from: START, to: START + 800 };
+  const command = ['backfill', '--from', String(range.from), '--to', String(range.to), ...SYNC.slice(1)];
+  const slow = { ETL_ATTEMPTS: '2', TONCENTER_RPS: '3' };
+  const backfill = cli.start(command, settings({ DATABASE_URL: url, ...slow }));
+  const pages = () => asAdmin('select 1 from etl.pages limit 1', 'stored').catch(() => []);
+  await expect.poll(pages, { timeout: 60_000, interval: 50 }).toHaveLength(1);
+  const makeRoom = await fillDisk();
+  await backfill.sees(WAITS);
+  const first = await backfill.ended;
+  expect(first, first.stderr.slice(-1500)).toMatchObject({ code: EXIT.tryAgain });
+  await makeRoom();
+  // A server that had no room for its log has ended.
+  await server.close();
+  await open();
+  expect(await cli.run(command, settings({ DATABASE_URL: url }))).toMatchObject({ code: EXIT.done });
+  const [stored] = await asAdmin(
+    `select (select count(*)::int from ton.blocks) as blocks, (select count(*)::int from ton.transactions) as transactions,
+       (select count(*)::int from ton.messages) as messages`,
+    'stored',
+  );
+  expect(stored).toEqual(simulator.truth.counts(range));
+}, 180_000);
 
 test('a process that may open few files says so, without a stack', async () => {
   const few = await cli.runWithFewFiles(64, ['datasets']);

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -52,18 +52,23 @@ const TICKS_PER_SECOND = 100;
 
 /** Of the server and of its processes, those that have ended included. */
 async function cpuOf(dataDir: string): Promise<number> {
-  const [pid = ''] = (await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n');
-  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean);
-  const own = await ticksOf(pid, 4);
-  const theirs = await Promise.all(children.map((child) => ticksOf(child, 2).catch(() => 0)));
-  return theirs.reduce((sum, ticks) => sum + ticks, own) / TICKS_PER_SECOND;
+  const [server = ''] = (await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n');
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const stats = await Promise.all(pids.map((pid) => statOf(pid).catch(() => undefined)));
+  let ticks = 0;
+  for (const stat of stats) {
+    if (stat?.pid === server) ticks += stat.own + stat.ended;
+    else if (stat?.parent === server) ticks += stat.own;
+  }
+  return ticks / TICKS_PER_SECOND;
 }
 
-/** The first so many of: user, system, and both again of children that have ended. */
-async function ticksOf(pid: string, count: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return fields.slice(11, 11 + count).reduce((sum, field) => sum + Number(field), 0);
+/** A process' parent, and its ticks: its own, and those of its children that have ended. */
+async function statOf(pid: string) {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const [, parent = '', ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(9).map(Number);
+  return { pid, parent, own: user + system, ended: endedUser + endedSystem };
 }
 
 async function createStore(server: string, name: string, span: Range): Promise<BenchStore> {

@@ -32,7 +32,7 @@ const HEADER = [
 /**
  * How much of the allowed rate a dense backfill uses where answers take long, and what it takes for that: requests a
  * second while the middle half of the pages came. `--small`: of small pages; `--rate` and `--latency`: of some rows of the
- * table alone. The source serves JSON that was made in advance; what it and Postgres cost is told beside.
+ * table alone. The source serves JSON that was made in advance; what it and Postgres cost stands beside.
  */
 export async function measureLatencies(
   tell: (measure: string, values: Record<string, unknown>) => void,

@@ -33,6 +33,8 @@ interface Range {
 
 interface Client {
   readonly name: string;
+  /** What is done once for a database, before anybody reads into it. */
+  readonly before?: (range: Range) => void;
   /** A Python module without which it cannot run. */
   readonly needs?: string;
   readonly command: (range: Range) => readonly string[];
@@ -50,18 +52,23 @@ const script =
     String(to),
   ];
 
+const program = ({ api, database }: Range): string[] => [
+  'env',
+  `DATABASE_URL=${database}`,
+  `TONCENTER_NETWORK=${api}`,
+  'TONCENTER_RPS=1000',
+  process.execPath,
+  join(ROOT, 'dist/src/cli.js'),
+];
+
 const CLIENTS: readonly Client[] = [
   {
     name: 'toncenter-etl',
-    command: ({ api, database, from, to }) => [
-      'env',
-      `DATABASE_URL=${database}`,
-      `TONCENTER_NETWORK=${api}`,
-      'TONCENTER_RPS=1000',
-      process.execPath,
-      join(ROOT, 'dist/src/cli.js'),
+    before: (range) => void run([...program(range), 'migrate']),
+    command: (range) => [
+      ...program(range),
       ...['backfill', '--only', 'transactions', '--quiet'],
-      ...['--from', String(from), '--to', String(to)],
+      ...['--from', String(range.from), '--to', String(range.to)],
     ],
     counted: 'ton.transactions',
   },
@@ -101,7 +108,9 @@ async function compare(server: BenchServer, size: number): Promise<string[][]> {
     // Behind the end of the network nothing is to be had.
     const span = { from: options.start, to: options.start + options.duration - 60 };
     const store = await server.create(`speed_${size}_${client.name.replaceAll('-', '_')}`, span);
-    const used = run(client.command({ api: network.url, database: store.url, ...span }));
+    const range = { api: network.url, database: store.url, ...span };
+    client.before?.(range);
+    const used = run(client.command(range));
     const { rows: counted } = await store.client.query<{ count: number }>(
       `select count(*)::int as count from ${client.counted}`,
     );

@@ -11,7 +11,13 @@ export interface CollectionSheet {
   readonly core: false;
   /** Endpoints, one a walk. */
   readonly endpoint: string;
-  readonly walks: readonly { readonly how: string; readonly from: string; readonly cost: string }[];
+  readonly walks: readonly {
+    readonly how: string;
+    readonly from: string;
+    /** The server's index that its requests ride; a node's own endpoints have none. */
+    readonly index: string | undefined;
+    readonly cost: string;
+  }[];
   /** Requests a minute that keep it up to date while nothing happens; look-ups and histories take none then. */
   readonly requestsAtRest: number;
   readonly cannotKnow: string;
@@ -25,7 +31,12 @@ export function collectionSheet({ name, job }: Collection, freshness: number): C
     title: job.title,
     core: job.core,
     endpoint: [...new Set(job.walks.map(endpointOf))].join(', '),
-    walks: job.walks.map((walk) => ({ how: walk.kind, from: endpointOf(walk), cost: costOf(walk) })),
+    walks: job.walks.map((walk) => ({
+      how: walk.kind,
+      from: endpointOf(walk),
+      index: 'path' in walk.endpoint ? walk.endpoint.index : undefined,
+      cost: costOf(walk),
+    })),
     requestsAtRest: restingRequests(job, freshness),
     cannotKnow: job.limitations,
     onRequest: job.onRequest,
@@ -38,14 +49,19 @@ export function collectionFacts(sheet: CollectionSheet): [string, string][] {
   return [
     ['dataset', `${sheet.name}${sheet.onRequest ? ' (read only where it is named)' : ''}`],
     ['what', sheet.title],
-    ...sheet.walks.flatMap(({ how, from, cost }): [string, string][] => [
+    ...sheet.walks.flatMap(({ how, from, index, cost }): [string, string][] => [
       ['how', `${WORDS[how] ?? how}: ${from}`],
+      ...(index === undefined ? [] : [fact('index', index)]),
       ['cost', cost],
     ]),
     ['at rest', `${sheet.requestsAtRest.toFixed(1)} requests a minute`],
     ['limits', `it cannot know ${sheet.cannotKnow}`],
     ['tables', sheet.tables.map(({ name }) => name).join(', ')],
   ];
+}
+
+function fact(name: string, text: string): [string, string] {
+  return [name, text];
 }
 
 const WORDS: Readonly<Record<string, string>> = {
