@@ -39,6 +39,17 @@ end $$;
 comment on function etl.seconds_between(timestamptz, timestamptz) is
   'The unix seconds between two times (the second exclusive), as coverage counts them; raises an error where there are none.';
 
+create or replace view etl.scopes as
+select 'nominator_pool_events' as dataset, address as scope from (
+  select w.address from etl.watch w
+  union select e.stake_holder_address from ton.validator_events e
+  union select n.pool_address from ton.nominator_pool_events n) named
+-- What is no account never becomes a scope: its requests would be refused for ever.
+where address ~ '^(-1|0):[0-9A-F]{64}$';
+comment on view etl.scopes is 'Accounts for each of which a dataset is read: addresses that may be nominator pools are the watch list, because no endpoint lists pools, and every account that staked with the elector. One that is none answers with an empty list.';
+comment on column etl.scopes.dataset is 'Name of a dataset that is read for several accounts.';
+comment on column etl.scopes.scope is 'Account for which the dataset is read, raw form.';
+
 create or replace function etl.missing_seconds(dataset text, wanted int8multirange, verified boolean) returns int8multirange
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select coalesce(range_agg(gap), '{}') from (
@@ -46,6 +57,10 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     from etl.coverage c where c.dataset = missing_seconds.dataset and c.pass = 0
     union all
     select unnest(wanted) where not exists (select from etl.coverage c where c.dataset = missing_seconds.dataset and c.pass = 0)
+    union all
+    select unnest(wanted) where exists (
+      select from etl.scopes s where s.dataset = missing_seconds.dataset
+        and s.scope not in (select c.scope from etl.coverage c where c.dataset = s.dataset and c.pass = 0))
   ) gaps
 $$;
 comment on function etl.missing_seconds(text, int8multirange, boolean) is
@@ -149,7 +164,7 @@ begin
           || case when proving then ' --repair' else '' end;
   end if;
   select count(*) into unfit from etl.quarantine q where q.dataset = assert_complete.dataset
-    and q.span && int8range(extract(epoch from assert_complete."from")::int8, extract(epoch from assert_complete."to")::int8);
+    and q.span && wanted;
   if unfit > 0 then
     raise exception '% lacks % from % to %: in quarantine', assert_complete.dataset,
       unfit || case unfit when 1 then ' record' else ' records' end, assert_complete."from", assert_complete."to"

@@ -38,7 +38,9 @@ export async function sync(invocation: Invocation, { only, record }: SyncFlags):
     if (crawl === undefined) return EXIT.done;
     crawl.subscribe(acknowledged.add);
     try {
-      await acknowledged.compare(store.database, logger);
+      await outlast({ ...waiting, signal: stop.finishing }, 'the database', () =>
+        acknowledged.compare(store.database, logger),
+      );
       const observation = await observe({ ...crawl, config, datasets, jobs });
       try {
         const started = {

@@ -12,15 +12,11 @@ const ANSWERED_WRONGLY: ReadonlySet<string> = new Set([
   'bad_response',
 ]);
 
-/** What a wrong response of an API that is there means, when trying again has not helped. */
-export type OnWrongResponse = 'refuse' | 'throw';
-
 interface FailurePolicy {
   readonly database: Database;
   /** Whose failure it is, for `status`. */
   readonly stream: Stream;
   readonly stop: Stop;
-  readonly onWrongResponse: OnWrongResponse;
 }
 
 /**
@@ -31,7 +27,7 @@ interface FailurePolicy {
  * @throws every error that concerns the others too
  */
 export async function readUnlessRefused(
-  { database, stream, stop, onWrongResponse }: FailurePolicy,
+  { database, stream, stop }: FailurePolicy,
   read: () => Promise<void>,
 ): Promise<EtlError | undefined> {
   try {
@@ -41,8 +37,7 @@ export async function readUnlessRefused(
     if (stop.finishing.aborted || error instanceof LeaseLostError) return undefined;
     if (!(error instanceof EtlError) || error instanceof IncompleteError) throw error;
     await recordFailure(database, stream, error).catch(() => undefined);
-    const isOfThisOne = onWrongResponse === 'refuse' && ANSWERED_WRONGLY.has(error.code);
-    if (concernsRun(error) && !isOfThisOne) throw error;
+    if (concernsRun(error) && !ANSWERED_WRONGLY.has(error.code)) throw error;
     return error;
   }
 }

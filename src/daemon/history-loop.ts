@@ -4,8 +4,6 @@ import { wantsOf } from './wants.ts';
 
 /** Milliseconds between two searches for a new hole, or for what has matured. */
 const IDLE_MS = 2000;
-/** One bad range, or an endpoint that this server does not have, must not keep the rest from being read. */
-const ON_WRONG_RESPONSE = 'refuse';
 
 /** Reads everything older than the tail, and holes wherever they appear. */
 export async function runHistoryLoop(options: DaemonContext, position: Position): Promise<void> {
@@ -14,7 +12,6 @@ export async function runHistoryLoop(options: DaemonContext, position: Position)
     readLeases({
       ...options,
       idleMs: IDLE_MS,
-      onWrongResponse: ON_WRONG_RESPONSE,
       isOver: () => Promise.resolve(false),
       take: async () => planner.take(await wantsOf(options, position, 'backfill')),
     }),

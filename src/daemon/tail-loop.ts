@@ -10,8 +10,6 @@ import { wantsOf } from './wants.ts';
 const ROUNDS_SHARE = 0.4;
 /** What is asked less often than every round takes at most this part beside them. */
 const SLOW_SHARE = 0.1;
-/** One bad range, or an endpoint that this server does not have, must not keep the rest from being read. */
-const ON_WRONG_RESPONSE = 'refuse';
 
 /** Reads what is new, dataset by dataset at once; one that is still catching up is not disturbed. */
 export async function runTailLoop(
@@ -54,7 +52,7 @@ async function readTail(options: DaemonContext, dataset: Dataset, position: Posi
   while (!stop.finishing.aborted) {
     const assignment = await planner.take(wants);
     if (assignment === undefined) break;
-    await readOrRefuse(context, assignment, { stop, onWrongResponse: ON_WRONG_RESPONSE });
+    await readOrRefuse(context, assignment, { stop });
   }
   return wants.length;
 }

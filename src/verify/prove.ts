@@ -1,6 +1,7 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import { closeDays } from '../db/coverage/close-days.ts';
 import type { Range } from '../range.ts';
+import { DEEP } from './deep/deep-check.ts';
 import { checkDeep, type ComparedTable } from './deep/deep.ts';
 import { repairRange, type RepairContext } from './repair.ts';
 import { verifyRange, type Verified } from './verify.ts';
@@ -30,13 +31,27 @@ export interface Proof {
  */
 export async function proveRange(context: RepairContext, options: ProveOptions): Promise<Proof> {
   const { datasets, range, share, repair, random } = options;
-  let reports: readonly Verified[] = await verifyRange(context, datasets, range);
+  const first = await verifyRange(context, datasets, range);
+  let reports: readonly Verified[] = first;
   let compared: readonly ComparedTable[] = [];
   if (share > 0)
     ({ reports, tables: compared } = await checkDeep(context, reports, { datasets, share, random }));
+  // What an earlier comparison had found may be over now: then the checks prove these seconds, and what rests on them.
+  if (share > 0 && first.some(({ findings }) => findings.some(({ check }) => check === DEEP)))
+    reports = withDeep(await verifyRange(context, datasets, range), reports);
   if (repair) ({ reports } = await repairRange(context, datasets, range, reports));
   await context.database.confirm();
   await closeDays(context.database, range);
   const isShort = compared.some((table) => table.compared < Math.floor(share * table.stored));
   return { reports, compared, isShort };
+}
+
+/** Reports with what was compared before them. */
+function withDeep(reports: readonly Verified[], compared: readonly Verified[]): Verified[] {
+  return reports.map((report) => {
+    const { dataset, scope } = report.stream;
+    const before = compared.find(({ stream }) => stream.dataset === dataset && stream.scope === scope);
+    const deep = before?.checks.filter(({ check }) => check === DEEP) ?? [];
+    return { ...report, checks: [...report.checks, ...deep] };
+  });
 }

@@ -16,7 +16,7 @@ import { openCli, type Cli } from '../support/program/cli.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 
 const START = Date.UTC(2026, 0, 1) / 1000;
-const RANGE = { from: START, to: START + 900 };
+const RANGE = { from: START, to: START + 600 };
 const DATASETS = ['blocks', 'transactions'];
 const OWNER = 'crawler';
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   [pair, cli, simulator] = await Promise.all([
     openPair(scratch),
     openCli(),
-    startSimulator({ start: START, duration: 1260, load: 2, accounts: 100, latencyMs: [10, 30] }),
+    startSimulator({ start: START, duration: 960, load: 1, accounts: 100, latencyMs: [10, 30] }),
   ]);
 });
 afterAll(async () => {
@@ -68,7 +68,7 @@ test('a standby that lacks the schema says where it comes from', async () => {
 test('a crawl ends where a standby was promoted; the next one counts what was lost, and reads it again', async () => {
   const url = pair.url('read-write');
   let pages = 0;
-  const order = { url, api: simulator.url, datasets: DATASETS, range: RANGE, page: 40, owner: OWNER };
+  const order = { url, api: simulator.url, datasets: DATASETS, range: RANGE, page: 20, owner: OWNER };
   const onPage = () => (pages += 1);
   const first = crawl({ ...order, onPage }).then(
     (missing) => expect.fail(`it ended, ${missing} ranges are missing`),
@@ -101,7 +101,7 @@ test('a crawl ends where a standby was promoted; the next one counts what was lo
 
 test('a crawl beside which a standby was promoted does not say that all is there', async () => {
   await pair.rejoin();
-  const order = { url: pair.url('read-write'), api: simulator.url, datasets: ['transactions'], page: 40 };
+  const order = { url: pair.url('read-write'), api: simulator.url, datasets: ['transactions'], page: 20 };
   const range = { from: RANGE.to, to: RANGE.to + 240 };
   let promoted: Promise<void> | undefined;
   const onPage = () => {
@@ -145,6 +145,10 @@ test('on a standby all that only reads works, and what writes waits', async () =
     ended('reader', '--keep-password'),
   ]);
   for (const result of results) expect(result).toMatchObject(done);
+  // Nobody can be asked from here: the budget of requests is the primary's.
+  const unknown = await ended('why', Buffer.alloc(32).toString('base64'));
+  expect(unknown).toMatchObject({ code: EXIT.incomplete });
+  expect(unknown.stdout).toMatch(/only reads/);
   const written = await Promise.all([
     ended('reader'),
     ended('backfill', ...range, '--only', 'transactions'),

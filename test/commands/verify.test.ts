@@ -1,7 +1,11 @@
 import { sql } from 'drizzle-orm';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { readVerified } from '../../src/db/coverage/verifications.ts';
+import { common } from '../../src/range.ts';
+import type { ApiRequest } from '../../src/simulator/http/api.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { openCli, type Cli, type CliResult } from '../support/program/cli.ts';
+import { openCli, type Cli, type CliResult, type RunningCli } from '../support/program/cli.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const START = Date.UTC(2026, 1, 1) / 1000;
@@ -10,10 +14,19 @@ const RANGE = ['--from', String(START + 60), '--to', String(START + 500)];
 let store: TestStore;
 let simulator: Simulator;
 let cli: Cli;
+/** Hears of each request before it is answered. */
+let onRequest: (request: ApiRequest) => void = () => undefined;
+
+// Many processes, on machines that may have other work.
+vi.setConfig({ testTimeout: 90_000 });
 
 beforeAll(async () => {
   [store, cli] = await Promise.all([openTestStore(), openCli()]);
-  simulator = await startSimulator({ start: START, duration: 900, seed: 4, load: 2 });
+  const before = (request: ApiRequest) => {
+    onRequest(request);
+    return undefined;
+  };
+  simulator = await startSimulator({ start: START, duration: 900, seed: 4, load: 2, before });
   expect((await run('backfill', ...RANGE)).code).toBe(0);
 });
 afterAll(async () => {
@@ -22,8 +35,10 @@ afterAll(async () => {
   await store.close();
 });
 
-function run(...args: string[]): Promise<CliResult> {
-  return cli.ask([...args, '--only', 'blocks,transactions'], {
+const run = (...args: string[]): Promise<CliResult> => start(...args).ended;
+
+function start(...args: string[]): RunningCli {
+  return cli.start([...args, '--only', 'blocks,transactions'], {
     DATABASE_URL: store.url,
     TONCENTER_NETWORK: simulator.url,
     TONCENTER_RPS: '200',
@@ -53,6 +68,69 @@ test('verify names the holes and their causes and ends with 3; --repair fills th
   const repaired = await run('verify', ...RANGE, '--repair');
   expect(repaired.stdout).toMatch(/^proved: /m);
   expect(repaired.code).toBe(0);
+});
+
+describe('a deep repair', () => {
+  const DEEP = ['verify', ...RANGE, '--deep', '100%', '--repair'];
+  const Row = z.object({ second: z.coerce.number(), steps: z.coerce.number() });
+  /** The row that is altered, as it is. */
+  const read = async () => {
+    const rows = await store.database.rows(
+      sql`select extract(epoch from utime)::int8 as second, compute_vm_steps as steps from ton.transactions
+          where hash = (select hash from ton.transactions where compute_vm_steps is not null and utime >= to_timestamp(${START + 200})
+            order by utime, hash limit 1)`,
+      Row,
+    );
+    return rows[0]!;
+  };
+  const alter = async () => {
+    const truth = await read();
+    await store.database.run(sql`
+      update ton.transactions set compute_vm_steps = -1 where utime = to_timestamp(${truth.second}) and compute_vm_steps = ${truth.steps}`);
+    return truth;
+  };
+  const certified = async (second: number) =>
+    common(await readVerified(store.database, { dataset: 'transactions', scope: '', pass: 0 }), [
+      { from: second, to: second + 1 },
+    ]).length > 0;
+  const falselyCertified = async (truth: z.infer<typeof Row>) => {
+    const { second, steps } = await read();
+    return (await certified(truth.second)) && (second !== truth.second || steps !== truth.steps);
+  };
+  /** A request for what the repair has taken out: the comparison asks up to the end of the range. */
+  const isRepair = ({ path, search }: ApiRequest, second: number) => {
+    const end = Number(search.get('end_utime'));
+    return path === '/api/v3/transactions' && end >= second && end < second + 100;
+  };
+
+  test.each(['SIGKILL', 'SIGTERM'] as const)(
+    'that %s ends between its two readings certifies nothing that is not so, and the next ones bring it back',
+    async (signal) => {
+      const truth = await alter();
+      const repair = start(...DEEP);
+      onRequest = (request) => {
+        if (isRepair(request, truth.second)) repair.child.kill(signal);
+      };
+      const { code } = await repair.ended;
+      onRequest = () => undefined;
+      expect([null, 3, 75]).toContain(code);
+      expect(await falselyCertified(truth)).toBe(false);
+      // What it had taken out of coverage is read by whoever reads.
+      await run('backfill', ...RANGE);
+      expect((await run(...DEEP)).code).toBe(0);
+      expect(await read()).toEqual(truth);
+    },
+  );
+
+  test('that two processes make at the same time ends as one, with the truth', async () => {
+    const truth = await alter();
+    const ended = await Promise.all([run(...DEEP), run(...DEEP)]);
+    for (const { code } of ended) expect([0, 3]).toContain(code);
+    expect(await falselyCertified(truth)).toBe(false);
+    await run('backfill', ...RANGE);
+    expect((await run(...DEEP)).code).toBe(0);
+    expect(await read()).toEqual(truth);
+  });
 });
 
 test('verify tells of what is not covered, with the command that reads it', async () => {

@@ -8,48 +8,38 @@ import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { lengthOf, type Range, without } from '../../src/range.ts';
-import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { datasetsNamed, never, openTestCrawl, testConfig } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database/database.ts';
-import { openProof } from '../support/verify.ts';
+import type { Simulator, SimulatorOptions } from '../support/simulator/simulator.ts';
+import { never, testConfig } from '../support/crawl.ts';
+import type { TestStore } from '../support/database/database.ts';
+import { openNetworkProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 3, 1) / 1000;
 
 let store: TestStore;
 let simulator: Simulator;
 let crawl: Crawl;
+let proof: Proof;
 let datasets: Dataset[];
 let range: Range;
 let loop: VerifyLoop;
+let close: () => Promise<void>;
 /** Transactions that the source does not give; as long as they stand here. */
 let hidden: string | undefined;
 
 beforeAll(async () => {
-  store = await openTestStore();
-  simulator = await startSimulator({
-    start: START,
-    duration: 900,
-    seed: 11,
-    load: 2,
-    after: (request, response) => {
-      if (hidden === undefined || !request.path.startsWith('/api/v3/transactions')) return response;
-      const body = JSON.parse(response.body.toString()) as { transactions: { hash: string }[] };
-      const transactions = body.transactions.filter(({ hash }) => hash !== hidden);
-      return { ...response, body: JSON.stringify({ ...body, transactions }) };
-    },
-  });
-  crawl = await openTestCrawl(store, simulator.url);
-  datasets = await datasetsNamed('blocks', 'transactions');
-  const proof = await openProof(store, crawl);
-  range = await proof.cover(datasets, await proof.reach());
+  const after: SimulatorOptions['after'] = (request, response) => {
+    if (hidden === undefined || !request.path.startsWith('/api/v3/transactions')) return response;
+    const body = JSON.parse(response.body.toString()) as { transactions: { hash: string }[] };
+    const transactions = body.transactions.filter(({ hash }) => hash !== hidden);
+    return { ...response, body: JSON.stringify({ ...body, transactions }) };
+  };
+  const network = { start: START, duration: 900, seed: 11, load: 2, after };
+  const opened = await openNetworkProof({ network, datasets: ['blocks', 'transactions'] });
+  ({ store, simulator, crawl, proof, datasets, range, close } = opened);
   const options = { ...crawl, datasets, config: testConfig(), stop: never };
   loop = await createVerifyLoop({ ...options, watermark: () => range.to });
 });
-afterAll(async () => {
-  await crawl.close();
-  await simulator.close();
-  await store.close();
-});
+afterAll(() => close());
 
 const verified = async (name: string) => readVerified(store.database, { dataset: name, scope: '', pass: 0 });
 
@@ -106,7 +96,6 @@ test('a hole that a re-read does not fill is a gap of the source: refused for a 
 
   // As the planner does when the pause is over: it reads the second, and it is found wanting again.
   await store.database.run(sql`update etl.refused set retry_at = now()`);
-  const proof = await openProof(store, crawl);
   await proof.cover(datasets, { range, watermark: range.to });
   expect(await loop.round()).toBe(true);
   expect(await refusals()).toMatchObject([{ reason: 'source_gap', attempts: 2 }]);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import type { Crawl } from '../../src/app.ts';
+import type { Config } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { reachOf, type Reach } from '../../src/crawl/streams/reach.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
@@ -9,8 +10,9 @@ import type { Range } from '../../src/range.ts';
 import { createRepairContext } from '../../src/verify/repair-context.ts';
 import { repairRange, type RepairContext, type Repaired } from '../../src/verify/repair.ts';
 import { verifyRange, type Verified } from '../../src/verify/verify.ts';
-import { never } from './crawl.ts';
-import type { TestStore } from './database/database.ts';
+import { datasetsNamed, never, openTestCrawl } from './crawl.ts';
+import { openTestStore, type TestStore } from './database/database.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from './simulator/simulator.ts';
 
 /** A crawl of a simulated network that can be verified and repaired. */
 export interface Proof {
@@ -48,5 +50,56 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
     },
     verify: (datasets, range) => verifyRange(context, datasets, range),
     repair: (datasets, range, found) => repairRange(context, datasets, range, found),
+  };
+}
+
+/** A simulated network, a database of its own, and the crawl of the one into the other. */
+export interface NetworkProof {
+  readonly store: TestStore;
+  readonly simulator: Simulator;
+  readonly crawl: Crawl;
+  readonly proof: Proof;
+  /** Those that were named, in the order of the jobs. */
+  readonly datasets: Dataset[];
+  /** What of the network was read of them. */
+  readonly range: Range;
+  /** Requests that it took. */
+  readonly requests: number;
+  readonly close: () => Promise<void>;
+}
+
+interface NetworkOptions {
+  readonly network: SimulatorOptions;
+  /** Datasets that are read, as far as the network is safe to read. */
+  readonly datasets: readonly string[];
+  readonly config?: Partial<Config>;
+  /** What is done before anything is read. */
+  readonly prepare?: (store: TestStore, simulator: Simulator) => Promise<void>;
+}
+
+/** Opens a network, a database and a crawl, and reads the named datasets. */
+export async function openNetworkProof(options: NetworkOptions): Promise<NetworkProof> {
+  const { network, config, prepare } = options;
+  const [store, simulator] = await Promise.all([openTestStore(), startSimulator(network)]);
+  await prepare?.(store, simulator);
+  const crawl = await openTestCrawl(store, simulator.url, config && { config });
+  const proof = await openProof(store, crawl);
+  const datasets = await datasetsNamed(...options.datasets);
+  const reach = await proof.reach();
+  const before = simulator.stats.total;
+  const range = datasets.length === 0 ? reach.range! : await proof.cover(datasets, reach);
+  return {
+    store,
+    simulator,
+    crawl,
+    proof,
+    datasets,
+    range,
+    requests: simulator.stats.total - before,
+    close: async () => {
+      await crawl.close();
+      await simulator.close();
+      await store.close();
+    },
   };
 }

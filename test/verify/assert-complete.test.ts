@@ -80,6 +80,34 @@ describe('etl.assert_complete', () => {
     ]);
   });
 
+  test('counts every second that a range touches', async () => {
+    expect(await assertComplete('transactions', 3100.2, 3500.4)).toEqual([
+      expect.stringContaining('they are in quarantine'),
+      undefined,
+      'Run: npx toncenter-etl quarantine',
+    ]);
+  });
+
+  test('raises where one of the accounts for which a dataset is read has not been read yet', async () => {
+    const [read, unread] = ['A', 'B'].map((digit) => `-1:${digit.repeat(64)}`);
+    await store.database.script(`
+      insert into etl.coverage (dataset, scope, covered, verified)
+        values ('nominator_pool_events', '${read}', '{[1000,2000)}', '{[1000,2000)}');
+      insert into etl.grades (dataset, grade, proves, blind_to) values ('nominator_pool_events', 'cross-checked', 'x', 'y');
+      insert into etl.watch (address) values ('${read}'), ('a pool without its form')`);
+    const complete = () => assertComplete('nominator_pool_events', 1000, 2000, 'cross-checked');
+    expect(await complete()).toBe(true);
+    await store.database.script(`insert into etl.watch (address) values ('${unread}')`);
+    expect(await complete()).toEqual([
+      expect.stringContaining('nominator_pool_events is not cross-checked'),
+      expect.anything(),
+      expect.stringContaining('--only nominator_pool_events'),
+    ]);
+    await store.database.script(
+      `delete from etl.watch; delete from etl.coverage where dataset = 'nominator_pool_events'`,
+    );
+  });
+
   test('tells a slip of the pen from a list', async () => {
     expect(await assertComplete('transaction', 1000, 2000)).toEqual([
       'there is no dataset "transaction"',

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Crawl } from '../../src/app.ts';
-import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import type { Simulator, SimulatorOptions } from '../support/simulator/simulator.ts';
 import { differences } from '../../tools/proof/differences.ts';
-import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database/database.ts';
-import { openProof } from '../support/verify.ts';
+import { datasetsNamed } from '../support/crawl.ts';
+import type { TestStore } from '../support/database/database.ts';
+import { openNetworkProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const NAMES = ['blocks', 'transactions', 'traces'];
@@ -16,42 +15,32 @@ const LISTS: Readonly<Record<string, string>> = {
 
 let store: TestStore;
 let simulator: Simulator;
-let crawl: Crawl;
+let proof: Proof;
+let close: () => Promise<void>;
 /** Hashes that no window of time ever shows. */
 const hidden = new Set<string>();
 
 beforeAll(async () => {
-  store = await openTestStore();
-  simulator = await startSimulator({
-    start: START,
-    duration: 600,
-    seed: 5,
-    load: 3,
-    reshardEvery: 15,
-    after: ({ path, search }, response) => {
-      const list = LISTS[path];
-      if (list === undefined || search.has('mc_seqno') || response.status !== 200) return response;
-      const body = JSON.parse(response.body.toString()) as Record<
-        string,
-        { hash?: string; root_hash?: string; trace_id?: string }[]
-      >;
-      const shown = body[list]?.filter(
-        ({ hash, root_hash, trace_id }) => !hidden.has(hash ?? root_hash ?? trace_id ?? ''),
-      );
-      return { ...response, body: JSON.stringify({ ...body, [list]: shown }) };
-    },
-  });
-  crawl = await openTestCrawl(store, simulator.url, { config: { attempts: 3 } });
+  const after: SimulatorOptions['after'] = ({ path, search }, response) => {
+    const list = LISTS[path];
+    if (list === undefined || search.has('mc_seqno') || response.status !== 200) return response;
+    const body = JSON.parse(response.body.toString()) as Record<
+      string,
+      { hash?: string; root_hash?: string; trace_id?: string }[]
+    >;
+    const shown = body[list]?.filter(
+      ({ hash, root_hash, trace_id }) => !hidden.has(hash ?? root_hash ?? trace_id ?? ''),
+    );
+    return { ...response, body: JSON.stringify({ ...body, [list]: shown }) };
+  };
+  const network = { start: START, duration: 600, seed: 5, load: 3, reshardEvery: 15, after };
+  const opened = await openNetworkProof({ network, datasets: [], config: { attempts: 3 } });
+  ({ store, simulator, proof, close } = opened);
 });
-afterAll(async () => {
-  await crawl.close();
-  await simulator.close();
-  await store.close();
-});
+afterAll(() => close());
 
 test('what no window of time shows is read by masterchain block, and proved', async () => {
   const datasets = await datasetsNamed(...NAMES);
-  const proof = await openProof(store, crawl);
   const transactions = [...simulator.truth.transactions({ from: START + 200, to: START + 400 })];
   for (const { hash, trace_id } of [transactions[0]!, transactions.at(-1)!]) {
     hidden.add(hash);

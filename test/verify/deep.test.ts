@@ -1,25 +1,22 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { Crawl } from '../../src/app.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { streamOf } from '../../src/crawl/streams/streams.ts';
-import { openHoles } from '../../src/db/coverage/reopen.ts';
-import { readLastReceipt, readVerified, setVerified } from '../../src/db/coverage/verifications.ts';
+import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
-import { blocks as blocksTable } from '../../src/db/schema/ton/blocks.ts';
+import { compareRows, type RowSum } from '../../src/db/read/compare.ts';
+import { transactions } from '../../src/db/schema/ton/transactions.ts';
+import { addRows, isSameSum } from '../../src/verify/deep/added-rows.ts';
+import { rowsBySecond } from '../../src/verify/deep/sample.ts';
 import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
-import { databaseTime } from '../../src/db/read/quarantined.ts';
-import { keepFindings, readFindings, settleRows } from '../../src/db/coverage/findings.ts';
 import { printReports } from '../../src/commands/output/verify-report.ts';
-import { common, type Range, union, without } from '../../src/range.ts';
-import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import { common, type Range, union } from '../../src/range.ts';
+import type { Simulator, SimulatorOptions } from '../support/simulator/simulator.ts';
 import { checkDeep } from '../../src/verify/deep/deep.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import type { Verified } from '../../src/verify/verify.ts';
-import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database/database.ts';
-import { openProof, type Proof } from '../support/verify.ts';
+import type { TestStore } from '../support/database/database.ts';
+import { openNetworkProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 
@@ -29,7 +26,6 @@ const TransferPage = z.looseObject({
 
 let store: TestStore;
 let simulator: Simulator;
-let crawl: Crawl;
 let proof: Proof;
 let datasets: Dataset[];
 let range: Range;
@@ -37,36 +33,24 @@ let range: Range;
 let misfit = '';
 /** Requests that it took to read the range. */
 let toRead: number;
+let close: () => Promise<void>;
 
 beforeAll(async () => {
-  store = await openTestStore();
-  simulator = await startSimulator({
-    start: START,
-    duration: 400,
-    seed: 8,
-    load: 4,
-    after: ({ path }, response) => {
-      if (misfit === '' || path !== '/api/v3/jetton/transfers') return response;
-      const body = TransferPage.parse(JSON.parse(String(response.body)));
-      for (const transfer of body.jetton_transfers)
-        if (transfer.transaction_hash === misfit) transfer['amount'] = {};
-      return { ...response, body: JSON.stringify(body) };
-    },
+  const after: SimulatorOptions['after'] = ({ path }, response) => {
+    if (misfit === '' || path !== '/api/v3/jetton/transfers') return response;
+    const body = TransferPage.parse(JSON.parse(String(response.body)));
+    for (const transfer of body.jetton_transfers)
+      if (transfer.transaction_hash === misfit) transfer['amount'] = {};
+    return { ...response, body: JSON.stringify(body) };
+  };
+  const opened = await openNetworkProof({
+    network: { start: START, duration: 400, seed: 8, load: 4, after },
+    datasets: ['blocks', 'transactions', 'traces', 'jetton_transfers'],
   });
-  crawl = await openTestCrawl(store, simulator.url);
-  proof = await openProof(store, crawl);
-  datasets = await datasetsNamed('blocks', 'transactions', 'traces', 'jetton_transfers');
-  const reach = await proof.reach();
-  const before = simulator.stats.total;
-  range = await proof.cover(datasets, reach);
-  toRead = simulator.stats.total - before;
+  ({ store, simulator, proof, datasets, range, requests: toRead, close } = opened);
   await proof.readAgain(datasets, range);
 });
-afterAll(async () => {
-  await crawl.close();
-  await simulator.close();
-  await store.close();
-});
+afterAll(() => close());
 
 const kinds = (reports: readonly Verified[]) =>
   reports.flatMap(({ findings }) => findings.map(({ check, kind, count }) => `${check}: ${count} ${kind}`));
@@ -173,9 +157,9 @@ describe('what no checksum speaks of', () => {
       z.object({ second: z.coerce.number() }),
     );
     const wrong = union(seconds.map(({ second }) => ({ from: second, to: second + 1 })));
-    const transactions = found.find(({ dataset: { name } }) => name === 'transactions')!;
-    expect(common(transactions.verified, wrong)).toEqual([]);
-    expect(common(await readVerified(store.database, transactions.stream), wrong)).toEqual([]);
+    const ofTransactions = found.find(({ dataset: { name } }) => name === 'transactions')!;
+    expect(common(ofTransactions.verified, wrong)).toEqual([]);
+    expect(common(await readVerified(store.database, ofTransactions.stream), wrong)).toEqual([]);
     const log = vi.spyOn(console, 'log').mockReturnValue();
     printReports({ range, reports: found, causes: new Map(), compared: [], isShort: false }, 0);
     const said = String(log.mock.calls.at(-1)?.[0]);
@@ -298,62 +282,21 @@ describe('a dataset without a checksum', () => {
   });
 });
 
-test('what was found is forgotten only where it was looked at again', async () => {
-  const stream = { dataset: 'validator_events', scope: '' };
-  const at = (second: number) => ({ from: second, to: second + 1 });
-  const row = { table: 'validator_events', differs: 'differing', datasets: ['validator_events'] };
-  const rows = [
-    { ...row, key: '', span: { from: 1000, to: 1100 } },
-    { ...row, key: 'a row', span: at(2000) },
-  ];
-  const spans = async () =>
-    (await readFindings(store.database, stream, [{ from: 0, to: 3000 }])).flatMap(({ rows: named }) =>
-      named.map(({ span }) => span),
-    );
-  const check = 'deep';
-  const earlier = await databaseTime(store.database);
-  const keep = async (settled: readonly Range[], found: typeof rows = [], began?: string) =>
-    keepFindings(store.database, {
-      stream,
-      check,
-      settled,
-      rows: found,
-      began: began ?? (await databaseTime(store.database)),
-    });
-  await keep([], rows);
-  // A check that began before may not have seen it.
-  await keep([{ from: 0, to: 3000 }], [], earlier);
-  await keep([{ from: 1010, to: 1020 }]);
-  // A row of the same name in another second is another row.
-  await settleRows(store.database, check, row.table, [{ key: 'a row', second: 1500 }]);
-  const left = [
-    { from: 1000, to: 1010 },
-    { from: 1020, to: 1100 },
-  ];
-  expect(await spans()).toEqual([at(2000), ...left]);
-  await settleRows(store.database, check, row.table, [{ key: 'a row', second: 2000 }]);
-  expect(await spans()).toEqual(left);
-  await keep([{ from: 0, to: 3000 }]);
-  expect(await spans()).toEqual([]);
-});
-
-test('what was taken out and read anew since the checks began is not verified by them', async () => {
-  const [blocks] = datasets;
-  const stream = streamOf(blocks!);
-  const tables = [blocksTable];
-  const anew = { from: range.from + 100, to: range.from + 110 };
-  await proof.verify([blocks!], range);
-  const lastReceipt = await readLastReceipt(store.database, tables);
-  const surplus = [{ table: blocksTable, span: anew }];
-  await openHoles(store.database, { stream, holes: [anew], surplus, receipts: [] });
-  await proof.cover([blocks!], await proof.reach());
-  const verdict = { good: [range], bad: [], lastReceipt };
-  await setVerified(store.database, { stream, tables }, verdict);
-  const verified = () => readVerified(store.database, stream);
-  expect(without([range], await verified())).toEqual([anew]);
-  const later = await readLastReceipt(store.database, tables);
-  await setVerified(store.database, { stream, tables }, { ...verdict, lastReceipt: later });
-  expect(await verified()).toEqual([range]);
+test('a row that two records carry does not stand for another of its second', async () => {
+  const [found] = await store.database.rows(
+    sql`select extract(epoch from utime)::int8 as second, (jsonb_agg(to_jsonb(t)) -> 0) as one from ton.transactions t
+        group by 1 having count(*) = 2 order by 1 limit 1`,
+    z.object({ second: z.coerce.number(), one: z.looseObject({}) }),
+  );
+  const { second, one } = found!;
+  const span = { from: second, to: second + 1 };
+  const { matched } = await compareRows(store.database, transactions, [one, one], { span, isAll: false });
+  const sums = new Map<string, Map<number, RowSum>>();
+  for (const seconds of [matched, matched]) addRows(sums, 'transactions', seconds);
+  const stored = (await rowsBySecond(store.database, transactions, span)).get(second)!;
+  const twice = sums.get('transactions')?.get(second);
+  expect([matched.get(second)?.rows, twice?.rows, stored.rows]).toEqual([1, 2, 2]);
+  expect([isSameSum(twice, stored), isSameSum(stored, stored)]).toEqual([false, true]);
 });
 
 test('a quarantined record is known to be missing: no certificate, and no reading again', async () => {
@@ -375,22 +318,18 @@ test('a quarantined record is known to be missing: no certificate, and no readin
 });
 
 test('a response for another window than the one asked for is refused, also an empty one', async () => {
-  const own = await openTestStore();
   let isOther = false;
-  const lying = await startSimulator({
-    start: START,
-    duration: 3000,
-    masterchainInterval: 20,
-    after: ({ path }, response) => {
-      if (!isOther || !path.startsWith('/api/v3/validators/events')) return response;
-      return { ...response, body: JSON.stringify({ events: [], start_utime: 1, end_utime: 2 }) };
-    },
+  const after: SimulatorOptions['after'] = ({ path }, response) => {
+    if (!isOther || !path.startsWith('/api/v3/validators/events')) return response;
+    return { ...response, body: JSON.stringify({ events: [], start_utime: 1, end_utime: 2 }) };
+  };
+  const lying = await openNetworkProof({
+    network: { start: START, duration: 3000, masterchainInterval: 20, after },
+    datasets: ['validator_events'],
+    config: { attempts: 1 },
   });
-  const opened = await openTestCrawl(own, lying.url, { maxAttempts: 1 });
   try {
-    const of = await openProof(own, opened);
-    const events = await datasetsNamed('validator_events');
-    const covered = await of.cover(events, await of.reach());
+    const { proof: of, datasets: events, range: covered } = lying;
     await of.readAgain(events, covered);
     const reports = await of.verify(events, covered);
     expect(
@@ -403,8 +342,6 @@ test('a response for another window than the one asked for is refused, also an e
       checkDeep(of.context, reports, { datasets: events, share: 1, random: () => 0.5 }),
     ).rejects.toThrow('the response says that it is for');
   } finally {
-    await opened.close();
     await lying.close();
-    await own.close();
   }
 });

@@ -1,48 +1,31 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Crawl } from '../../src/app.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import { common, type Range } from '../../src/range.ts';
-import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database/database.ts';
-import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { openProof, type Proof } from '../support/verify.ts';
+import { common } from '../../src/range.ts';
+import { datasetsNamed } from '../support/crawl.ts';
+import { openNetworkProof, type NetworkProof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 8, 1) / 1000;
 const COUNT = 1200;
 /** More than a page of each in a single second. */
 const DENSE = { jetton_transfers: START + 100, actions: START + 120 };
 
-let store: TestStore;
-let simulator: Simulator;
-let crawl: Crawl;
-let proof: Proof;
+let opened: NetworkProof;
 let datasets: Dataset[];
-let range: Range;
 
 beforeAll(async () => {
-  store = await openTestStore();
-  simulator = await startSimulator({
-    start: START,
-    duration: 140,
-    load: 1,
-    ties: [
-      { second: DENSE.jetton_transfers, count: COUNT, of: 'jetton_transfers' },
-      { second: DENSE.actions, count: COUNT, of: 'traces' },
-    ],
-  });
-  crawl = await openTestCrawl(store, simulator.url);
-  proof = await openProof(store, crawl);
+  const ties = [
+    { second: DENSE.jetton_transfers, count: COUNT, of: 'jetton_transfers' as const },
+    { second: DENSE.actions, count: COUNT, of: 'traces' as const },
+  ];
+  const network = { start: START, duration: 140, load: 1, ties };
+  opened = await openNetworkProof({ network, datasets: ['blocks', 'transactions', 'traces'] });
   datasets = await datasetsNamed('jetton_transfers', 'actions');
-  range = await proof.cover(await datasetsNamed('blocks', 'transactions', 'traces'), await proof.reach());
+  const { proof, range } = opened;
   await proof.cover(datasets, { range, watermark: range.to + 200_000 });
 });
-afterAll(async () => {
-  await crawl.close();
-  await simulator.close();
-  await store.close();
-});
+afterAll(() => opened.close());
 
 test.each([
   ['jetton_transfers', 'amount = amount + 1', 'transaction_hash = (select max(transaction_hash) from %s)'],
@@ -50,6 +33,7 @@ test.each([
 ] as const)(
   'a second of more than a page of %s is confirmed by a reading that agrees in every row',
   async (name, change, last) => {
+    const { store, proof, range } = opened;
     const second = { from: DENSE[name], to: DENSE[name] + 1 };
     const dense = `ton.${name} where utime = to_timestamp(${second.from})`;
     expect(await store.database.run(sql.raw(`select 1 from ${dense}`))).toBe(COUNT);

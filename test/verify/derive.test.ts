@@ -5,12 +5,12 @@ import { backfill } from '../../src/crawl/streams/backfill.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import type { Range } from '../../src/range.ts';
-import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import type { Simulator } from '../support/simulator/simulator.ts';
 import { deriveTransactions } from '../../src/verify/derive.ts';
 import { differences } from '../../tools/proof/differences.ts';
-import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database/database.ts';
-import { openProof, type Proof } from '../support/verify.ts';
+import { datasetsNamed, never } from '../support/crawl.ts';
+import type { TestStore } from '../support/database/database.ts';
+import { openNetworkProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const NAMES = ['blocks', 'transactions', 'traces'];
@@ -21,19 +21,14 @@ let simulator: Simulator;
 let crawl: Crawl;
 let proof: Proof;
 let range: Range;
+let close: () => Promise<void>;
 
 beforeEach(async () => {
-  store = await openTestStore();
-  simulator = await startSimulator({ start: START, duration: 900, seed: 5, load: 4, reshardEvery: 60 });
-  crawl = await openTestCrawl(store, simulator.url);
-  proof = await openProof(store, crawl);
-  range = await proof.cover(await datasetsNamed('blocks', 'traces'), await proof.reach());
+  const network = { start: START, duration: 900, seed: 5, load: 4, reshardEvery: 60 };
+  const opened = await openNetworkProof({ network, datasets: ['blocks', 'traces'] });
+  ({ store, simulator, crawl, proof, range, close } = opened);
 });
-afterEach(async () => {
-  await crawl.close();
-  await simulator.close();
-  await store.close();
-});
+afterEach(() => close());
 
 const derive = (wanted: Range) => deriveTransactions({ ...proof.context, stop: never }, wanted);
 const asked = () => simulator.stats.requests.filter(({ path }) => path === '/api/v3/transactions').length;

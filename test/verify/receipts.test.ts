@@ -1,18 +1,15 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Crawl } from '../../src/app.ts';
-import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { targetOf } from '../../src/db/write/rows/target.ts';
 import { addWatch } from '../../src/db/cursors/watch-list.ts';
 import type { Range } from '../../src/range.ts';
-import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import type { Simulator } from '../support/simulator/simulator.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import type { Verified } from '../../src/verify/verify.ts';
-import { openTestCrawl } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database/database.ts';
-import { openProof, type Proof } from '../support/verify.ts';
+import type { TestStore } from '../support/database/database.ts';
+import { openNetworkProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 6, 1) / 1000;
 const STREAMS = [
@@ -29,29 +26,26 @@ const STREAMS = [
 ];
 
 let store: TestStore;
-let simulator: Simulator;
-let crawl: Crawl;
 let proof: Proof;
 let datasets: Dataset[];
 let range: Range;
+let close: () => Promise<void>;
 
 beforeAll(async () => {
-  store = await openTestStore();
+  const watchPools = async ({ database }: TestStore, { truth }: Simulator) => {
+    for (const pool of truth.pools) await addWatch(database, pool, 'a pool');
+  };
   // Long enough for several pages with ties at their borders; actions are classified anew in between.
-  simulator = await startSimulator({ start: START, duration: 720, seed: 26, load: 3, electionSeconds: 120 });
-  for (const pool of simulator.truth.pools) await addWatch(store.database, pool, 'a pool');
-  crawl = await openTestCrawl(store, simulator.url);
-  proof = await openProof(store, crawl);
-  datasets = (await loadJobs()).filter(({ name }) => STREAMS.includes(name));
-  range = await proof.cover(datasets, await proof.reach());
+  const network = { start: START, duration: 720, seed: 26, load: 3, electionSeconds: 120 };
+  ({ store, proof, datasets, range, close } = await openNetworkProof({
+    network,
+    datasets: STREAMS,
+    prepare: watchPools,
+  }));
   // Pools are found in what the first round brings, and are read twice themselves.
   for (let round = 0; round < 2; round += 1) await proof.readAgain(datasets, range);
 });
-afterAll(async () => {
-  await crawl.close();
-  await simulator.close();
-  await store.close();
-});
+afterAll(() => close());
 
 async function count(table: string): Promise<number> {
   const [row] = await store.database.rows(

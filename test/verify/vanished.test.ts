@@ -1,41 +1,33 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Crawl } from '../../src/app.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { lengthOf, type Range, without } from '../../src/range.ts';
-import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openVanished } from '../../src/verify/vanished.ts';
-import { never, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database/database.ts';
-import { openProof, type Proof } from '../support/verify.ts';
+import { never } from '../support/crawl.ts';
+import type { TestStore } from '../support/database/database.ts';
+import { openNetworkProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 6, 1) / 1000;
 
 let store: TestStore;
-let simulator: Simulator;
-let crawl: Crawl;
 let proof: Proof;
 let jobs: Dataset[];
 let chosen: Dataset[];
 let range: Range;
+let close: () => Promise<void>;
 
 beforeAll(async () => {
-  store = await openTestStore();
-  simulator = await startSimulator({ start: START, duration: 900, seed: 3, load: 2 });
-  crawl = await openTestCrawl(store, simulator.url);
-  proof = await openProof(store, crawl);
+  const opened = await openNetworkProof({
+    network: { start: START, duration: 900, seed: 3, load: 2 },
+    datasets: ['blocks', 'transactions', 'traces'],
+  });
+  ({ store, proof, datasets: chosen, range, close } = opened);
   jobs = await loadJobs();
-  chosen = jobs.filter(({ name }) => ['blocks', 'transactions', 'traces'].includes(name));
-  range = await proof.cover(chosen, await proof.reach());
 });
-afterAll(async () => {
-  await crawl.close();
-  await simulator.close();
-  await store.close();
-});
+afterAll(() => close());
 
 const context = () => ({ database: store.database, jobs, signal: never.finishing });
 const covered = (name: string) =>

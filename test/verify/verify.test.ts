@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import type { Crawl } from '../../src/app.ts';
 import { printReports } from '../../src/commands/output/verify-report.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import type { Session } from '../../src/db/connection/database.ts';
@@ -16,21 +15,20 @@ import { countTransactions } from '../../src/verify/checks/transactions.ts';
 import { holdRows, rowsOf } from '../../src/verify/run/held.ts';
 import { piecesOf } from '../../src/verify/run/pieces.ts';
 import { runStep } from '../../src/verify/run/run-step.ts';
-import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import type { Simulator } from '../support/simulator/simulator.ts';
 import type { Verified } from '../../src/verify/verify.ts';
-import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
-import { openTestStore, type TestStore } from '../support/database/database.ts';
+import type { TestStore } from '../support/database/database.ts';
 import { TAMPERINGS } from '../support/tamperings.ts';
-import { openProof, type Proof } from '../support/verify.ts';
+import { openNetworkProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 
 let store: TestStore;
 let simulator: Simulator;
-let crawl: Crawl;
 let proof: Proof;
 let datasets: Dataset[];
 let range: Range;
+let close: () => Promise<void>;
 
 /** What becomes of each response, where a test says so. */
 let alter: (path: string, response: HttpResponse) => HttpResponse = (_, response) => response;
@@ -57,26 +55,12 @@ function withStranger(id: string, response: HttpResponse): HttpResponse {
 
 // One network for all: each test leaves it as it was, because what it breaks is repaired.
 beforeAll(async () => {
-  store = await openTestStore();
   const after = ({ path }: { readonly path: string }, response: HttpResponse) => alter(path, response);
-  simulator = await startSimulator({
-    start: START,
-    duration: 600,
-    seed: 5,
-    load: 2,
-    reshardEvery: 15,
-    after,
-  });
-  crawl = await openTestCrawl(store, simulator.url);
-  proof = await openProof(store, crawl);
-  datasets = await datasetsNamed('blocks', 'transactions', 'traces');
-  range = await proof.cover(datasets, await proof.reach());
+  const network = { start: START, duration: 600, seed: 5, load: 2, reshardEvery: 15, after };
+  const opened = await openNetworkProof({ network, datasets: ['blocks', 'transactions', 'traces'] });
+  ({ store, simulator, proof, datasets, range, close } = opened);
 });
-afterAll(async () => {
-  await crawl.close();
-  await simulator.close();
-  await store.close();
-});
+afterAll(() => close());
 
 function of(reports: readonly Verified[], name: string): Verified {
   const report = reports.find(({ dataset }) => dataset.name === name);
@@ -196,6 +180,27 @@ describe('what a bad answer left, so that the receipts agree', () => {
     const found = await proof.verify(datasets, range);
     expect(kinds(of(found, 'blocks'))).toEqual(['blocks: not_closed', 'blocks: unreached_block']);
     expect(await certified()).toEqual([{ from: second + 31, to: range.to }]);
+    const { reports } = await proof.repair(datasets, range, found);
+    for (const { verified } of reports) expect(verified).toEqual([range]);
+  });
+
+  test('a missing block is missed also where its child says that it belongs to the begin of the index', async () => {
+    const [child] = await store.database.rows(
+      sql`select p.parent_shard as shard, p.parent_seqno as seqno, extract(epoch from p.utime)::int8 as second
+          from ton.block_parents p where workchain = 0 and utime > to_timestamp(${range.from + 200}) order by utime, shard limit 1`,
+      Block,
+    );
+    const { shard, seqno } = child!;
+    await run(`update ton.blocks set masterchain_block_ref_seqno = 1 where (workchain, seqno) in (
+      select workchain, seqno from ton.block_parents where (parent_workchain, parent_shard, parent_seqno) = (0, '${shard}', ${seqno}))`);
+    for (const table of ['blocks', 'block_parents'])
+      expect(
+        await run(`delete from ton.${table} where (workchain, shard, seqno) = (0, '${shard}', ${seqno})`),
+      ).toBeGreaterThan(0);
+    for (const table of [blocks, block_parents]) await resetReceipts(store.database, table, range);
+    await run(`update etl.coverage set verified = '{}'`);
+    const found = await proof.verify(datasets, range);
+    expect(kinds(of(found, 'blocks'))).toContain('blocks: missing_block');
     const { reports } = await proof.repair(datasets, range, found);
     for (const { verified } of reports) expect(verified).toEqual([range]);
   });
@@ -389,6 +394,18 @@ describe('what changes while checks run, or afterwards', () => {
     expect(kinds(of(found, 'transactions'))).toContain('transactions: surplus_transactions');
     await proof.repair(datasets, range, found);
     expect(await verified('transactions')).toEqual([range]);
+  });
+
+  test('no open transaction of a user, and no analyze, holds a certificate or a commit', async () => {
+    const second = { from: range.from + 300, to: range.from + 301 };
+    await store.database.transaction(async (session) => {
+      await session.run(sql`set local idle_in_transaction_session_timeout = 0`);
+      await session.run(sql`lock table ton.transactions, ton.messages in share update exclusive mode`);
+      await session.run(sql`lock table ton.blocks in row exclusive mode`);
+      await take('blocks', second);
+      await proof.cover(datasets, await proof.reach());
+      for (const report of await proof.verify(datasets, range)) expect(report.verified).toEqual([range]);
+    });
   });
 
   test('where a check rested on what somebody took away meanwhile, it verifies nothing', async () => {

@@ -43,7 +43,7 @@ function looksIntoCollections(walk: Walk): boolean {
 async function tryWalk(run: RunContext, dataset: Collection, walk: Walk): Promise<boolean> {
   const { database, logger } = run.context;
   const stream = { dataset: dataset.name, scope: '', pass: 0 };
-  const policy = { database, stream, stop: run.stop, onWrongResponse: 'refuse' as const };
+  const policy = { database, stream, stop: run.stop };
   const failure = await readUnlessRefused(policy, () => claimAndWalk(run, dataset, walk));
   if (failure === undefined) return true;
   // The client has said once that there is no such endpoint.

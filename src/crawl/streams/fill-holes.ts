@@ -6,9 +6,6 @@ import type { CrawlContext } from '../crawl-context.ts';
 import type { Planner } from './planner.ts';
 import { readLeases } from './read-leases.ts';
 
-/** A hole that the source cannot even be asked for keeps the others from nothing. */
-const ON_WRONG_RESPONSE = 'refuse';
-
 export interface FillContext {
   readonly crawl: CrawlContext;
   readonly planner: Planner;
@@ -32,5 +29,5 @@ export async function fillHoles(
     return lease === undefined ? planner.take([want]) : Promise.resolve({ ...want, lease });
   };
   const isOver = () => Promise.resolve(true);
-  await readLeases({ context: crawl, stop, take, isOver, onWrongResponse: ON_WRONG_RESPONSE });
+  await readLeases({ context: crawl, stop, take, isOver });
 }

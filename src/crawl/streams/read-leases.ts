@@ -4,7 +4,7 @@ import { NoEndpointError } from '../../errors.ts';
 import { formatRange } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { readUnlessRefused, type OnWrongResponse } from '../failure-policy.ts';
+import { readUnlessRefused } from '../failure-policy.ts';
 import { crawlLease, type Peers } from './crawler.ts';
 import type { Assignment } from './planner.ts';
 
@@ -20,8 +20,6 @@ interface ReadLeasesOptions {
   readonly isOver: () => Promise<boolean>;
   /** Between two searches for work where there was none; default 250. */
   readonly idleMs?: number;
-  /** Default: throw. */
-  readonly onWrongResponse?: OnWrongResponse;
 }
 
 /**
@@ -74,8 +72,6 @@ const NO_PEERS: Peers = { idle: () => 0, wake: () => undefined };
 
 interface ReadOptions {
   readonly stop: Stop;
-  /** Default: throw. */
-  readonly onWrongResponse?: OnWrongResponse;
   /** Left out: this lease is read alone. */
   readonly peers?: Peers;
 }
@@ -84,11 +80,11 @@ interface ReadOptions {
 export async function readOrRefuse(
   context: CrawlContext,
   assignment: Assignment,
-  { stop, onWrongResponse = 'throw', peers = NO_PEERS }: ReadOptions,
+  { stop, peers = NO_PEERS }: ReadOptions,
 ): Promise<void> {
   const { database, logger } = context;
   const { dataset, lease } = assignment;
-  const failure = await readUnlessRefused({ database, stream: lease.stream, stop, onWrongResponse }, () =>
+  const failure = await readUnlessRefused({ database, stream: lease.stream, stop }, () =>
     crawlLease(context, { ...assignment, stop, peers }),
   );
   if (failure === undefined) return;

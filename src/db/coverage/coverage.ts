@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { parseRangeText, type Range } from '../../range.ts';
-import type { Database, Session } from '../connection/database.ts';
+import type { Session } from '../connection/database.ts';
 import { bare, excluded, insertInto, multirangeParam, rangeParam } from '../connection/sql.ts';
 import { coverage, leases, refused } from '../schema/etl/coverage.ts';
 import { pages } from '../schema/etl/pages.ts';
@@ -119,27 +119,4 @@ export async function dueAt(
     z.object({ at: z.coerce.number().nullable() }),
   );
   return row?.at ?? undefined;
-}
-
-/**
- * Counts ranges as read a second time, whose rows were all compared with the source and agree: those that are due.
- * @returns what is confirmed by it
- */
-export function confirmDue(
-  database: Database,
-  first: Stream,
-  ranges: readonly Range[],
-  ageSeconds: number,
-): Promise<Range[]> {
-  return database.transaction(async (session) => {
-    // Held until the end: nothing can be taken out of coverage and read again in between. Second readings come first,
-    // as wherever both are changed.
-    await session.run(sql`
-      select 1 from ${coverage} where ${coverage.dataset} = ${first.dataset} and ${coverage.scope} = ${first.scope}
-      order by ${coverage.pass} desc for update`);
-    const confirmed: Range[] = [];
-    for (const range of ranges) confirmed.push(...(await readDue(session, first, range, ageSeconds)));
-    for (const range of confirmed) await addCoverage(session, { ...first, pass: 1 }, range);
-    return confirmed;
-  });
 }

@@ -28,8 +28,8 @@ export async function keepFindings(session: Session, checked: CheckedStretch): P
   const own = sql`scope = ${stream.scope} and check_name = ${check} and found_in = ${stream.dataset}
     and found_at < ${began}::timestamptz`;
   await session.run(sql`
-    delete from ${findings} where ${own} and row_key <> '' and (table_name, row_key) in (
-      select table_name, row_key from ${findings}
+    delete from ${findings} where ${own} and row_key <> '' and (table_name, row_key, differs) in (
+      select table_name, row_key, differs from ${findings}
       where ${own} and dataset = ${stream.dataset} and span && ${multirangeParam(settled)})`);
   // Of rows without a name only the seconds that were checked are settled.
   await session.run(sql`
@@ -146,22 +146,26 @@ export function findingsOfHash(session: Session, hash: string): Promise<OpenFind
   );
 }
 
+interface RightRows {
+  readonly check: string;
+  readonly table: string;
+  /** When they were asked for, on the clock of the database: what others have found since, this does not settle. */
+  readonly began: string;
+  /** Names, and the seconds in which the rows themselves lie. */
+  readonly rows: readonly { readonly key: string; readonly second: number }[];
+}
+
 /**
  * Takes a deep finding back where another dataset's reading has brought the very row and found it right. A row of the
- * same name in another second is another row. `rows`: names and the seconds in which the rows themselves lie.
+ * same name in another second is another row.
  */
-export async function settleRows(
-  session: Session,
-  check: string,
-  table: string,
-  rows: readonly { readonly key: string; readonly second: number }[],
-): Promise<void> {
+export async function settleRows(session: Session, { check, table, began, rows }: RightRows): Promise<void> {
   await session.run(sql`
     with settled as (
       select f.found_in, f.row_key, f.differs from ${findings} f
       join jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r (key text, second int8)
         on f.row_key = r.key and f.span = int8range(r.second, r.second + 1)
-      where f.check_name = ${check} and f.table_name = ${table})
+      where f.check_name = ${check} and f.table_name = ${table} and f.found_at < ${began}::timestamptz)
     delete from ${findings} f using settled s where f.check_name = ${check} and f.table_name = ${table}
       and f.found_in = s.found_in and f.row_key = s.row_key and f.differs = s.differs`);
 }

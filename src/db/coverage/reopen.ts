@@ -67,8 +67,8 @@ async function takeOut(
   session: Session,
   { stream, holes, surplus, receipts, wrong = [] }: Opening,
 ): Promise<void> {
-  const emptied = new Set([...surplus, ...wrong].map(({ table }) => table));
-  await lockTables(session, [...emptied], 'row exclusive');
+  const emptied = new Set([...surplus, ...wrong].map(({ table }) => targetOf(table)));
+  await lockTables(session, [...emptied], 'shared');
   await subtractCoverage(session, { ...stream, pass: 1 }, holes);
   await subtractCoverage(session, { ...stream, pass: 0 }, holes);
   for (const { table, span } of surplus) await removeRows(session, table, span);
@@ -96,11 +96,11 @@ async function removeWrong(
   const target = targetOf(table);
   await session.run(sql`
     with named as (
-      select table_name, row_key from etl.findings where dataset = ${stream.dataset} and scope = ${stream.scope}
+      select table_name, row_key, differs from etl.findings where dataset = ${stream.dataset} and scope = ${stream.scope}
         and check_name = 'deep' and table_name = ${name} and row_key <> '' and span && ${multirangeParam(holes)}
         and (${isOwn} or found_in = ${stream.dataset})),
     places as (
-      select f.row_key, lower(f.span) as second from etl.findings f join named using (table_name, row_key)),
+      select f.row_key, lower(f.span) as second from etl.findings f join named using (table_name, row_key, differs)),
     gone as (
       delete from ${target.into} t using places p
       where t.utime = to_timestamp(p.second::float8) and ${keyText(target, 't')} = p.row_key

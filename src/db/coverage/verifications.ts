@@ -16,8 +16,8 @@ import {
   setExcluded,
 } from '../connection/sql.ts';
 import { coverage } from '../schema/etl/coverage.ts';
-import { grades, receipts, verifications } from '../schema/etl/verification.ts';
-import { isWithin, spanOfReceipt, wholeMinutes } from '../write/receipt-ledger.ts';
+import { grades, verifications } from '../schema/etl/verification.ts';
+import { writtenSince } from '../write/receipt-ledger.ts';
 import { lockTables } from '../write/rows/lock-tables.ts';
 import { targetOf } from '../write/rows/target.ts';
 
@@ -63,7 +63,7 @@ interface Verdict {
  */
 export function readLastReceipt(database: Database, tables: readonly object[]): Promise<number> {
   return database.transaction(async (session) => {
-    await lockTables(session, tables, 'share');
+    await lockTables(session, tables.map(targetOf), 'alone');
     const [row] = await session.rows(
       sql`select coalesce(pg_sequence_last_value(pg_get_serial_sequence('etl.receipts', 'id')::regclass), 0) as last`,
       z.object({ last: z.coerce.number() }),
@@ -74,9 +74,9 @@ export function readLastReceipt(database: Database, tables: readonly object[]): 
 
 /**
  * Sets what was verified and takes back what turned out wrong. Only what is still covered counts, and no minute in which
- * anybody wrote a row since the checks began: another dataset's page, a repair, a record out of quarantine. The tables
- * are locked meanwhile, so that a commit under way either shows here or sees what it takes the certificate from. A
- * second with a finding is never verified.
+ * anybody wrote a row since the checks began: another dataset's page, a repair, a record out of quarantine. Nobody
+ * writes the tables meanwhile, so that a commit under way either shows here or sees what it takes the certificate from.
+ * A second with a finding is never verified.
  */
 export function setVerified(
   database: Database,
@@ -84,17 +84,13 @@ export function setVerified(
   { good, bad, lastReceipt }: Verdict,
 ): Promise<void> {
   const { covered, verified, updated_at } = coverage;
-  const all = { from: good[0]?.from ?? 0, to: good.at(-1)?.to ?? 0 };
-  const written = tables.map((table) => isWithin(targetOf(table).name, wholeMinutes(all)));
-  const writtenAnew = sql`(
-    select coalesce(range_agg(${spanOfReceipt}), '{}') from ${receipts}
-    where (${sql.join(written, sql` or `)}) and ${receipts.id} > ${lastReceipt})`;
+  const targets = tables.map(targetOf);
   return database.transaction(async (session) => {
-    await lockTables(session, tables, 'share');
+    await lockTables(session, targets, 'alone');
     await session.run(sql`
       update ${coverage}
       set ${bare(verified)} = ${verified} - ${multirangeParam(bad)}
-          + (${covered} * ${multirangeParam(good)} - ${writtenAnew}) - ${spansWithFindings(stream)},
+          + (${covered} * ${multirangeParam(good)} - ${writtenSince(targets, good, lastReceipt)}) - ${spansWithFindings(stream)},
         ${bare(updated_at)} = default
       where ${ofStream(coverage, { ...stream, pass: 0 })}`);
   });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { stringify } from 'lossless-json';
 import { parseRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
+import { keyHash, secondOfRow } from '../write/receipts.ts';
 import { mayLack } from '../write/rows/conflict.ts';
 import { targetOf, type Target } from '../write/rows/target.ts';
 
@@ -21,8 +22,14 @@ export interface Comparison {
   readonly differences: readonly Difference[];
   /** Rows that are stored with values which no copy that was read has, of columns that a copy may lack. */
   readonly unsaid: readonly Unsaid[];
-  /** How many different rows of each second were found stored, whether or not they agree. */
-  readonly matched: ReadonlyMap<number, number>;
+  /** The different rows of each second that were found stored, whether or not they agree. */
+  readonly matched: ReadonlyMap<number, RowSum>;
+}
+
+/** How many rows, and the sum of their keys' hashes. */
+export interface RowSum {
+  readonly rows: number;
+  readonly keys: bigint;
 }
 
 /** A stored row with columns over which the source was silent. */
@@ -35,7 +42,7 @@ const Row = z.object({
   second: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
 });
 
-const Matched = z.object({ second: z.coerce.number(), rows: z.coerce.number() });
+const Matched = z.object({ second: z.coerce.number(), rows: z.coerce.number(), keys: z.coerce.bigint() });
 
 /** What rows were read from: a range, or that of it which has this value in a column. */
 export interface Brought {
@@ -75,15 +82,16 @@ export async function compareRows(
     Row,
   );
   const matched = await session.rows(
-    sql`select extract(epoch from n.utime)::int8 as second, count(distinct ${keyText(target, 'n')}) as rows
-        from json_populate_recordset(null::${target.into}, ${stringify(rows) ?? '[]'}::json) n
-        join ${target.into} t on ${sameKey(target)} group by 1`,
+    sql`select second, count(*) as rows, sum(hash) as keys from (
+          select distinct ${secondOfRow(sql`n`)} as second, ${keyText(target, 'n')} as key, ${keyHash(target, sql`n`)} as hash
+          from json_populate_recordset(null::${target.into}, ${stringify(rows) ?? '[]'}::json) n
+          join ${target.into} t on ${sameKey(target)}) m group by 1`,
     Matched,
   );
   return {
     differences: found.flatMap(({ kind, ...row }) => (kind === 'unsaid' ? [] : [{ kind, ...row }])),
     unsaid: found.filter(({ kind }) => kind === 'unsaid'),
-    matched: new Map(matched.map((one) => [one.second, one.rows])),
+    matched: new Map(matched.map(({ second, ...sum }) => [second, sum])),
   };
 }
 

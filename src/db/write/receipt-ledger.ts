@@ -15,15 +15,17 @@ export function heldRows(target: Target, { from, to }: Range): SQL {
 
 /**
  * Takes what is stored now as what must be there: within the transaction that takes the minutes out of coverage, so
- * that the rows that come back are counted anew. One statement, so that no commit falls between the two halves.
+ * that the rows that come back are counted anew. One statement, so that no commit falls between the two halves. Minutes
+ * that are empty now leave a receipt too: it tells checks under way that they have seen something else.
  */
 export async function resetReceipts(session: Session, table: object, stretch: Range): Promise<void> {
   const target = targetOf(table);
   const minutes = wholeMinutes(stretch);
   await session.run(sql`
-    with gone as (delete from ${receipts} where ${isWithin(target.name, minutes)})
+    with gone as (delete from ${receipts} where ${isWithin(target.name, minutes)} returning ${receipts.minute})
     insert into ${receipts} (${COLUMNS})
-    select ${target.name}, h.minute, h.rows, h.keys from (${heldRows(target, minutes)}) h`);
+    select ${target.name}, minute, coalesce(h.rows, 0), coalesce(h.keys, 0)
+    from (select distinct minute from gone) g full join (${heldRows(target, minutes)}) h using (minute)`);
 }
 
 /** Puts the receipts of a minute together into the last one: nothing was written anew. */
@@ -42,13 +44,22 @@ export async function foldReceipts(session: Session, table: object, stretch: Ran
 const COLUMNS = bare(receipts.table_name, receipts.minute, receipts.rows, receipts.keys);
 
 /** The minute of a receipt as a range of seconds. */
-export const spanOfReceipt = sql`int8range(${receipts.minute} * ${sql.raw(String(RECEIPT_SECONDS))},
+const spanOfReceipt = sql`int8range(${receipts.minute} * ${sql.raw(String(RECEIPT_SECONDS))},
   (${receipts.minute} + 1) * ${sql.raw(String(RECEIPT_SECONDS))})`;
 
 /** True of the receipts of a table in a range of whole minutes. */
 export function isWithin(table: string, { from, to }: Range): SQL {
   return sql`${receipts.table_name} = ${table} and ${receipts.minute} >= ${from / RECEIPT_SECONDS}::int8
     and ${receipts.minute} < ${to / RECEIPT_SECONDS}::int8`;
+}
+
+/** The minutes within some ranges in which rows of some tables were written or removed after a receipt, as a scalar. */
+export function writtenSince(targets: readonly Target[], ranges: readonly Range[], lastReceipt: number): SQL {
+  const all = wholeMinutes({ from: ranges[0]?.from ?? 0, to: ranges.at(-1)?.to ?? 0 });
+  const written = targets.map(({ name }) => isWithin(name, all));
+  return sql`(
+    select coalesce(range_agg(${spanOfReceipt}), '{}') from ${receipts}
+    where (${sql.join(written, sql` or `)}) and ${receipts.id} > ${lastReceipt})`;
 }
 
 /** A range, widened to the minutes that receipts are kept for. */

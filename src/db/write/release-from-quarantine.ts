@@ -3,6 +3,7 @@ import type { Extra } from '../../dataset/record.ts';
 import { subtractCoverage, type Stream } from '../coverage/coverage.ts';
 import type { Database } from '../connection/database.ts';
 import { insertStaged, stageRows } from './rows/insert.ts';
+import { lockTables } from './rows/lock-tables.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, releaseRecords } from './quarantine.ts';
 import { ensurePartitions, rowsByTable } from './rows/rows-by-table.ts';
@@ -30,8 +31,15 @@ export async function release(
   const byTable = rowsByTable(tables, [rows]);
   await ensurePartitions(partitions, byTable);
   await database.transaction(async (session) => {
+    const staged = await stageRows(session, byTable);
+    // A second reading that is about to be confirmed is waited for, and sees the rows otherwise.
+    await lockTables(
+      session,
+      staged.map(({ target }) => target),
+      'shared',
+    );
     await subtractCoverage(session, { ...stream, pass: 1 }, [{ from: second, to: second + 1 }]);
-    await insertStaged(session, await stageRows(session, byTable));
+    await insertStaged(session, staged);
     if (Object.keys(extra).length > 0) await countDrift(session, stream.dataset, [extra]);
     await releaseRecords(session, stream, [recordId]);
   });

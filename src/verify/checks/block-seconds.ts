@@ -9,7 +9,7 @@ import { holdRows, rowsOf } from '../run/held.ts';
 const NAME = 'block-seconds';
 /** Kind of the finding that names the transactions. */
 const OF_TRANSACTIONS = 'other_second_than_block';
-/** How far the transactions of a block that was moved are looked for beyond the stretch. */
+/** How far the transactions, parents and children of a block that was moved are looked for beyond the stretch. */
 const NEAR = 60;
 
 /**
@@ -46,7 +46,8 @@ async function checkSeconds(session: Session, stretch: Range): Promise<Result> {
       from ton.block_parents p join ton.blocks b
         on b.workchain = p.parent_workchain and b.shard = p.parent_shard and b.seqno = p.parent_seqno
       cross join lateral (values (${secondOf('p')}), (${secondOf('b')})) s (span)
-      where ${during('p', stretch)} and ${during('b', stretch)} and b.utime > p.utime`,
+      where ${during('p', near)} and ${during('b', near)} and (${during('p', stretch)} or ${during('b', stretch)})
+        and b.utime > p.utime`,
   });
   const held = await holdRows(session, blocks, stretch);
   return { findings: findings.map(withTable), rows: rowsOf(held), held: [held] };

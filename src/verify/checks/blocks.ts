@@ -5,7 +5,7 @@ import { common, formatTime, type Range, union, without } from '../../range.ts';
 import { blockKey } from '../../ton/block-key.ts';
 import type { Check, Look, Result, VerifyContext } from '../check.ts';
 import { type Around, missingParents, type Missing } from '../closure/missing-parents.ts';
-import { unfitLinks, unreachedBlocks } from '../closure/surplus-blocks.ts';
+import { DOUBLED, unfitLinks, unreachedBlocks } from '../closure/surplus-blocks.ts';
 import { placeFirst, placeLast } from '../closure/place-missing.ts';
 import {
   blocksBefore,
@@ -42,7 +42,7 @@ export const blocks: Check = {
  */
 async function checkBlocks(look: Look, { database, source }: VerifyContext, place: Place): Promise<Result> {
   const { stretch } = place;
-  const facts = { before: await blocksBefore(source, place), firstSeqno: source.chain.first.seqno };
+  const facts = { before: await blocksBefore(source, place), first: source.chain.first };
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const around = await surroundingsOf(database, source, place);
     if (around === undefined) continue;
@@ -111,7 +111,10 @@ function closureOf(
   });
   const closed = Math.min(stretch.to, around.closesAt);
   const linked = Math.max(stretch.from, ...named.map(({ child_at }) => child_at + 1));
-  const surplus = unreached.flatMap((finding) => partOf(finding, { from: linked, to: closed }));
+  // The other copy of a doubled block may lie beyond the stretch: nobody knows which one is wrong.
+  const surplus = unreached.flatMap((finding) =>
+    finding.kind === DOUBLED ? [finding] : partOf(finding, { from: linked, to: closed }),
+  );
   const faults = [...links, ...surplus].flatMap(({ spans }) => spans.map(({ to }) => to));
   const proved = { from: Math.min(Math.max(linked, ...faults), closed), to: closed };
   return [...sumUp(gaps), ...surplus, ...without([stretch], [proved]).map(open)];

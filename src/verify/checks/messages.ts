@@ -26,10 +26,15 @@ const SURPLUS = 'surplus_out_messages';
 const UNSENT = 'unsent_message';
 const STRAY = 'stray_message';
 
+/** A message that retention does not keep any more is not looked for; without it the transaction has no books. */
+const isExpired = sql`
+  coalesce(in_msg_utime < (select to_timestamp((${settings.value}->'tables'->>'messages')::float8) from ${settings}
+    where ${settings.name} = 'floors'), false)`;
+
 /** Each transaction's in message is stored, as many out messages as it lists, and it lists as many as it created. */
 const messageDoubts = sql`
   select 'messages' as "check", 'missing_in_message' as kind, 'hole' as outcome, hash as id, ${secondOf('x')} as span
-  from x where in_msg_hash is not null and not received
+  from x where in_msg_hash is not null and not received and not ${isExpired}
   union all
   select 'messages', case when sent < out_msg_count then 'missing_out_messages' else ${SURPLUS}::text end,
     case when sent < out_msg_count then 'hole' else 'doubt' end, hash, ${secondOf('x')}
@@ -40,11 +45,6 @@ const messageDoubts = sql`
 /** Nearly all transactions are in order: only the others are kept to be looked at one way after the other. */
 const sieve = sql`
   (in_msg_hash is not null and not received) or sent <> out_msg_count or (${CREATED}) <> out_msg_count or ${bookSieve}`;
-
-/** A message that retention does not keep any more is not looked for, nor the balance that it moved. */
-const isExpired = sql`
-  coalesce(in_msg_utime < (select to_timestamp((${settings.value}->'tables'->>'messages')::float8) from ${settings}
-    where ${settings.name} = 'floors'), false)`;
 
 /** A message without a stored sender came from outside the chain, and was received at once. */
 const NEAR = 3600;
@@ -98,7 +98,7 @@ async function checkMessagesAndBooks(session: Session, stretch: Range): Promise<
     dataset: 'transactions',
     query: sql`
       with ${messageLists(stretch)},
-        x as materialized (select * from (${transactionsWithMessages(stretch)}) every where (${sieve}) and not ${isExpired}),
+        x as materialized (select * from (${transactionsWithMessages(stretch)}) every where ${sieve}),
         ${strays(stretch)}
       ${messageDoubts} union all ${bookDoubts} union all ${strayDoubts}`,
   });

@@ -50,7 +50,7 @@ async function checkTraces(session: Session, stretch: Range, transactionsUntil: 
   const near = { from: stretch.from - NEAR, to: transactionsUntil };
   const findings = [
     ...(await findingsOf(session, { ...facts, query: incomplete(stretch) })),
-    ...(await findingsOf(session, { ...facts, query: stray(stretch) })),
+    ...(await findingsOf(session, { ...facts, query: stray(stretch, { ...near, to: stretch.to + NEAR }) })),
     ...(await findingsOf(session, { ...facts, query: bodiless(stretch) })),
     ...(await findingsOf(session, { ...facts, query: unlisted(stretch, near) })),
   ];
@@ -68,16 +68,17 @@ const incomplete = (stretch: Range) => sql`
   where ${during('t', stretch)} and t.is_incomplete is not true and t.transactions is not null
     and coalesce(e.nodes, 0) <> t.transactions`;
 
-/** Parts of no stored trace, and transactions that are a part of two. */
-const stray = (stretch: Range) => sql`
+/** Parts of no stored trace, and transactions that are a part of two, one of which may end beyond the stretch. */
+const stray = (stretch: Range, near: Range) => sql`
   select 'stray_edge' as kind, 'surplus' as outcome, e.tx_hash as id, ${secondOf('e')} as span
   from ton.trace_edges e where ${during('e', stretch)} and not exists (
     select 1 from ton.traces t where ${during('t', stretch)} and t.utime = e.utime and t.trace_id = e.trace_id)
   union all
   select 'doubled_edge', 'surplus', e.tx_hash, ${secondOf('e')}
   from ton.trace_edges e join (
-    select tx_hash from ton.trace_edges e where ${during('e', stretch)} group by 1 having count(*) > 1) d using (tx_hash)
-  where ${during('e', stretch)}`;
+    select tx_hash from ton.trace_edges e where ${during('e', near)} group by 1
+    having count(*) > 1 and bool_or(${during('e', stretch)})) d using (tx_hash)
+  where ${during('e', near)}`;
 
 /** Transactions of a trace began before it ended, so they may lie before the stretch. */
 const bodiless = (stretch: Range) => sql`

@@ -29,8 +29,8 @@ export type Missing = z.infer<typeof Missing>;
 export interface Around extends Surroundings {
   /** The last blocks before the stretch. */
   readonly before: readonly LinkedBlock[];
-  /** Seqno of the masterchain block with which the source begins. */
-  readonly firstSeqno: number;
+  /** The masterchain block with which the source begins. */
+  readonly first: { readonly seqno: number; readonly utime: number };
 }
 
 /** Parents of the stored blocks of a stretch, and tops behind it, that are not stored. */
@@ -52,9 +52,10 @@ export function missingParents(
       missing as materialized (
         select u.* from unseen u
         where not exists (select 1 from ton.blocks b where b.workchain = u.workchain and b.shard = u.shard and b.seqno = u.seqno)
-          and not (u.workchain = -1 and u.seqno < ${around.firstSeqno}::int)
-          and not exists (select 1 from ton.blocks c where c.workchain = u.workchain and c.shard = u.child_shard
-            and c.seqno = u.child_seqno and c.masterchain_block_ref_seqno <= ${around.firstSeqno}::int)
+          and not (u.workchain = -1 and u.seqno < ${around.first.seqno}::int)
+          and not (u.child_at <= ${around.first.utime}::int8 and exists (
+            select 1 from ton.blocks c where c.workchain = u.workchain and c.shard = u.child_shard
+              and c.seqno = u.child_seqno and c.masterchain_block_ref_seqno <= ${around.first.seqno}::int))
         order by child_at desc limit ${MOST}::int)
       select workchain, shard, seqno, workchain || ':' || child_shard || ':' || child_seqno as child, child_at,
         (${newestBelow(covered.from, near)}) as lower,

@@ -6,6 +6,12 @@ import { blocksBeyond, linksOf } from './links.ts';
 import { prefix } from './prefix.ts';
 import type { Surroundings } from './surroundings.ts';
 
+/** So far beyond the stretch another copy of one of its blocks is looked for: ranges that touch are verified one by one. */
+const NEAR = 3600;
+
+/** Kind of the finding that names all copies of a block. */
+export const DOUBLED = 'doubled_block';
+
 const FACTS = { check: 'blocks', dataset: 'blocks' };
 
 /**
@@ -15,6 +21,7 @@ const FACTS = { check: 'blocks', dataset: 'blocks' };
 export function unreachedBlocks(session: Session, stretch: Range, around: Surroundings): Promise<Finding[]> {
   const last = blocksBeyond(around).map(({ workchain, shard, seqno }) => ({ workchain, shard, seqno }));
   const closed = { from: stretch.from, to: Math.min(stretch.to, around.closesAt) };
+  const near = { from: closed.from - NEAR, to: closed.to + NEAR };
   return findingsOf(session, {
     ...FACTS,
     query: sql`
@@ -23,15 +30,16 @@ export function unreachedBlocks(session: Session, stretch: Range, around: Surrou
         union all
         select * from jsonb_to_recordset(${JSON.stringify(last)}::jsonb) as n (workchain int, shard text, seqno int)),
       doubled as materialized (
-        select workchain, shard, seqno from ton.blocks b where ${during('b', closed)} group by 1, 2, 3 having count(*) > 1)
+        select workchain, shard, seqno from ton.blocks b where ${during('b', near)} group by 1, 2, 3
+        having count(*) > 1 and bool_or(${during('b', closed)}))
       select 'unreached_block' as kind, 'surplus' as outcome, b.workchain || ':' || b.shard || ':' || b.seqno as id,
         ${secondOf('b')} as span
       from ton.blocks b
       where ${during('b', closed)} and not exists (
         select 1 from links l where l.workchain = b.workchain and l.shard = b.shard and l.seqno = b.seqno)
       union all
-      select 'doubled_block', 'surplus', b.workchain || ':' || b.shard || ':' || b.seqno, ${secondOf('b')}
-      from ton.blocks b join doubled using (workchain, shard, seqno) where ${during('b', closed)}`,
+      select ${DOUBLED}, 'surplus', b.workchain || ':' || b.shard || ':' || b.seqno, ${secondOf('b')}
+      from ton.blocks b join doubled using (workchain, shard, seqno) where ${during('b', near)}`,
   });
 }
 

@@ -3,8 +3,15 @@ import { askPage } from '../../crawl/streams/page/ask-page.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Reading, Rejected } from '../../dataset/job.ts';
 import { ownersOf } from '../../dataset/owners.ts';
-import { quarantinedAmong } from '../../db/read/quarantined.ts';
-import { compareRows, keyOf, ownSecondOf, type Difference, type Unsaid } from '../../db/read/compare.ts';
+import { databaseTime, quarantinedAmong } from '../../db/read/quarantined.ts';
+import {
+  compareRows,
+  keyOf,
+  ownSecondOf,
+  type Difference,
+  type RowSum,
+  type Unsaid,
+} from '../../db/read/compare.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { keysWithFindings, settleRows } from '../../db/coverage/findings.ts';
 import { type Range, union } from '../../range.ts';
@@ -29,9 +36,9 @@ export interface ComparedSpan {
   readonly findings: readonly Finding[];
   readonly requests: number;
   /** Stored rows of each table that were held against the source, by second. */
-  readonly matched: ReadonlyMap<string, ReadonlyMap<number, number>>;
+  readonly matched: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
   /** Those of them that lie in seconds read to their end: no row is counted twice, whoever else brings it. */
-  readonly brought: ReadonlyMap<string, ReadonlyMap<number, number>>;
+  readonly brought: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
   /** Seconds of rows of another dataset's tables of which these pages say less than is stored: it has the last word. */
   readonly unsaid: ReadonlyMap<string, ReadonlySet<number>>;
 }
@@ -47,7 +54,7 @@ export async function compareSpan(
   const { limits } = crawl.tuning(dataset);
   const size = limits.limit(paginator.maxSize);
   const trust = limits.openSpan(span);
-  const tally = new Tally();
+  const tally = new Tally(await databaseTime(context.database));
   let held: Held = { accepted: [], rejected: [] };
   let cursor: unknown = paginator.start(span);
   while (cursor !== undefined && !stop.finishing.aborted) {
@@ -99,14 +106,20 @@ async function compareHeld(
 }
 
 class Tally implements ComparedSpan {
+  /** When the reading began, on the clock of the database. */
+  readonly began: string;
   readonly completed: Range[] = [];
   readonly findings: Finding[] = [];
-  readonly matched = new Map<string, Map<number, number>>();
-  readonly brought = new Map<string, Map<number, number>>();
+  readonly matched = new Map<string, Map<number, RowSum>>();
+  readonly brought = new Map<string, Map<number, RowSum>>();
   readonly unsaid = new Map<string, Set<number>>();
   requests = 0;
 
-  count(table: string, matched: ReadonlyMap<number, number>, completed: Range): void {
+  constructor(began: string) {
+    this.began = began;
+  }
+
+  count(table: string, matched: ReadonlyMap<number, RowSum>, completed: Range): void {
     const own = [...matched].filter(([second]) => isWithin(second, completed));
     addRows(this.matched, table, matched);
     addRows(this.brought, table, own);
@@ -160,7 +173,9 @@ async function compareRecords(
       .filter(({ key }) => known.has(key) && !wrong.has(key))
       .flatMap(({ key, second }) => (second === undefined ? [] : [{ key, second }]));
     if (right.length > 0)
-      await retry({ ...crawl, ...CONFLICT }, () => settleRows(database, DEEP, name, right));
+      await retry({ ...crawl, ...CONFLICT }, () =>
+        settleRows(database, { check: DEEP, table: name, began: tally.began, rows: right }),
+      );
   }
 }
 
@@ -170,8 +185,8 @@ async function toMisfits(
   stream: Stream,
   rejected: readonly Rejected[],
 ): Promise<Finding[]> {
-  const ids = rejected.map(({ position }) => position.id);
-  const known = await quarantinedAmong(database, stream, ids);
+  const positions = rejected.map(({ position }) => position);
+  const known = await quarantinedAmong(database, stream, positions);
   const rows = rejected
     .filter(({ position }) => !known.has(position.id))
     .map(({ position: { id, utime }, path, reason }): NamedRow => {

@@ -1,7 +1,10 @@
 import { allInFlight } from '../../budget/all-in-flight.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
-import { confirmDue, type Stream } from '../../db/coverage/coverage.ts';
+import { confirmDue } from '../../db/coverage/confirm.ts';
+import type { Stream } from '../../db/coverage/coverage.ts';
+import { readLastReceipt } from '../../db/coverage/verifications.ts';
 import { databaseTime } from '../../db/read/quarantined.ts';
+import type { RowSum } from '../../db/read/compare.ts';
 import { type Range, union, without } from '../../range.ts';
 import { addRows } from './added-rows.ts';
 import { DEEP } from './deep-check.ts';
@@ -19,7 +22,7 @@ export interface ComparedSpans {
   /** Seconds of rows of others' tables of which more is stored than these pages say. */
   readonly unsaid: ReadonlyMap<string, readonly Range[]>;
   /** Stored rows of each table that the source has, by second, of seconds that were read to their end. */
-  readonly brought: ReadonlyMap<string, ReadonlyMap<number, number>>;
+  readonly brought: ReadonlyMap<string, ReadonlyMap<number, RowSum>>;
 }
 
 /**
@@ -30,14 +33,16 @@ export async function compareSpans(
   context: CompareContext,
   place: { readonly dataset: Dataset; readonly stream: Stream },
   spans: readonly Range[],
-  onMatched: (table: string, second: number, rows: number) => void = () => undefined,
+  onMatched: (table: string, second: number, sum: RowSum) => void = () => undefined,
 ): Promise<ComparedSpans> {
   const { dataset, stream } = place;
+  const tables = Object.values(dataset.job.tables);
+  const lastReceipt = await readLastReceipt(context.database, tables);
   const began = await databaseTime(context.database);
   const checks: Checked[] = [];
   const completed: Range[] = [];
   const unsaid = new Map<string, Range[]>();
-  const brought = new Map<string, Map<number, number>>();
+  const brought = new Map<string, Map<number, RowSum>>();
   const compared = await allInFlight(context.crawl.api.inFlight, spans, async (span) => {
     const start = context.clock.monotonic();
     const result = await compareSpan(context, place, span);
@@ -47,9 +52,9 @@ export async function compareSpans(
     completed.push(...result.completed);
     let rows = 0;
     for (const [table, seconds] of result.matched) {
-      for (const [second, count] of seconds) {
-        onMatched(table, second, count);
-        rows += count;
+      for (const [second, sum] of seconds) {
+        onMatched(table, second, sum);
+        rows += sum.rows;
       }
     }
     for (const [table, seconds] of result.brought) addRows(brought, table, seconds);
@@ -64,10 +69,9 @@ export async function compareSpans(
   await rememberFindings(context.database, { jobs: context.jobs, dataset, stream, began }, checks);
   await logChecks(context.database, checks);
   const wrong = union(...checks.flatMap((check) => check.findings.map((finding) => finding.spans)));
-  const { maturitySeconds } = dataset.job;
+  const { maturitySeconds: ageSeconds } = dataset.job;
+  const reading = { first: stream, ranges: without(union(completed), wrong), tables, lastReceipt };
   const confirmed =
-    maturitySeconds === undefined
-      ? []
-      : await confirmDue(context.database, stream, without(union(completed), wrong), maturitySeconds);
+    ageSeconds === undefined ? [] : await confirmDue(context.database, { ...reading, ageSeconds });
   return { checks, completed: union(completed), confirmed, unsaid, brought };
 }

@@ -1,12 +1,13 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { ownTablesOf } from '../../dataset/owners.ts';
+import type { RowSum } from '../../db/read/compare.ts';
 import { readVerified, setVerified } from '../../db/coverage/verifications.ts';
 import { common, type Range, union, without } from '../../range.ts';
 import { worthKeeping } from '../derivable.ts';
 import { rememberedFindings } from '../remember.ts';
 import type { CompareContext } from './compare-span.ts';
 import type { Verified } from '../verify.ts';
-import { addRows } from './added-rows.ts';
+import { addRows, isSameSum } from './added-rows.ts';
 import { compareSpans, type ComparedSpans } from './compare-spans.ts';
 import { SECOND_READING } from '../checks/second-reading.ts';
 import { drawSlices, rowsBySecond, scopeOf } from './sample.ts';
@@ -41,7 +42,7 @@ export async function checkDeep(
   reports: readonly Verified[],
   draw: DeepOptions,
 ): Promise<DeepResult> {
-  const comparedRows = new Map<string, Map<number, number>>();
+  const comparedRows = new Map<string, Map<number, RowSum>>();
   const comparedBy = new Map<Verified, ComparedSpans>();
   const tables: ComparedTable[] = [];
   const unsaid = new Map<string, readonly Range[]>();
@@ -50,13 +51,12 @@ export async function checkDeep(
   const width = ({ dataset }: Verified) => Object.keys(dataset.job.tables).length;
   for (const report of chosen.toSorted((a, b) => width(b) - width(a))) {
     const [own = ''] = Object.keys(report.dataset.job.tables);
-    const known =
-      draw.share >= 1 ? (comparedRows.get(own) ?? new Map<number, number>()) : new Map<number, number>();
+    const known = (draw.share >= 1 ? comparedRows.get(own) : undefined) ?? new Map<number, RowSum>();
     const open = Object.keys(report.dataset.job.tables).flatMap((table) => unsaid.get(table) ?? []);
     const held = await heldAlready(context, report, known, union(open));
     const wanted = without(await drawSlices(context.database, report, draw), held);
-    const compared = await compareSpans(context, report, wanted, (table, second, rows) => {
-      addRows(comparedRows, table, [[second, rows]]);
+    const compared = await compareSpans(context, report, wanted, (table, second, sum) => {
+      addRows(comparedRows, table, [[second, sum]]);
     });
     for (const [table, spans] of compared.unsaid) unsaid.set(table, union(unsaid.get(table) ?? [], spans));
     comparedBy.set(report, compared);
@@ -81,7 +81,7 @@ function sumUp(counted: readonly ComparedTable[]): ComparedTable[] {
 async function heldAlready(
   { database }: CompareContext,
   { dataset, stream, covered }: Verified,
-  comparedRows: ReadonlyMap<number, number>,
+  comparedRows: ReadonlyMap<number, RowSum>,
   unsaid: readonly Range[],
 ): Promise<Range[]> {
   const [table] = Object.values(dataset.job.tables);
@@ -90,7 +90,7 @@ async function heldAlready(
   const held: Range[] = [];
   for (const range of covered) {
     const stored = await rowsBySecond(database, table, range);
-    const left = [...stored].filter(([second, rows]) => (comparedRows.get(second) ?? 0) < rows);
+    const left = [...stored].filter(([second, sum]) => !isSameSum(comparedRows.get(second), sum));
     const open = union(
       unsaid,
       left.map(([second]) => ({ from: second, to: second + 1 })),
@@ -102,9 +102,9 @@ async function heldAlready(
   return held;
 }
 
-function rowsWithin(seconds: ReadonlyMap<number, number>, { from, to }: Range): number {
+function rowsWithin(seconds: ReadonlyMap<number, RowSum>, { from, to }: Range): number {
   let sum = 0;
-  for (const [second, rows] of seconds) if (second >= from && second < to) sum += rows;
+  for (const [second, { rows }] of seconds) if (second >= from && second < to) sum += rows;
   return sum;
 }
 
@@ -119,7 +119,9 @@ async function countTables(
     const count = async (spans: readonly Range[]) => {
       let sum = 0;
       for (const span of spans)
-        for (const rows of (await rowsBySecond(database, table, span, scopeOf(dataset.job, stream))).values())
+        for (const { rows } of (
+          await rowsBySecond(database, table, span, scopeOf(dataset.job, stream))
+        ).values())
           sum += rows;
       return sum;
     };

@@ -4,11 +4,13 @@ import type { Dataset } from '../../dataset/dataset.ts';
 import type { Job } from '../../dataset/job.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
+import type { RowSum } from '../../db/read/compare.ts';
+import { keyHash } from '../../db/write/receipts.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
 import type { Range } from '../../range.ts';
 import { during } from '../finding.ts';
 
-const Second = z.object({ second: z.coerce.number(), rows: z.coerce.number() });
+const Second = z.object({ second: z.coerce.number(), rows: z.coerce.number(), keys: z.coerce.bigint() });
 
 /** Which of a table's rows are meant: those of one scope, or all. */
 export type Scope = { readonly column: string; readonly value: string } | undefined;
@@ -18,19 +20,21 @@ export function scopeOf({ scopes }: Job, { scope }: Pick<Stream, 'scope'>): Scop
   return scopes && { column: scopes.column, value: scope };
 }
 
-/** How many rows each second of a table holds, seconds with rows only, in order. */
+/** The rows that each second of a table holds, seconds with rows only, in order. */
 export async function rowsBySecond(
   session: Session,
   table: object,
   span: Range,
   scope?: Scope,
-): Promise<Map<number, number>> {
+): Promise<Map<number, RowSum>> {
+  const target = targetOf(table);
   const found = await session.rows(
-    sql`select extract(epoch from t.utime)::int8 as second, count(*) as rows from ${targetOf(table).into} t
+    sql`select extract(epoch from t.utime)::int8 as second, count(*) as rows, sum(${keyHash(target, sql`t`)}) as keys
+        from ${target.into} t
         where ${during('t', span)} ${scope && sql`and t.${sql.identifier(scope.column)} = ${scope.value}`} group by 1 order by 1`,
     Second,
   );
-  return new Map(found.map(({ second, rows }) => [second, rows]));
+  return new Map(found.map(({ second, ...sum }) => [second, sum]));
 }
 
 /** Pages of a slice where everything is read: several slices are read at once, and each ends with a short page. */
@@ -67,10 +71,10 @@ export async function drawSlices(
   return drawn;
 }
 
-function cut(range: Range, seconds: ReadonlyMap<number, number>, most: number) {
+function cut(range: Range, seconds: ReadonlyMap<number, RowSum>, most: number) {
   const slices: { span: Range; rows: number }[] = [];
   let [from, held] = [range.from, 0];
-  for (const [second, rows] of seconds) {
+  for (const [second, { rows }] of seconds) {
     if (held > 0 && held + rows > most) {
       slices.push({ span: { from, to: second }, rows: held });
       [from, held] = [second, 0];

@@ -1,9 +1,10 @@
 import { readCoverage, type Stream } from '../../db/coverage/coverage.ts';
+import type { RowSum } from '../../db/read/compare.ts';
 import { resetReceipts, wholeMinutes } from '../../db/write/receipt-ledger.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
 import { common, type Range, union, without } from '../../range.ts';
 import { CONFLICT, retry } from '../../retry.ts';
-import { addRows } from '../deep/added-rows.ts';
+import { addRows, isSameSum } from '../deep/added-rows.ts';
 import type { CompareContext } from '../deep/compare-span.ts';
 import { compareSpans } from '../deep/compare-spans.ts';
 import { DEEP } from '../deep/deep-check.ts';
@@ -15,7 +16,7 @@ import type { Verified } from '../verify.ts';
 /** What the source has of a dataset, over all of its streams that were compared. */
 interface Source {
   /** Stored rows that the source has, by table and second. */
-  readonly brought: Map<string, Map<number, number>>;
+  readonly brought: Map<string, Map<number, RowSum>>;
   readonly covered: Range[];
   /** Covered seconds that were not compared, or that differ. */
   readonly doubtful: Range[];
@@ -84,7 +85,7 @@ async function recount(
       async (session) => {
         for (const span of seconds) {
           const stored = await rowsBySecond(session, table, span);
-          if ([...stored].some(([second, rows]) => had?.get(second) !== rows)) return;
+          if ([...stored].some(([second, sum]) => !isSameSum(had?.get(second), sum))) return;
         }
         await resetReceipts(session, table, minutes);
       },

@@ -9,6 +9,7 @@ import { onConflict, onConflictOverwrite } from './conflict.ts';
 import { leaveReceipt, receiptColumns } from '../receipts.ts';
 import { fillStagingTable } from './staging-table.ts';
 import { refuseLost } from './lost-rows.ts';
+import { lockTables } from './lock-tables.ts';
 import { clearOthers, isCurrent, makeWay } from './supersede.ts';
 import type { Target } from './target.ts';
 
@@ -61,6 +62,11 @@ export async function insertStaged(
   options: InsertOptions = {},
 ): Promise<number> {
   let rows = 0;
+  await lockTables(
+    session,
+    staged.map(({ target }) => target),
+    'shared',
+  );
   for (const { target, count } of staged) {
     const written = await insertFrom(session, target, options);
     // Fewer were stored already, or were dropped on their way.

@@ -1,21 +1,26 @@
 import { sql } from 'drizzle-orm';
-import { list } from '../../connection/sql.ts';
+import { texts } from '../../connection/sql.ts';
 import type { Session } from '../../connection/database.ts';
 import { byRank } from './rows-by-table.ts';
-import { targetOf } from './target.ts';
+import type { Target } from './target.ts';
 
 /**
- * Locks stream tables until the transaction ends, in the order in which commits write them. `share` waits for commits
- * under way and lets none begin; `row exclusive` is what a commit takes, for a transaction that locks rows of coverage
- * before it writes: the other way round two of them could wait for each other.
+ * Holds stream tables until the transaction ends, in the order in which commits write them. Whoever writes rows holds
+ * them `shared`. Whoever says what is written holds them `alone`: that waits for commits under way and lets none begin.
+ * These locks are the program's own. A lock on the tables themselves would also wait for an open transaction of a user,
+ * or an `analyze`, and hold all commits meanwhile.
+ *
+ * It comes before rows of coverage are locked: the other way round two transactions could wait for each other.
  */
 export async function lockTables(
   session: Session,
-  tables: readonly object[],
-  mode: 'share' | 'row exclusive',
+  targets: readonly Target[],
+  mode: 'shared' | 'alone',
 ): Promise<void> {
-  const targets = tables.map(targetOf).filter(({ facts }) => facts.partitioned);
-  if (targets.length === 0) return;
-  const names = targets.toSorted(byRank).map(({ into }) => sql`only ${into}`);
-  await session.run(sql`lock table ${list(names)} in ${sql.raw(mode)} mode`);
+  const ordered = targets.filter(({ facts }) => facts.partitioned).toSorted(byRank);
+  if (ordered.length === 0) return;
+  const lock = sql.raw(mode === 'alone' ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared');
+  await session.run(sql`
+    select ${lock}(hashtextextended('toncenter-etl/rows/' || name, 0))
+    from (${texts(ordered.map(({ name }) => name))}) as tables (name)`);
 }

@@ -1,0 +1,51 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import { parseRangeText, type Range, without } from '../../range.ts';
+import type { Database } from '../connection/database.ts';
+import { coverage } from '../schema/etl/coverage.ts';
+import { writtenSince } from '../write/receipt-ledger.ts';
+import { lockTables } from '../write/rows/lock-tables.ts';
+import { targetOf } from '../write/rows/target.ts';
+import { addCoverage, readDue, type Stream } from './coverage.ts';
+
+/** A second reading of a stream, whose rows were all compared with the source. */
+interface SecondReading {
+  readonly first: Stream;
+  /** Seconds of which all rows agree. */
+  readonly ranges: readonly Range[];
+  /** How long ago the first reading must have been. */
+  readonly ageSeconds: number;
+  /** Tables whose rows were compared. */
+  readonly tables: readonly object[];
+  /** The last receipt before the reading began, by `readLastReceipt`. */
+  readonly lastReceipt: number;
+}
+
+const Written = z.object({ spans: z.string().transform(parseRangeText) });
+
+/**
+ * Counts ranges as read a second time: those that are due. Not the minutes in which anybody has written a row since the
+ * reading began, such as a record out of quarantine: it has not seen that row.
+ * @returns what is confirmed by it
+ */
+export function confirmDue(database: Database, reading: SecondReading): Promise<Range[]> {
+  const { first, ranges, ageSeconds, lastReceipt } = reading;
+  const targets = reading.tables.map(targetOf);
+  return database.transaction(async (session) => {
+    await lockTables(session, targets, 'alone');
+    // Held until the end: nothing can be taken out of coverage and read again in between. Second readings come first,
+    // as wherever both are changed.
+    await session.run(sql`
+      select 1 from ${coverage} where ${coverage.dataset} = ${first.dataset} and ${coverage.scope} = ${first.scope}
+      order by ${coverage.pass} desc for update`);
+    const [written] = await session.rows(
+      sql`select ${writtenSince(targets, ranges, lastReceipt)}::text as spans`,
+      Written,
+    );
+    const confirmed: Range[] = [];
+    for (const range of without(ranges, written?.spans ?? []))
+      confirmed.push(...(await readDue(session, first, range, ageSeconds)));
+    for (const range of confirmed) await addCoverage(session, { ...first, pass: 1 }, range);
+    return confirmed;
+  });
+}

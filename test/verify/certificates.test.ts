@@ -1,0 +1,278 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { streamOf } from '../../src/crawl/streams/streams.ts';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import { confirmDue } from '../../src/db/coverage/confirm.ts';
+import { keepFindings, readFindings, settleRows } from '../../src/db/coverage/findings.ts';
+import { openHoles } from '../../src/db/coverage/reopen.ts';
+import { readLastReceipt, readVerified, setVerified } from '../../src/db/coverage/verifications.ts';
+import { databaseTime } from '../../src/db/read/quarantined.ts';
+import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
+import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
+import { messages } from '../../src/db/schema/ton/messages.ts';
+import { trace_edges } from '../../src/db/schema/ton/traces.ts';
+import { createPartitions } from '../../src/db/write/partitions.ts';
+import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { release } from '../../src/db/write/release-from-quarantine.ts';
+import { common, type Range, without } from '../../src/range.ts';
+import type { Verified } from '../../src/verify/verify.ts';
+import type { TestStore } from '../support/database/database.ts';
+import type { Simulator } from '../support/simulator/simulator.ts';
+import { openNetworkProof, type Proof } from '../support/verify.ts';
+
+const START = Date.UTC(2026, 4, 1) / 1000;
+
+const TransferPage = z.object({ jetton_transfers: z.array(z.unknown()) });
+
+let store: TestStore;
+let simulator: Simulator;
+let proof: Proof;
+/** Blocks, transactions, traces. */
+let chain: Dataset[];
+let transfers: Dataset[];
+let range: Range;
+let close: () => Promise<void>;
+
+// One network for all: each test leaves it as it was, because what it breaks is repaired.
+beforeAll(async () => {
+  const opened = await openNetworkProof({
+    network: { start: START, duration: 400, seed: 8, load: 2, reshardEvery: 15 },
+    datasets: ['blocks', 'transactions', 'traces', 'jetton_transfers'],
+  });
+  ({ store, simulator, proof, range, close } = opened);
+  transfers = opened.datasets.filter(({ name }) => name === 'jetton_transfers');
+  chain = opened.datasets.filter(({ name }) => name !== 'jetton_transfers');
+  await proof.readAgain(transfers, range);
+});
+afterAll(() => close());
+
+const run = (text: string) => store.database.run(sql.raw(text));
+
+const certified = (dataset: string) => readVerified(store.database, { dataset, scope: '', pass: 0 });
+
+async function expectProved(datasets: readonly Dataset[]): Promise<void> {
+  for (const { dataset, findings, verified } of await proof.verify(datasets, range))
+    expect([dataset.name, findings, verified]).toEqual([dataset.name, [], [range]]);
+}
+
+const kindsOf = (reports: readonly Verified[], name: string) =>
+  reports
+    .filter(({ dataset }) => dataset.name === name)
+    .flatMap(({ findings }) => findings.map(({ check, kind }) => `${check}: ${kind}`));
+
+describe('what stands in two ranges that touch, and are verified one by one', () => {
+  const Copied = z.object({ name: z.string(), own: z.coerce.number(), copied: z.coerce.number() });
+
+  /** Verifies both ranges, and repairs the second: neither second of the copies is certified in between. */
+  async function expectFound(
+    name: string,
+    only: Dataset[],
+    { own, copied }: z.infer<typeof Copied>,
+    kind: string,
+  ) {
+    const later = { from: copied, to: range.to };
+    await proof.verify(only, { from: range.from, to: copied });
+    const found = await proof.verify(only, later);
+    expect(kindsOf(found, name)).toContain(kind);
+    for (const from of [own, copied])
+      expect(common(await certified(name), [{ from, to: from + 1 }])).toEqual([]);
+    await proof.repair(only, later, found);
+    await expectProved(chain);
+  }
+
+  test('a block is found that is stored twice, once in each', async () => {
+    const [block] = await store.database.rows(
+      sql`select x.workchain || ' ' || x.shard || ' ' || x.seqno as name,
+            extract(epoch from x.utime)::int8 as own, extract(epoch from p.utime)::int8 as copied
+          from ton.blocks x join ton.block_parents p
+            on (p.parent_workchain, p.parent_shard, p.parent_seqno) = (x.workchain, x.shard, x.seqno)
+          where x.tx_count = 0 and p.utime > x.utime and x.utime > to_timestamp(${range.from + 100})
+          order by x.utime limit 1`,
+      Copied,
+    );
+    for (const table of ['blocks', 'block_parents'])
+      await run(`insert into ton.${table} select c.* from ton.${table} t, jsonb_populate_record(t,
+          jsonb_build_object('utime', to_timestamp(${block!.copied}))) c
+        where t.utime = to_timestamp(${block!.own}) and concat_ws(' ', t.workchain, t.shard, t.seqno) = '${block!.name}'`);
+    for (const table of [blocks, block_parents]) await resetReceipts(store.database, table, range);
+    await run(`update etl.coverage set verified = '{}'`);
+    await expectFound(
+      'blocks',
+      chain.filter(({ name }) => name === 'blocks'),
+      block!,
+      'blocks: doubled_block',
+    );
+  });
+
+  test('a transaction is found that is a part of two traces', async () => {
+    const [edge] = await store.database.rows(
+      sql`select o.tx_hash as name, extract(epoch from o.utime)::int8 as own, extract(epoch from e.utime)::int8 as copied
+          from ton.trace_edges o, ton.trace_edges e
+          where o.utime between to_timestamp(${range.from + 200}) and to_timestamp(${range.from + 202})
+            and e.utime between to_timestamp(${range.from + 210}) and to_timestamp(${range.from + 220})
+            and e.parent_tx_hash is not null order by o.utime, o.tx_hash, e.utime, e.tx_hash limit 1`,
+      Copied,
+    );
+    await run(`update ton.trace_edges set tx_hash = '${edge!.name}' where (utime, trace_id, tx_hash) = (
+      select utime, trace_id, tx_hash from ton.trace_edges where utime = to_timestamp(${edge!.copied})
+        and parent_tx_hash is not null order by tx_hash limit 1)`);
+    await resetReceipts(store.database, trace_edges, range);
+    await run(`update etl.coverage set verified = '{}'`);
+    await expectFound('traces', chain, edge!, 'traces: doubled_edge');
+  });
+});
+
+test('an out message that is gone is missed also where retention has dropped the message received', async () => {
+  const [sender] = await store.database.rows(
+    sql`select t.hash, extract(epoch from t.utime)::int8 as second from ton.transactions t
+        where t.in_msg_utime < t.utime and t.utime > to_timestamp(${range.from + 200})
+          and exists (select 1 from ton.messages m where m.out_msg_tx_hash = t.hash)
+        order by t.utime, t.hash limit 1`,
+    z.object({ hash: z.string(), second: z.coerce.number() }),
+  );
+  const { hash, second } = sender!;
+  await run(`delete from ton.messages where out_msg_tx_hash = '${hash}'`);
+  await run(`insert into etl.settings (name, value)
+    values ('floors', '{"datasets": {}, "tables": {"messages": ${second}}}')`);
+  await resetReceipts(store.database, messages, range);
+  const found = await proof.verify(chain, { from: second, to: range.to });
+  await run(`delete from etl.settings where name = 'floors'`);
+  expect(kindsOf(found, 'transactions')).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^messages: (missing_out|unlisted)/) as unknown]),
+  );
+  await proof.repair(chain, range, await proof.verify(chain, range));
+  await expectProved(chain);
+});
+
+test('what was found is forgotten only where it was looked at again', async () => {
+  const stream = { dataset: 'validator_events', scope: '' };
+  const at = (second: number) => ({ from: second, to: second + 1 });
+  const row = { table: 'validator_events', differs: 'differing', datasets: ['validator_events'] };
+  const rows = [
+    { ...row, key: '', span: { from: 1000, to: 1100 } },
+    { ...row, key: 'a row', span: at(2000) },
+    { ...row, key: 'a row', span: at(2500), differs: 'not_in_source' },
+  ];
+  const spans = async () =>
+    (await readFindings(store.database, stream, [{ from: 0, to: 3000 }])).flatMap(({ rows: named }) =>
+      named.map(({ span }) => span),
+    );
+  const check = 'deep';
+  const earlier = await databaseTime(store.database);
+  const keep = async (settled: readonly Range[], found: typeof rows = [], began?: string) =>
+    keepFindings(store.database, {
+      stream,
+      check,
+      settled,
+      rows: found,
+      began: began ?? (await databaseTime(store.database)),
+    });
+  await keep([], rows);
+  // A check that began before may not have seen it.
+  await keep([{ from: 0, to: 3000 }], [], earlier);
+  await keep([{ from: 1010, to: 1020 }]);
+  // A row of the same name in another second is another row.
+  const settle = async (second: number, began?: string) =>
+    settleRows(store.database, {
+      check,
+      table: row.table,
+      began: began ?? (await databaseTime(store.database)),
+      rows: [{ key: 'a row', second }],
+    });
+  await settle(1500);
+  // Whoever read it before it was found wrong does not know.
+  await settle(2000, earlier);
+  const left = [
+    { from: 1000, to: 1010 },
+    { from: 1020, to: 1100 },
+  ];
+  expect(await spans()).toEqual([at(2000), ...left, at(2500)]);
+  // Of a row that was moved, the place that it has left says nothing of the one where it stands.
+  await keep([at(2000)]);
+  expect(await spans()).toEqual([...left, at(2500)]);
+  await settle(2500);
+  expect(await spans()).toEqual(left);
+  await keep([{ from: 0, to: 3000 }]);
+  expect(await spans()).toEqual([]);
+});
+
+test('what was taken out and read anew since the checks began is not verified by them', async () => {
+  const only = chain.filter(({ name }) => name === 'blocks');
+  const stream = streamOf(only[0]!);
+  const tables = [blocks];
+  const anew = { from: range.from + 100, to: range.from + 110 };
+  await proof.verify(only, range);
+  const lastReceipt = await readLastReceipt(store.database, tables);
+  const surplus = [{ table: blocks, span: anew }];
+  await openHoles(store.database, { stream, holes: [anew], surplus, receipts: [] });
+  await proof.cover(only, await proof.reach());
+  const verdict = { good: [range], bad: [], lastReceipt };
+  await setVerified(store.database, { stream, tables }, verdict);
+  const verified = () => readVerified(store.database, stream);
+  expect(without([range], await verified())).toEqual([anew]);
+  const later = await readLastReceipt(store.database, tables);
+  await setVerified(store.database, { stream, tables }, { ...verdict, lastReceipt: later });
+  expect(await verified()).toEqual([range]);
+});
+
+test('what was emptied and read anew since the checks began is not verified by them either', async () => {
+  const stream = streamOf(transfers[0]!);
+  const tables = [jetton_transfers];
+  const minute = { from: START + 120, to: START + 180 };
+  await proof.readAgain(transfers, range);
+  await proof.verify(transfers, range);
+  const lastReceipt = await readLastReceipt(store.database, tables);
+  const surplus = [{ table: jetton_transfers, span: minute }];
+  await openHoles(store.database, { stream, holes: [minute], surplus, receipts: [] });
+  // The source says that nothing was there.
+  await run(
+    `update etl.coverage set covered = covered + '{[${minute.from},${minute.to})}' where dataset = 'jetton_transfers'`,
+  );
+  await setVerified(store.database, { stream, tables }, { good: [range], bad: [], lastReceipt });
+  expect(common(await readVerified(store.database, stream), [minute])).toEqual([]);
+  await openHoles(store.database, { stream, holes: [minute], surplus, receipts: [] });
+  await proof.cover(transfers, await proof.reach());
+  await proof.readAgain(transfers, range);
+  expect((await proof.verify(transfers, range)).at(-1)?.verified).toEqual([range]);
+});
+
+test('a reading confirms no minute in which a record left quarantine meanwhile', async () => {
+  const { name, job } = transfers[0]!;
+  const stream = { dataset: name, scope: '', pass: 0 };
+  const tables = Object.values(job.tables);
+  const [gone] = await store.database.rows(
+    sql`select transaction_hash as hash, extract(epoch from utime)::int8 as second from ton.jetton_transfers
+        order by utime, transaction_hash offset 2 limit 1`,
+    z.object({ hash: z.string(), second: z.coerce.number() }),
+  );
+  const { hash, second } = gone!;
+  await run(`delete from ton.jetton_transfers where transaction_hash = '${hash}'`);
+  await resetReceipts(store.database, jetton_transfers, range);
+  await run(`update etl.coverage set covered = '{}' where pass = 1`);
+  await run(`update etl.pages set committed_at = now() - interval '2 hours'`);
+  const lastReceipt = await readLastReceipt(store.database, tables);
+  const page = await fetch(
+    `${simulator.url}/api/v3/jetton/transfers?start_utime=${second}&end_utime=${second}&limit=100`,
+  );
+  const { accepted } = job.read(TransferPage.parse(await page.json()).jetton_transfers);
+  const [{ rows, extra, position } = { rows: {}, extra: {}, position: undefined }] = accepted.filter(
+    ({ position: { id } }) => id === hash,
+  );
+  const released = { recordId: hash, second, tables: job.tables, rows, extra };
+  await release(store.database, createPartitions(store.database, 'month'), { stream, ...released });
+  const confirm = (last: number) =>
+    confirmDue(store.database, {
+      first: stream,
+      ranges: [range],
+      ageSeconds: 3600,
+      tables,
+      lastReceipt: last,
+    });
+  const minute = { from: second - (second % 60), to: second - (second % 60) + 60 };
+  expect(position).toBeDefined();
+  expect(without([range], await confirm(lastReceipt))).toEqual(common([range], [minute]));
+  expect(await confirm(await readLastReceipt(store.database, tables))).toEqual(common([range], [minute]));
+  await proof.readAgain(transfers, range);
+  await expectProved(transfers);
+});
