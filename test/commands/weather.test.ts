@@ -196,7 +196,7 @@ test('a disk that is full is waited for, and nothing is lost', async ({ skip }) 
 }, 180_000);
 
 test('a process that may open few files says so, without a stack', async () => {
-  const few = await cli.runWithFewFiles(64, ['datasets']);
+  const few = await cli.runWithFewFiles(48, ['backfill', '--from', '2026-01-01', '--to', '2026-01-02']);
   expect(few.code).toBe(EXIT.usage);
   expect(few.stderr).toMatch(/^error: this process may not open .*\nhint: Raise the limit: .*\n$/);
 });

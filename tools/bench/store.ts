@@ -52,7 +52,7 @@ const TICKS_PER_SECOND = 100;
 
 /** Of the server and of its processes, those that have ended included. */
 async function cpuOf(dataDir: string): Promise<number> {
-  const [server = ''] = (await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n');
+  const [server = ''] = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const stats = await Promise.all(pids.map((pid) => statOf(pid).catch(() => undefined)));
   let ticks = 0;
