@@ -9,8 +9,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/database/global-setup.ts'],
     // A test that hangs is found; how busy the machine is, is none of a test's business.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 240_000 } },
     maxWorkers: 4,
     // A fifth of the suite's CPU went into loading the same modules for every file; what a test changes, it puts back.
     isolate: false,

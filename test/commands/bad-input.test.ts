@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,9 +12,6 @@ const START = Date.UTC(2026, 4, 1) / 1000;
 const RANGE = ['--from', String(START), '--to', String(START + 300), '--only', 'transactions'];
 /** Nothing listens there. */
 const NOWHERE = '127.0.0.1:1';
-
-// Many processes, on machines that may have other work.
-vi.setConfig({ testTimeout: 90_000 });
 
 let cli: Cli;
 beforeAll(async () => {
@@ -87,7 +84,7 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
     ],
     ['a network without end', ['simulate', '--hours', '1000000'], 'more than 20 million'],
   ])('%s', async (_, args, sentence) => {
-    const { code, stdout, stderr } = await cli.run(args, { DATABASE_URL: `postgres://${NOWHERE}/x` });
+    const { code, stdout, stderr } = await cli.ask(args, { DATABASE_URL: `postgres://${NOWHERE}/x` });
     expect(stderr).toContain(sentence);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   });
@@ -132,8 +129,8 @@ test('names that are no settings are warned of, with the nearest one, and doctor
     TONCENTER_NETWORK: `http://${NOWHERE}`,
     ETL_ATTEMPTS: '1',
   };
-  const status = await cli.run(['status'], settings);
-  const doctor = await cli.run(['doctor', '--json'], settings);
+  const status = await cli.ask(['status'], settings);
+  const doctor = await cli.ask(['doctor', '--json'], settings);
   await store.close();
   expect(status.stderr).toMatch(
     /"what":"ETL_SINCEE","hint":"Did you mean ETL_SINCE\?","msg":"there is no such setting"/,
@@ -207,7 +204,7 @@ describe('a crawl refuses', () => {
     more: readonly string[] = [],
   ) {
     simulator = await startSimulator({ start: START, duration: 900, load: 2, accounts: 100, ...options });
-    return cli.run(['backfill', ...RANGE, ...more], {
+    return cli.ask(['backfill', ...RANGE, ...more], {
       DATABASE_URL: store.url,
       TONCENTER_NETWORK: simulator.url,
       TONCENTER_RPS: '100',
@@ -293,7 +290,7 @@ describe('a crawl refuses', () => {
 test('a database with a newer schema is refused by every command: exit 2', async () => {
   const store = await openTestStore();
   await store.database.run(sql`insert into etl.migrations (hash, created_at) values ('of the future', 9e12)`);
-  const { code, stdout, stderr } = await cli.run(['status'], { DATABASE_URL: store.url });
+  const { code, stdout, stderr } = await cli.ask(['status'], { DATABASE_URL: store.url });
   await store.close();
   expect(stderr).toContain('a schema that this version of toncenter-etl does not know');
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

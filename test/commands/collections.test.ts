@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openCli, type Cli, type CliResult } from '../support/program/cli.ts';
 import { select } from '../support/collections.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
-
-vi.setConfig({ testTimeout: 90_000 });
 
 let cli: Cli;
 let store: TestStore;
@@ -23,7 +21,7 @@ afterAll(async () => {
 
 function run(...args: string[]): Promise<CliResult> {
   const settings = { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '500' };
-  return cli.run(args, settings);
+  return cli.ask(args, settings);
 }
 
 test('lists and look-ups need no range; status and datasets tell of them; others say what they need', async () => {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { compile } from '../support/program/compile.ts';
 
 let home: string;
@@ -27,33 +27,48 @@ const has = (shell: string): boolean => {
   }
 };
 
-/** Scripts that load the completion and print what is offered for the words, the last of which is being typed. */
-const ASK: Readonly<Record<string, (words: readonly string[]) => string>> = {
-  bash: (words) => `source <(toncenter-etl completion bash)
-    COMP_WORDS=(toncenter-etl ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}
-    _toncenter_etl; printf '%s\\n' "\${COMPREPLY[@]}"`,
-  zsh: (words) => `compdef() { :; }; _describe() { print -l -- "\${(@P)2}"; }
-    source <(toncenter-etl completion zsh)
-    words=(toncenter-etl ${words.map((word) => `'${word}'`).join(' ')}); CURRENT=${words.length + 1}
-    _toncenter_etl | sed 's/:.*//'`,
-  fish: (words) => `toncenter-etl completion fish | source
-    complete -C 'toncenter-etl ${words.join(' ')}' | string replace -r '\\t.*' ''; true`,
+/** What is being typed, and what is offered for its last word. */
+const TYPED: readonly (readonly [words: readonly string[], offered: string])[] = [
+  [['back'], 'backfill'],
+  [['quarantine', 's'], 'show'],
+  [['backfill', '--max'], '--max-requests'],
+  [['backfill', '--only', 'jetton_b'], 'jetton_burns'],
+  [['completion', 'z'], 'zsh'],
+];
+
+const quoted = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' ');
+
+/** How a shell loads the completion, and how it prints what is offered for words, the last of which is being typed. */
+const SHELLS: Readonly<Record<string, { load: string; ask: (words: readonly string[]) => string }>> = {
+  bash: {
+    load: 'source <(toncenter-etl completion bash)',
+    ask: (words) => `COMP_WORDS=(toncenter-etl ${quoted(words)}); COMP_CWORD=${words.length}
+      _toncenter_etl; printf '%s\\n' "\${COMPREPLY[@]}"`,
+  },
+  zsh: {
+    load: `compdef() { :; }; _describe() { print -l -- "\${(@P)2}"; }
+      source <(toncenter-etl completion zsh)`,
+    ask: (words) => `words=(toncenter-etl ${quoted(words)}); CURRENT=${words.length + 1}
+      _toncenter_etl | sed 's/:.*//'`,
+  },
+  fish: {
+    load: 'toncenter-etl completion fish | source',
+    ask: (words) => `complete -C 'toncenter-etl ${words.join(' ')}' | string replace -r '\\t.*' ''`,
+  },
 };
 
-describe.each(Object.entries(ASK))('%s completes', (shell, ask) => {
-  test.skipIf(!has(shell)).each([
-    [['back'], ['backfill']],
-    [['quarantine', 's'], ['show']],
-    [['backfill', '--max'], ['--max-requests']],
-    [['backfill', '--only', 'jetton_b'], ['jetton_burns']],
-    [['completion', 'z'], ['zsh']],
-  ])('%j', (words, offered) => {
-    const output = execFileSync(shell, ['-c', ask(words)], { env, encoding: 'utf8' });
-    expect(output.trim().split('\n')).toEqual(offered);
-  });
-
-  test.skipIf(!has(shell))('without running what is being typed', () => {
-    execFileSync(shell, ['-c', ask(['$(touch typed)'])], { env, cwd: home });
+test.each(Object.entries(SHELLS).filter(([shell]) => has(shell)))(
+  '%s completes what is typed, and runs none of it',
+  (shell, { load, ask }) => {
+    const script = [
+      load,
+      ...TYPED.map(([words]) => `${ask(words)}; echo ---`),
+      ask(['$(touch typed)']),
+      'true',
+    ];
+    const output = execFileSync(shell, ['-c', script.join('\n')], { env, cwd: home, encoding: 'utf8' });
+    const offered = output.split('---\n').slice(0, -1);
+    expect(offered.map((text) => text.trim())).toEqual(TYPED.map(([, one]) => one));
     expect(existsSync(join(home, 'typed'))).toBe(false);
-  });
-});
+  },
+);

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Finding } from '../../src/doctor/finding.ts';
 import { errorResponse } from '../../src/simulator/http/response.ts';
@@ -12,9 +12,6 @@ import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const KEY = 'the-key-itself-3f9a';
 const NOW = Math.floor(Date.now() / 1000);
-
-// Many processes, on machines that may have other work.
-vi.setConfig({ testTimeout: 90_000 });
 
 let cli: Cli;
 let store: TestStore;
@@ -55,7 +52,7 @@ afterAll(async () => {
 });
 
 function run(args: readonly string[], more: Record<string, string> = {}) {
-  return cli.run(args, {
+  return cli.ask(args, {
     DATABASE_URL: store.url,
     TONCENTER_NETWORK: simulator.url,
     TONCENTER_API_KEY: KEY,

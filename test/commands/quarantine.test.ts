@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
@@ -18,9 +18,6 @@ const Span = z.object({ from: z.number(), to: z.number() });
 const Verified = z.object({
   datasets: z.array(z.object({ findings: z.array(z.object({ check: z.string(), spans: z.array(Span) })) })),
 });
-
-// Many processes, on machines that may have other work.
-vi.setConfig({ testTimeout: 90_000 });
 
 let cli: Cli;
 let simulator: Simulator;
@@ -72,7 +69,7 @@ function without(body: string, { hash }: TransactionJson): string {
 }
 
 function run(...args: string[]): Promise<CliResult> {
-  return cli.run(args, {
+  return cli.ask(args, {
     DATABASE_URL: store.url,
     TONCENTER_NETWORK: simulator.url,
     TONCENTER_RPS: '100',

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { sql } from 'drizzle-orm';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { prompt } from '../../src/commands/output/sql/prompt.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
@@ -11,9 +11,6 @@ import { openTestStore, type TestStore } from '../support/database/database.ts';
 const START = Date.UTC(2026, 4, 1) / 1000;
 /** Read by the one backfill of this file. */
 const READ = { from: START, to: START + 300 };
-
-// Many processes, on machines that may have other work.
-vi.setConfig({ testTimeout: 90_000 });
 
 let cli: Cli;
 let store: TestStore;
@@ -41,7 +38,7 @@ beforeAll(async () => {
   misfit = all[20] ?? never();
   cli = await openCli();
   const range = ['--from', String(READ.from), '--to', String(READ.to), '--only', 'transactions'];
-  const { code, stderr } = await cli.run(['backfill', ...range], settings());
+  const { code, stderr } = await cli.ask(['backfill', ...range], settings());
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 afterAll(async () => {
@@ -64,7 +61,7 @@ function settings(more: Record<string, string> = {}): Record<string, string> {
   };
 }
 
-const ask = (...args: string[]): Promise<CliResult> => cli.run(args, settings());
+const ask = (...args: string[]): Promise<CliResult> => cli.ask(args, settings());
 const at = (utime: number): string => new Date(utime * 1000).toISOString().replace('.000Z', 'Z');
 
 describe('sql', () => {
@@ -276,7 +273,7 @@ describe('why', () => {
 
   test.concurrent('admits that the API could not be asked', async () => {
     const hash = Buffer.alloc(32, 9).toString('hex');
-    const { code, stdout } = await cli.run(
+    const { code, stdout } = await cli.ask(
       ['why', hash],
       settings({ TONCENTER_NETWORK: 'http://127.0.0.1:1' }),
     );
@@ -288,7 +285,7 @@ describe('why', () => {
 
 describe('datasets', () => {
   test.concurrent('lists what can be crawled, without a database', async () => {
-    const { code, stdout } = await cli.run(['datasets'], { DATABASE_URL: 'postgres://127.0.0.1:1/x' });
+    const { code, stdout } = await cli.ask(['datasets'], { DATABASE_URL: 'postgres://127.0.0.1:1/x' });
     expect(stdout).toMatch(
       /transactions +yes +10.0 +transactions, messages +GET \/api\/v3\/transactions +\S/,
     );
@@ -298,7 +295,7 @@ describe('datasets', () => {
   test.concurrent(
     'tells of one: endpoint, parameters, page, cost, and every column with its meaning',
     async () => {
-      const { stdout } = await cli.run(['datasets', 'transactions']);
+      const { stdout } = await cli.ask(['datasets', 'transactions']);
       expect(stdout).toContain('endpoint  GET /api/v3/transactions');
       expect(stdout).toMatch(/params +x_no_address_book=true.* sort=asc limit=1000/);
       expect(stdout).toContain('one request for each 1000 records');
@@ -308,7 +305,7 @@ describe('datasets', () => {
   );
 
   test.concurrent('--json is for programs', async () => {
-    const { stdout } = await cli.run(['datasets', 'blocks', '--json']);
+    const { stdout } = await cli.ask(['datasets', 'blocks', '--json']);
     const sheet = JSON.parse(stdout) as { name: string; pageSize: number; tables: { name: string }[] };
     expect(sheet).toMatchObject({ name: 'blocks', pageSize: 1000 });
     expect(sheet.tables.map(({ name }) => name)).toEqual(['blocks', 'block_parents']);
@@ -351,7 +348,7 @@ test('--help of every command shows examples, and fits 80 columns', async () => 
   const tooLong = (text: string) => text.split('\n').filter((line) => line.length > 80);
   // The path of the page is as long as it is.
   expect(tooLong(stdout.replace(/^Docs: .*$/m, ''))).toEqual([]);
-  const helps = await Promise.all(commands.map((name) => cli.run([name, '--help'])));
+  const helps = await Promise.all(commands.map((name) => cli.ask([name, '--help'])));
   for (const [index, help] of helps.entries()) {
     expect(help.stdout).toContain(`Examples:\n`);
     expect(help.stdout).toContain(`toncenter-etl ${commands[index] ?? ''}`);

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
@@ -11,9 +11,6 @@ import { digestTables } from '../support/kill/digest.ts';
 const START = Date.UTC(2026, 4, 1) / 1000;
 const TO = START + 600;
 const RANGE = ['--from', String(START), '--to', String(TO), '--only', 'core,actions'];
-
-// Many processes, on machines that may have other work.
-vi.setConfig({ testTimeout: 90_000 });
 
 let cli: Cli;
 let simulator: Simulator;
@@ -49,7 +46,7 @@ afterAll(async () => {
 async function crawl(network: string, more: readonly string[] = []) {
   const store = await openTestStore();
   stores.push(store);
-  const result = await cli.run(['backfill', ...RANGE, ...more], {
+  const result = await cli.ask(['backfill', ...RANGE, ...more], {
     DATABASE_URL: store.url,
     TONCENTER_NETWORK: network,
     TONCENTER_API_KEY: 'the-key-itself',
@@ -84,7 +81,7 @@ test('a recorded run is served back: another database gets the same rows without
   expect(simulator.stats.total).toBe(asked);
 
   // What was not recorded is not there: that must not pass as "nothing happened".
-  const beyond = await cli.run(
+  const beyond = await cli.ask(
     ['backfill', '--from', String(TO), '--to', String(TO + 60), '--only', 'transactions'],
     {
       DATABASE_URL: replayed.store.url,

@@ -54,9 +54,7 @@ test('a dataset that is scheduled is read from ETL_SINCE to the head, at its mom
   const finishing = new AbortController();
   const stop = { ...never, finishing: finishing.signal };
   const running = runSchedules({ ...daemon, stop }, position);
-  await expect
-    .poll(() => coverageOf('blocks'), { timeout: 10_000 })
-    .toEqual([{ from: START + 600, to: START + 990 }]);
+  await expect.poll(() => coverageOf('blocks')).toEqual([{ from: START + 600, to: START + 990 }]);
   finishing.abort();
   await running;
   expect(await coverageOf('transactions')).toEqual([]);

@@ -13,11 +13,15 @@ import { browserPath, openBrowser } from '../support/program/browser.ts';
 import { openCli, type Cli, type RunningCli } from '../support/program/cli.ts';
 import { silent, testConfig } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { slowness } from '../support/slowness.ts';
 
 const DAY = 86_400;
 const now = Math.floor(Date.now() / 1000);
 /** Twelve days ago at midnight. */
 const SINCE = now - (now % DAY) - 12 * DAY;
+
+/** A browser's own limit is half a minute. */
+const LONG = { timeout: 240_000 };
 
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
 
@@ -91,16 +95,16 @@ describe.skipIf(browserPath === undefined)('the status page in a real browser', 
     });
     await page.goto(url);
     const cell = page.locator(`table[aria-labelledby="calendar-transactions"] td[aria-label^="${day}"]`);
-    await cell.waitFor({ timeout: 40_000 });
-    await expect.poll(() => cell.getAttribute('data-state'), { timeout: 40_000 }).toMatch(stored);
+    await cell.waitFor(LONG);
+    await expect.poll(() => cell.getAttribute('data-state')).toMatch(stored);
     await page.evaluate(() => Object.assign(globalThis, { loadedOnce: true }));
     isAway = true;
     const began = performance.now();
     // As psql does: a session that goes on tells of its deletions when it rests.
     const { rowCount } = await ask('delete from ton.transactions where utime >= $1 and utime < $2');
     expect(rowCount).toBeGreaterThan(0);
-    await cellOf(page, 'hole').waitFor({ timeout: 5000 });
-    expect(performance.now() - began).toBeLessThan(5000);
+    await cellOf(page, 'hole').waitFor(LONG);
+    expect(performance.now() - began).toBeLessThan(5000 * slowness());
     expect(await cellOf(page, 'hole').getAttribute('aria-label')).toMatch(/hole, \d+[hms]/);
     const looks = (state: string) =>
       page.evaluate<string>(
@@ -111,7 +115,7 @@ describe.skipIf(browserPath === undefined)('the status page in a real browser', 
     expect(whole).not.toBe(hole);
     expect(whole).not.toMatch(/rgba\(0, 0, 0, 0\)none/);
     isAway = false;
-    await expect.poll(() => cell.getAttribute('data-state'), { timeout: 40_000 }).toMatch(stored);
+    await expect.poll(() => cell.getAttribute('data-state')).toMatch(stored);
     const again = await ask('select 1 from ton.transactions where utime >= $1 and utime < $2');
     expect(again.rowCount).toBe(rowCount);
     expect(await page.evaluate(() => 'loadedOnce' in globalThis)).toBe(true);
@@ -215,7 +219,7 @@ describe.skipIf(browserPath === undefined)('with a year of coverage of every dat
   test('the page is there in less than a second', async () => {
     const times: number[] = [];
     // What else this machine does just now is not the page's doing: the best of a few loads counts.
-    while (times.length < 8 && !times.some((ms) => ms < 1000)) {
+    while (times.length < 8 && !times.some((ms) => ms < 1000 * slowness())) {
       const page = await browser.newPage();
       await page.goto(server.url);
       const loaded = page.locator('html[data-loaded]');
@@ -224,7 +228,7 @@ describe.skipIf(browserPath === undefined)('with a year of coverage of every dat
       expect(await page.locator('td[data-state="hole"]').count()).toBeGreaterThan(360 * 10);
       await page.close();
     }
-    expect(Math.min(...times)).toBeLessThan(1000);
+    expect(Math.min(...times)).toBeLessThan(1000 * slowness());
     console.log(`status page with a year of coverage: ${times.join(', ')} ms`);
   });
 

@@ -36,7 +36,7 @@ beforeAll(async () => {
   await client.query(await readFile(join(packageRoot, 'deploy/front/front.sql'), 'utf8'));
   await add('cold', cold, `'${START}', '${CUT}'`);
   await add('hot', hot, `'${CUT}', 'infinity'`);
-}, 240_000);
+});
 afterAll(async () => {
   await client.end();
   for (const store of [whole, cold, hot, front]) await store?.close();

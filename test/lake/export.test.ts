@@ -29,7 +29,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-export-'));
   lake = join(directory, 'lake');
   outcome = await run({ only: ['all'] });
-}, 240_000);
+});
 afterAll(async () => {
   duck.close();
   await store.close();
@@ -246,7 +246,7 @@ describe('an export into a lake that is there', () => {
       const facts = ({ parts }: TableLog) => parts.map(({ rows, keys }) => ({ rows, keys }));
       expect(facts(mine), name).toEqual(facts(theirs));
     }
-  }, 240_000);
+  });
 });
 
 describe('verify --lake finds', () => {

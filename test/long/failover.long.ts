@@ -69,7 +69,7 @@ async function isCovered(pair: Pair, seconds: number): Promise<boolean> {
 async function takeTurns(isSynchronous: boolean): Promise<Outcome> {
   const [pair, cli, simulator] = await Promise.all([
     newPair(),
-    openCli(LONGEST_MS),
+    openCli(),
     startSimulator({ ...NETWORK, latencyMs: [20, 80], faults: { maxLimit: 50 } }),
   ]);
   const keys = keysOf(simulator.truth, { from: START, to: START + NETWORK.duration });

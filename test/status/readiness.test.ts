@@ -72,8 +72,8 @@ async function askEverybody() {
       await fetch(`${server.url}/ready`),
       await (await fetch(`${server.url}/metrics`)).text(),
       await (await fetch(`${server.url}/status`)).text(),
-      await cli.run(['status', '--check'], settings),
-      await cli.run(['status', '--json'], settings),
+      await cli.ask(['status', '--check'], settings),
+      await cli.ask(['status', '--json'], settings),
     ];
     const metric = (name: string) =>
       Number(new RegExp(`^toncenter_etl_${name} (\\S+)$`, 'm').exec(metrics)?.[1]);

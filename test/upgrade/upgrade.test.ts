@@ -1,13 +1,11 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { createDatabase, type TestDatabase } from '../support/database/postgres.ts';
 import { readAll, readVersion, restore, type Version } from '../../tools/upgrade/version.ts';
 
 // Processes, on machines that may have other work.
-vi.setConfig({ testTimeout: 90_000 });
-
 let cli: Cli;
 let database: TestDatabase;
 let simulator: Simulator;

@@ -3,6 +3,7 @@ import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { datasetsNamed, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
+import { slowness } from '../../support/slowness.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const RPS = 10;
@@ -40,14 +41,14 @@ test('where an answer takes a second, enough requests are under way to use most 
     reach: { range: { from: START, to: START + 3540 }, watermark: simulator.headTime },
     stop,
   });
-  const patience = { timeout: 40_000, interval: 20 };
+  const patience = { timeout: 240_000, interval: 20 };
   await vi.waitFor(() => expect(inFlight.underWay).toBeGreaterThan(8), patience);
   const [before, at] = [stats.requests, performance.now()];
   await vi.waitFor(() => expect(stats.requests).toBeGreaterThan(before + 30), patience);
   const share = ((stats.requests - before) * 1000) / (performance.now() - at) / RPS;
-  expect(share).toBeGreaterThan(0.5);
+  expect(share).toBeGreaterThan(0.5 / slowness());
   expect(stats.refused).toBe(0);
   finishing.abort();
   await reading;
   await crawl.close();
-}, 60_000);
+});

@@ -8,7 +8,7 @@ let store: CrawledStore;
 
 beforeAll(async () => {
   store = await openCrawledStore(twoDays);
-}, 240_000);
+});
 afterAll(() => store.close());
 
 /** The statement's rows are these, in any order, and there are some. */

@@ -23,7 +23,7 @@ let transactions: TransactionJson[];
 beforeAll(async () => {
   store = await openCrawledStore(twoDays);
   transactions = [...store.truth.transactions(store.span)];
-}, 240_000);
+});
 afterAll(() => store.close());
 
 const iso = (utime: number): string => new Date(utime * 1000).toISOString().slice(0, 19);

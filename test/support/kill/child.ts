@@ -14,8 +14,8 @@ export interface Order {
   readonly applicationName: string;
   readonly datasets: readonly string[];
   readonly range: Range;
-  /** Rows a page: few, so that there is much to interrupt. */
-  readonly page: number;
+  /** Rows a page; absent: as many as the program asks for. */
+  readonly page?: number;
 }
 
 /** The program's own crawl of a range, to be killed. Exit 0: all is there. */
@@ -46,5 +46,6 @@ await store.close();
 process.exitCode = missing.size === 0 ? 0 : 3;
 
 function smaller({ name, job }: Dataset): Dataset {
-  return { name, job: { ...job, paginator: { ...job.paginator, maxSize: order.page } } };
+  const maxSize = order.page ?? job.paginator.maxSize;
+  return { name, job: { ...job, paginator: { ...job.paginator, maxSize } } };
 }

@@ -35,6 +35,7 @@ export interface Proof {
 interface ProofOptions {
   readonly network: SimulatorOptions & { readonly start: number; readonly duration: number };
   readonly datasets: readonly string[];
+  /** Rows a page of the crawls that are killed: few, so that there is much to interrupt. */
   readonly page: number;
 }
 
@@ -45,25 +46,20 @@ export async function openProof({ network, datasets, page }: ProofOptions): Prom
   // The last blocks have no successors yet, which a crawl waits for.
   const range = { from: network.start, to: network.start + network.duration - 60 };
   const keys = keysOf(simulator.truth, range);
-  const run = (store: TestStore): Run => {
-    const order: Order = {
-      database: store.url,
-      api: simulator.url,
-      applicationName: APPLICATION,
-      datasets,
-      range,
-      page,
-    };
-    return { order, program };
-  };
+  const run = (store: TestStore): Run => ({
+    order: { database: store.url, api: simulator.url, applicationName: APPLICATION, datasets, range },
+    program,
+  });
   const store = await openTestStore();
   const client = await connect(store);
   await slowDownCommits(client);
+  const { order } = run(store);
+  const inSmallPages = { order: { ...order, page }, program };
   return {
     async kill(number) {
       const target = TARGETS[number % TARGETS.length] ?? 'fetch';
-      const phase = await killOnce(run(store), client, simulator, target);
-      return (await isComplete(client, run(store).order)) ? undefined : phase;
+      const phase = await killOnce(inSmallPages, client, simulator, target);
+      return (await isComplete(client, order)) ? undefined : phase;
     },
     violations: () => violations(client, keys),
     finish: () => finish(run(store)),
@@ -139,7 +135,10 @@ async function catchIn(
   const deadline = performance.now() + PATIENCE_MS;
   while (child.exitCode === null) {
     const late = performance.now() > deadline;
-    if (!late && (await phaseOf(client, simulator)) !== target) continue;
+    if (!late && (await phaseOf(client, simulator)) !== target) {
+      await delay(1);
+      continue;
+    }
     child.kill('SIGSTOP');
     const phase = await phaseOf(client, simulator);
     if (phase === target || late) return phase;

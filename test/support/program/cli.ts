@@ -1,9 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { compile } from './compile.ts';
+import { openWarmProgram } from './warm-program.ts';
 
 export interface CliResult {
   /** Null where a signal ended it. */
@@ -25,15 +26,17 @@ type Settings = Readonly<Record<string, string>>;
 export interface Cli {
   start(args: readonly string[], settings?: Settings, input?: string): RunningCli;
   run(args: readonly string[], settings?: Settings, input?: string): Promise<CliResult>;
+  /**
+   * As `run`, in a process that has run others before, in their order: for what a command does and says. How a process
+   * begins, reads, is ended and leaves takes one of its own.
+   */
+  ask(args: readonly string[], settings?: Settings): Promise<CliResult>;
   /** As after `ulimit -n`. */
   runWithFewFiles(openFiles: number, args: readonly string[]): Promise<CliResult>;
   close(): Promise<void>;
 }
 
-/** A run that takes longer is killed, so that no test hangs. */
-const LONGEST_MS = 60_000;
-
-export async function openCli(longestMs = LONGEST_MS): Promise<Cli> {
+export async function openCli(): Promise<Cli> {
   const compiled = await compile();
   // No .env lies here.
   const cwd = await mkdtemp(join(tmpdir(), 'toncenter-etl-cwd-'));
@@ -41,31 +44,35 @@ export async function openCli(longestMs = LONGEST_MS): Promise<Cli> {
   const bin = join(cwd, 'toncenter-etl');
   await symlink(join(compiled, 'src', 'cli.js'), bin);
   const children = new Set<ChildProcess>();
+  const keep = (child: ChildProcess) => {
+    children.add(child);
+    child.once('exit', () => children.delete(child));
+    return child;
+  };
+  const environment = (settings: Settings) => ({
+    PATH: process.env['PATH'] ?? '',
+    HOME: cwd,
+    LOG_FORMAT: 'json',
+    LOG_LEVEL: 'warn',
+    ETL_LISTEN: 'off',
+    ...settings,
+  });
   const start: Cli['start'] = (...given) => launch([process.execPath, bin], ...given);
   const launch = (
     [program, ...before]: readonly [string, ...string[]],
     args: readonly string[],
     settings: Settings = {},
     input = '',
-  ) => {
-    const child = spawn(program, [...before, ...args], {
-      cwd,
-      env: {
-        PATH: process.env['PATH'],
-        HOME: cwd,
-        LOG_FORMAT: 'json',
-        LOG_LEVEL: 'warn',
-        ETL_LISTEN: 'off',
-        ...settings,
-      },
-    });
-    children.add(child);
-    child.once('exit', () => children.delete(child));
-    return follow(child, input, longestMs);
-  };
+  ) => follow(keep(spawn(program, [...before, ...args], { cwd, env: environment(settings) })), input);
+  const host = join(compiled, 'test', 'support', 'program', 'host.js');
+  const warm = openWarmProgram(() => {
+    const options = { cwd, env: environment({}), execArgv: [], silent: true };
+    return keep(fork(host, [join(compiled, 'src', 'cli.js')], options));
+  });
   return {
     start,
     run: (...given) => start(...given).ended,
+    ask: (args, settings = {}) => warm.run({ args, env: environment(settings) }),
     runWithFewFiles: (openFiles, args) =>
       launch(['sh', '-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh', process.execPath, bin], args).ended,
     close: async () => {
@@ -76,10 +83,9 @@ export async function openCli(longestMs = LONGEST_MS): Promise<Cli> {
   };
 }
 
-function follow(child: ReturnType<typeof spawn>, input: string, longestMs: number): RunningCli {
+function follow(child: ReturnType<typeof spawn>, input: string): RunningCli {
   const { stdout, stderr, stdin } = child;
   if (stdout === null || stderr === null || stdin === null) throw new Error('pipes are missing');
-  const timer = setTimeout(() => child.kill('SIGKILL'), longestMs);
   const code = new Promise<number | null>((resolve) => child.once('exit', resolve));
   let seen = '';
   const look = (chunk: Buffer) => (seen += chunk.toString());
@@ -89,7 +95,6 @@ function follow(child: ReturnType<typeof spawn>, input: string, longestMs: numbe
   stdin.on('error', () => undefined);
   stdin.end(input);
   const ended = Promise.all([code, text(stdout), text(stderr)]).then(([exit, out, error]) => {
-    clearTimeout(timer);
     return { code: exit, stdout: out, stderr: error };
   });
   return {

@@ -15,6 +15,7 @@ const PROCESSES = [
   'test/support/budget/spender.ts',
   'test/support/kill/child.ts',
   'test/support/leases/claimant.ts',
+  'test/support/program/host.ts',
   'test/support/scale/worker.ts',
 ];
 
