@@ -20,6 +20,7 @@ const FIELDS = new Set([
     'priority',
   ],
   ...[
+    'pages',
     'records',
     'rows',
     'seconds',
