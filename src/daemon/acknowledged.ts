@@ -21,7 +21,8 @@ export function createAcknowledged(worker: string): Acknowledged {
       if (count === 0) return;
       const held = await countPages(database, worker);
       const lost = count - held;
-      if (lost > 0) logger.warn({ pages: count, missing: lost }, 'the new server lacks pages: they are read again');
+      if (lost > 0)
+        logger.warn({ pages: count, missing: lost }, 'the new server lacks pages: they are read again');
       count = held;
     },
   };

@@ -62,6 +62,8 @@ export interface Report {
   readonly spending: Spending;
 }
 
+type SavedWatermark = Awaited<ReturnType<typeof readSavedWatermark>>;
+
 interface ReportOptions {
   /** `exact` counts for seconds, for a person who asks once; `estimated` is Postgres' own idea, for who asks all the time. */
   readonly rows: 'exact' | 'estimated';
@@ -80,7 +82,6 @@ export async function readReport(
   const { streams, collections } = splitKinds(datasets);
   const status = await readStatus(database);
   const network = await readNetwork(database);
-  const watermark = await readSavedWatermark(database);
   const wanted = await readWanted(database);
   const daemon = await readOwner(database, 'watermark');
   const known = new Set(
@@ -104,21 +105,18 @@ export async function readReport(
     network: network === undefined ? null : networkName(network),
     silence: daemon?.silence ?? null,
     hasEnded: daemon !== undefined && hasEnded(daemon.owner),
-    head:
-      watermark === undefined
-        ? null
-        : {
-            seqno: watermark.headSeqno,
-            time: watermark.headUtime,
-            age: ageOf(watermark.headUtime, options.now),
-            watermark: watermark.utime,
-            waitingFor: watermark.waitingFor,
-          },
+    head: headOf(await readSavedWatermark(database), options.now),
     datasets: reports,
     collections: await readCollectionReports(database, collections, { status, lookups, count }),
     leases: status.leases,
     spending: await readSpending(database),
   };
+}
+
+function headOf(watermark: SavedWatermark, now: number): Report['head'] {
+  if (watermark === undefined) return null;
+  const { headSeqno: seqno, headUtime: time, utime, waitingFor } = watermark;
+  return { seqno, time, age: ageOf(time, now), watermark: utime, waitingFor };
 }
 
 interface Facts {
