@@ -83,7 +83,6 @@ export async function readReport(
   const status = await readStatus(database);
   const network = await readNetwork(database);
   const wanted = await readWanted(database);
-  const daemon = await readOwner(database, 'watermark');
   const known = new Set(
     [...status.streams, ...status.refused, ...status.failures, ...status.drift]
       .map(({ dataset }) => dataset)
@@ -103,14 +102,18 @@ export async function readReport(
     at: options.now,
     database: database.label,
     network: network === undefined ? null : networkName(network),
-    silence: daemon?.silence ?? null,
-    hasEnded: daemon !== undefined && hasEnded(daemon.owner),
+    ...lifeOf(await readOwner(database, 'watermark')),
     head: headOf(await readSavedWatermark(database), options.now),
     datasets: reports,
     collections: await readCollectionReports(database, collections, { status, lookups, count }),
     leases: status.leases,
     spending: await readSpending(database),
   };
+}
+
+function lifeOf(daemon: Awaited<ReturnType<typeof readOwner>>): Pick<Report, 'silence' | 'hasEnded'> {
+  if (daemon === undefined) return { silence: null, hasEnded: false };
+  return { silence: daemon.silence, hasEnded: hasEnded(daemon.owner) };
 }
 
 function headOf(watermark: SavedWatermark, now: number): Report['head'] {

@@ -149,10 +149,7 @@ test('on a standby all that only reads works, and what writes waits', async () =
   const unknown = await ended('why', Buffer.alloc(32).toString('base64'));
   expect(unknown).toMatchObject({ code: EXIT.incomplete });
   expect(unknown.stdout).toMatch(/only reads/);
-  const written = await Promise.all([
-    ended('reader'),
-    ended('backfill', ...range, '--only', 'transactions'),
-  ]);
+  const written = await Promise.all([ended('reader'), ended('backfill', ...range, '--only', 'transactions')]);
   expect(written.map(({ code }) => code)).toEqual([EXIT.usage, EXIT.tryAgain]);
   for (const { stderr } of written) expect(stderr).toMatch(/only reads/);
 });
