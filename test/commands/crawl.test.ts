@@ -194,7 +194,8 @@ describe('sync', () => {
       settings({ TONCENTER_NETWORK: 'http://127.0.0.1:1' }),
     );
     expect(code).toBe(0);
-    expect(rangesIn(stdout)).toEqual(covered);
+    // A dataset of which nothing came yet has no row of coverage.
+    expect(rangesIn(stdout).filter((each) => each.covered !== '{}')).toEqual(covered);
 
     // The dead daemon's lease ends after a minute.
     await store.database.run(sql`update etl.leases set expires_at = now()`);

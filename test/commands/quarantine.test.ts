@@ -156,7 +156,7 @@ describe('records that do not fit', () => {
       'sql',
       `select etl.assert_complete('transactions', to_timestamp(${now}), to_timestamp(${now + 1}))`,
     );
-    expect(refused.stderr).toContain('transactions lacks 1 records');
+    expect(refused.stderr).toContain('transactions lacks 1 record ');
     wrong = false;
     lost = undefined;
     expect((await run('quarantine', 'retry', '--again')).code).toBe(0);

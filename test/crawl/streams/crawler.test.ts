@@ -1,8 +1,9 @@
+import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
 import { readOrRefuse } from '../../../src/crawl/streams/read-leases.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import { isLeased } from '../../../src/db/coordination/leases.ts';
-import { ApiTimeoutError } from '../../../src/errors.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { keptLog } from '../../support/program/log-lines.ts';
@@ -13,6 +14,8 @@ const START = Date.UTC(2026, 2, 1) / 1000;
 
 let store: TestStore;
 let simulator: Simulator;
+
+const Refused = z.object({ span: z.string(), reason: z.string() });
 
 beforeEach(async () => {
   store = await openTestStore();
@@ -30,7 +33,10 @@ test('a second that is asked for whole, and that the server has no time for, is 
   const stream = streamOf(dataset!);
   const want = { dataset: dataset!, stream, zones: [[second]], priority: 'backfill' as const };
   const assignment = await crawl.planner.take([want]);
-  await expect(readOrRefuse(crawl.context, assignment!, { stop: never })).rejects.toThrow(ApiTimeoutError);
+  await readOrRefuse(crawl.context, assignment!, { stop: never });
+  expect(await store.database.rows(sql`select span::text, reason from etl.refused`, Refused)).toEqual([
+    { span: `[${second.from},${second.to})`, reason: 'failing' },
+  ]);
   expect(await isLeased(store.database, [dataset!.name], second)).toBe(false);
   await crawl.close();
 });
