@@ -464,6 +464,9 @@ returns table (
     select '', 'TON', 0.000000001) t on t.address = coalesce(l.jetton_master, '')
   where l.account = ton.ton_address(account_statement.account)
     and l.utime >= account_statement."from" and l.utime < account_statement."to"
+    -- An error where no time lies between them, and not a statement without a line.
+    and case when account_statement."from" < account_statement."to" then true
+      else etl.seconds_between(account_statement."from", account_statement."to") is not null end
   order by l.utime, l.lt, l.step, l.tx_hash
 $$;
 comment on function ton.account_statement(text, timestamptz, timestamptz) is

@@ -314,6 +314,9 @@ test('account_statement is the ledger of one account in whole units', async () =
       .sort(),
   );
   expect(rows.every(({ asset, jetton_master }) => (jetton_master === null) === (asset === 'TON'))).toBe(true);
+  await expect(
+    store.ask(`select * from account_statement('${account}', '2026-02-02', '2026-02-01')`),
+  ).rejects.toThrow('must lie before');
 });
 
 test('trace_tree finds a trace by every hash that it has', async () => {
