@@ -1,12 +1,13 @@
+import { periodOf } from '../db/write/partitions.ts';
 import { intersect, type Range } from '../range.ts';
-import { dayOf, wholeDay } from './part.ts';
+import { dayOf } from './part.ts';
 
 /** Ranges cut into days: those of each day together. */
 export function daysOf(ranges: readonly Range[]): Range[][] {
   const days = new Map<string, Range[]>();
   for (const { from, to } of ranges) {
-    for (let at = from; at < to; at = wholeDay(at).to) {
-      const piece = intersect({ from: at, to }, wholeDay(at));
+    for (let at = from; at < to; at = periodOf(at, 'day').to) {
+      const piece = intersect({ from: at, to }, periodOf(at, 'day'));
       if (piece !== undefined) days.set(dayOf(at), [...(days.get(dayOf(at)) ?? []), piece]);
     }
   }

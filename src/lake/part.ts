@@ -1,4 +1,4 @@
-import { DAY, formatTime, type Range } from '../range.ts';
+import { formatTime, type Range } from '../range.ts';
 
 /** A file of a lake: rows of one table, of one day, and what its writer knew of them. */
 export interface Part {
@@ -25,12 +25,6 @@ export interface Part {
 
 export function dayOf(second: number): string {
   return formatTime(second).slice(0, 10);
-}
-
-/** All seconds of the day that a second lies in. */
-export function wholeDay(second: number): Range {
-  const from = Math.floor(second / DAY) * DAY;
-  return { from, to: from + DAY };
 }
 
 /** Parts of other contents have other names, so that none is ever overwritten. */

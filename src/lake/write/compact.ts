@@ -1,7 +1,8 @@
 import { lengthOf, union } from '../../range.ts';
 import { commit, type TableLog } from '../delta/table-log.ts';
 import { missing, withFiles, type Lake } from '../lake.ts';
-import { wholeDay, type Part } from '../part.ts';
+import type { Part } from '../part.ts';
+import { periodOf } from '../../db/write/partitions.ts';
 import { putPart } from './write-part.ts';
 
 /** Makes one part of those of a day of which the lake has every second; in one step, after which the old ones go. */
@@ -10,7 +11,7 @@ export async function compact(lake: Lake, log: TableLog, day: string): Promise<T
   const spans = union(parts.map(({ span }) => span));
   const [first, last] = [parts[0], spans[0]];
   if (first === undefined || last === undefined || parts.length < 2) return log;
-  const whole = wholeDay(first.span.from);
+  const whole = periodOf(first.span.from, 'day');
   if (spans.length > 1 || lengthOf(spans) < lengthOf([whole])) return log;
   const file = lake.engine.scratch('day.parquet');
   await withFiles(
