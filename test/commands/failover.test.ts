@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +12,7 @@ import { crawl } from '../support/failover/crawl.ts';
 import { openPair, type Pair } from '../support/failover/pair.ts';
 import { keysOf, violations } from '../support/kill/invariants.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
+import { questions } from '../support/questions.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 
 const START = Date.UTC(2026, 0, 1) / 1000;
@@ -155,14 +155,12 @@ test('on a standby all that only reads works, and what writes waits', async () =
 });
 
 test('the questions have the same answers on a standby, and it says what is complete', async () => {
-  const text = readFileSync(join(import.meta.dirname, '../../docs/analyst/questions.md'), 'utf8');
-  const questions = [...text.matchAll(/```sql\n([\s\S]*?);?\n```/g)].map(([, statement = '']) => statement);
   expect(questions.length).toBeGreaterThan(14);
   const complete = `select etl.assert_complete('transactions', to_timestamp(${RANGE.from}), to_timestamp(${RANGE.to}))`;
   const answers = async (url: string) => {
     const database = await openDatabase({ url, applicationName: 'questions' });
     const given: unknown[] = [];
-    for (const statement of [...questions, complete])
+    for (const statement of [...questions.map((question) => question.statement), complete])
       given.push(
         await runSql(database, statement, { write: false }).catch((error: unknown) => String(error)),
       );

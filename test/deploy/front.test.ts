@@ -5,16 +5,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { packageRoot } from '../../src/package.ts';
 import { openCrawledStore, type CrawledStore, type Printed } from '../support/database/crawled-store.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { questions } from '../support/questions.ts';
 import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
 
 /** Where the one server ends and the other begins: between two partitions, and in the midst of what questions ask for. */
 const [START, CUT, END] = ['2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', '2026-02-01T00:00:00Z'];
-
-const questions = [
-  ...(await readFile(join(packageRoot, 'docs/analyst/questions.md'), 'utf8')).matchAll(
-    /^## (.*)\n\n```sql\n([\s\S]*?);\n```/gm,
-  ),
-].map(([, title = '', statement = '']) => ({ title, statement }));
 
 let [whole, cold, hot]: CrawledStore[] = [];
 let front: TestStore;

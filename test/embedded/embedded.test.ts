@@ -7,7 +7,8 @@ import pg from 'pg';
 import { expect, test } from 'vitest';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { DatabaseUnavailableError } from '../../src/errors.ts';
-import { addRows, embeddedFixture, errorOf, hasServer, keptRows, postmasterOf, query } from './fixture.ts';
+import { addRows, embeddedFixture, errorOf, hasServer, keptRows, postmasterOf } from './fixture.ts';
+import { query } from '../support/database/query.ts';
 
 const asRoot = process.getuid?.() === 0;
 const fixture = embeddedFixture();

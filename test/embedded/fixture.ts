@@ -5,11 +5,11 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { openEmbedded, type EmbeddedOptions, type EmbeddedServer } from '../../src/embedded/embedded.ts';
 import { runCommand, type Account } from '../../src/embedded/account/command.ts';
 import type { EtlError } from '../../src/errors.ts';
+import { query } from '../support/database/query.ts';
 import { compile } from '../support/program/compile.ts';
 
 interface Line {
@@ -100,17 +100,6 @@ export function embeddedFixture() {
       };
     },
   };
-}
-
-export async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(text)).rows;
-  } finally {
-    await client.end();
-  }
 }
 
 /** Commits 1000 rows. */

@@ -7,6 +7,7 @@ import { packageRoot } from '../../src/package.ts';
 import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { sorted } from '../support/books/facts.ts';
+import { questions } from '../support/questions.ts';
 import type { Network } from '../../tools/docs/answer.ts';
 import { answers } from '../../tools/docs/answers.ts';
 import { answersOfMoney } from '../../tools/docs/answers-of-money.ts';
@@ -15,9 +16,6 @@ import { joinOf } from '../../tools/docs/diagram.ts';
 import { writeDocs } from '../../tools/docs/write-docs.ts';
 
 const FOLDER = join(packageRoot, 'docs', 'analyst');
-const questions = [
-  ...readFileSync(join(FOLDER, 'questions.md'), 'utf8').matchAll(/^## (.*)\n\n```sql\n([\s\S]*?);\n```/gm),
-].map(([, title = '', statement = '']) => ({ title, statement }));
 
 const all = { ...answers, ...answersOfMoney };
 

@@ -6,6 +6,7 @@ import { runCommand } from '../../../src/embedded/account/command.ts';
 import { openEmbedded, type EmbeddedServer } from '../../../src/embedded/embedded.ts';
 import { runningPostmaster, stopPostmaster } from '../../../src/embedded/postmaster.ts';
 import { formatPostgres, parsePostgres } from '../../../src/settings/postgres-url.ts';
+import { query } from '../database/query.ts';
 
 /** One server of a pair; its URL stays the same whatever it is. */
 export interface Node {
@@ -124,16 +125,7 @@ function createMember(directory: string): Member {
       await server?.close();
       await stopPostmaster(pgdata);
     },
-    async query(text) {
-      const client = new pg.Client({ connectionString: server?.url ?? '' });
-      client.on('error', () => undefined);
-      await client.connect();
-      try {
-        return (await client.query<Record<string, unknown>>(text)).rows;
-      } finally {
-        await client.end();
-      }
-    },
+    query: (text) => query(server?.url ?? '', text),
   };
 }
 
