@@ -15,6 +15,7 @@ import { trace_edges } from '../../src/db/schema/ton/traces.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { release } from '../../src/db/write/release-from-quarantine.ts';
+import { proveRange } from '../../src/verify/prove.ts';
 import { common, type Range, without } from '../../src/range.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import type { TestStore } from '../support/database/database.ts';
@@ -145,6 +146,36 @@ test('an out message that is gone is missed also where retention has dropped the
   await expectProved(chain);
 });
 
+test('two surplus copies of a row are two findings: each is remembered until its own second was looked at', async () => {
+  const seconds = [range.from + 200, range.from + 330];
+  const [copied] = await store.database.rows(
+    sql`select transaction_hash as hash from ton.jetton_transfers order by utime, transaction_hash limit 1`,
+    z.object({ hash: z.string() }),
+  );
+  const { hash } = copied!;
+  await store.database.run(sql`insert into ton.jetton_transfers
+    select c.* from ton.jetton_transfers t, json_array_elements_text(${JSON.stringify(seconds)}::json) as s (second),
+      jsonb_populate_record(t, jsonb_build_object('utime', to_timestamp(s.second::int8))) c
+    where t.transaction_hash = ${hash}`);
+  await resetReceipts(store.database, jetton_transfers, range);
+  const compare = (span: Range, repair: boolean) =>
+    proveRange(proof.context, { datasets: transfers, range: span, share: 1, repair, random: Math.random });
+  const known = async () =>
+    (await readFindings(store.database, streamOf(transfers[0]!), [range]))
+      .filter(({ check }) => check === 'deep')
+      .flatMap(({ rows }) => rows.map(({ span }) => span.from));
+  await compare(range, false);
+  expect(await known()).toEqual(seconds);
+  const [first, second] = seconds.map((from) => ({ from, to: from + 1 }));
+  await compare(first!, true);
+  expect(await known()).toEqual([second!.from]);
+  expect(common(await certified('jetton_transfers'), [second!])).toEqual([]);
+  await compare(second!, true);
+  expect(await known()).toEqual([]);
+  await proof.readAgain(transfers, range);
+  await expectProved(transfers);
+});
+
 test('what was found is forgotten only where it was looked at again', async () => {
   const stream = { dataset: 'validator_events', scope: '' };
   const at = (second: number) => ({ from: second, to: second + 1 });
@@ -153,6 +184,7 @@ test('what was found is forgotten only where it was looked at again', async () =
     { ...row, key: '', span: { from: 1000, to: 1100 } },
     { ...row, key: 'a row', span: at(2000) },
     { ...row, key: 'a row', span: at(2500), differs: 'not_in_source' },
+    { ...row, key: 'a row', span: at(2600), differs: 'not_in_source' },
   ];
   const spans = async () =>
     (await readFindings(store.database, stream, [{ from: 0, to: 3000 }])).flatMap(({ rows: named }) =>
@@ -187,11 +219,14 @@ test('what was found is forgotten only where it was looked at again', async () =
     { from: 1000, to: 1010 },
     { from: 1020, to: 1100 },
   ];
-  expect(await spans()).toEqual([at(2000), ...left, at(2500)]);
+  expect(await spans()).toEqual([at(2000), ...left, at(2500), at(2600)]);
   // Of a row that was moved, the place that it has left says nothing of the one where it stands.
   await keep([at(2000)]);
-  expect(await spans()).toEqual([...left, at(2500)]);
+  expect(await spans()).toEqual([...left, at(2500), at(2600)]);
+  // Two surplus copies of a row are two findings.
   await settle(2500);
+  expect(await spans()).toEqual([...left, at(2600)]);
+  await keep([at(2600)]);
   expect(await spans()).toEqual(left);
   await keep([{ from: 0, to: 3000 }]);
   expect(await spans()).toEqual([]);

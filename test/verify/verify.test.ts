@@ -367,8 +367,8 @@ describe('what changes while checks run, or afterwards', () => {
     await take('traces', { from: second, to: second + 1 });
     await run(`update etl.coverage set verified = '{}' where dataset = 'transactions'`);
     // Verification has run its checks of transactions, and is about to forget this.
-    await run(`insert into etl.findings (dataset, scope, span, table_name, row_key, differs, check_name, found_in)
-      values ('transactions', '', '[${range.from},${range.from + 1})', 'transactions', 'x', 'y', 'messages', 'transactions')`);
+    await run(`insert into etl.findings (dataset, span, row_span, table_name, row_key, differs, check_name, found_in)
+      select 'transactions', second, second, 'transactions', 'x', 'y', 'messages', 'transactions' from (values ('[${range.from},${range.from + 1})'::int8range)) v (second)`);
     let verifying: Promise<Verified[]> | undefined;
     await store.database.transaction(async (session) => {
       await session.run(sql`select 1 from etl.findings where row_key = 'x' for update`);

@@ -19,50 +19,69 @@ interface CheckedStretch {
   readonly rows: readonly FoundRow[];
 }
 
+/** What names a finding: one row of a table, and what is wrong with it. */
+const NAME = sql`table_name, row_key, row_span, differs`;
+
 /**
  * Remembers what a check found in a stretch, instead of what it found there before, and takes the verified state from
  * every second of every dataset that holds such a row. A trace holds its transactions and messages where it ends.
  */
 export async function keepFindings(session: Session, checked: CheckedStretch): Promise<void> {
-  const { stream, check, settled, began, rows } = checked;
-  const own = sql`scope = ${stream.scope} and check_name = ${check} and found_in = ${stream.dataset}
-    and found_at < ${began}::timestamptz`;
-  await session.run(sql`
-    delete from ${findings} where ${own} and row_key <> '' and (table_name, row_key, differs) in (
-      select table_name, row_key, differs from ${findings}
-      where ${own} and dataset = ${stream.dataset} and span && ${multirangeParam(settled)})`);
-  // Of rows without a name only the seconds that were checked are settled.
-  await session.run(sql`
-    with gone as (
-      delete from ${findings} where ${own} and row_key = '' and span && ${multirangeParam(settled)} returning *)
-    insert into ${findings} (dataset, scope, span, table_name, row_key, differs, check_name, found_in, found_at)
-    select dataset, scope, rest, table_name, row_key, differs, check_name, found_in, found_at
-    from gone, unnest(int8multirange(span) - ${multirangeParam(settled)}) as rest
-    on conflict do nothing`);
+  const { stream, check, rows } = checked;
+  await settle(session, checked);
   if (rows.length === 0) return;
   const held = [
     ...rows.map((row) => ({ ...row, dataset: stream.dataset })),
-    ...rows.flatMap(({ own, ...row }) =>
-      row.datasets.map((dataset) => ({ ...row, span: own ?? row.span, dataset })),
-    ),
+    ...rows.flatMap((row) => row.datasets.map((dataset) => ({ ...row, span: row.own ?? row.span, dataset }))),
     ...(await heldByTraces(session, rows)).map((row) => ({ ...row, dataset: 'traces' })),
-  ].map(({ dataset, span, table, key, differs }) => ({
+  ].map(({ dataset, span, own = span, table, key, differs }) => ({
     dataset,
     span: toRangeText(span),
+    own: toRangeText(own),
     table,
     key,
     differs,
   }));
   await session.run(sql`
-    insert into ${findings} (dataset, scope, span, table_name, row_key, differs, check_name, found_in)
-    select dataset, ${stream.scope}, span, "table", key, differs, ${check}, ${stream.dataset}
+    insert into ${findings} (dataset, scope, span, ${NAME}, check_name, found_in)
+    select dataset, ${stream.scope}, span, "table", key, own, differs, ${check}, ${stream.dataset}
     from jsonb_to_recordset(${JSON.stringify(held)}::jsonb)
-      as g (dataset text, span int8range, "table" text, key text, differs text)
+      as g (dataset text, span int8range, own int8range, "table" text, key text, differs text)
     on conflict do nothing`);
   await session.run(sql`
     update etl.coverage c set verified = c.verified - f.spans, updated_at = default
     from (select dataset, scope, range_agg(span) as spans from ${findings} group by 1, 2) f
     where c.dataset = f.dataset and c.scope = f.scope and c.pass = 0 and c.verified && f.spans`);
+}
+
+/** Forgets of earlier findings what was checked to its end; a finding of which nothing is left, for every dataset. */
+async function settle(
+  session: Session,
+  { stream, check, settled, began }: Omit<CheckedStretch, 'rows'>,
+): Promise<void> {
+  const earlier = sql`f.scope = ${stream.scope} and f.check_name = ${check} and f.found_in = ${stream.dataset}
+    and f.found_at < ${began}::timestamptz`;
+  await session.run(sql`
+    with gone as (
+      delete from ${findings} f where ${earlier} and f.dataset = ${stream.dataset}
+        and f.span && ${multirangeParam(settled)} returning *)
+    insert into ${findings} (dataset, scope, span, ${NAME}, check_name, found_in, found_at)
+    select dataset, scope, rest, ${NAME}, check_name, found_in, found_at
+    from gone, unnest(int8multirange(span) - ${multirangeParam(settled)}) as rest
+    on conflict do nothing`);
+  await session.run(sql`
+    delete from ${findings} f where ${earlier} and f.dataset <> ${stream.dataset} and not exists (
+      select 1 from ${findings} o where o.dataset = ${stream.dataset} and o.scope = f.scope
+        and o.check_name = f.check_name and o.found_in = f.found_in
+        and (${columnsOf('o')}) = (${columnsOf('f')}))`);
+}
+
+function columnsOf(alias: string): SQL {
+  const names = ['table_name', 'row_key', 'row_span', 'differs'];
+  return sql.join(
+    names.map((name) => sql`${sql.identifier(alias)}.${sql.identifier(name)}`),
+    sql`, `,
+  );
 }
 
 /** The seconds of a stream with a finding, as a scalar within a statement. */
@@ -161,13 +180,10 @@ interface RightRows {
  */
 export async function settleRows(session: Session, { check, table, began, rows }: RightRows): Promise<void> {
   await session.run(sql`
-    with settled as (
-      select f.found_in, f.row_key, f.differs from ${findings} f
-      join jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r (key text, second int8)
-        on f.row_key = r.key and f.span = int8range(r.second, r.second + 1)
-      where f.check_name = ${check} and f.table_name = ${table} and f.found_at < ${began}::timestamptz)
-    delete from ${findings} f using settled s where f.check_name = ${check} and f.table_name = ${table}
-      and f.found_in = s.found_in and f.row_key = s.row_key and f.differs = s.differs`);
+    delete from ${findings} f
+    using jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r (key text, second int8)
+    where f.check_name = ${check} and f.table_name = ${table} and f.found_at < ${began}::timestamptz
+      and f.row_key = r.key and f.row_span = int8range(r.second, r.second + 1)`);
 }
 
 /** Keys of a table's rows with a finding of this check, whatever dataset holds them. */

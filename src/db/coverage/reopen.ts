@@ -96,14 +96,12 @@ async function removeWrong(
   const target = targetOf(table);
   await session.run(sql`
     with named as (
-      select table_name, row_key, differs from etl.findings where dataset = ${stream.dataset} and scope = ${stream.scope}
-        and check_name = 'deep' and table_name = ${name} and row_key <> '' and span && ${multirangeParam(holes)}
-        and (${isOwn} or found_in = ${stream.dataset})),
-    places as (
-      select f.row_key, lower(f.span) as second from etl.findings f join named using (table_name, row_key, differs)),
+      select distinct row_key, lower(row_span) as second from etl.findings
+      where dataset = ${stream.dataset} and scope = ${stream.scope} and check_name = 'deep' and table_name = ${name}
+        and row_key <> '' and span && ${multirangeParam(holes)} and (${isOwn} or found_in = ${stream.dataset})),
     gone as (
-      delete from ${target.into} t using places p
-      where t.utime = to_timestamp(p.second::float8) and ${keyText(target, 't')} = p.row_key
+      delete from ${target.into} t using named n
+      where t.utime = to_timestamp(n.second::float8) and ${keyText(target, 't')} = n.row_key
       returning ${receiptColumns(target, sql`t`)}),
     unverified as (${unverify(target, sql`gone`)})
     ${leaveReceipt(target, sql`gone`, 'removed')}`);

@@ -40,7 +40,8 @@ async function checkSeconds(session: Session, stretch: Range): Promise<Result> {
       cross join lateral (values (${secondOf('b')}), (${secondOf('t')})) s (span)
       cross join lateral (values
         ('other_second_than_transactions', b.workchain || ':' || b.shard || ':' || b.seqno), (${OF_TRANSACTIONS}::text, t.hash)) n (kind, id)
-      where ${during('b', stretch)} and ${during('t', near)} and t.utime <> b.utime
+      where ${during('b', near)} and ${during('t', near)} and (${during('b', stretch)} or ${during('t', stretch)})
+        and t.utime <> b.utime
       union all
       select 'earlier_than_parent', 'doubt', p.workchain || ':' || p.shard || ':' || p.seqno, s.span
       from ton.block_parents p join ton.blocks b

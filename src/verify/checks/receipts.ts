@@ -29,7 +29,7 @@ export const receipts: Check = {
       for (const stretch of without(covered, others)) {
         const place = { dataset: dataset.name, scope: stream.scope };
         const run: Step['run'] = (look) => look((session) => checkReceipts(session, table, place, stretch));
-        steps.push({ check: 'receipts', stretch, run });
+        steps.push({ check: 'receipts', stretch: wholeMinutes(stretch), run });
       }
     }
     return steps;

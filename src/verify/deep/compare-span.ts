@@ -233,7 +233,8 @@ function toFindings(
   return [...kinds].map((kind): Finding => {
     const same = differences.filter((difference) => difference.kind === kind);
     const rows = same.map(({ key, second, columns }): NamedRow => {
-      const at = seconds.get(key);
+      // A surplus row stands for itself, also where the source has one of its name in another second.
+      const at = kind === 'not_in_source' ? undefined : seconds.get(key);
       const span = at === undefined ? second : { from: at, to: at + 1 };
       const differs = `${kind}_in_${table}${columns.length === 0 ? '' : `: ${columns.join(', ')}`}`;
       return { table, key, span, own: second, differs };

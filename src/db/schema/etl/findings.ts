@@ -11,6 +11,7 @@ export const findings = etl.table(
     span: int8range().notNull(),
     table_name: text().notNull(),
     row_key: text().notNull(),
+    row_span: int8range().notNull(),
     differs: text().notNull(),
     check_name: text().notNull(),
     found_in: text().notNull(),
@@ -19,7 +20,17 @@ export const findings = etl.table(
   (t) => [
     primaryKey({
       name: 'findings_pkey',
-      columns: [t.dataset, t.scope, t.check_name, t.found_in, t.table_name, t.row_key, t.differs, t.span],
+      columns: [
+        t.dataset,
+        t.scope,
+        t.check_name,
+        t.found_in,
+        t.table_name,
+        t.row_key,
+        t.row_span,
+        t.differs,
+        t.span,
+      ],
     }),
   ],
 );
@@ -27,7 +38,7 @@ export const findings = etl.table(
 describe(findings, {
   comment:
     'Rows that a check knows to be wrong, missing or surplus. A row stays here until the same check has seen it again and finds it right. No second with a finding is ever verified, and etl.assert_complete refuses it at every grade.',
-  key: ['dataset', 'scope', 'check_name', 'found_in', 'table_name', 'row_key', 'differs', 'span'],
+  key: ['dataset', 'scope', 'check_name', 'found_in', 'table_name', 'row_key', 'row_span', 'differs', 'span'],
   conflict: { kind: 'keep' },
   partitioned: false,
   columns: {
@@ -38,6 +49,8 @@ describe(findings, {
     table_name: 'Table of schema ton that holds the row, or that should hold it.',
     row_key:
       'What names the row: its key without utime, or the thing that lacks it; empty where too many rows are wanting to name them all.',
+    row_span:
+      'Half-open range of unix seconds in which the row itself lies, whatever dataset holds it: of two rows with one key in different seconds each is a finding of its own.',
     differs: 'What is wrong with the row: the kind of finding, and the columns that differ where values do.',
     check_name: 'Check that found the row, as in etl.verifications.',
     found_in: 'Dataset that the check was made for; another run of the same check there settles the finding.',
