@@ -5,6 +5,7 @@ import { readCoverage } from '../../db/coverage/coverage.ts';
 import { common, type Range, without } from '../../range.ts';
 import { openStep, type Check, type Result, type Step } from '../check.ts';
 import { during, findingsOf, secondOf } from '../finding.ts';
+import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
 
@@ -48,20 +49,29 @@ export const traces: Check = {
 async function checkTraces(session: Session, stretch: Range, transactionsUntil: number): Promise<Result> {
   const facts = { check: NAME, dataset: 'traces' };
   const near = { from: stretch.from - NEAR, to: transactionsUntil };
-  const findings = [
-    ...(await findingsOf(session, { ...facts, query: incomplete(stretch) })),
-    ...(await findingsOf(session, { ...facts, query: stray(stretch, { ...near, to: stretch.to + NEAR }) })),
+  // These two look up single rows in the whole of a table, the others join what the stretch holds.
+  const lookedUp = [
     ...(await findingsOf(session, { ...facts, query: bodiless(stretch) })),
     ...(await findingsOf(session, { ...facts, query: unlisted(stretch, near) })),
+  ];
+  await joinByHash(session);
+  const findings = [
+    ...lookedUp,
+    ...(await findingsOf(session, { ...facts, query: incomplete(stretch) })),
+    ...(await findingsOf(session, { ...facts, query: stray(stretch, { ...near, to: stretch.to + NEAR }) })),
   ];
   const edges = await holdRows(session, trace_edges, stretch);
   const whole = await holdRows(session, tracesTable, stretch);
   return { findings, rows: rowsOf(edges), held: [edges, whole] };
 }
 
-/** Traces larger than the source gives come without their tree, and say so. */
+/**
+ * Traces larger than the source gives come without their tree, and say so. Where a tree has too many nodes, those of an
+ * earlier reading hang in it, of which another reading would rid nobody.
+ */
 const incomplete = (stretch: Range) => sql`
-  select 'missing_nodes' as kind, 'hole' as outcome, t.trace_id as id, ${secondOf('t')} as span
+  select case when e.nodes > t.transactions then 'surplus_nodes' else 'missing_nodes' end as kind,
+    case when e.nodes > t.transactions then 'surplus' else 'hole' end as outcome, t.trace_id as id, ${secondOf('t')} as span
   from ton.traces t
   left join (select utime, trace_id, count(*) as nodes from ton.trace_edges e where ${during('e', stretch)} group by 1, 2) e
     using (utime, trace_id)
