@@ -141,16 +141,19 @@ comment on function etl.keep_day(text, date) is
 
 create or replace function etl.reopen_days() returns trigger language plpgsql as $$
 declare
+  stream constant text := coalesce(new.dataset, old.dataset);
+  was constant int8multirange[] := array[coalesce(old.covered, '{}'), coalesce(old.verified, '{}')];
+  becomes constant int8multirange[] := array[coalesce(new.covered, '{}'), coalesce(new.verified, '{}')];
   changed int8multirange;
 begin
   if exists (select from etl.closed_days) then
-    changed := (old.covered - new.covered) + (new.covered - old.covered) + (old.verified - new.verified) + (new.verified - old.verified)
+    changed := (was[1] - becomes[1]) + (becomes[1] - was[1]) + (was[2] - becomes[2]) + (becomes[2] - was[2])
       -- What only expired stays as it was summed up.
-      - coalesce((select int8multirange(int8range(null, (s.value->'datasets'->>new.dataset)::float8::int8))
+      - coalesce((select int8multirange(int8range(null, (s.value->'datasets'->>stream)::float8::int8))
           from etl.settings s where s.name = 'floors'), '{}');
     delete from etl.closed_days c
     where changed && int8range(extract(epoch from c.day)::int8, extract(epoch from c.day)::int8 + 86400)
-      and c.relation in (select f.relation from etl.feeds f where f.dataset = new.dataset);
+      and c.relation in (select f.relation from etl.feeds f where f.dataset = stream);
   end if;
   return null;
 end $$;
@@ -159,3 +162,5 @@ comment on function etl.reopen_days() is
 
 create or replace trigger reopen_days after update on etl.coverage
 for each row when (old.covered <> new.covered or old.verified <> new.verified) execute function etl.reopen_days();
+create or replace trigger reopen_days_of_streams after insert or delete on etl.coverage
+for each row execute function etl.reopen_days();

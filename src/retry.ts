@@ -119,16 +119,22 @@ function mayPass(error: unknown): boolean {
 const REFUSALS: ReadonlySet<string> = new Set(['auth', 'request_refused', 'not_found', 'no_endpoint']);
 /** So long a source must refuse before a person has to change something. */
 const REFUSED_MS = 10 * 60_000;
-/** Refusals that are farther apart are not of one trouble. */
+/** Between refusals that are farther apart nobody asked, or much was read: the process stood still, or the source answered. */
 const APART_MS = 5 * 60_000;
 
-/** For an API or a database that is away or in trouble, and for a source that refuses, as long as that may pass. */
+/**
+ * For an API or a database that is away or in trouble, and for a source that refuses. A refusal is believed when all
+ * attempts of the last ten minutes were refused: one that came to anything else, even to another error, ends the count.
+ */
 export function createOutagePolicy(clock: Pick<Clock, 'monotonic'>): RetryPolicy {
   let [since, last] = [0, -Infinity];
   return {
     ...OUTAGE,
     when: (error) => {
-      if (!(error instanceof EtlError) || !REFUSALS.has(error.code)) return mayPass(error);
+      if (!(error instanceof EtlError) || !REFUSALS.has(error.code)) {
+        last = -Infinity;
+        return mayPass(error);
+      }
       const now = clock.monotonic();
       if (now - last > APART_MS) since = now;
       last = now;

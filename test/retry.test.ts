@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { systemClock, type Clock } from '../src/clock.ts';
-import { ApiUnavailableError, DatabaseConflictError, NotFoundError } from '../src/errors.ts';
+import { ApiUnavailableError, AuthError, DatabaseConflictError, NotFoundError } from '../src/errors.ts';
 import { CONFLICT, outlast, OUTAGE, retry } from '../src/retry.ts';
 import { never, silent } from './support/crawl.ts';
 
@@ -66,6 +66,43 @@ test('transactions that met wait for a random part of pauses that double', async
     'deadlock',
   );
   expect(clock.slept).toEqual([50, 100, 200]);
+});
+
+/** Minutes until a source that answers so is given up; undefined where it never is. The last answer is repeated. */
+async function givenUpAfter(answers: readonly (Error | number)[]): Promise<number | undefined> {
+  const clock = fakeClock();
+  const stop = new AbortController();
+  let asked = 0;
+  clock.sleep = (ms) => {
+    clock.time += ms;
+    if (clock.time > 3 * 3_600_000) stop.abort();
+    return Promise.resolve();
+  };
+  const ask = () => {
+    const answer = answers[asked % answers.length];
+    asked += 1;
+    if (answer instanceof Error) return Promise.reject(answer);
+    // So many minutes nobody asked.
+    clock.time += (answer ?? 0) * 60_000;
+    return Promise.reject(new AuthError('forbidden'));
+  };
+  const options = { clock, random: () => 1, logger: silent, attempts: Infinity, signal: stop.signal };
+  return outlast(options, 'a test', ask).then(
+    () => undefined,
+    () => clock.time / 60_000,
+  );
+}
+
+test('a source that refuses is believed after ten minutes in which it said nothing else', async () => {
+  const refused = Array.from({ length: 12 }, () => new AuthError('forbidden'));
+  const after = await givenUpAfter(refused);
+  expect(after).toBeGreaterThanOrEqual(10);
+  expect(after).toBeLessThan(12);
+  // Another error among them: it is away, too, and may come back as another.
+  expect(await givenUpAfter([...refused.slice(0, 8), new ApiUnavailableError('away')])).toBeUndefined();
+  expect(await givenUpAfter([...refused.slice(0, 8), new DatabaseConflictError('met')])).toBeUndefined();
+  // The process stood still in between, or read what it could.
+  expect(await givenUpAfter([...refused.slice(0, 6), 6])).toBeUndefined();
 });
 
 test('a signal ends the pause: retry throws its reason, outlast returns undefined', async () => {

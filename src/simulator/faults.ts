@@ -38,6 +38,14 @@ export interface Faults {
   slowBodyMs?: number;
   /** The body breaks off in its middle, and the connection stays open. */
   silentBody?: number;
+  /** The connection stays open, and nothing comes. */
+  silentHead?: number;
+  /** The body comes one byte a second. */
+  dribble?: number;
+  /** Headers without an end, as fast as they are taken. */
+  endlessHead?: number;
+  /** A body without an end, as fast as it is taken. */
+  endlessBody?: number;
   /** 200 with only the first rows: on the three endpoints of blocks, as the real server does when its query breaks off. */
   shortBlocks?: number;
   /** The request is answered by a replica whose head lies `staleSeconds` back (default 20). */
@@ -45,6 +53,11 @@ export interface Faults {
   staleSeconds?: number;
   /** Some masterchain blocks, and all that they registered, become visible so many seconds of chain time late. */
   lateBlocks?: { readonly probability: number; readonly seconds: number };
+  /**
+   * So many shard blocks (0 to 1) are reorganised: until so many seconds of chain time after they were registered they
+   * and their transactions have other hashes, wherever these stand.
+   */
+  reorganise?: { readonly probability: number; seconds: number };
   /** Masterchain blocks that stay invisible while they stand here; bounds are seqnos, inclusive. */
   holes?: readonly { readonly from: number; readonly to: number }[];
   /** After each split, the right child's blocks of the first seconds become visible only when those are over. */

@@ -188,6 +188,11 @@ export interface Ledger {
   /** What v2 is answered from; undefined where nothing is known of it. */
   readonly node: NodeSource | undefined;
   readonly firstSeqno: number;
+  /**
+   * Exchanges hashes in a text, of an answer or a question, for those before a reorganisation that is still to come;
+   * undefined where nothing is reorganised.
+   */
+  readonly beforeReorganisation?: (text: string, view: View) => string;
   /** JSON of the block objects of masterchainInfo. */
   masterchainBlock(seqno: number): string;
   /** `{}` members left out are the caller's business. */

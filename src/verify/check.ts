@@ -59,6 +59,8 @@ export interface Check {
   readonly name: string;
   /** Datasets that must be proved before this check can say anything. */
   readonly needs: readonly string[];
+  /** True: seconds of which these have never been read can have the grade without this check. */
+  readonly isOptional?: true;
   steps(context: VerifyContext, input: CheckInput): readonly Step[] | Promise<readonly Step[]>;
   /** What is left of one of its findings beside those of the other checks: what follows from them says nothing more. */
   unexplained?(finding: Finding, others: readonly Finding[]): readonly Finding[];

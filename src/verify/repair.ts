@@ -5,10 +5,12 @@ import { ownersOf } from '../dataset/owners.ts';
 import { readCoverage, subtractCoverage } from '../db/coverage/coverage.ts';
 import { keepHole, readHoles, type HoleReason } from '../db/coverage/holes.ts';
 import type { Reopening } from '../db/coverage/reopen.ts';
+import { readVerified } from '../db/coverage/verifications.ts';
 import { common, type Range, union, without } from '../range.ts';
 import { wholeTables } from './deep/compare-span.ts';
 import type { VerifyContext } from './check.ts';
 import { describeFinding, type Finding } from './finding.ts';
+import { withdrawFallen } from './ground.ts';
 import { compareAgain } from './repair/compare-again.ts';
 import { datasetByBlock } from './repair/dataset-by-block.ts';
 import { Tries } from './repair/tries.ts';
@@ -62,7 +64,19 @@ export async function repairRange(
   }
   // What was not read again is nobody's fault.
   if (!context.stop.finishing.aborted) for (const report of reports) await settle(context, report);
-  return { reports, rounds: round };
+  await withdrawFallen(context, range);
+  return { reports: await withVerified(context, reports), rounds: round };
+}
+
+/** Reports with what is verified now. */
+async function withVerified(
+  { database }: RepairContext,
+  reports: readonly Verified[],
+): Promise<readonly Verified[]> {
+  const left: Verified[] = [];
+  for (const report of reports)
+    left.push({ ...report, verified: common(report.verified, await readVerified(database, report.stream)) });
+  return left;
 }
 
 /** False where there was nothing to read. */

@@ -5,6 +5,7 @@ import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
 import type { Database } from '../db/connection/database.ts';
 import { openHoles } from '../db/coverage/reopen.ts';
 import { common, type Range, union, without } from '../range.ts';
+import { withdrawFallen } from './ground.ts';
 import { checkReceipts } from './checks/receipts.ts';
 
 /** Seconds of chain time that are counted at once: a moment's work for Postgres. */
@@ -56,6 +57,7 @@ export async function openVanished(
         if (holes.length === 0) continue;
         const receipts = holes.map((span) => ({ table, span }));
         await openHoles(context.database, { stream, holes, surplus: [], receipts });
+        for (const hole of holes) await withdrawFallen(context, hole);
         found.push({ dataset: owner.name, scope: stream.scope, spans: holes });
       }
     }

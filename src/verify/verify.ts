@@ -10,8 +10,8 @@ import { databaseTime } from '../db/read/quarantined.ts';
 import { readLastReceipt, readVerified, saveGrade, setVerified } from '../db/coverage/verifications.ts';
 import { common, type Range, union, without } from '../range.ts';
 import type { VerifyContext } from './check.ts';
-import { checksOf } from './every-check.ts';
 import type { Checked, Finding } from './finding.ts';
+import { groundsOf, withdrawFallen, withGround } from './ground.ts';
 import { logChecks } from './run/log-checks.ts';
 import { rememberedFindings, rememberFindings } from './remember.ts';
 import { runChecks } from './run/run-checks.ts';
@@ -50,6 +50,7 @@ export async function verifyRange(
       reports.push(report);
     }
   }
+  await withdrawFallen(context, range);
   const chosen = new Set(datasets.map(({ name }) => name));
   return reports.filter(({ dataset, covered }) => chosen.has(dataset.name) || covered.length > 0);
 }
@@ -57,24 +58,6 @@ export async function verifyRange(
 /** True where the whole range has its dataset's grade. */
 export function isProved({ verified }: Verified, range: Range): boolean {
   return verified.length === 1 && verified[0]?.from === range.from && verified[0].to === range.to;
-}
-
-/** Each dataset after those that its checks rest on, which are added where nobody chose them. */
-function withGround(datasets: readonly Dataset[], jobs: readonly Dataset[]): Dataset[] {
-  const ordered = new Map<string, Dataset>();
-  const add = (dataset: Dataset) => {
-    if (ordered.has(dataset.name)) return;
-    for (const ground of groundsOf(dataset, jobs)) add(ground);
-    ordered.set(dataset.name, dataset);
-  };
-  for (const dataset of datasets) add(dataset);
-  return [...ordered.values()];
-}
-
-/** The datasets on which the checks of one rest. */
-function groundsOf({ job }: Dataset, jobs: readonly Dataset[]): Dataset[] {
-  const needs = new Set(checksOf(job).flatMap((check) => check.needs));
-  return jobs.filter(({ name }) => needs.has(name));
 }
 
 async function verifyStream(
@@ -96,8 +79,7 @@ async function verifyStream(
   const found = union(...findings.map(({ spans }) => spans), await lostGround(context, dataset, proved));
   const good = without(covered, found);
   const { grade } = dataset.job;
-  const fallen = await fallenGround(context, dataset, covered);
-  await remember(database, { dataset, stream, tables, lastReceipt, checks, verified: good, fallen });
+  await remember(database, { dataset, stream, tables, lastReceipt, checks, verified: good });
   await saveGrade(database, dataset.name, grade);
   const verified = common(good, await readVerified(database, stream));
   const missing = without([range], covered);
@@ -111,40 +93,21 @@ async function lostGround(
   proved: ReadonlyMap<string, readonly Range[]>,
 ): Promise<Range[]> {
   const lost: Range[] = [];
-  for (const ground of groundsOf(dataset, jobs))
+  for (const { dataset: ground } of groundsOf(dataset, jobs))
     lost.push(...without(proved.get(ground.name) ?? [], await readVerified(database, streamOf(ground))));
   return union(lost);
-}
-
-/** Covered seconds of what a dataset rests on that have no certificate: there its own falls too, whatever checks can say. */
-async function fallenGround(
-  { database, jobs }: VerifyContext,
-  dataset: Dataset,
-  covered: readonly Range[],
-): Promise<Range[]> {
-  const fallen: Range[] = [];
-  for (const ground of groundsOf(dataset, jobs)) {
-    const held = common(covered, await readCoverage(database, streamOf(ground)));
-    fallen.push(...without(held, await readVerified(database, streamOf(ground))));
-  }
-  return union(fallen);
 }
 
 async function remember(
   database: Database,
   report: Pick<Verified, 'dataset' | 'stream' | 'lastReceipt' | 'checks' | 'verified'> & {
     readonly tables: readonly object[];
-    readonly fallen: readonly Range[];
   },
 ): Promise<void> {
-  const { dataset, stream, tables, lastReceipt, checks, verified, fallen } = report;
+  const { dataset, stream, tables, lastReceipt, checks, verified } = report;
   const findings = checks.flatMap((check) => check.findings);
   const wrong = findings.filter(({ outcome }) => outcome !== 'open').map(({ spans }) => spans);
-  await setVerified(
-    database,
-    { stream, tables },
-    { good: verified, bad: union(...wrong, fallen), lastReceipt },
-  );
+  await setVerified(database, { stream, tables }, { good: verified, bad: union(...wrong), lastReceipt });
   await forgetHoles(database, stream, verified);
   await logChecks(database, checks);
   for (const table of Object.values(dataset.job.tables)) {

@@ -23,22 +23,31 @@ let hasOwnDisk: boolean;
 let cli: Cli;
 let simulator: Simulator;
 
+/** Ends what was opened, the last first: also where the next could not be opened, and whatever else does not end. */
+const ends: (() => unknown)[] = [];
+
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-weather-'));
+  ends.push(() => rm(directory, { recursive: true, force: true }));
   hasOwnDisk = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=400m', 'tmpfs', directory]).status === 0;
+  if (hasOwnDisk) ends.push(() => spawnSync('umount', ['--lazy', directory]));
   await chmod(directory, 0o755);
   cli = await openCli();
+  ends.push(() => cli.close());
   simulator = await startSimulator({ start: START, duration: DURATION, load: 1, latencyMs: [20, 40] });
+  ends.push(() => simulator.close());
   await open();
+  ends.push(() => server.close());
   await asAdmin(`create role crawler login createdb password 'secret'`);
   await asAdmin('create database crawled owner crawler');
 });
 afterAll(async () => {
-  await cli.close();
-  await simulator.close();
-  await server.close();
-  if (hasOwnDisk) spawnSync('umount', [directory]);
-  await rm(directory, { recursive: true, force: true });
+  const failures: unknown[] = [];
+  for (const end of ends.reverse())
+    await Promise.resolve()
+      .then(end)
+      .catch((error: unknown) => failures.push(error));
+  expect(failures).toEqual([]);
 });
 
 async function open(): Promise<void> {

@@ -86,6 +86,43 @@ describe('faults, switched while the simulator runs', () => {
     expect(performance.now() - begin).toBeGreaterThan(150);
   });
 
+  test.each(['silentHead', 'silentBody', 'endlessHead', 'endlessBody', 'dribble'] as const)(
+    '%s: nothing comes to its end',
+    async (name) => {
+      simulator.faults[name] = 1;
+      const reply = fetch(`${simulator.url}/api/v3/transactions?limit=5`, {
+        signal: AbortSignal.timeout(300),
+      });
+      await expect(reply.then((response) => response.text())).rejects.toThrow();
+      clear(simulator.faults);
+      expect((await get('/healthcheck')).status).toBe(200);
+    },
+  );
+
+  test('a reorganised block and its transactions have other hashes until its time has come, wherever these stand', async () => {
+    const hashes = async () => {
+      const reply = await get(`/api/v3/transactions?start_utime=${START}&limit=200&sort=asc`);
+      return ((await reply.json()) as { transactions: { hash: string }[] }).transactions.map(
+        ({ hash }) => hash,
+      );
+    };
+    const roots = async () =>
+      (await blocks('/api/v3/blocks?workchain=0&limit=50&sort=asc')).map((block) => block.root_hash);
+    const [settled, settledRoots] = [await hashes(), await roots()];
+    simulator.faults.reorganise = { probability: 0.5, seconds: 3600 };
+    const early = await hashes();
+    const moved = early.filter((hash) => !settled.includes(hash));
+    expect(moved.length).toBeGreaterThan(10);
+    expect(moved.length).toBeLessThan(early.length - 10);
+    expect((await roots()).filter((hash) => !settledRoots.includes(hash)).length).toBeGreaterThan(10);
+    const named = async (hash: string) =>
+      (await (await get(`/api/v3/traces?tx_hash=${encodeURIComponent(hash)}`)).text()).includes(hash);
+    expect(await named(moved[0]!)).toBe(true);
+    simulator.faults.reorganise.seconds = 0;
+    expect(await hashes()).toEqual(settled);
+    expect(await named(moved[0]!)).toBe(false);
+  });
+
   test('a 200 of blocks holds only the first rows', async () => {
     const path = '/api/v3/blocks?limit=500&sort=asc';
     const whole = await blocks(path);

@@ -3,6 +3,10 @@ import type { Simulator, SimulatorOptions } from '../support/simulator/simulator
 import { differences } from '../../tools/proof/differences.ts';
 import { datasetsNamed } from '../support/crawl.ts';
 import type { TestStore } from '../support/database/database.ts';
+import { readVerified } from '../../src/db/coverage/verifications.ts';
+import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
+import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { common } from '../../src/range.ts';
 import { openNetworkProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
@@ -11,6 +15,7 @@ const LISTS: Readonly<Record<string, string>> = {
   '/api/v3/blocks': 'blocks',
   '/api/v3/transactions': 'transactions',
   '/api/v3/traces': 'traces',
+  '/api/v3/transactionsByMasterchainBlock': 'transactions',
 };
 
 let store: TestStore;
@@ -19,17 +24,21 @@ let proof: Proof;
 let close: () => Promise<void>;
 /** Hashes that no window of time ever shows. */
 const hidden = new Set<string>();
+/** Hashes that nothing shows. */
+const gone = new Set<string>();
 
 beforeAll(async () => {
   const after: SimulatorOptions['after'] = ({ path, search }, response) => {
     const list = LISTS[path];
-    if (list === undefined || search.has('mc_seqno') || response.status !== 200) return response;
+    if (list === undefined || response.status !== 200) return response;
+    const isByBlock = search.has('mc_seqno') || search.has('seqno');
+    const isShown = (name: string) => !gone.has(name) && (isByBlock || !hidden.has(name));
     const body = JSON.parse(response.body.toString()) as Record<
       string,
       { hash?: string; root_hash?: string; trace_id?: string }[]
     >;
-    const shown = body[list]?.filter(
-      ({ hash, root_hash, trace_id }) => !hidden.has(hash ?? root_hash ?? trace_id ?? ''),
+    const shown = body[list]?.filter(({ hash, root_hash, trace_id }) =>
+      isShown(hash ?? root_hash ?? trace_id ?? ''),
     );
     return { ...response, body: JSON.stringify({ ...body, [list]: shown }) };
   };
@@ -63,4 +72,30 @@ test('what no window of time shows is read by masterchain block, and proved', as
   expect([...left.values()].map(({ size }) => size)).toEqual([0, 0, 0]);
   for (const path of ['masterchainBlockShards', 'transactionsByMasterchainBlock'])
     expect(simulator.stats.byPath.get(`/api/v3/${path}`)).toBeGreaterThan(0);
+});
+
+test('where transactions are not to be had nothing that rests on them is proved any longer, whatever was proved before', async () => {
+  const datasets = await datasetsNamed(...NAMES);
+  hidden.clear();
+  const { range } = await proof.reach();
+  const [lost] = [...simulator.truth.transactions({ from: START + 250, to: START + 300 })];
+  const { hash, trace_id, now } = lost!;
+  gone.add(hash).add(trace_id);
+  await store.database.script(`delete from ton.transactions where hash = '${hash}';
+    delete from ton.traces where trace_id = '${trace_id}'; delete from ton.trace_edges where trace_id = '${trace_id}'`);
+  for (const table of [traces, trace_edges]) await resetReceipts(store.database, table, range!);
+  const only = datasets.filter(({ name }) => name !== 'traces');
+  const second = { from: now, to: now + 1 };
+  const certified = async (dataset: string) =>
+    common(await readVerified(store.database, { dataset, scope: '', pass: 0 }), [second]);
+  expect(await certified('traces')).toEqual([second]);
+  await proof.repair(only, range!, await proof.verify(only, range!));
+  expect([await certified('transactions'), await certified('traces')]).toEqual([[], []]);
+  gone.clear();
+  await store.database.script(
+    `update etl.refused set retry_at = now(); update etl.holes set retry_at = now()`,
+  );
+  await proof.cover(datasets, await proof.reach());
+  const { reports } = await proof.repair(datasets, range!, await proof.verify(datasets, range!));
+  expect(reports.map(({ verified }) => verified)).toEqual(NAMES.map(() => [range]));
 });

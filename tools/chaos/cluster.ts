@@ -5,6 +5,8 @@ import pg from 'pg';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import { openEmbedded, type EmbeddedServer } from '../../src/embedded/embedded.ts';
 import { migrate } from '../../src/db/migrate/migrate.ts';
+import { query } from '../../test/support/database/query.ts';
+import { copyAsStandby, REPLICATION } from '../../test/support/failover/pair.ts';
 
 const TEMPLATE = 'migrated';
 /** A killed server is back within this time or something is wrong. */
@@ -21,19 +23,25 @@ export interface Cluster {
   dropDatabase(name: string): Promise<void>;
   /** SIGKILL to the server's first process; the others end when they notice. Starts it again. */
   killAndRestart(): Promise<void>;
+  /** Lets a standby take its place that lacks what was committed in the last `ms`. */
+  failOver(ms: number): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** Without fsync: a killed process loses nothing that the system's cache holds. */
+const SETTINGS = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  shared_buffers: '64MB',
+  // Few enough for all of them to be taken.
+  max_connections: '60',
+  ...REPLICATION,
+};
+
 export async function openCluster(dataDir: string): Promise<Cluster> {
-  const settings = {
-    fsync: 'off',
-    synchronous_commit: 'off',
-    full_page_writes: 'off',
-    shared_buffers: '64MB',
-    max_connections: '100',
-  };
-  const open = () => openEmbedded({ dataDir, settings });
+  let current = dataDir;
+  const open = () => openEmbedded({ dataDir: current, settings: SETTINGS });
   const handles: EmbeddedServer[] = [await open()];
   const server = () => handles.at(-1)!;
   const asAdmin = <T>(work: (client: pg.Client) => Promise<T>) => withClient(server().url, work);
@@ -59,18 +67,55 @@ export async function openCluster(dataDir: string): Promise<Cluster> {
       await asAdmin((admin) => admin.query(`drop database if exists ${name} with (force)`));
     },
     async killAndRestart() {
-      const pid = Number(
-        (await readFile(join(server().dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0],
-      );
-      process.kill(pid, 'SIGKILL');
+      await kill(server());
       handles.push(await openSoon(open));
     },
+    async failOver(ms) {
+      const primary = server();
+      const directory = `${primary.dataDir}-${handles.length}`;
+      await copyAsStandby({ url: primary.url, directory: primary.dataDir }, directory);
+      current = directory;
+      const standby = await openSoon(open);
+      await followAndPromote(standby, async () => {
+        await delay(ms);
+        await kill(primary);
+      });
+      handles.push(standby);
+      await remove(primary);
+    },
     async stop() {
-      for (const handle of handles) await handle.close().catch(() => undefined);
-      await rm(server().dataDir, { recursive: true, force: true });
+      for (const handle of handles) await remove(handle);
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+async function kill({ dataDir }: EmbeddedServer): Promise<void> {
+  const pid = Number((await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0]);
+  process.kill(pid, 'SIGKILL');
+}
+
+async function remove(handle: EmbeddedServer): Promise<void> {
+  await handle.close().catch(() => undefined);
+  await rm(handle.dataDir, { recursive: true, force: true });
+}
+
+/** Lets a standby catch up, cuts it off, and makes it the primary when what `meanwhile` does is done. */
+async function followAndPromote({ url }: EmbeddedServer, meanwhile: () => Promise<void>): Promise<void> {
+  const receives = async (count: number) => {
+    const asked = `select 1 from pg_stat_wal_receiver where status = 'streaming'`;
+    const deadline = performance.now() + RESTART_WITHIN_MS;
+    while ((await query(url, asked)).length !== count) {
+      if (performance.now() > deadline) throw new Error('the standby does not follow');
+      await delay(50);
+    }
+  };
+  await receives(1);
+  await query(url, "alter system set primary_conninfo = ''");
+  await query(url, 'select pg_reload_conf()');
+  await receives(0);
+  await meanwhile();
+  await query(url, 'select pg_promote()');
 }
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {

@@ -60,6 +60,7 @@ function failed(seed: number, own: string, error: unknown): Outcome {
     requests: 0,
     quarantined: 0,
     memory: [],
+    logLines: 0,
     directory: own,
   };
 }

@@ -1,4 +1,5 @@
 import type { Faults } from '../../src/simulator/faults.ts';
+import type { Range } from '../../src/range.ts';
 import { Random } from '../../src/simulator/random.ts';
 import type { SimulatorOptions } from '../../test/support/simulator/simulator.ts';
 
@@ -11,6 +12,9 @@ export const HARMS = [
   'kill database',
   'disk full',
   'read-only',
+  'fill connections',
+  'fail over',
+  'stand still',
 ] as const;
 
 export type Harm = (typeof HARMS)[number];
@@ -39,6 +43,8 @@ export interface Plan {
   readonly harms: readonly Harmful[];
   /** Milliseconds that a commit takes, as on a slow disk: without it no process would ever be met in one. */
   readonly commitMs: number;
+  /** The API's name has a second address, at which nobody answers. */
+  readonly hasDeadAddress: boolean;
 }
 
 const START = Date.UTC(2026, 5, 1) / 1000;
@@ -52,6 +58,10 @@ const LONGEST = 4000;
 const TAIL = 150;
 /** The database is up again, and used, for at least so long before it is killed again. */
 const DATABASE_PAUSE_MS = 5000;
+/** Of a longer storm the harms are farther apart, so that there are hundreds of them. */
+const STORM_S = 20;
+/** From so long a storm on the database fails over twice, at a third and at two thirds, else by chance. */
+const SOAK_S = 600;
 
 export function planOf(seed: number, seconds: number, processes: number): Plan {
   const random = new Random(seed, 91);
@@ -64,7 +74,10 @@ export function planOf(seed: number, seconds: number, processes: number): Plan {
       seed,
       start: START,
       duration: duration + TAIL,
-      load: 1 + random.fraction() * 1.5,
+      load: {
+        base: 1 + random.fraction() * 1.5,
+        dead: random.chance(0.4) ? [silenceOf(random, duration)] : [],
+      },
       accounts: 60,
       reshardEvery: 15 + random.below(30),
       build: random.chance(0.5) ? '1.3' : '1.2',
@@ -75,7 +88,14 @@ export function planOf(seed: number, seconds: number, processes: number): Plan {
     faults: faultsOf(random),
     harms: harmsOf(random, seconds * 1000, processes),
     commitMs: random.below(25),
+    hasDeadAddress: random.chance(0.4),
   };
+}
+
+/** Nothing happens for a while: what was under way before ends long after it began. */
+function silenceOf(random: Random, duration: number): Range {
+  const from = START + random.below(duration);
+  return { from, to: from + 20 + random.below(80) };
 }
 
 /** Each fault is there in most seeds, and absent in some, so that faults that hide others do not always hide them. */
@@ -96,10 +116,17 @@ function faultsOf(random: Random): Faults {
     slowBody: often(0.05),
     slowBodyMs: 100 + random.below(600),
     silentBody: often(0.004),
+    silentHead: often(0.002),
+    dribble: often(0.002),
+    endlessHead: often(0.002),
+    endlessBody: often(0.002),
     shortBlocks: often(0.15),
     stale: often(0.2),
     staleSeconds: 1 + random.below(20),
     lateBlocks: { probability: often(0.02), seconds: 45 + random.below(30) },
+    ...(random.chance(0.4) && {
+      reorganise: { probability: random.fraction() * 0.1, seconds: 10 + random.below(80) },
+    }),
     lateSplit: { seconds: random.below(10) },
     lateActions: { least: 1, most: 2 + random.below(8) },
     reclassify: { probability: often(0.4), seconds: 5 + random.below(40) },
@@ -108,24 +135,42 @@ function faultsOf(random: Random): Faults {
 
 function harmsOf(random: Random, totalMs: number, processes: number): Harmful[] {
   const harms: Harmful[] = [];
+  const rarer = Math.sqrt(Math.max(1, totalMs / 1000 / STORM_S));
+  const isSoak = totalMs >= SOAK_S * 1000;
   let database = -Infinity;
-  for (let at = 1200; at < totalMs; at += 800 + random.below(2400)) {
-    const drawn = draw(random.fraction());
-    const harm = drawn === 'kill database' && at - database < DATABASE_PAUSE_MS ? 'drop connections' : drawn;
-    if (harm === 'kill database') database = at;
+  for (let at = 1200; at < totalMs; at += rarer * (800 + random.below(2400))) {
+    const drawn = draw(random.fraction(), isSoak);
+    const isTooSoon = OF_DATABASE.has(drawn) && at - database < DATABASE_PAUSE_MS;
+    const harm = isTooSoon ? 'drop connections' : drawn;
+    if (OF_DATABASE.has(harm)) database = at;
     // The first of several workers is never killed: its memory can be watched.
     const worker =
       processes > 1 && harm === 'kill worker' ? 1 + random.below(processes - 1) : random.below(processes);
     harms.push({ at, harm, worker, ms: 1000 + random.below(2500) });
   }
-  return harms;
+  const turns = [1 / 3, 2 / 3].map((share): Harmful => ({
+    at: share * totalMs,
+    harm: 'fail over',
+    worker: 0,
+    ms: 1000,
+  }));
+  return isSoak ? [...harms, ...turns].sort((a, b) => a.at - b.at) : harms;
 }
 
-function draw(point: number): Harm {
-  if (point < 0.3) return 'kill worker';
-  if (point < 0.58) return 'freeze worker';
-  if (point < 0.72) return 'drop connections';
-  if (point < 0.82) return 'end sessions';
-  if (point < 0.92) return 'kill database';
-  return point < 0.96 ? 'disk full' : 'read-only';
+/** After these the database has to come back before the next of them. */
+export const OF_DATABASE: ReadonlySet<Harm> = new Set(['kill database', 'fail over']);
+
+function draw(point: number, isSoak: boolean): Harm {
+  const shares: readonly (readonly [Harm, number])[] = [
+    ['kill worker', 0.27],
+    ['freeze worker', 0.5],
+    ['drop connections', 0.62],
+    ['end sessions', 0.72],
+    ['kill database', 0.8],
+    [isSoak ? 'kill database' : 'fail over', 0.83],
+    ['disk full', 0.87],
+    ['read-only', 0.91],
+    ['fill connections', 0.95],
+  ];
+  return shares.find(([, until]) => point < until)?.[0] ?? 'stand still';
 }

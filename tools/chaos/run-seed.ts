@@ -20,6 +20,8 @@ export interface Outcome extends Findings {
   readonly starts: number;
   readonly requests: number;
   readonly memory: readonly Memory[];
+  /** That the workers wrote. */
+  readonly logLines: number;
   /** Where the workers' words are. */
   readonly directory: string;
 }
@@ -39,7 +41,11 @@ export async function runSeed(plan: Plan, cluster: Cluster, directory: string): 
   const own = await cluster.createDatabase(name);
   const proxy = await openProxy(cluster.port);
   const url = urlOf(own, name, proxy.port);
-  const run: Run = { plan, cluster, directory, name, simulator, spoiler, proxy, url, harms: new Map() };
+  const run: Run = {
+    ...{ plan, cluster, directory, name, simulator, spoiler, proxy, url },
+    harms: new Map(),
+    isStill: false,
+  };
   try {
     await withClient(run, (client) => installAudit(client, plan.commitMs));
     return await harmAndCompare(run);
@@ -74,6 +80,7 @@ async function harmAndCompare(run: Run): Promise<Outcome> {
     harms: Object.fromEntries(run.harms),
     starts: workers.starts(),
     memory: workers.memory,
+    logLines: workers.logLines(),
     requests: simulator.stats.total,
   };
 }

@@ -3,6 +3,7 @@ import type { Simulator } from '../../test/support/simulator/simulator.ts';
 import { urlOf, type Cluster } from './cluster.ts';
 import type { Harm, Plan } from './plan.ts';
 import type { Proxy } from './harm/proxy.ts';
+import { TWO_ADDRESSES } from './harm/two-addresses.ts';
 import type { Spoiler } from './harm/spoil.ts';
 
 /** Name of the file that holds what a lane and the commands in it print. */
@@ -22,6 +23,8 @@ export interface Run {
   /** The workers' way to the database, over a line that can be cut. */
   readonly url: string;
   readonly harms: Map<Harm, number>;
+  /** True while the network's head does not move. */
+  isStill: boolean;
 }
 
 export const DATASETS = ['blocks', 'transactions', 'traces', 'jetton_transfers', 'actions'];
@@ -31,11 +34,18 @@ export function directUrl({ cluster, name }: Pick<Run, 'cluster' | 'name'>): str
   return urlOf(cluster.url, name);
 }
 
+/** The way to the API: of many seeds by a name of which one address is dead. */
+export function apiOf({ simulator, plan }: Pick<Run, 'simulator' | 'plan'>): string {
+  const url = new URL(simulator.url);
+  if (plan.hasDeadAddress) url.hostname = TWO_ADDRESSES;
+  return url.origin;
+}
+
 /** Settings in the program's environment. */
-export function settingsOf({ simulator }: Run, url: string): Record<string, string> {
+export function settingsOf(run: Run, url: string): Record<string, string> {
   return {
     DATABASE_URL: url,
-    TONCENTER_NETWORK: simulator.url,
+    TONCENTER_NETWORK: apiOf(run),
     TONCENTER_RPS: '1000',
     ETL_SINCE: 'first',
     ETL_FRESHNESS: '1s',

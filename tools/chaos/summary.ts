@@ -41,8 +41,9 @@ export function printSummary(
       `${sum(({ quarantined }) => quarantined)} were in quarantine`,
   );
   const [first] = outcomes;
-  if (outcomes.length === 1 && first !== undefined)
-    for (const line of memoryLines(first.memory)) console.log(line);
+  if (outcomes.length !== 1 || first === undefined) return;
+  console.log(`log       ${first.logLines} lines at level info or above`);
+  for (const line of memoryLines(first.memory)) console.log(line);
 }
 
 function tally(counts: readonly Readonly<Record<string, number>>[]): string {
@@ -52,14 +53,20 @@ function tally(counts: readonly Readonly<Record<string, number>>[]): string {
   return [...total].map(([name, times]) => `${name} ${times}`).join(', ');
 }
 
-/** Resident memory of the worker that lives through it all: in a leak its last third lies above its middle one. */
+/** Of a storm this share is not the steady state yet. */
+const WARM_UP = 0.1;
+
+/** Resident memory of the worker that lives through it all: in a leak its last half lies above its first one. */
 function memoryLines(memory: readonly Memory[]): string[] {
-  if (memory.length < 9) return [];
-  const third = Math.floor(memory.length / 3);
-  const parts = [memory.slice(0, third), memory.slice(third, 2 * third), memory.slice(2 * third)];
-  const medians = parts.map((part) => `${Math.round(median(part))} MB`);
+  const steady = memory.slice(Math.floor(memory.length * WARM_UP));
+  const half = Math.floor(steady.length / 2);
+  if (half < 3) return [];
+  const [first, last] = [median(steady.slice(0, half)), median(steady.slice(half))];
   const peak = Math.round(Math.max(...memory.map(({ megabytes }) => megabytes)));
-  return [`memory    ${medians.join(', ')} (median of each third), at most ${peak} MB`];
+  const more = ((100 * (last - first)) / first).toFixed(1);
+  return [
+    `memory    ${Math.round(first)} MB, then ${Math.round(last)} MB (${more} %; median of each half), at most ${peak} MB`,
+  ];
 }
 
 function median(part: readonly Memory[]): number {

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -33,12 +33,14 @@ export interface Workers {
   /** Sentences about workers that ended by themselves though nothing had stopped them. */
   readonly complaints: string[];
   readonly starts: () => number;
+  readonly logLines: () => number;
   /** Of the first worker, which is killed only where it is alone. */
   readonly memory: Memory[];
 }
 
 /** The compiled program beside this harness. */
 const PROGRAM = entryOf(join(import.meta.dirname, '../..'));
+const NAMES = join(import.meta.dirname, 'harm/two-addresses.js');
 /** Away for the moment: whoever runs the program starts it again. */
 const TRY_AGAIN = 75;
 const SAMPLE_MS = 2000;
@@ -66,6 +68,11 @@ export function startWorkers(options: WorkersOptions): Workers {
     complaints,
     memory: sampler.samples,
     starts: () => starts,
+    logLines: () =>
+      readdirSync(options.directory).reduce(
+        (sum, name) => sum + readFileSync(join(options.directory, name), 'utf8').split('\n').length - 1,
+        0,
+      ),
     async kill(worker) {
       const child = workers[worker];
       await killed(child);
@@ -115,7 +122,7 @@ export function killAll(): void {
 /** A process of the program; its words go to a file. */
 function launch({ directory, settings, args }: WorkersOptions, log: string): ChildProcess {
   const output = openSync(log, 'a');
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+  const child = spawn(process.execPath, ['--import', NAMES, PROGRAM, ...args], {
     cwd: directory,
     env: { PATH: process.env['PATH'], HOME: directory, LOG_LEVEL: 'info', ...settings },
     stdio: ['ignore', output, output],

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { spansWithFindings } from './findings.ts';
 import type { GradeFacts } from '../../dataset/grade.ts';
 import { parseRangeText, type Range } from '../../range.ts';
@@ -16,6 +16,7 @@ import {
   setExcluded,
 } from '../connection/sql.ts';
 import { coverage } from '../schema/etl/coverage.ts';
+import { settings } from '../schema/etl/pages.ts';
 import { grades, verifications } from '../schema/etl/verification.ts';
 import { writtenSince } from '../write/receipt-ledger.ts';
 import { lockTables } from '../write/rows/lock-tables.ts';
@@ -103,6 +104,35 @@ export async function withdrawVerified(session: Session, stream: Stream, range: 
   await session.run(sql`
     update ${coverage} set ${bare(verified)} = ${verified} - ${span}, ${bare(updated_at)} = default
     where ${ofStream(coverage, { ...stream, pass: 0 })} and ${verified} && ${span}`);
+}
+
+/** A dataset on which the certificate of another one rests. */
+interface Ground {
+  readonly name: string;
+  /** True: where it was never read, the other one's certificate stands without it. */
+  readonly isOptional: boolean;
+}
+
+/**
+ * Takes the certificate of a dataset from every second of a range in which its ground has none. What retention has
+ * dropped of the ground was proved when it was there.
+ */
+export async function withdrawGroundless(
+  session: Session,
+  dependent: string,
+  ground: Ground,
+  range: Range,
+): Promise<void> {
+  const { dataset, pass, covered, verified, updated_at } = coverage;
+  const own = { dataset: ground.name, scope: '', pass: 0 };
+  const of = (column: SQL) =>
+    sql`coalesce((select ${column} from ${coverage} where ${ofStream(coverage, own)}), '{}')`;
+  const kept = sql`int8multirange(int8range((select (${settings.value}->'datasets'->>${ground.name})::int8
+    from ${settings} where ${settings.name} = 'floors'), null))`;
+  await session.run(sql`
+    update ${coverage} c set ${bare(verified)} = c.verified - g.lacking, ${bare(updated_at)} = default
+    from (select ${multirangeParam([range])} * ${ground.isOptional ? of(sql`${covered}`) : kept} - ${of(sql`${verified}`)} as lacking) g
+    where c.${bare(dataset)} = ${dependent} and c.${bare(pass)} = 0 and c.verified && g.lacking`);
 }
 
 /** The verified ranges, oldest first. */

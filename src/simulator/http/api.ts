@@ -105,8 +105,22 @@ export class Api implements Answering {
   answer(request: ApiRequest, views: Views): HttpResponse {
     if (request.path === '/healthcheck') return textResponse(200, 'OK');
     const headers = { 'x-api-version': API_VERSIONS[this.build] };
-    const response = this.route(request, views);
+    const response = this.routeBefore(request, views);
     return { ...response, headers: { ...response.headers, ...headers } };
+  }
+
+  /** As the network was before what is to be reorganised in it, where anything is. */
+  private routeBefore(request: ApiRequest, views: Views): HttpResponse {
+    const { beforeReorganisation } = this.ledger;
+    if (beforeReorganisation === undefined || this.faults.reorganise === undefined)
+      return this.route(request, views);
+    const before = (text: string) => beforeReorganisation(text, views(0));
+    const search = new URLSearchParams();
+    for (const [name, value] of request.search) search.append(name, before(value));
+    const response = this.route({ ...request, search }, views);
+    const body = before(response.body.toString());
+    if (body !== response.body.toString()) this.stats.injected('reorganise');
+    return { ...response, body };
   }
 
   private route(request: ApiRequest, views: Views): HttpResponse {

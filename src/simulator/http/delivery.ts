@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
 import type { HttpResponse } from './response.ts';
 import type { Faults } from '../faults.ts';
@@ -15,65 +16,128 @@ interface Line {
 }
 
 const PIECES = 10;
+const DRIBBLE_MS = 1000;
 
-/** Sends a response, as far as the line's faults let it; true where the connection was cut. */
+/** What is left to be sent of a response. */
+interface Whole {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+type Delivery = (outgoing: ServerResponse, response: Whole, line: Line) => Promise<void>;
+
+/** Sends a response, as far as the line's faults let it; true where it did not come whole. */
 export async function send(outgoing: ServerResponse, response: HttpResponse, line: Line): Promise<boolean> {
-  if (happens(line, 'reset')) return cut(outgoing);
+  const { status, headers } = response;
   const body = typeof response.body === 'string' ? Buffer.from(response.body) : response.body;
-  const whole = { ...response.headers, 'content-length': String(body.length) };
-  if (happens(line, 'resetInBody')) {
-    outgoing.writeHead(response.status, whole);
-    await write(outgoing, body.subarray(0, Math.floor(body.length / 2)));
-    return cut(outgoing);
+  for (const [name, deliver] of FAULTY) {
+    if (!line.random.chance(line.faults[name] ?? 0)) continue;
+    line.stats.injected(name);
+    await deliver(outgoing, { status, headers, body }, line);
+    return !WHOLE.has(name);
   }
-  if (happens(line, 'silentBody')) {
-    outgoing.writeHead(response.status, whole);
-    outgoing.write(body.subarray(0, Math.floor(body.length / 2)));
-    await once(outgoing, 'close');
-    return true;
-  }
-  if (happens(line, 'truncatedJson')) {
-    const part = body.subarray(0, Math.floor(body.length * (0.2 + 0.7 * line.random.fraction())));
-    outgoing.writeHead(response.status, { ...response.headers, 'content-length': String(part.length) });
-    outgoing.end(part);
-    return false;
-  }
-  outgoing.writeHead(response.status, whole);
-  if (happens(line, 'slowBody')) await trickle(outgoing, body, line);
-  else outgoing.end(body);
+  outgoing.writeHead(status, withLength({ headers, body })).end(body);
   return false;
 }
 
-type LineFault = 'reset' | 'resetInBody' | 'silentBody' | 'truncatedJson' | 'slowBody';
+type LineFault =
+  | 'reset'
+  | 'resetInBody'
+  | 'silentHead'
+  | 'silentBody'
+  | 'endlessHead'
+  | 'endlessBody'
+  | 'dribble'
+  | 'truncatedJson'
+  | 'slowBody';
 
-function happens({ faults, random, stats }: Line, name: LineFault): boolean {
-  const happened = random.chance(faults[name] ?? 0);
-  if (happened) stats.injected(name);
-  return happened;
+/** Faults whose response is whole for the server. */
+const WHOLE: ReadonlySet<LineFault> = new Set(['truncatedJson', 'slowBody', 'dribble']);
+
+const FAULTY: readonly (readonly [LineFault, Delivery])[] = [
+  ['reset', cut],
+  ['silentHead', closed],
+  ['endlessHead', floodHead],
+  ['resetInBody', sendHalfAnd(cut)],
+  ['silentBody', sendHalfAnd(closed)],
+  ['endlessBody', floodBody],
+  ['dribble', (outgoing, response, line) => inPieces(outgoing, response, line, [1, DRIBBLE_MS])],
+  ['truncatedJson', truncate],
+  ['slowBody', trickle],
+];
+
+function withLength({ headers, body }: Pick<Whole, 'headers' | 'body'>): Record<string, string> {
+  return { ...headers, 'content-length': String(body.length) };
 }
 
-function cut(outgoing: ServerResponse): boolean {
+function cut(outgoing: ServerResponse): Promise<void> {
   if (outgoing.socket === null) outgoing.destroy();
   else outgoing.socket.resetAndDestroy();
-  return true;
+  return Promise.resolve();
 }
 
-function write(outgoing: ServerResponse, part: Buffer): Promise<void> {
-  return new Promise((resolve) => {
-    outgoing.write(part, () => {
-      resolve();
+/** Leaves the connection to the client, who ends it some time. */
+async function closed(outgoing: ServerResponse): Promise<void> {
+  if (!outgoing.destroyed) await once(outgoing, 'close');
+}
+
+function sendHalfAnd(next: (outgoing: ServerResponse) => Promise<void>): Delivery {
+  return async (outgoing, { status, headers, body }) => {
+    outgoing.writeHead(status, withLength({ headers, body }));
+    await new Promise<void>((resolve) => {
+      outgoing.write(body.subarray(0, Math.floor(body.length / 2)), () => resolve());
     });
-  });
+    await next(outgoing);
+  };
 }
 
-async function trickle(
+async function floodHead(outgoing: ServerResponse): Promise<void> {
+  const { socket } = outgoing;
+  socket?.write('HTTP/1.1 200 OK\r\n');
+  if (socket !== null) flood(socket, `x-more: ${'x'.repeat(1000)}\r\n`);
+  await closed(outgoing);
+}
+
+async function floodBody(outgoing: ServerResponse, { status, headers }: Whole): Promise<void> {
+  outgoing.writeHead(status, headers);
+  flood(outgoing, ' '.repeat(65_536));
+  await closed(outgoing);
+}
+
+/** Writes the same piece as often as it is taken. */
+function flood(stream: Writable, piece: string): void {
+  const more = () => {
+    while (!stream.destroyed && stream.write(piece));
+  };
+  stream.on('drain', more);
+  more();
+}
+
+function truncate(
   outgoing: ServerResponse,
-  body: Buffer,
-  { faults, clock, signal }: Line,
+  { status, headers, body }: Whole,
+  { random }: Line,
 ): Promise<void> {
-  const size = Math.ceil(body.length / PIECES);
-  for (let at = 0; at < body.length; at += size) {
-    await clock.sleep((faults.slowBodyMs ?? 1000) / PIECES, signal);
+  const part = body.subarray(0, Math.floor(body.length * (0.2 + 0.7 * random.fraction())));
+  outgoing.writeHead(status, withLength({ headers, body: part })).end(part);
+  return Promise.resolve();
+}
+
+function trickle(outgoing: ServerResponse, response: Whole, line: Line): Promise<void> {
+  const size = Math.max(1, Math.ceil(response.body.length / PIECES));
+  return inPieces(outgoing, response, line, [size, (line.faults.slowBodyMs ?? 1000) / PIECES]);
+}
+
+async function inPieces(
+  outgoing: ServerResponse,
+  { status, headers, body }: Whole,
+  { clock, signal }: Line,
+  [size, pauseMs]: readonly [number, number],
+): Promise<void> {
+  outgoing.writeHead(status, withLength({ headers, body }));
+  for (let at = 0; at < body.length && !outgoing.destroyed; at += size) {
+    await clock.sleep(pauseMs, signal);
     outgoing.write(body.subarray(at, at + size));
   }
   outgoing.end();

@@ -12,6 +12,7 @@ const NAME = 'actions';
 export const actions: Check = {
   name: NAME,
   needs: ['traces'],
+  isOptional: true,
   steps: (_, { covered, proved }) =>
     common(covered, proved.get('traces') ?? []).map((stretch) => ({
       check: NAME,

@@ -12,6 +12,7 @@ const NAME = 'cross-checks';
 export const crossChecks: Check = {
   name: NAME,
   needs: ['transactions'],
+  isOptional: true,
   steps(_, input) {
     const held = common(input.covered, input.proved.get('transactions') ?? []);
     return held.map((stretch) => ({

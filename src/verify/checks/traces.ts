@@ -59,9 +59,13 @@ async function checkTraces(session: Session, stretch: Range, transactionsUntil: 
   return { findings, rows: rowsOf(edges), held: [edges, whole] };
 }
 
-/** Traces larger than the source gives come without their tree, and say so. */
+/**
+ * Traces larger than the source gives come without their tree, and say so. Where a tree has too many nodes, those of an
+ * earlier reading hang in it, of which another reading would rid nobody.
+ */
 const incomplete = (stretch: Range) => sql`
-  select 'missing_nodes' as kind, 'hole' as outcome, t.trace_id as id, ${secondOf('t')} as span
+  select case when e.nodes > t.transactions then 'surplus_nodes' else 'missing_nodes' end as kind,
+    case when e.nodes > t.transactions then 'surplus' else 'hole' end as outcome, t.trace_id as id, ${secondOf('t')} as span
   from ton.traces t
   left join (select utime, trace_id, count(*) as nodes from ton.trace_edges e where ${during('e', stretch)} group by 1, 2) e
     using (utime, trace_id)

@@ -97,6 +97,22 @@ test('what feeds a report and changes on the day opens the day again, and nothin
   expect(await rowsOf('daily_activity')).toEqual(before);
 });
 
+test('a stream that is read for the first time, or forgotten, opens the days that it feeds', async () => {
+  const withoutActions = REPORTS.filter((report) => !['dex_volume', 'jetton_flows'].includes(report)).sort();
+  await store.ask(`create table taken as select * from etl.coverage where dataset = 'actions'`);
+  for (const statement of [
+    `delete from etl.coverage where dataset = 'actions'`,
+    `insert into etl.coverage select * from taken`,
+  ]) {
+    await certify(FIRST);
+    await closeDays(database, ALL);
+    expect(await closed()).toEqual(expect.arrayContaining(['jetton_flows']));
+    await store.ask(statement);
+    expect(await closed()).toEqual(withoutActions);
+  }
+  await store.ask(`drop table taken`);
+});
+
 test('a day that changes while it is summed up stays open', async () => {
   await store.ask(`delete from etl.closed_days`);
   await store.ask(

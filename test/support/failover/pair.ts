@@ -33,6 +33,17 @@ export interface Pair {
   close(): Promise<void>;
 }
 
+/** What a server needs so that another can follow it. */
+export const REPLICATION = {
+  wal_level: 'replica',
+  max_wal_senders: '4',
+  // What the standby has not fetched yet while the copy is made.
+  wal_keep_size: '512MB',
+  max_wal_size: '512MB',
+  // A standby that was cut off must not be waited for.
+  wal_sender_timeout: '2s',
+};
+
 /** A server with its data; closed and opened again, it is at the same port. */
 interface Member extends Node {
   readonly directory: string;
@@ -41,16 +52,10 @@ interface Member extends Node {
 }
 
 const SETTINGS = {
+  ...REPLICATION,
   fsync: 'off',
-  wal_level: 'replica',
-  max_wal_senders: '4',
-  // What the standby has not fetched yet while the copy is made.
-  wal_keep_size: '512MB',
-  max_wal_size: '512MB',
   shared_buffers: '64MB',
   max_locks_per_transaction: '256',
-  // A standby that was cut off must not be waited for.
-  wal_sender_timeout: '2s',
 };
 
 /** Makes a primary and a standby of it in directories below `scratch`, which every user can enter. */
@@ -130,7 +135,10 @@ function createMember(directory: string): Member {
 }
 
 /** As pg_basebackup does, which the embedded binaries lack: the files, and what the server says of them. */
-async function copyAsStandby(primary: Member, directory: string): Promise<void> {
+export async function copyAsStandby(
+  primary: Pick<Member, 'url' | 'directory'>,
+  directory: string,
+): Promise<void> {
   const [from, to] = [join(primary.directory, 'postgres'), join(directory, 'postgres')];
   await rm(directory, { recursive: true, force: true });
   const client = new pg.Client({ connectionString: primary.url });

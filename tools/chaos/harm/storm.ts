@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type pg from 'pg';
-import type { Harm, Harmful } from '../plan.ts';
+import pg from 'pg';
+import { OF_DATABASE, type Harm, type Harmful } from '../plan.ts';
 import { withClient, type Run } from '../run.ts';
+import { urlOf } from '../cluster.ts';
 import { within } from '../within.ts';
 import type { Workers } from '../workers.ts';
 
@@ -25,12 +26,13 @@ export async function storm(run: Run, workers: Workers): Promise<void> {
   );
 }
 
-/** The head goes on with the wall clock, from the end of history to the end of the range. */
-async function moveHead({ plan, simulator }: Run): Promise<void> {
-  const { head, seconds } = plan;
+/** The head goes on with the wall clock, from the end of history to the end of the range, unless the network stands still. */
+async function moveHead(run: Run): Promise<void> {
+  const { simulator } = run;
+  const { head, seconds } = run.plan;
   const began = performance.now();
   for (let share = 0; share < 1; share = (performance.now() - began) / (1000 * seconds)) {
-    simulator.headTime = head.from + share * (head.to - head.from);
+    if (!run.isStill) simulator.headTime = head.from + share * (head.to - head.from);
     await delay(TICK_MS);
   }
   simulator.headTime = head.to;
@@ -48,7 +50,7 @@ async function harmAll(run: Run, workers: Workers, under: Harmful[]): Promise<vo
       under.splice(under.indexOf(harmful), 1),
     );
     // The database has to be back before anything else is done to it; all other harms may overlap.
-    if (harmful.harm === 'kill database') await done;
+    if (OF_DATABASE.has(harmful.harm)) await done;
     else lasting.push(done.catch(() => undefined));
   }
   await Promise.all(lasting);
@@ -89,12 +91,44 @@ const HARM: Readonly<Record<Harm, (run: Run, workers: Workers, harmful: Harmful)
     await delay(ms);
     await set('off');
   },
+  'fill connections': async (run, _, { ms }) => {
+    const taken = await takeConnections(run);
+    await taken[0]?.query(END_SESSIONS, [run.name]).catch(() => undefined);
+    await delay(ms);
+    await Promise.all(taken.map((client) => client.end().catch(() => undefined)));
+  },
+  'fail over': async ({ cluster, proxy }, _, { ms }) => {
+    await cluster.failOver(ms / 4);
+    proxy.target = cluster.port;
+    proxy.drop();
+  },
+  'stand still': async (run, _, { ms }) => {
+    run.isStill = true;
+    await delay(ms);
+    run.isStill = false;
+  },
 };
 
+/** Takes every connection that the server gives. */
+async function takeConnections({ cluster }: Run): Promise<pg.Client[]> {
+  const taken: pg.Client[] = [];
+  for (;;) {
+    const client = new pg.Client({ connectionString: urlOf(cluster.url, 'postgres') });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+    } catch {
+      return taken;
+    }
+    taken.push(client);
+  }
+}
+
+const END_SESSIONS = `
+  select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()`;
+
 async function endSessions(client: pg.Client): Promise<void> {
-  await client.query(`
-    select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid()`);
+  await client.query(END_SESSIONS, [client.database]);
 }
 
 /** Which leases a process holds, by its number: an owner's name has it in its middle. */

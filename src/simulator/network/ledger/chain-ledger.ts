@@ -5,6 +5,7 @@ import { ChainActions } from './chain-actions.ts';
 import { ChainStaking } from './chain-staking.ts';
 import { chainTokens } from './chain-tokens.ts';
 import { chainTraces } from './chain-traces.ts';
+import { createReorganisation } from './reorganisation.ts';
 import { ChainEntities } from '../entities/entities.ts';
 import type { Faults } from '../../faults.ts';
 import { addressBook, metadata } from '../../json/address-book-json.ts';
@@ -41,9 +42,11 @@ export class ChainLedger implements Ledger {
   readonly staking: ChainStaking;
   readonly entities: ChainEntities;
   readonly node: NodeSource;
+  readonly beforeReorganisation: (text: string, view: View) => string;
 
   constructor(world: World, faults: Faults) {
     this.world = world;
+    this.beforeReorganisation = createReorganisation(world, faults);
     this.bocs = new BocMaker(world.options.seed);
     this.blocks = chainBlocks(world);
     this.transactions = chainTransactions(world, this.bocs);
