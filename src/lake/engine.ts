@@ -1,7 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBInstance, Json } from '@duckdb/node-api';
+import type { TextResult } from '../db/connection/as-text.ts';
+import { literal } from '../db/migrate/literal.ts';
 import type { ColumnDescription } from '../db/read/table-description.ts';
 import { toError, UsageError } from '../errors.ts';
 import type { Range } from '../range.ts';
@@ -28,6 +30,8 @@ export interface Engine {
   merge(parquets: readonly string[], parquet: string): Promise<void>;
   /** Hands over the values of an expression in all rows of a file, in batches. */
   texts(parquet: string, expression: string, onTexts: (texts: readonly string[]) => void): Promise<void>;
+  /** Runs statements; of the last one every value as text, as Postgres prints it. */
+  ask(statements: string): Promise<TextResult>;
   close(): Promise<void>;
 }
 
@@ -37,10 +41,9 @@ const PARQUET = 'format parquet, compression zstd, row_group_size 122880';
 /** Bodies of messages are long. */
 const LONGEST_LINE = 256 * 2 ** 20;
 
-const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 const named = (name: string) => `"${name.replaceAll('"', '""')}"`;
 const files = (paths: readonly string[]) =>
-  `read_parquet([${paths.map(quoted).join(', ')}], union_by_name = true, hive_partitioning = false)`;
+  `read_parquet([${paths.map(literal).join(', ')}], union_by_name = true, hive_partitioning = false)`;
 
 /** @throws UsageError where DuckDB has no binary for this machine */
 export async function openEngine(): Promise<Engine> {
@@ -51,7 +54,7 @@ export async function openEngine(): Promise<Engine> {
   return {
     scratch: (name) => join(folder, name),
     toParquet: (csv, columns, parquet) =>
-      fitting(duck.run(`copy (select * from ${rowsOf(csv, columns)}) to ${quoted(parquet)} (${PARQUET})`)),
+      fitting(duck.run(`copy (select * from ${rowsOf(csv, columns)}) to ${literal(parquet)} (${PARQUET})`)),
     async toCsv(parquets, { columns, seconds }, csv) {
       const reader = await duck.runAndReadAll(`select * from ${files(parquets)} limit 0`);
       const there = new Set(reader.columnNames());
@@ -60,14 +63,15 @@ export async function openEngine(): Promise<Engine> {
         ({ from, to }) => `utime >= to_timestamp(${from}) and utime < to_timestamp(${to})`,
       );
       await duck.run(
-        `copy (select ${values.join(', ')} from ${files(parquets)} where ${within.join(' or ')}) to ${quoted(csv)} (format csv, header false, nullstr '')`,
+        `copy (select ${values.join(', ')} from ${files(parquets)} where ${within.join(' or ')}) to ${literal(csv)} (format csv, header false, nullstr '')`,
       );
     },
     async merge(parquets, parquet) {
-      await duck.run(`copy (select * from ${files(parquets)}) to ${quoted(parquet)} (${PARQUET})`);
+      await duck.run(`copy (select * from ${files(parquets)}) to ${literal(parquet)} (${PARQUET})`);
     },
     texts: (parquet, expression, onTexts) =>
       eachText(duck, `select ${expression} from ${files([parquet])}`, onTexts),
+    ask: async (statements) => textOf(await duck.runAndReadAll(statements)),
     async close() {
       duck.closeSync();
       instance.closeSync();
@@ -88,10 +92,21 @@ async function openDuck(folder: string): Promise<DuckDBInstance> {
 }
 
 function rowsOf(csv: string, columns: Columns): string {
-  const types = columns.map((column) => `${quoted(column.name)}: ${quoted(columnType(column).duck)}`);
-  return `read_csv(${quoted(csv)}, auto_detect = false, header = false, delim = ',', quote = '"', escape = '"',
+  const types = columns.map((column) => `${literal(column.name)}: ${literal(columnType(column).duck)}`);
+  return `read_csv(${literal(csv)}, auto_detect = false, header = false, delim = ',', quote = '"', escape = '"',
     nullstr = '', allow_quoted_nulls = false, parallel = false, max_line_size = ${LONGEST_LINE},
     columns = {${types.join(', ')}})`;
+}
+
+function textOf(reader: Awaited<ReturnType<DuckDBConnection['runAndReadAll']>>): TextResult {
+  const rows = reader.getRowsJson().map((row) => row.map(printed));
+  return { columns: reader.columnNames(), rows, command: `SELECT ${rows.length}` };
+}
+
+function printed(value: Json): string | null {
+  if (typeof value === 'boolean') return value ? 't' : 'f';
+  if (value === null || typeof value === 'string') return value;
+  return typeof value === 'number' ? String(value) : JSON.stringify(value);
 }
 
 async function fitting(work: Promise<unknown>): Promise<void> {

@@ -1,12 +1,17 @@
 import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import { runSql } from '../../src/db/read/free-sql.ts';
+import { openEngine, type Engine } from '../../src/lake/engine.ts';
+import { openLakeReader } from '../../src/lake/sql/open-lake-reader.ts';
 import { packageRoot } from '../../src/package.ts';
 import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { sorted } from '../support/books/facts.ts';
+import { exported } from '../support/lake.ts';
 import { questions } from '../support/questions.ts';
 import type { Network } from '../../tools/docs/answer.ts';
 import { answers } from '../../tools/docs/answers.ts';
@@ -24,6 +29,9 @@ const part = { name: 'demo_part', options: { ...demoNetwork, duration: 75 * 60, 
 
 let store: CrawledStore;
 let network: Network;
+let engine: Engine;
+let directory: string;
+let askLake: Awaited<ReturnType<typeof openLakeReader>>;
 
 beforeAll(async () => {
   store = await openCrawledStore(part);
@@ -33,8 +41,17 @@ beforeAll(async () => {
     transactions: [...store.truth.transactions(store.span)],
     spanOf: store.spanOf,
   };
+  engine = await openEngine();
+  directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-questions-'));
+  const all = { from: '2025-12-31', to: '2026-01-02', only: ['all'], out: directory, format: 'parquet' };
+  expect((await exported(store.url, all)).code).toBe(0);
+  askLake = await openLakeReader(engine, directory);
 });
-afterAll(() => store.close());
+afterAll(async () => {
+  await engine.close();
+  await store.close();
+  await rm(directory, { recursive: true });
+});
 
 test('the generated pages are what the database and the declared relations say: npm run docs writes them', async () => {
   const database = await openDatabase({ url: store.url, applicationName: 'docs' });
@@ -44,15 +61,18 @@ test('the generated pages are what the database and the declared relations say: 
     expect(readFileSync(join(FOLDER, name), 'utf8'), name).toBe(text);
 });
 
-describe('every question has the response of the network itself:', () => {
+describe('every question has the response of the network itself, from the database and from its lake:', () => {
   test('each is answered', () => {
     expect(questions.map(({ title }) => title)).toEqual(Object.keys(all));
   });
 
   test.each(questions)('$title', async ({ title, statement }) => {
     const database = await openDatabase({ url: store.url, applicationName: 'docs' });
-    const { columns, rows } = await runSql(database, statement, { write: false });
+    const result = await runSql(database, statement, { write: false });
+    const { columns, rows } = result;
     await database.close();
+    const ofLake = await askLake(statement);
+    expect({ columns: ofLake.columns, rows: ofLake.rows }).toEqual({ columns, rows });
     const said = rows.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]])));
     const expected = all[title]?.(network) ?? [];
     expect(expected.length).toBeGreaterThan(0);

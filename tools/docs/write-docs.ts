@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from '../../src/db/connection/database.ts';
+import { lakeSqlOfTables } from '../../src/lake/sql/open-lake-reader.ts';
 import { packageRoot } from '../../src/package.ts';
 import { readCatalog } from './catalog.ts';
 import { declaredRelations } from './declared-relations.ts';
@@ -24,6 +25,7 @@ export async function writeDocs(database: Database): Promise<Readonly<Record<str
     'foreign-keys.json': writeForeignKeys(relations),
     'foreign-keys.sql': writeForeignKeyStatements(relations),
     'dbt-sources.yml': writeDbtSources(catalog),
+    'lake.sql': await lakeSqlOfTables(),
     'questions.md': writeNeeds(questions, await readFeeds(database)),
   };
 }

@@ -15,17 +15,27 @@ export function registerSql(program: Command): void {
     )
     .option('--csv', 'comma-separated values with a header')
     .option('--json', 'an array of objects, values as strings')
+    .option('--lake <place>', 'ask the lake that `export` wrote instead, in the SQL of DuckDB')
     .addHelpText(
       'after',
       examples(
         'toncenter-etl sql "select * from transactions order by utime desc limit 5"',
         'toncenter-etl sql --csv < report.sql > report.csv',
         'toncenter-etl sql --json "select * from dex_volume where day = \'2026-01-01\'"',
+        'toncenter-etl sql --lake ./lake "select day, transactions from daily_activity order by day"',
         'toncenter-etl sql    # a prompt; \\? tells more',
         'psql "$(toncenter-etl sql --url)"    # while sync runs',
       ),
     )
-    .action((statement: string | undefined, flags: Parameters<typeof sql>[2]) =>
-      runCommand(async (invocation) => (await import('../sql.ts')).sql(invocation, statement, flags)),
+    .action(
+      (
+        statement: string | undefined,
+        { lake, ...flags }: Parameters<typeof sql>[2] & { readonly lake?: string },
+      ) =>
+        runCommand(async (invocation) =>
+          lake === undefined
+            ? (await import('../sql.ts')).sql(invocation, statement, flags)
+            : (await import('../sql-of-lake.ts')).sqlOfLake(lake, statement, flags),
+        ),
     );
 }

@@ -4,7 +4,7 @@ import type { Range } from '../../../range.ts';
 import type { Session, Transaction } from '../../connection/database.ts';
 import { requireOwnSchema } from '../../migrate/own-schema.ts';
 import { identifiers } from '../../connection/sql.ts';
-import type { Lines } from './lines.ts';
+import type { Lines } from './line-bytes.ts';
 import { unverify } from './unverify.ts';
 import { onConflict, onConflictOverwrite } from './conflict.ts';
 import { leaveReceipt, receiptColumns } from '../receipts.ts';

@@ -1,0 +1,582 @@
+-- What analysts call over a lake: the functions of analyst.sql in the words of DuckDB. Its views follow after this file.
+set TimeZone = 'UTC';
+create schema if not exists ton;
+create schema if not exists etl;
+
+-- Of the first 34 bytes of an address, as hex digits. A list of one is a name for what is used more than once.
+create or replace macro etl.crc16(digits) as list_reduce(
+  list_transform(range(0, 34), lambda place: ('0x' || substr(digits, 2 * place::int + 1, 2))::int),
+  lambda crc, byte: list_transform(list_transform([xor(crc >> 8, byte) & 255], lambda x: xor(x, x >> 4)),
+    lambda x: xor(xor(xor(crc << 8, x << 12), x << 5), x) & 65535)[1], 0);
+create or replace macro etl.hex4(number) as lpad(to_hex(number), 4, '0');
+create or replace macro etl.hex_of_friendly(word) as hex(from_base64(translate(word, '-_', '+/')));
+create or replace macro etl.workchain_of_hex(digits) as case when digits = 'FF' then -1 else ('0x' || digits)::int end;
+
+create or replace macro ton.ton_address(form) as case
+  when form is null then null
+  when regexp_full_match(trim(form), '-?[0-9]{1,10}:[0-9a-fA-F]{64}')
+    then split_part(trim(form), ':', 1)::int || ':' || upper(split_part(trim(form), ':', 2))
+  when regexp_full_match(trim(form), '[0-9a-fA-F]{64}') then '0:' || upper(trim(form))
+  when not regexp_full_match(trim(form), '[A-Za-z0-9+/_-]{48}') then error('"' || form || '" is no address')
+  when etl.hex4(etl.crc16(etl.hex_of_friendly(trim(form)))) <> right(etl.hex_of_friendly(trim(form)), 4)
+    then error('"' || form || '" is no address: its checksum is wrong: a character is missing or mistyped')
+  else etl.workchain_of_hex(substr(etl.hex_of_friendly(trim(form)), 3, 2)) || ':' || substr(etl.hex_of_friendly(trim(form)), 5, 64)
+end;
+
+create or replace macro etl.friendly_bytes(raw, bounceable, testnet) as
+  lpad(to_hex((case when bounceable then 17 else 81 end) + (case when testnet then 128 else 0 end)), 2, '0')
+  || (case when split_part(raw, ':', 1) = '-1' then 'FF' else lpad(to_hex(split_part(raw, ':', 1)::int), 2, '0') end)
+  || split_part(raw, ':', 2);
+create or replace macro ton.ton_address_friendly(address, bounceable := true, testnet := false) as list_transform(
+  [etl.friendly_bytes(ton.ton_address(address), bounceable, testnet)],
+  lambda bytes: translate(to_base64(unhex(bytes || etl.hex4(etl.crc16(bytes)))), '+/', '-_'))[1];
+
+create or replace macro ton.ton_hash(form) as case
+  when form is null then null
+  when regexp_full_match(trim(form), '(0[xX])?[0-9a-fA-F]{64}') then to_base64(unhex(right(trim(form), 64)))
+  when regexp_full_match(trim(form), '[A-Za-z0-9+/_-]{42}[AEIMQUYcgkosw048]=?')
+    then translate(left(trim(form), 43), '-_', '+/') || '='
+  else error('"' || form || '" is no hash')
+end;
+create or replace macro ton.hash_hex(hash) as lower(hex(from_base64(ton.ton_hash(hash))));
+
+create or replace macro ton.nano_to_ton(nanotons) as nanotons * 0.000000001;
+-- Of Postgres, with the time zone as its third word: all times are UTC here.
+create or replace macro main.date_trunc(part, moment) as system.main.date_trunc(part, moment),
+  (part, moment, zone) as system.main.date_trunc(part, moment);
+
+-- The parts of each table that count: those that its log adds, and no later commit removes.
+
+set variable lake = coalesce(getvariable('lake'), '.');
+create or replace table etl.actions as
+select split_part(filename, '/', -3) as "table", split_part(filename, '/', -1)[:20]::bigint as version,
+  url_decode(coalesce(add.path, remove.path)) as path, add.partitionValues.day as day, add.tags as tags, add is not null as is_there
+from read_json(getvariable('lake') || '/*/_delta_log/*.json', format = 'newline_delimited', filename = true, columns = {
+  add: 'STRUCT(path VARCHAR, "partitionValues" STRUCT(day DATE), tags STRUCT("from" BIGINT, "to" BIGINT, "rows" BIGINT, keys VARCHAR, grades JSON))',
+  remove: 'STRUCT(path VARCHAR)'})
+where add is not null or remove is not null;
+create or replace table etl.parts as
+select "table", path, day, tags."rows" as "rows", to_timestamp(tags."from") as starts, to_timestamp(tags."to") as ends, tags.grades as grades,
+  tags.keys is not null as is_stream
+from (select * from etl.actions qualify row_number() over (partition by "table", path order by version desc, is_there desc) = 1)
+where is_there;
+drop table etl.actions;
+
+-- Of a list only its newest snapshot counts.
+create or replace macro etl.query_of(name) as (
+  select coalesce('select * from read_parquet([' || string_agg('''' || replace(getvariable('lake') || '/' || name || '/' || path, '''', '''''') || '''', ', ' order by path)
+    || '], union_by_name = true, hive_partitioning = true, hive_types = {day: date})', 'select null::date as day where false')
+  from (select * from etl.parts p where p."table" = name qualify p.is_stream or p.day = max(p.day) over ()));
+
+create or replace view ton.days as
+select distinct day, day::timestamptz as starts, (day + 1)::timestamptz as ends from etl.parts where is_stream;
+
+set variable ton_account_messages = etl.query_of('account_messages');
+create or replace view ton.account_messages as
+select null::VARCHAR as "account", null::BIGINT as "lt", null::INTEGER as "position", null::VARCHAR as "hash", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::VARCHAR as "extra_currencies", null::DECIMAL(38,0) as "fwd_fee", null::DECIMAL(38,0) as "ihr_fee", null::BIGINT as "created_lt", null::VARCHAR as "body_hash", null::VARCHAR as "message", null::VARCHAR as "message_decode_error", null::VARCHAR as "data_type", null::VARCHAR as "body", null::VARCHAR as "init_state", null::VARCHAR as "text", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_account_messages'));
+
+set variable ton_account_state_changes = etl.query_of('account_state_changes');
+create or replace view ton.account_state_changes as
+select null::VARCHAR as "address", null::BIGINT as "last_transaction_lt", null::VARCHAR as "account_state_hash", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra_currencies", null::VARCHAR as "status", null::VARCHAR as "frozen_hash", null::VARCHAR as "last_transaction_hash", null::VARCHAR as "data_hash", null::VARCHAR as "code_hash", null::VARCHAR as "data_boc", null::VARCHAR as "code_boc", null::VARCHAR as "contract_methods", null::VARCHAR as "interfaces", null::BOOLEAN as "suspended", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::TIMESTAMPTZ as "first_seen", null::date as day where false
+union all by name select * from query(getvariable('ton_account_state_changes'));
+
+set variable ton_account_states = etl.query_of('account_states');
+create or replace view ton.account_states as
+select null::VARCHAR as "address", null::BIGINT as "last_transaction_lt", null::VARCHAR as "account_state_hash", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra_currencies", null::VARCHAR as "status", null::VARCHAR as "frozen_hash", null::VARCHAR as "last_transaction_hash", null::VARCHAR as "data_hash", null::VARCHAR as "code_hash", null::VARCHAR as "data_boc", null::VARCHAR as "code_boc", null::VARCHAR as "contract_methods", null::VARCHAR as "interfaces", null::BOOLEAN as "suspended", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_account_states'));
+
+set variable ton_account_transactions = etl.query_of('account_transactions');
+create or replace view ton.account_transactions as
+select null::VARCHAR as "account", null::BIGINT as "lt", null::VARCHAR as "hash", null::TIMESTAMPTZ as "utime", null::DECIMAL(38,0) as "fee", null::DECIMAL(38,0) as "storage_fee", null::DECIMAL(38,0) as "other_fee", null::VARCHAR as "data", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_account_transactions'));
+
+set variable ton_action_accounts = etl.query_of('action_accounts');
+create or replace view ton.action_accounts as
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "action_id", null::INTEGER as "position", null::VARCHAR as "account", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_action_accounts'));
+
+set variable ton_action_transactions = etl.query_of('action_transactions');
+create or replace view ton.action_transactions as
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "action_id", null::INTEGER as "position", null::VARCHAR as "tx_hash", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_action_transactions'));
+
+set variable ton_actions = etl.query_of('actions');
+create or replace view ton.actions as
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "action_id", null::VARCHAR as "type", null::BOOLEAN as "success", null::VARCHAR as "source", null::VARCHAR as "destination", null::VARCHAR as "asset", null::DECIMAL(38,0) as "amount", null::VARCHAR as "details", null::TIMESTAMPTZ as "start_utime", null::BIGINT as "start_lt", null::TIMESTAMPTZ as "end_utime", null::BIGINT as "end_lt", null::BIGINT as "trace_end_lt", null::INTEGER as "trace_mc_seqno_end", null::VARCHAR as "trace_external_hash", null::VARCHAR as "trace_external_hash_norm", null::INTEGER as "account_count", null::INTEGER as "transaction_count", null::VARCHAR as "finality", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_actions'));
+
+set variable ton_address_book = etl.query_of('address_book');
+create or replace view ton.address_book as
+select null::VARCHAR as "address", null::VARCHAR as "user_friendly", null::VARCHAR as "domain", null::VARCHAR as "interfaces", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_address_book'));
+
+set variable ton_block_parents = etl.query_of('block_parents');
+create or replace view ton.block_parents as
+select null::TIMESTAMPTZ as "utime", null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::INTEGER as "position", null::INTEGER as "parent_workchain", null::VARCHAR as "parent_shard", null::INTEGER as "parent_seqno", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_block_parents'));
+
+set variable ton_blocks = etl.query_of('blocks');
+create or replace view ton.blocks as
+select null::TIMESTAMPTZ as "utime", null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::VARCHAR as "root_hash", null::VARCHAR as "file_hash", null::INTEGER as "global_id", null::BIGINT as "version", null::BOOLEAN as "after_merge", null::BOOLEAN as "before_split", null::BOOLEAN as "after_split", null::BOOLEAN as "want_merge", null::BOOLEAN as "want_split", null::BOOLEAN as "key_block", null::BOOLEAN as "vert_seqno_incr", null::INTEGER as "flags", null::BIGINT as "start_lt", null::BIGINT as "end_lt", null::INTEGER as "validator_list_hash_short", null::INTEGER as "gen_catchain_seqno", null::INTEGER as "min_ref_mc_seqno", null::INTEGER as "prev_key_block_seqno", null::INTEGER as "vert_seqno", null::INTEGER as "master_ref_seqno", null::VARCHAR as "rand_seed", null::VARCHAR as "created_by", null::INTEGER as "tx_count", null::INTEGER as "masterchain_block_ref_workchain", null::VARCHAR as "masterchain_block_ref_shard", null::INTEGER as "masterchain_block_ref_seqno", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_blocks'));
+
+set variable ton_complaint_votes = etl.query_of('complaint_votes');
+create or replace view ton.complaint_votes as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "election_id", null::VARCHAR as "complaint_hash", null::INTEGER as "position", null::INTEGER as "validator_index", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::DECIMAL(38,0) as "weight", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_complaint_votes'));
+
+set variable ton_dns_records = etl.query_of('dns_records');
+create or replace view ton.dns_records as
+select null::VARCHAR as "nft_item_address", null::VARCHAR as "nft_item_owner", null::VARCHAR as "domain", null::VARCHAR as "dns_next_resolver", null::VARCHAR as "dns_wallet", null::VARCHAR as "dns_site_adnl", null::VARCHAR as "dns_storage_bag_id", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_dns_records'));
+
+set variable ton_extended_account_states = etl.query_of('extended_account_states');
+create or replace view ton.extended_account_states as
+select null::VARCHAR as "address", null::INTEGER as "mc_seqno", null::TIMESTAMPTZ as "sync_utime", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra_currencies", null::BIGINT as "last_transaction_lt", null::VARCHAR as "last_transaction_hash", null::VARCHAR as "kind", null::BIGINT as "wallet_id", null::INTEGER as "seqno", null::VARCHAR as "public_key", null::VARCHAR as "account_state", null::INTEGER as "revision", null::VARCHAR as "block_root_hash", null::VARCHAR as "block_file_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_extended_account_states'));
+
+set variable ton_jetton_burns = etl.query_of('jetton_burns');
+create or replace view ton.jetton_burns as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "owner", null::VARCHAR as "jetton_wallet", null::VARCHAR as "jetton_master", null::DECIMAL(38,0) as "amount", null::VARCHAR as "response_destination", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_jetton_burns'));
+
+set variable ton_jetton_masters = etl.query_of('jetton_masters');
+create or replace view ton.jetton_masters as
+select null::VARCHAR as "address", null::DECIMAL(38,0) as "total_supply", null::BOOLEAN as "mintable", null::VARCHAR as "admin_address", null::VARCHAR as "name", null::VARCHAR as "symbol", null::INTEGER as "decimals", null::VARCHAR as "jetton_content", null::VARCHAR as "jetton_wallet_code_hash", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_jetton_masters'));
+
+set variable ton_jetton_transfers = etl.query_of('jetton_transfers');
+create or replace view ton.jetton_transfers as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "amount", null::VARCHAR as "source_wallet", null::VARCHAR as "jetton_master", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_ton_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_jetton_transfers'));
+
+set variable ton_jetton_wallets = etl.query_of('jetton_wallets');
+create or replace view ton.jetton_wallets as
+select null::VARCHAR as "address", null::DECIMAL(38,0) as "balance", null::VARCHAR as "owner", null::VARCHAR as "jetton", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::DECIMAL(38,0) as "mintless_amount", null::BIGINT as "mintless_start_from", null::BIGINT as "mintless_expire_at", null::VARCHAR as "mintless_custom_payload_api_uri", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_jetton_wallets'));
+
+set variable ton_masterchain_heads = etl.query_of('masterchain_heads');
+create or replace view ton.masterchain_heads as
+select null::TIMESTAMPTZ as "taken_at", null::VARCHAR as "source", null::INTEGER as "seqno", null::VARCHAR as "root_hash", null::VARCHAR as "file_hash", null::TIMESTAMPTZ as "head_utime", null::VARCHAR as "state_root_hash", null::INTEGER as "init_seqno", null::VARCHAR as "init_root_hash", null::VARCHAR as "init_file_hash", null::INTEGER as "first_seqno", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_masterchain_heads'));
+
+set variable ton_message_locations = etl.query_of('message_locations');
+create or replace view ton.message_locations as
+select null::VARCHAR as "hash", null::VARCHAR as "account", null::BIGINT as "lt", null::VARCHAR as "tx_hash", null::TIMESTAMPTZ as "utime", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_message_locations'));
+
+set variable ton_messages = etl.query_of('messages');
+create or replace view ton.messages as
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "hash", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::VARCHAR as "value_extra_currencies", null::DECIMAL(38,0) as "fwd_fee", null::DECIMAL(38,0) as "ihr_fee", null::VARCHAR as "extra_flags", null::BIGINT as "created_lt", null::VARCHAR as "opcode", null::VARCHAR as "decoded_opcode", null::BOOLEAN as "ihr_disabled", null::BOOLEAN as "bounce", null::BOOLEAN as "bounced", null::DECIMAL(38,0) as "import_fee", null::VARCHAR as "content_hash", null::VARCHAR as "content_body", null::VARCHAR as "content_decoded", null::VARCHAR as "init_state_hash", null::VARCHAR as "init_state_body", null::VARCHAR as "init_state_decoded", null::VARCHAR as "hash_norm", null::VARCHAR as "out_msg_tx_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_messages'));
+
+set variable ton_multisig_order_actions = etl.query_of('multisig_order_actions');
+create or replace view ton.multisig_order_actions as
+select null::VARCHAR as "order_address", null::INTEGER as "position", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::INTEGER as "send_mode", null::VARCHAR as "body_raw", null::BOOLEAN as "parsed", null::VARCHAR as "parsed_body_type", null::VARCHAR as "parsed_body", null::VARCHAR as "error", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_multisig_order_actions'));
+
+set variable ton_multisig_orders = etl.query_of('multisig_orders');
+create or replace view ton.multisig_orders as
+select null::VARCHAR as "address", null::VARCHAR as "multisig_address", null::VARCHAR as "order_seqno", null::INTEGER as "threshold", null::BOOLEAN as "sent_for_execution", null::VARCHAR as "approvals_mask", null::INTEGER as "approvals_num", null::DECIMAL(38,0) as "expiration_date", null::VARCHAR as "order_boc", null::VARCHAR as "signers", null::INTEGER as "action_count", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_multisig_orders'));
+
+set variable ton_multisig_wallets = etl.query_of('multisig_wallets');
+create or replace view ton.multisig_wallets as
+select null::VARCHAR as "address", null::VARCHAR as "next_order_seqno", null::INTEGER as "threshold", null::VARCHAR as "signers", null::VARCHAR as "proposers", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_multisig_wallets'));
+
+set variable ton_nft_collections = etl.query_of('nft_collections');
+create or replace view ton.nft_collections as
+select null::VARCHAR as "address", null::VARCHAR as "owner_address", null::VARCHAR as "next_item_index", null::VARCHAR as "name", null::VARCHAR as "collection_content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_nft_collections'));
+
+set variable ton_nft_items = etl.query_of('nft_items');
+create or replace view ton.nft_items as
+select null::VARCHAR as "address", null::BOOLEAN as "init", null::VARCHAR as "index", null::VARCHAR as "collection_address", null::VARCHAR as "owner_address", null::VARCHAR as "real_owner", null::BOOLEAN as "on_sale", null::VARCHAR as "sale_contract_address", null::VARCHAR as "auction_contract_address", null::VARCHAR as "content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_nft_items'));
+
+set variable ton_nft_sales = etl.query_of('nft_sales');
+create or replace view ton.nft_sales as
+select null::VARCHAR as "address", null::VARCHAR as "type", null::VARCHAR as "nft_address", null::VARCHAR as "nft_owner_address", null::VARCHAR as "marketplace_address", null::TIMESTAMPTZ as "created_at", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "details", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_nft_sales'));
+
+set variable ton_nft_transfers = etl.query_of('nft_transfers');
+create or replace view ton.nft_transfers as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "nft_address", null::VARCHAR as "nft_collection", null::VARCHAR as "old_owner", null::VARCHAR as "new_owner", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_nft_transfers'));
+
+set variable ton_nominator_pool_events = etl.query_of('nominator_pool_events');
+create or replace view ton.nominator_pool_events as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "tx_lt", null::VARCHAR as "tx_hash", null::VARCHAR as "pool_address", null::VARCHAR as "validator_address", null::VARCHAR as "type", null::DECIMAL(38,0) as "amount", null::DECIMAL(38,0) as "balance_delta", null::DECIMAL(38,0) as "balance_before", null::DECIMAL(38,0) as "balance_after", null::DECIMAL(38,0) as "query_id", null::TIMESTAMPTZ as "cycle_start", null::BIGINT as "validator_reward_share", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_nominator_pool_events'));
+
+set variable ton_shard_block_proofs = etl.query_of('shard_block_proofs');
+create or replace view ton.shard_block_proofs as
+select null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::INTEGER as "from_seqno", null::VARCHAR as "from_root_hash", null::VARCHAR as "from_file_hash", null::INTEGER as "mc_seqno", null::VARCHAR as "mc_root_hash", null::VARCHAR as "mc_file_hash", null::VARCHAR as "links", null::VARCHAR as "mc_proof", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_shard_block_proofs'));
+
+set variable ton_shard_states = etl.query_of('shard_states');
+create or replace view ton.shard_states as
+select null::TIMESTAMPTZ as "utime", null::INTEGER as "mc_seqno", null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_shard_states'));
+
+set variable ton_token_metadata = etl.query_of('token_metadata');
+create or replace view ton.token_metadata as
+select null::VARCHAR as "address", null::BOOLEAN as "is_indexed", null::VARCHAR as "type", null::VARCHAR as "name", null::VARCHAR as "symbol", null::INTEGER as "decimals", null::VARCHAR as "description", null::VARCHAR as "image", null::VARCHAR as "nft_index", null::BOOLEAN as "valid", null::BOOLEAN as "is_nsfw", null::BOOLEAN as "is_scam", null::VARCHAR as "token_info", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_token_metadata'));
+
+set variable ton_top_accounts = etl.query_of('top_accounts');
+create or replace view ton.top_accounts as
+select null::TIMESTAMPTZ as "taken_at", null::INTEGER as "rank", null::VARCHAR as "account", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_top_accounts'));
+
+set variable ton_trace_edges = etl.query_of('trace_edges');
+create or replace view ton.trace_edges as
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "tx_hash", null::VARCHAR as "parent_tx_hash", null::VARCHAR as "in_msg_hash", null::INTEGER as "position", null::INTEGER as "children", null::BIGINT as "end_lt", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_trace_edges'));
+
+set variable ton_traces = etl.query_of('traces');
+create or replace view ton.traces as
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "external_hash", null::INTEGER as "mc_seqno_start", null::INTEGER as "mc_seqno_end", null::TIMESTAMPTZ as "start_utime", null::BIGINT as "start_lt", null::BIGINT as "end_lt", null::VARCHAR as "trace_state", null::BIGINT as "messages", null::BIGINT as "transactions", null::BIGINT as "pending_messages", null::VARCHAR as "classification_state", null::BOOLEAN as "is_incomplete", null::VARCHAR as "warning", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_traces'));
+
+set variable ton_transactions = etl.query_of('transactions');
+create or replace view ton.transactions as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "lt", null::VARCHAR as "account", null::VARCHAR as "hash", null::INTEGER as "block_workchain", null::VARCHAR as "block_shard", null::INTEGER as "block_seqno", null::INTEGER as "mc_block_seqno", null::VARCHAR as "trace_id", null::VARCHAR as "trace_external_hash", null::VARCHAR as "prev_trans_hash", null::BIGINT as "prev_trans_lt", null::VARCHAR as "orig_status", null::VARCHAR as "end_status", null::DECIMAL(38,0) as "total_fees", null::VARCHAR as "total_fees_extra_currencies", null::VARCHAR as "in_msg_hash", null::TIMESTAMPTZ as "in_msg_utime", null::INTEGER as "out_msg_count", null::VARCHAR as "description_type", null::BOOLEAN as "aborted", null::BOOLEAN as "destroyed", null::BOOLEAN as "credit_first", null::BOOLEAN as "is_tock", null::BOOLEAN as "installed", null::DECIMAL(38,0) as "storage_fees_collected", null::DECIMAL(38,0) as "storage_fees_due", null::VARCHAR as "storage_status_change", null::DECIMAL(38,0) as "credit_due_fees_collected", null::DECIMAL(38,0) as "credit", null::VARCHAR as "credit_extra_currencies", null::BOOLEAN as "compute_skipped", null::VARCHAR as "compute_reason", null::BOOLEAN as "compute_success", null::BOOLEAN as "compute_msg_state_used", null::BOOLEAN as "compute_account_activated", null::DECIMAL(38,0) as "compute_gas_fees", null::BIGINT as "compute_gas_used", null::BIGINT as "compute_gas_limit", null::BIGINT as "compute_gas_credit", null::INTEGER as "compute_mode", null::INTEGER as "compute_exit_code", null::INTEGER as "compute_exit_arg", null::BIGINT as "compute_vm_steps", null::VARCHAR as "compute_vm_init_state_hash", null::VARCHAR as "compute_vm_final_state_hash", null::BOOLEAN as "action_success", null::BOOLEAN as "action_valid", null::BOOLEAN as "action_no_funds", null::VARCHAR as "action_status_change", null::DECIMAL(38,0) as "action_total_fwd_fees", null::DECIMAL(38,0) as "action_total_action_fees", null::INTEGER as "action_result_code", null::INTEGER as "action_result_arg", null::INTEGER as "action_tot_actions", null::INTEGER as "action_spec_actions", null::INTEGER as "action_skipped_actions", null::INTEGER as "action_msgs_created", null::VARCHAR as "action_list_hash", null::BIGINT as "action_tot_msg_size_cells", null::BIGINT as "action_tot_msg_size_bits", null::VARCHAR as "bounce_type", null::BIGINT as "bounce_msg_size_cells", null::BIGINT as "bounce_msg_size_bits", null::DECIMAL(38,0) as "bounce_req_fwd_fees", null::DECIMAL(38,0) as "bounce_msg_fees", null::DECIMAL(38,0) as "bounce_fwd_fees", null::INTEGER as "split_cur_shard_pfx_len", null::INTEGER as "split_acc_split_depth", null::VARCHAR as "split_this_addr", null::VARCHAR as "split_sibling_addr", null::VARCHAR as "before_hash", null::DECIMAL(38,0) as "before_balance", null::VARCHAR as "before_extra_currencies", null::VARCHAR as "before_account_status", null::VARCHAR as "before_frozen_hash", null::VARCHAR as "before_data_hash", null::VARCHAR as "before_code_hash", null::VARCHAR as "after_hash", null::DECIMAL(38,0) as "after_balance", null::VARCHAR as "after_extra_currencies", null::VARCHAR as "after_account_status", null::VARCHAR as "after_frozen_hash", null::VARCHAR as "after_data_hash", null::VARCHAR as "after_code_hash", null::BOOLEAN as "emulated", null::VARCHAR as "finality", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_transactions'));
+
+set variable ton_validator_complaints = etl.query_of('validator_complaints');
+create or replace view ton.validator_complaints as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "election_id", null::VARCHAR as "complaint_hash", null::TIMESTAMPTZ as "cycle_start", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::VARCHAR as "stake_holder_address", null::VARCHAR as "description_boc", null::BIGINT as "severity", null::VARCHAR as "reward_address", null::DECIMAL(38,0) as "paid", null::DECIMAL(38,0) as "suggested_fine", null::BIGINT as "suggested_fine_part", null::VARCHAR as "vset_id", null::DECIMAL(38,0) as "weight_remaining", null::DOUBLE as "approved_percent", null::BOOLEAN as "is_passed", null::INTEGER as "vote_count", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_validator_complaints'));
+
+set variable ton_validator_events = etl.query_of('validator_events');
+create or replace view ton.validator_events as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "tx_lt", null::VARCHAR as "tx_hash", null::VARCHAR as "type", null::VARCHAR as "stake_holder_address", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::BIGINT as "election_id", null::DECIMAL(38,0) as "query_id", null::DECIMAL(38,0) as "amount", null::BIGINT as "reason", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_validator_events'));
+
+set variable ton_vesting_contracts = etl.query_of('vesting_contracts');
+create or replace view ton.vesting_contracts as
+select null::VARCHAR as "address", null::BIGINT as "start_time", null::BIGINT as "total_duration", null::BIGINT as "unlock_period", null::BIGINT as "cliff_duration", null::VARCHAR as "sender_address", null::VARCHAR as "owner_address", null::DECIMAL(38,0) as "total_amount", null::VARCHAR as "whitelist", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
+union all by name select * from query(getvariable('ton_vesting_contracts'));
+
+create or replace view etl.open_days as
+select r.relation, d.day, d.starts, d.ends from ton.days d, (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('message_delays'), ('jetton_flows'), ('dex_volume')) r (relation);
+
+create or replace view etl.open_daily_activity as
+select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks
+from etl.open_days d,
+lateral (
+  select count(*) as transactions, count(*) filter (where x.aborted) as aborted, count(distinct x.account) as accounts,
+    sum(x.total_fees) as fees
+  from ton.transactions x where x.day = d.day having count(*) > 0) t,
+lateral (
+  select count(*) as messages, sum(x.value) as value
+  from ton.messages x where x.day = d.day) m,
+lateral (select count(*) as traces from ton.traces x where x.day = d.day) c,
+lateral (select count(*) as blocks from ton.blocks x where x.day = d.day) b
+where d.relation = 'daily_activity';
+
+create or replace view etl.open_hourly_activity as
+select d.day, t.hour, t.transactions, t.aborted, t.accounts, t.fees
+from etl.open_days d,
+lateral (
+  select date_trunc('hour', x.utime, 'UTC') as hour, count(*) as transactions, count(*) filter (where x.aborted) as aborted,
+    count(distinct x.account) as accounts, sum(x.total_fees) as fees
+  from ton.transactions x where x.day = d.day group by 1) t
+where d.relation = 'hourly_activity';
+
+create or replace view etl.open_active_wallets as
+select d.day, m.wallets, m.messages
+from etl.open_days d,
+lateral (
+  select count(distinct x.destination) as wallets, count(*) as messages
+  from ton.messages x
+  where x.day = d.day and x.source is null and x.destination is not null having count(*) > 0) m
+where d.relation = 'active_wallets';
+
+create or replace view etl.open_fees_by_part as
+select d.day, f.storage, f.gas, f.action, f.bounce, f.total - f.storage - f.gas - f.action - f.bounce as import, f.total, m.forward
+from etl.open_days d,
+lateral (
+  select coalesce(sum(x.storage_fees_collected), 0) + coalesce(sum(x.credit_due_fees_collected), 0) as storage,
+    coalesce(sum(x.compute_gas_fees), 0) as gas, coalesce(sum(x.action_total_action_fees), 0) as action,
+    coalesce(sum(x.bounce_msg_fees), 0) as bounce, sum(x.total_fees) as total
+  from ton.transactions x where x.day = d.day having count(*) > 0) f,
+lateral (
+  select coalesce(sum(x.fwd_fee + x.ihr_fee), 0) as forward
+  from ton.messages x where x.day = d.day and x.out_msg_tx_hash is not null) m
+where d.relation = 'fees_by_part';
+
+create or replace view etl.open_failed_transactions as
+select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees
+from etl.open_days d,
+lateral (
+  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees
+  from (
+    select t.account, t.total_fees,
+      case when t.compute_skipped then 'skipped' when t.compute_success is false then 'compute'
+        when t.action_success is false then 'action' else 'other' end as phase,
+      case when t.compute_skipped then t.compute_reason end as reason,
+      case when t.compute_skipped then null when t.compute_success is false then t.compute_exit_code
+        when t.action_success is false then t.action_result_code end as code
+    from ton.transactions t where t.day = d.day and t.aborted) x
+  group by x.phase, x.reason, x.code) f
+where d.relation = 'failed_transactions';
+
+create or replace view ton.gas_by_contract as
+select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
+from ton.days d,
+lateral (
+  select x.account, max(x.after_code_hash) as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
+    sum(x.compute_gas_used) as gas_used, sum(x.compute_gas_fees) as gas_fees
+  from ton.transactions x where x.utime::date = d.day and x.compute_gas_used is not null
+  group by x.account) g;
+
+create or replace view etl.open_message_delays as
+select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds, x.median_seconds, x.longest_seconds
+from etl.open_days d,
+lateral (
+  select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
+    count(*) as messages, avg(extract(epoch from r.utime - m.utime)) as mean_seconds,
+    percentile_disc(0.5) within group (order by extract(epoch from r.utime - m.utime)) as median_seconds,
+    max(extract(epoch from r.utime - m.utime)) as longest_seconds
+  from ton.transactions r,
+  -- Looked up one by one, each in its partition: `offset 0` keeps the planner from reading all messages ever sent instead.
+  lateral (
+    select x.utime, x.out_msg_tx_hash from ton.messages x where x.utime = r.in_msg_utime and x.hash = r.in_msg_hash) m,
+  lateral (
+    select x.block_workchain, x.block_shard from ton.transactions x where x.utime = m.utime and x.hash = m.out_msg_tx_hash) s
+  where r.day = d.day
+  group by 1, 2, 3, 4) x
+where d.relation = 'message_delays';
+
+create or replace view ton.jetton_movements as
+select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
+  t.destination as counterparty, t.transaction_hash as tx_hash
+from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true
+union all
+select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
+from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true
+union all
+select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
+from ton.jetton_burns b where b.owner <> '' and b.transaction_aborted is not true
+union all
+select a.destination, a.utime, a.end_lt, 2, a.asset, 'minted', a.amount, null, null
+from ton.actions a where a.type = 'jetton_mint' and a.success is not false and a.destination is not null;
+
+create or replace view ton.account_ledger as
+select t.account, t.utime, t.lt, v.step, null::text as jetton_master, v.kind, v.amount, v.counterparty,
+  coalesce(t.before_balance, 0) + sum(v.amount) over (partition by t.account, t.utime, t.lt order by v.step) as balance,
+  t.hash as tx_hash
+from ton.transactions t,
+lateral (
+  select 0 as step, 'received' as kind, m.value as amount, m.source as counterparty
+  from ton.messages m where m.utime = t.in_msg_utime and m.hash = t.in_msg_hash and m.value <> 0
+  union all
+  select 1, 'fees', -t.total_fees, null where t.total_fees <> 0
+  union all
+  select 1 + s.place, s.kind, s.amount, s.counterparty
+  from (
+    select row_number() over (order by m.created_lt, part.kind desc)::int as place, part.kind, part.amount, part.counterparty
+    from ton.messages m,
+    lateral (values ('sent', -m.value, m.destination), ('forward fees', -(m.fwd_fee + m.ihr_fee), null)) part (kind, amount, counterparty)
+    where m.utime = t.utime and m.out_msg_tx_hash = t.hash and part.amount <> 0) s
+) v
+union all
+select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty,
+  sum(j.amount) over (partition by j.account, j.jetton_master order by j.utime, j.lt, j.step, j.tx_hash) as balance, j.tx_hash
+from ton.jetton_movements j;
+
+create or replace view etl.open_jetton_flows as
+select d.day, j.jetton_master, j.transfers, j.senders, j.receivers, j.amount, j.minted, j.burned
+from etl.open_days d,
+lateral (
+  select m.jetton_master, count(*) filter (where m.kind = 'sent') as transfers,
+    count(distinct m.account) filter (where m.kind = 'sent') as senders,
+    count(distinct m.account) filter (where m.kind = 'received') as receivers,
+    coalesce(sum(m.amount) filter (where m.kind = 'received'), 0) as amount,
+    coalesce(sum(m.amount) filter (where m.kind = 'minted'), 0) as minted,
+    coalesce(-sum(m.amount) filter (where m.kind = 'burned'), 0) as burned
+  from ton.jetton_movements m where m.utime::date = d.day
+  group by m.jetton_master) j
+where d.relation = 'jetton_flows';
+
+create or replace view ton.swaps as
+select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, a.details->>'dex' as dex, a.success,
+  a.details->>'asset_in' as asset_in, (a.details->'dex_incoming_transfer'->>'amount')::decimal(38,0) as amount_in,
+  a.details->>'asset_out' as asset_out, (a.details->'dex_outgoing_transfer'->>'amount')::decimal(38,0) as amount_out,
+  case when a.details->>'asset_in' is null then a.details->'dex_outgoing_transfer'->>'source'
+    else a.details->'dex_incoming_transfer'->>'destination' end as pool
+from ton.actions a where a.type = 'jetton_swap';
+
+create or replace view etl.open_dex_volume as
+select d.day, s.dex, s.pool, s.jetton_master, s.swaps, s.accounts, s.bought, s.sold, s.volume, s.jettons
+from etl.open_days d,
+lateral (
+  select x.dex, x.pool, t.jetton_master, count(*) as swaps, count(distinct x.account) as accounts,
+    coalesce(sum(t.bought), 0) as bought, coalesce(sum(t.sold), 0) as sold,
+    sum(coalesce(t.bought, t.sold)) as volume, sum(t.jettons) as jettons
+  from ton.swaps x, lateral (
+    select x.asset_out as jetton_master, x.amount_in as bought, null::decimal(38,0) as sold, x.amount_out as jettons
+    where x.asset_in is null and x.asset_out is not null
+    union all
+    select x.asset_in, null, x.amount_out, x.amount_in where x.asset_out is null and x.asset_in is not null) t
+  where x.utime::date = d.day and x.success is not false
+  group by 1, 2, 3) s
+where d.relation = 'dex_volume';
+
+create or replace view ton.nft_ownership as
+select h.nft_address, h.owner, h.utime as since,
+  lead(h.utime) over (partition by h.nft_address order by h.utime, h.lt) as until, h.kind, h.previous_owner, h.lt, h.trace_id
+from (
+  select t.nft_address, t.new_owner as owner, t.utime, t.transaction_lt as lt, 'transfer' as kind, t.old_owner as previous_owner, t.trace_id
+  from ton.nft_transfers t where t.transaction_aborted is not true
+  union all
+  select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id
+  from ton.actions a where a.type = 'nft_mint' and a.success is not false
+) h;
+
+create or replace view ton.validator_stakes as
+select e.election_id, to_timestamp(e.election_id) as starts, e.validator_pubkey, e.stake_holder_address,
+  coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0) as stake,
+  count(*) filter (where e.type = 'stake_accepted') as accepted, count(*) filter (where e.type = 'stake_rejected') as rejected,
+  min(e.utime) as first_at, max(e.utime) as last_at
+from ton.validator_events e where e.election_id is not null
+group by e.election_id, e.validator_pubkey, e.stake_holder_address;
+
+create or replace view ton.validator_income as
+select max(m.election_id) as election_id, to_timestamp(max(m.election_id)) as starts, m.stake_holder_address,
+  count(m.election_id) as elections, sum(m.stake) as stake, sum(m.returned) as returned, sum(m.returned) - sum(m.stake) as reward,
+  max(m.at) filter (where m.returned is not null) as returned_at
+from (
+  select x.*, count(x.returned) over (
+    partition by x.stake_holder_address order by x.at desc, (x.returned is null), x.lt desc) as returns_from_here
+  from (
+    select s.stake_holder_address, s.election_id, s.stake, null::decimal(38,0) as returned, null::bigint as lt,
+      coalesce(to_timestamp(e.successor), 'infinity') as at
+    from (
+      select v.election_id, v.stake_holder_address, sum(v.amount) as stake from ton.validator_events v
+      where v.type = 'stake_accepted' and v.election_id is not null group by 1, 2) s
+    join (
+      select v.election_id, lead(v.election_id) over (order by v.election_id) as successor from ton.validator_events v
+      where v.type = 'stake_accepted' and v.election_id is not null group by 1) e on e.election_id = s.election_id
+    union all
+    select v.stake_holder_address, null, null, v.amount, v.tx_lt, v.utime from ton.validator_events v
+    where v.type = 'stake_recovered') x) m
+group by m.stake_holder_address, case when m.returns_from_here = 0 then -m.election_id else m.returns_from_here end
+having count(m.election_id) > 0;
+
+create or replace view ton.complaints as
+select c.utime, c.election_id, c.complaint_hash, c.validator_pubkey, c.stake_holder_address, c.severity, c.suggested_fine, c.is_passed,
+  c.approved_percent, v.votes, v.weight, v.voters
+from ton.validator_complaints c,
+lateral (
+  select count(*) as votes, coalesce(sum(x.weight), 0) as weight, array_agg(x.validator_index order by x.position) as voters
+  from ton.complaint_votes x
+  where x.utime = c.utime and x.election_id = c.election_id and x.complaint_hash = c.complaint_hash) v;
+
+create or replace view ton.nominator_pool_cycles as
+select e.pool_address, e.validator_address, e.cycle_start,
+  (array_agg(e.balance_before order by e.utime, e.tx_lt))[1] as opening,
+  coalesce(sum(e.amount) filter (where e.type = 'reward'), 0) as rewards,
+  coalesce(sum(e.amount) filter (where e.type = 'penalty'), 0) as penalties,
+  coalesce(sum(e.amount) filter (where e.type = 'deposit'), 0) as deposits,
+  coalesce(sum(e.amount) filter (where e.type = 'withdrawal'), 0) as withdrawals,
+  (array_agg(e.balance_after order by e.utime desc, e.tx_lt desc))[1] as closing, count(*) as events
+from (
+  select x.pool_address, x.validator_address, x.utime, x.tx_lt, x.type, x.amount, x.balance_before, x.balance_after,
+    max(x.cycle_start) over (partition by x.pool_address, x.validator_address order by x.utime, x.tx_lt) as cycle_start
+  from ton.nominator_pool_events x) e
+group by e.pool_address, e.validator_address, e.cycle_start;
+
+create or replace view ton.daily_activity as select *, false as certified from etl.open_daily_activity;
+
+create or replace view ton.hourly_activity as select *, false as certified from etl.open_hourly_activity;
+
+create or replace view ton.active_wallets as select *, false as certified from etl.open_active_wallets;
+
+create or replace view ton.fees_by_part as select *, false as certified from etl.open_fees_by_part;
+
+create or replace view ton.failed_transactions as select *, false as certified from etl.open_failed_transactions;
+
+create or replace view ton.message_delays as select *, false as certified from etl.open_message_delays;
+
+create or replace view ton.jetton_flows as select *, false as certified from etl.open_jetton_flows;
+
+create or replace view ton.dex_volume as select *, false as certified from etl.open_dex_volume;
+
+-- What reads tables: after the views.
+
+create or replace macro ton.jetton_units(master, amount) as (
+  select amount / pow(10, coalesce(max(decimals), 9)) from (
+    select m.decimals from ton.jetton_masters m where m.address = ton.ton_address(master)
+    union all
+    select t.decimals from ton.token_metadata t where t.address = ton.ton_address(master))
+  having count(*) > 0);
+
+create or replace macro etl.trace_of(wanted) as (
+  select trace_id from (
+    select 1 as place, t.trace_id from ton.traces t where t.trace_id = wanted
+    union all
+    select 2, x.trace_id from ton.transactions x where x.hash = wanted
+    union all
+    -- A message belongs to the trace of its sender; one from outside to that of its receiver.
+    select 3, x.trace_id from ton.messages m join ton.transactions x on x.hash = m.out_msg_tx_hash
+    where m.hash = wanted or m.hash_norm = wanted
+    union all
+    select 4, x.trace_id from ton.messages m
+    join ton.transactions x on x.account = m.destination and x.utime = m.utime and x.in_msg_hash = m.hash
+    where m.out_msg_tx_hash is null and (m.hash = wanted or m.hash_norm = wanted)
+  ) where trace_id is not null order by place limit 1);
+
+-- No rows where the lake has no finished trace with the hash.
+create or replace macro ton.trace_tree(trace) as table
+with recursive chosen as (
+  select t.trace_id, t.start_utime, t.utime from ton.traces t where t.trace_id = etl.trace_of(ton.ton_hash(trace))
+  order by t.utime desc limit 1
+), edges as (
+  select e.tx_hash, e.parent_tx_hash, e.position from ton.trace_edges e, chosen c
+  where e.utime = c.utime and e.trace_id = c.trace_id
+), walk as (
+  select e.tx_hash, 0 as depth, [e.position] as path from edges e where e.parent_tx_hash is null
+  union all
+  select e.tx_hash, w.depth + 1, list_append(w.path, e.position) from walk w join edges e on e.parent_tx_hash = w.tx_hash
+)
+select w.depth,
+  repeat('  ', w.depth) || left(x.account, 10) || '…' || right(x.account, 4)
+    || coalesce(' ' || coalesce(m.decoded_opcode, m.opcode), '')
+    || coalesce(' ' || ton.nano_to_ton(m.value) || ' TON', '')
+    || case when x.aborted then ' aborted' else '' end as tree,
+  x.utime, x.lt, x.account, m.opcode, m.value, x.aborted, w.tx_hash
+from walk w
+left join (
+  select x.* from ton.transactions x, chosen c where x.trace_id = c.trace_id and x.utime between c.start_utime and c.utime
+) x on x.hash = w.tx_hash
+left join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
+order by w.path;
+
+create or replace macro ton.jetton_holders(master, moment := 'infinity') as table
+select m.account as owner, sum(m.amount) as balance from ton.jetton_movements m
+where m.jetton_master = ton.ton_address(master) and m.utime < moment::timestamptz
+group by m.account having sum(m.amount) <> 0
+order by 2 desc, 1;
+
+create or replace macro ton.account_statement(wanted, since, until) as table
+select l.utime, l.kind, coalesce(t.symbol, l.jetton_master, 'TON') as asset, l.amount / t.unit as amount, l.balance / t.unit as balance,
+  ton.ton_address_friendly(nullif(l.counterparty, '')) as counterparty, l.jetton_master, ton.hash_hex(l.tx_hash) as tx_hash
+from ton.account_ledger l
+left join (
+  select j.address, max(j.symbol) as symbol, pow(10, coalesce(max(j.decimals), 9)) as unit
+  from (
+    select m.address, m.symbol, m.decimals from ton.jetton_masters m
+    union all
+    select m.address, m.symbol, m.decimals from ton.token_metadata m) j
+  group by j.address
+  union all
+  select '', 'TON', 1000000000) t on t.address = coalesce(l.jetton_master, '')
+where l.account = ton.ton_address(wanted) and l.utime >= since::timestamptz and l.utime < until::timestamptz
+order by l.utime, l.lt, l.step, l.tx_hash;
+
+set search_path = 'ton,etl,main';

@@ -1,0 +1,73 @@
+-- What reads tables: after the views.
+
+create or replace macro ton.jetton_units(master, amount) as (
+  select amount / pow(10, coalesce(max(decimals), 9)) from (
+    select m.decimals from ton.jetton_masters m where m.address = ton.ton_address(master)
+    union all
+    select t.decimals from ton.token_metadata t where t.address = ton.ton_address(master))
+  having count(*) > 0);
+
+create or replace macro etl.trace_of(wanted) as (
+  select trace_id from (
+    select 1 as place, t.trace_id from ton.traces t where t.trace_id = wanted
+    union all
+    select 2, x.trace_id from ton.transactions x where x.hash = wanted
+    union all
+    -- A message belongs to the trace of its sender; one from outside to that of its receiver.
+    select 3, x.trace_id from ton.messages m join ton.transactions x on x.hash = m.out_msg_tx_hash
+    where m.hash = wanted or m.hash_norm = wanted
+    union all
+    select 4, x.trace_id from ton.messages m
+    join ton.transactions x on x.account = m.destination and x.utime = m.utime and x.in_msg_hash = m.hash
+    where m.out_msg_tx_hash is null and (m.hash = wanted or m.hash_norm = wanted)
+  ) where trace_id is not null order by place limit 1);
+
+-- No rows where the lake has no finished trace with the hash.
+create or replace macro ton.trace_tree(trace) as table
+with recursive chosen as (
+  select t.trace_id, t.start_utime, t.utime from ton.traces t where t.trace_id = etl.trace_of(ton.ton_hash(trace))
+  order by t.utime desc limit 1
+), edges as (
+  select e.tx_hash, e.parent_tx_hash, e.position from ton.trace_edges e, chosen c
+  where e.utime = c.utime and e.trace_id = c.trace_id
+), walk as (
+  select e.tx_hash, 0 as depth, [e.position] as path from edges e where e.parent_tx_hash is null
+  union all
+  select e.tx_hash, w.depth + 1, list_append(w.path, e.position) from walk w join edges e on e.parent_tx_hash = w.tx_hash
+)
+select w.depth,
+  repeat('  ', w.depth) || left(x.account, 10) || '…' || right(x.account, 4)
+    || coalesce(' ' || coalesce(m.decoded_opcode, m.opcode), '')
+    || coalesce(' ' || ton.nano_to_ton(m.value) || ' TON', '')
+    || case when x.aborted then ' aborted' else '' end as tree,
+  x.utime, x.lt, x.account, m.opcode, m.value, x.aborted, w.tx_hash
+from walk w
+left join (
+  select x.* from ton.transactions x, chosen c where x.trace_id = c.trace_id and x.utime between c.start_utime and c.utime
+) x on x.hash = w.tx_hash
+left join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
+order by w.path;
+
+create or replace macro ton.jetton_holders(master, moment := 'infinity') as table
+select m.account as owner, sum(m.amount) as balance from ton.jetton_movements m
+where m.jetton_master = ton.ton_address(master) and m.utime < moment::timestamptz
+group by m.account having sum(m.amount) <> 0
+order by 2 desc, 1;
+
+create or replace macro ton.account_statement(wanted, since, until) as table
+select l.utime, l.kind, coalesce(t.symbol, l.jetton_master, 'TON') as asset, l.amount / t.unit as amount, l.balance / t.unit as balance,
+  ton.ton_address_friendly(nullif(l.counterparty, '')) as counterparty, l.jetton_master, ton.hash_hex(l.tx_hash) as tx_hash
+from ton.account_ledger l
+left join (
+  select j.address, max(j.symbol) as symbol, pow(10, coalesce(max(j.decimals), 9)) as unit
+  from (
+    select m.address, m.symbol, m.decimals from ton.jetton_masters m
+    union all
+    select m.address, m.symbol, m.decimals from ton.token_metadata m) j
+  group by j.address
+  union all
+  select '', 'TON', 1000000000) t on t.address = coalesce(l.jetton_master, '')
+where l.account = ton.ton_address(wanted) and l.utime >= since::timestamptz and l.utime < until::timestamptz
+order by l.utime, l.lt, l.step, l.tx_hash;
+
+set search_path = 'ton,etl,main';

@@ -1,0 +1,72 @@
+-- What analysts call over a lake: the functions of analyst.sql in the words of DuckDB. Its views follow after this file.
+set TimeZone = 'UTC';
+create schema if not exists ton;
+create schema if not exists etl;
+
+-- Of the first 34 bytes of an address, as hex digits. A list of one is a name for what is used more than once.
+create or replace macro etl.crc16(digits) as list_reduce(
+  list_transform(range(0, 34), lambda place: ('0x' || substr(digits, 2 * place::int + 1, 2))::int),
+  lambda crc, byte: list_transform(list_transform([xor(crc >> 8, byte) & 255], lambda x: xor(x, x >> 4)),
+    lambda x: xor(xor(xor(crc << 8, x << 12), x << 5), x) & 65535)[1], 0);
+create or replace macro etl.hex4(number) as lpad(to_hex(number), 4, '0');
+create or replace macro etl.hex_of_friendly(word) as hex(from_base64(translate(word, '-_', '+/')));
+create or replace macro etl.workchain_of_hex(digits) as case when digits = 'FF' then -1 else ('0x' || digits)::int end;
+
+create or replace macro ton.ton_address(form) as case
+  when form is null then null
+  when regexp_full_match(trim(form), '-?[0-9]{1,10}:[0-9a-fA-F]{64}')
+    then split_part(trim(form), ':', 1)::int || ':' || upper(split_part(trim(form), ':', 2))
+  when regexp_full_match(trim(form), '[0-9a-fA-F]{64}') then '0:' || upper(trim(form))
+  when not regexp_full_match(trim(form), '[A-Za-z0-9+/_-]{48}') then error('"' || form || '" is no address')
+  when etl.hex4(etl.crc16(etl.hex_of_friendly(trim(form)))) <> right(etl.hex_of_friendly(trim(form)), 4)
+    then error('"' || form || '" is no address: its checksum is wrong: a character is missing or mistyped')
+  else etl.workchain_of_hex(substr(etl.hex_of_friendly(trim(form)), 3, 2)) || ':' || substr(etl.hex_of_friendly(trim(form)), 5, 64)
+end;
+
+create or replace macro etl.friendly_bytes(raw, bounceable, testnet) as
+  lpad(to_hex((case when bounceable then 17 else 81 end) + (case when testnet then 128 else 0 end)), 2, '0')
+  || (case when split_part(raw, ':', 1) = '-1' then 'FF' else lpad(to_hex(split_part(raw, ':', 1)::int), 2, '0') end)
+  || split_part(raw, ':', 2);
+create or replace macro ton.ton_address_friendly(address, bounceable := true, testnet := false) as list_transform(
+  [etl.friendly_bytes(ton.ton_address(address), bounceable, testnet)],
+  lambda bytes: translate(to_base64(unhex(bytes || etl.hex4(etl.crc16(bytes)))), '+/', '-_'))[1];
+
+create or replace macro ton.ton_hash(form) as case
+  when form is null then null
+  when regexp_full_match(trim(form), '(0[xX])?[0-9a-fA-F]{64}') then to_base64(unhex(right(trim(form), 64)))
+  when regexp_full_match(trim(form), '[A-Za-z0-9+/_-]{42}[AEIMQUYcgkosw048]=?')
+    then translate(left(trim(form), 43), '-_', '+/') || '='
+  else error('"' || form || '" is no hash')
+end;
+create or replace macro ton.hash_hex(hash) as lower(hex(from_base64(ton.ton_hash(hash))));
+
+create or replace macro ton.nano_to_ton(nanotons) as nanotons * 0.000000001;
+-- Of Postgres, with the time zone as its third word: all times are UTC here.
+create or replace macro main.date_trunc(part, moment) as system.main.date_trunc(part, moment),
+  (part, moment, zone) as system.main.date_trunc(part, moment);
+
+-- The parts of each table that count: those that its log adds, and no later commit removes.
+
+set variable lake = coalesce(getvariable('lake'), '.');
+create or replace table etl.actions as
+select split_part(filename, '/', -3) as "table", split_part(filename, '/', -1)[:20]::bigint as version,
+  url_decode(coalesce(add.path, remove.path)) as path, add.partitionValues.day as day, add.tags as tags, add is not null as is_there
+from read_json(getvariable('lake') || '/*/_delta_log/*.json', format = 'newline_delimited', filename = true, columns = {
+  add: 'STRUCT(path VARCHAR, "partitionValues" STRUCT(day DATE), tags STRUCT("from" BIGINT, "to" BIGINT, "rows" BIGINT, keys VARCHAR, grades JSON))',
+  remove: 'STRUCT(path VARCHAR)'})
+where add is not null or remove is not null;
+create or replace table etl.parts as
+select "table", path, day, tags."rows" as "rows", to_timestamp(tags."from") as starts, to_timestamp(tags."to") as ends, tags.grades as grades,
+  tags.keys is not null as is_stream
+from (select * from etl.actions qualify row_number() over (partition by "table", path order by version desc, is_there desc) = 1)
+where is_there;
+drop table etl.actions;
+
+-- Of a list only its newest snapshot counts.
+create or replace macro etl.query_of(name) as (
+  select coalesce('select * from read_parquet([' || string_agg('''' || replace(getvariable('lake') || '/' || name || '/' || path, '''', '''''') || '''', ', ' order by path)
+    || '], union_by_name = true, hive_partitioning = true, hive_types = {day: date})', 'select null::date as day where false')
+  from (select * from etl.parts p where p."table" = name qualify p.is_stream or p.day = max(p.day) over ()));
+
+create or replace view ton.days as
+select distinct day, day::timestamptz as starts, (day + 1)::timestamptz as ends from etl.parts where is_stream;

@@ -1,0 +1,28 @@
+import { resolve } from 'node:path';
+import { EXIT, UsageError, type ExitCode } from '../errors.ts';
+import { openLakeReader } from '../lake/sql/open-lake-reader.ts';
+import { converse } from './output/sql/converse.ts';
+import { openRunner } from './output/sql/run-typed.ts';
+import { showResult } from './output/sql/show-result.ts';
+import { parseSql, type SqlFlags } from './parse/sql-flags.ts';
+import { withLake } from './with-lake.ts';
+
+/** `sql --lake LAKE [STATEMENT]`: asks a lake by DuckDB, with the tables, views and functions that a database has. */
+export async function sqlOfLake(
+  place: string,
+  given: string | undefined,
+  flags: SqlFlags,
+): Promise<ExitCode> {
+  const wanted = await parseSql(given, flags);
+  if (wanted.kind === 'url' || flags.write === true)
+    throw new UsageError('--lake reads a lake: it goes with neither --url nor --write');
+  return withLake(place, async ({ engine, store }) => {
+    const ask = await openLakeReader(engine, resolve(place));
+    const run = openRunner(async (statement, shape) => {
+      showResult(await ask(statement), wanted.format, shape);
+    });
+    if (wanted.kind === 'conversation') await converse(store.label, run);
+    else for (const statement of wanted.statements) await run(statement);
+    return EXIT.done;
+  });
+}
