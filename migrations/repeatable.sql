@@ -128,7 +128,7 @@ begin
       using errcode = 'object_not_in_prerequisite_state', hint = 'The source gives no checksum for it: ask for grade ' || highest || '.';
   end if;
   missing := etl.missing_seconds(assert_complete.dataset, wanted, proving);
-  select f.table_name, f.row_key, f.differs, f.check_name, f.span, substring(f.row_key from '[A-Za-z0-9+/]{43}=') as hash
+  select f.table_name, f.row_key, f.differs, f.check_name, f.span, range_merge(f.span, f.row_span) as reach, substring(f.row_key from '[A-Za-z0-9+/]{43}=') as hash
   into wrong from etl.findings f
   where f.dataset = assert_complete.dataset and f.span && wanted
   order by f.row_key = '', lower(f.span), f.row_key limit 1;
@@ -139,8 +139,8 @@ begin
         detail = format('%s %s of %s: %s (%s).', wrong.table_name, wrong.row_key,
           etl.as_argument(lower(wrong.span)), wrong.differs, wrong.check_name),
         hint = case when wrong.hash is not null then 'Run: npx toncenter-etl why ' || wrong.hash
-          else format('Run: npx toncenter-etl verify --from %s --to %s --only %s --repair', etl.as_argument(lower(wrong.span)),
-            etl.as_argument(upper(wrong.span)), assert_complete.dataset) end;
+          else format('Run: npx toncenter-etl verify --from %s --to %s --only %s --repair', etl.as_argument(lower(wrong.reach)),
+            etl.as_argument(upper(wrong.reach)), assert_complete.dataset) end;
   end if;
   if not isempty(missing) then
     select string_agg(reason, '; ') into why from (

@@ -3,6 +3,7 @@ import { streamsOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { closeDays } from '../db/coverage/close-days.ts';
 import { readCoverage } from '../db/coverage/coverage.ts';
+import { withReach } from '../db/coverage/findings.ts';
 import { countHoles } from '../db/coverage/holes.ts';
 import { readVerified } from '../db/coverage/verifications.ts';
 import { takeDuty } from '../db/settings.ts';
@@ -142,8 +143,16 @@ function remember(doubts: readonly Doubt[], unproved: readonly Range[], now: num
   return [...doubts.filter(({ span, until }) => !touched(span) && until > now), ...again];
 }
 
+/** The newest stretch that is to be verified, from the first second of what is known to be wrong with it. */
+async function nextRange(options: VerifyOptions, waiting: readonly Range[]): Promise<Range | undefined> {
+  const next = await newestUnverified(options, waiting);
+  if (next === undefined) return undefined;
+  const { from } = await withReach(options.context.database, next);
+  return { from: Math.max(from, next.to - CHUNK), to: next.to };
+}
+
 /** The newest stretch of any dataset that is covered (read twice, where that is needed), and not verified. */
-async function nextRange({ context, datasets, watermark }: VerifyOptions, waiting: readonly Range[]) {
+async function newestUnverified({ context, datasets, watermark }: VerifyOptions, waiting: readonly Range[]) {
   const { database } = context;
   const ripe = [{ from: 0, to: watermark() - LEAD }];
   let next: Range | undefined;

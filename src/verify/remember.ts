@@ -70,15 +70,18 @@ function holdersOf(table: string, dataset: Dataset, jobs: readonly Dataset[]): s
   return [...new Set([dataset.name, ...holders.map(({ name }) => name)])];
 }
 
-/** What is remembered of a stream and was not found by the checks that have just run: what deep reading saw. */
+/**
+ * What is remembered of a stream and was not found by the checks that have just run, since they `began`: what deep
+ * reading saw, or what reaches beyond the seconds that they looked at.
+ */
 export async function rememberedFindings(
   session: Session,
   stream: Stream,
   covered: readonly Range[],
-  checks: readonly Checked[],
+  { checks, began }: { readonly checks: readonly Checked[]; readonly began?: string },
 ): Promise<Finding[]> {
   const ran = new Set(checks.map(({ check }) => check));
-  const open = await readFindings(session, stream, covered, ran);
+  const open = await readFindings(session, stream, covered, { checks: ran, since: began });
   return open.map((finding) => toFinding(stream, covered, finding));
 }
 

@@ -74,7 +74,7 @@ async function verifyStream(
   const covered = common(coverage, [range]);
   const checks = await runChecks(context, { dataset, stream, covered, coverage, proved });
   await rememberFindings(database, { jobs, dataset, stream, began }, checks);
-  const remembered = await rememberedFindings(database, stream, covered, checks);
+  const remembered = await rememberedFindings(database, stream, covered, { checks, began });
   const findings = [...checks.flatMap((check) => check.findings), ...remembered];
   const found = union(...findings.map(({ spans }) => spans), await lostGround(context, dataset, proved));
   const good = without(covered, found);

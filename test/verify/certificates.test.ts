@@ -184,8 +184,8 @@ test('what was found is forgotten only where it was looked at again', async () =
   const rows = [
     { ...row, key: '', span: { from: 1000, to: 1100 } },
     { ...row, key: 'a row', span: at(2000) },
-    { ...row, key: 'a row', span: at(2500), differs: 'not_in_source' },
-    { ...row, key: 'a row', span: at(2600), differs: 'not_in_source' },
+    { ...row, key: 'a row', span: at(2500), own: at(2500), differs: 'not_in_source' },
+    { ...row, key: 'a row', span: at(2600), own: at(2600), differs: 'not_in_source' },
   ];
   const spans = async () =>
     (await readFindings(store.database, stream, [{ from: 0, to: 3000 }])).flatMap(({ rows: named }) =>

@@ -239,6 +239,10 @@ test('a missing transaction is no reason to believe a wrong link elsewhere', asy
   expect(kinds(of(found, 'transactions'))).toContain('state-chain: missing_predecessor');
   const second = { from: linked!.second, to: linked!.second + 1 };
   expect(common(of(found, 'transactions').verified, [second])).toEqual([]);
+  // Alone it is linked to nothing: that says nothing of the link.
+  const alone = of(await proof.verify(datasets, second), 'transactions');
+  expect(common(alone.verified, [second])).toEqual([]);
+  expect(kinds(alone)).toContain('state-chain: missing_predecessor');
   const { reports } = await proof.repair(datasets, range, found);
   for (const { verified } of reports) expect(verified).toEqual([range]);
 });

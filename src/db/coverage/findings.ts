@@ -2,9 +2,9 @@ import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { parseRangeText, toRangeText, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { multirangeParam } from '../connection/sql.ts';
+import { multirangeParam, rangeParam } from '../connection/sql.ts';
 import { findings } from '../schema/etl/findings.ts';
-import type { Stream } from './coverage.ts';
+import { coveredOf, type Stream } from './coverage.ts';
 import type { FoundRow } from './found-row.ts';
 import { heldByTraces } from './held-by-traces.ts';
 
@@ -30,18 +30,21 @@ export async function keepFindings(session: Session, checked: CheckedStretch): P
   const { stream, check, rows } = checked;
   await settle(session, checked);
   if (rows.length === 0) return;
+  const hulls = hullsOf(rows);
   const held = [
     ...rows.map((row) => ({ ...row, dataset: stream.dataset })),
     ...rows.flatMap((row) => row.datasets.map((dataset) => ({ ...row, span: row.own ?? row.span, dataset }))),
     ...(await heldByTraces(session, rows)).map((row) => ({ ...row, dataset: 'traces' })),
-  ].map(({ dataset, span, own = span, table, key, differs }) => ({
-    dataset,
-    span: toRangeText(span),
-    own: toRangeText(own),
-    table,
-    key,
-    differs,
-  }));
+  ].map(
+    ({ dataset, span, table, key, differs, own = hulls.get(nameOf({ table, key, differs })) ?? span }) => ({
+      dataset,
+      span: toRangeText(span),
+      own: toRangeText(own),
+      table,
+      key,
+      differs,
+    }),
+  );
   await session.run(sql`
     insert into ${findings} (dataset, scope, span, ${NAME}, check_name, found_in)
     select dataset, ${stream.scope}, span, "table", key, own, differs, ${check}, ${stream.dataset}
@@ -54,26 +57,51 @@ export async function keepFindings(session: Session, checked: CheckedStretch): P
     where c.dataset = f.dataset and c.scope = f.scope and c.pass = 0 and c.verified && f.spans`);
 }
 
-/** Forgets of earlier findings what was checked to its end; a finding of which nothing is left, for every dataset. */
+/**
+ * Forgets of earlier findings what was checked to its end; a finding of which nothing is left, for every dataset. One
+ * that lies in several seconds, such as a link between two of them, is seen only where all of these are looked at.
+ */
 async function settle(
   session: Session,
   { stream, check, settled, began }: Omit<CheckedStretch, 'rows'>,
 ): Promise<void> {
-  const earlier = sql`f.scope = ${stream.scope} and f.check_name = ${check} and f.found_in = ${stream.dataset}
-    and f.found_at < ${began}::timestamptz`;
+  const seen = multirangeParam(settled);
+  const same = (alias: string) => {
+    const a = sql.identifier(alias);
+    return sql`${a}.scope = ${stream.scope} and ${a}.check_name = ${check} and ${a}.found_in = ${stream.dataset}`;
+  };
+  const earlier = sql`${same('f')} and f.found_at < ${began}::timestamptz`;
+  const own = sql`${earlier} and f.dataset = ${stream.dataset}`;
   await session.run(sql`
-    with gone as (
-      delete from ${findings} f where ${earlier} and f.dataset = ${stream.dataset}
-        and f.span && ${multirangeParam(settled)} returning *)
+    with touched as (select distinct ${NAME} from ${findings} f where ${own} and f.span && ${seen}),
+    counted as (
+      select ${NAME}, count(*) as spans,
+        bool_and(isempty(int8multirange(o.span) * ${coveredOf({ ...stream, pass: 0 })} - ${seen})) as is_seen
+      from ${findings} o join touched using (${NAME}) where ${same('o')} and o.dataset = ${stream.dataset} group by ${NAME}),
+    gone as (
+      delete from ${findings} f using counted c
+      where ${own} and (${columnsOf('f')}) = (${columnsOf('c')}) and (c.spans = 1 or c.is_seen) returning f.*, c.spans)
     insert into ${findings} (dataset, scope, span, ${NAME}, check_name, found_in, found_at)
     select dataset, scope, rest, ${NAME}, check_name, found_in, found_at
-    from gone, unnest(int8multirange(span) - ${multirangeParam(settled)}) as rest
+    from gone, unnest(int8multirange(span) - ${seen}) as rest where spans = 1
     on conflict do nothing`);
   await session.run(sql`
     delete from ${findings} f where ${earlier} and f.dataset <> ${stream.dataset} and not exists (
-      select 1 from ${findings} o where o.dataset = ${stream.dataset} and o.scope = f.scope
-        and o.check_name = f.check_name and o.found_in = f.found_in
+      select 1 from ${findings} o where ${same('o')} and o.dataset = ${stream.dataset}
         and (${columnsOf('o')}) = (${columnsOf('f')}))`);
+}
+
+const nameOf = ({ table, key, differs }: Pick<FoundRow, 'table' | 'key' | 'differs'>) =>
+  JSON.stringify([table, key, differs]);
+
+/** From the first to the last second of each thing that has no second of its own, but lies in several. */
+function hullsOf(rows: readonly FoundRow[]): ReadonlyMap<string, Range> {
+  const hulls = new Map<string, Range>();
+  for (const row of rows.filter(({ key, own }) => key !== '' && own === undefined)) {
+    const { from, to } = hulls.get(nameOf(row)) ?? row.span;
+    hulls.set(nameOf(row), { from: Math.min(from, row.span.from), to: Math.max(to, row.span.to) });
+  }
+  return hulls;
 }
 
 function columnsOf(alias: string): SQL {
@@ -90,6 +118,16 @@ export function spansWithFindings({ dataset, scope }: Pick<Stream, 'dataset' | '
     where dataset = ${dataset} and scope = ${scope}), '{}')`;
 }
 
+/** A range with all seconds of what was found there: looked at alone, it would settle nothing that reaches beyond it. */
+export async function withReach(session: Session, range: Range): Promise<Range> {
+  const [row] = await session.rows(
+    sql`select range_merge(coalesce(range_agg(range_merge(span, row_span)), '{}') + ${multirangeParam([range])})::text as reach
+        from ${findings} where span && ${rangeParam(range)}`,
+    z.object({ reach: z.string().transform((text) => parseRangeText(text)[0] ?? range) }),
+  );
+  return row?.reach ?? range;
+}
+
 const OpenFinding = z.object({
   dataset: z.string(),
   scope: z.string(),
@@ -99,13 +137,15 @@ const OpenFinding = z.object({
   check: z.string(),
   found_in: z.string(),
   found_at: z.string(),
+  /** All seconds that must be looked at to settle it. */
   span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
 });
 
 export type OpenFinding = z.infer<typeof OpenFinding>;
 
 const COLUMNS = sql`dataset, scope, table_name as "table", row_key as key, differs, check_name as "check", found_in,
-  to_char(found_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as found_at, span::text`;
+  to_char(found_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as found_at,
+  range_merge(span, row_span)::text as span`;
 
 /** Rows of a kind that are named one by one; of the others, the seconds and the number. */
 const MOST_NAMED = 1000;
@@ -130,20 +170,21 @@ export type FindingKind = z.infer<typeof FindingKind>;
 /**
  * What is known to be wrong with some of the seconds of a stream, by check and kind: `differing_in_transactions: lt` is
  * of the kind `differing_in_transactions`. All of its seconds, and its first rows, those with a name in front. `except`:
- * checks of the stream itself whose findings are known.
+ * checks of the stream itself that have just run, and what they have found `since`.
  */
 export function readFindings(
   session: Session,
   { dataset, scope }: Pick<Stream, 'dataset' | 'scope'>,
   spans: readonly Range[],
-  except: Iterable<string> = [],
+  except: { readonly checks: Iterable<string>; readonly since?: string | undefined } = { checks: [] },
 ): Promise<FindingKind[]> {
   return session.rows(
     sql`
       with open as (
         select check_name, split_part(differs, ':', 1) as kind, table_name, row_key, differs, span from ${findings}
         where dataset = ${dataset} and scope = ${scope} and span && ${multirangeParam(spans)}
-          and not (found_in = ${dataset} and check_name = any(${sql.param([...except])}::text[]))),
+          and not (found_in = ${dataset} and check_name = any(${sql.param([...except.checks])}::text[])
+            and found_at >= ${except.since ?? '-infinity'}::timestamptz)),
       placed as (
         select *, row_number() over (partition by check_name, kind
           order by row_key = '', lower(span), table_name, row_key) as place from open)

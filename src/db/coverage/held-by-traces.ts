@@ -45,7 +45,6 @@ export async function heldByTraces(session: Session, rows: readonly FoundRow[]):
   return held.flatMap(({ table, key, second }) =>
     (rowsByName.get(`${table} ${key}`) ?? []).map((row) => ({
       ...row,
-      own: row.own ?? row.span,
       span: { from: second, to: second + 1 },
     })),
   );

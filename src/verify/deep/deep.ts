@@ -149,7 +149,7 @@ async function withComparison(
     )
     .filter(({ check, spans }) => check !== SECOND_READING || spans.length > 0);
   // What another dataset's pages have shown to be wrong is wrong here too.
-  const findings = [...own, ...(await rememberedFindings(database, stream, covered, report.checks))];
+  const findings = [...own, ...(await rememberedFindings(database, stream, covered, report))];
   const good = without(covered, union(...findings.map(({ spans }) => spans)));
   const tables = ownTablesOf(dataset, jobs).map(([, table]) => table);
   if (confirmed.length > 0) await setVerified(database, { stream, tables }, { good, bad: [], lastReceipt });
