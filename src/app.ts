@@ -3,6 +3,7 @@ import { systemClock } from './clock.ts';
 import type { Config } from './settings/config.ts';
 import { readChainInfo, type ChainInfo } from './crawl/watermark/chain-info.ts';
 import type { CrawlContext, PageEvent, Tuning } from './crawl/crawl-context.ts';
+import { createPageThreads } from './crawl/page-threads.ts';
 import { createDensity } from './crawl/streams/density.ts';
 import { leaseLength } from './crawl/streams/lease-length.ts';
 import { createLimitTrust } from './crawl/streams/page/limit-trust.ts';
@@ -50,18 +51,20 @@ interface ApiOptions {
   readonly budget?: (budget: Budget) => Budget;
   /** The directory where every response is recorded. */
   readonly record?: string | undefined;
+  /** Threads that read pages beside this one; default none. */
+  readonly threads?: number;
 }
 
 /** A client of the API at `baseUrl`, under the plan that the settings name. */
 export function openApi(options: ApiOptions): ApiClient {
-  const { config, logger, stop, baseUrl, budget, record } = options;
+  const { config, logger, stop, baseUrl, budget, record, threads = 0 } = options;
   const recorder = record === undefined ? undefined : openRecorder(record, systemClock);
   const plan = openBudget(options);
   const client = createApiClient({
     baseUrl,
     apiKey: config.apiKey,
     budget: budget?.(plan) ?? plan,
-    inFlight: createInFlight({ rps: config.rps, clock: systemClock }),
+    inFlight: createInFlight({ rps: config.rps, clock: systemClock, threads }),
     logger,
     clock: systemClock,
     signal: stop.leaving,
@@ -91,8 +94,13 @@ function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }:
 
 /** Connects a store to an API: the budget, the client, and the check that both speak of the same network. */
 export async function openCrawl(options: ApiOptions): Promise<Crawl> {
-  const { store, stop, owner = nameOfProcess() } = options;
+  const { config, store, stop, owner = nameOfProcess() } = options;
   const api = openApi({ ...options, owner });
+  const threads = createPageThreads({ count: options.threads ?? 0, apiKey: config.apiKey });
+  const close = async () => {
+    await threads.close();
+    await api.close();
+  };
   try {
     const chain = await readChainInfo(api, stop.finishing);
     await claimNetwork(store.database, chain.globalId);
@@ -100,16 +108,16 @@ export async function openCrawl(options: ApiOptions): Promise<Crawl> {
     const isGone = (name: string) => name === owner || hasEnded(name);
     await releaseLeasesOf(store.database, isGone);
     await releaseClaimsOf(store.database, isGone);
-    return { ...assemble(options, api, owner), owner, chain, close: () => api.close() };
+    return { ...assemble(options, { api, threads }, owner), owner, chain, close };
   } catch (error) {
-    await api.close();
+    await close();
     throw error;
   }
 }
 
 function assemble(
   { config, store, logger }: ApiOptions,
-  api: ApiClient,
+  { api, threads }: Pick<CrawlContext, 'api' | 'threads'>,
   owner: string,
 ): Pick<Crawl, 'context' | 'planner' | 'subscribe'> {
   const { database } = store;
@@ -132,6 +140,7 @@ function assemble(
         store.embedded === undefined
           ? noDiskGuard
           : createDiskGuard(store.embedded.dataDir, config.minFree, systemClock, logger),
+      threads,
       tuning,
       onPage: (event) => {
         for (const listener of listeners) listener(event);

@@ -4,7 +4,7 @@
  *   node tools/build.js [directory] [more entries]
  *
  * A command would spend half of its time on finding, opening and parsing a thousand small files. What must stay a file
- * of its own are the entries: the command line and the library.
+ * of its own are the entries: the command line, the threads and the library.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -18,7 +18,7 @@ for (const folder of ['src', 'jobs', 'types'])
   rmSync(join(directory, folder), { recursive: true, force: true });
 await build({
   absWorkingDir: ROOT,
-  entryPoints: ['src/cli.ts', ...filesIn('src/library'), ...more],
+  entryPoints: ['src/cli.ts', 'src/crawl/streams/page/read-thread.ts', ...filesIn('src/library'), ...more],
   outdir: directory,
   outbase: '.',
   // Two levels down, like the rooms of src/: from there the code finds migrations/ and web/.

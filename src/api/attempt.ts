@@ -26,9 +26,10 @@ export interface Chain {
   readonly logger: Logger;
   readonly count: CountingStats['add'];
   readonly host: string;
-  readonly apiKey: string | undefined;
   /** Takes the key out of a text, however it is spelled there. */
   readonly withoutKey: (text: string) => string;
+  /** The same of data, which must not change by chance. */
+  readonly keyless: (text: string) => string;
   readonly onExchange: ((attempt: Attempt) => void) | undefined;
   /** Where responses are kept, if they are. */
   readonly recorder: Pick<Recorder, 'record'> | undefined;
@@ -44,15 +45,20 @@ export interface Call<T> extends Prepared {
   readonly limit: number | undefined;
   /** How `parse` would have the strings of the body. */
   readonly strings?: Strings | undefined;
+  /** Reads a body in place of `parse`, in another thread; hands back one that has to be read here. */
+  readonly readApart?: ReadBodyApart<T> | undefined;
   /** True where the body is v2's envelope and `parse` reads its result. */
   readonly envelope: boolean;
 }
 
+/** What was read of a body elsewhere, or the body. */
+export type ReadBodyApart<T> = (
+  body: Buffer,
+  limit: number | undefined,
+) => Promise<{ readonly value: T } | { readonly body: Buffer }>;
+
 /** A response whose body was read. */
 type Answer = ApiResponse & BodyText;
-
-/** Keys of the API have 64 characters. */
-const SHORTEST_KEY = 16;
 
 interface AttemptSignals {
   readonly signal: AbortSignal;
@@ -101,17 +107,34 @@ async function send<T>(
     beforeBody: (ended) => flight.arrived(ended),
     beforeReading: (ended) => flight.received(ended),
   });
-  await flight.turn();
-  const read = readBody(received.body, received.status === 200 ? (call.strings ?? 'text') : 'text');
-  const response = { ...received, ...read, text: redacted(chain, received.status, read.text) };
-  log(chain, call, response, { attempt: number, ms: elapsed() });
+  const ms = elapsed();
+  log(chain, call, received, { attempt: number, ms });
+  const value = await readResponse(chain, call, received);
+  const { path, query, limit } = call;
+  const { status, bytes, apiVersion } = received;
+  return { value, request: { path, query, limit }, status, bytes, ms, attempts: number, apiVersion };
+}
+
+/** Reads a response here, or elsewhere where nobody has to see its text. */
+async function readResponse<T>(
+  chain: Chain,
+  call: Call<T> & { readonly flight: Flight },
+  received: ApiResponse,
+): Promise<T> {
+  const { readApart, limit, strings = 'text' } = call;
+  let { body } = received;
+  if (received.status === 200 && readApart !== undefined && chain.recorder === undefined) {
+    const apart = await readApart(body, limit).catch((error: unknown) => refuseBody(chain, call, error));
+    if ('value' in apart) return apart.value;
+    ({ body } = apart);
+  }
+  await call.flight.turn();
+  const read = readBody(body, received.status === 200 ? strings : 'text');
+  const text = received.status === 200 ? chain.keyless(read.text) : chain.withoutKey(read.text);
+  const response = { ...received, body, strings: read.strings, text };
   keep(chain, call, response);
   if (response.status !== 200) throw refusalOf(chain, call, response, response.status);
-  const value = await parse(chain, call, response);
-  const { path, query, limit } = call;
-  const { status, bytes, apiVersion } = response;
-  const facts = { status, bytes, ms: elapsed(), attempts: number, apiVersion };
-  return { value, request: { path, query, limit }, ...facts };
+  return parse(chain, call, response);
 }
 
 /** Reports to the budget as soon as the status is known, so that a 429 stops the others before its body is read. */
@@ -127,7 +150,7 @@ async function report<T>(chain: Chain, call: Call<T>, head: ResponseHead, elapse
 function log<T>(
   chain: Chain,
   { path, priority }: Call<T>,
-  { status, bytes }: Answer,
+  { status, bytes }: ApiResponse,
   { attempt: number, ms }: { attempt: number; ms: number },
 ): void {
   const fields: Attempt = { path, priority, status, ms: Math.round(ms), bytes, attempt: number };
@@ -175,19 +198,15 @@ async function parse<T>(
     if (!opened.ok) throw refusalOf(chain, call, response, opened.status);
     return call.parse(opened.result, response.strings, call.limit);
   } catch (error) {
-    if (error instanceof EtlError && !(error instanceof BadResponseError)) throw error;
-    const reason = chain.withoutKey(summary(error));
-    // No cause: a ZodError prints every issue of a page.
-    throw new BadResponseError(`${call.outgoing.label}: the response is not the endpoint's: ${reason}`, {
-      hint: 'A proxy may answer for the API, or the API has changed: look at the response with curl.',
-    });
+    return refuseBody(chain, call, error);
   }
 }
 
-/**
- * A server may repeat a key that it does not like; nothing of its text goes further with the key in it. Words as short as
- * no key is may stand in data by chance, which must not change.
- */
-function redacted({ apiKey, withoutKey }: Chain, status: number, text: string): string {
-  return status === 200 && (apiKey?.length ?? 0) < SHORTEST_KEY ? text : withoutKey(text);
+function refuseBody<T>(chain: Chain, call: Call<T>, error: unknown): never {
+  if (error instanceof EtlError && !(error instanceof BadResponseError)) throw error;
+  const reason = chain.withoutKey(summary(error));
+  // No cause: a ZodError prints every issue of a page.
+  throw new BadResponseError(`${call.outgoing.label}: the response is not the endpoint's: ${reason}`, {
+    hint: 'A proxy may answer for the API, or the API has changed: look at the response with curl.',
+  });
 }

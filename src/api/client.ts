@@ -7,11 +7,12 @@ import type { Strings } from '../dataset/strings.ts';
 import type { Params } from '../dataset/paginator.ts';
 import type { Priority } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
-import { attempt, type Call, type Chain } from './attempt.ts';
+import { attempt, type Call, type Chain, type ReadBodyApart } from './attempt.ts';
 import type { Attempt, Exchange } from './exchange.ts';
 import { linkSignals } from './link-signals.ts';
 import { createPreparer, readBaseUrl } from './prepare.ts';
 import { createRequestQueue, TAIL_LANES } from './queue.ts';
+import { keylessText } from './response/keyless-text.ts';
 import { summary } from './response/reason.ts';
 import { createRedactor } from '../settings/redact.ts';
 import { retry, type RetryOptions } from '../retry.ts';
@@ -57,6 +58,8 @@ interface RequestOptions<T> {
   readonly parse: (body: unknown, strings: Strings, limit: number | undefined) => T;
   /** How `parse` would have the strings of the body; it learns how they are. Default: text. */
   readonly strings?: Strings | undefined;
+  /** Reads a body in place of `parse`, in another thread; hands back one that `parse` has to read. */
+  readonly readApart?: ReadBodyApart<T> | undefined;
   readonly priority: Priority;
   /** Left out: the request ends with its response. Else the caller ends it, when its rows are written. */
   readonly flight?: Flight | undefined;
@@ -114,8 +117,8 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     logger,
     count,
     host: base.host,
-    apiKey: options.apiKey,
     withoutKey: createRedactor([options.apiKey], '[key]'),
+    keyless: keylessText(options.apiKey),
     onExchange: options.onExchange,
     recorder: options.recorder,
   };

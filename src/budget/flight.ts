@@ -5,7 +5,7 @@ import type { Priority } from './priority.ts';
 
 /** Bodies at once that are received, or wait to be read: some megabytes each. TCP holds back the others. */
 const RECEIVED = 12;
-/** Bodies at once that are read and written: five times as much, and a connection to the database each. */
+/** Bodies at once that are read and written: five times as much, and a connection to the database each. One more for each thread. */
 const WORKED_ON = 4;
 
 /**
@@ -38,8 +38,12 @@ export interface Room {
   readonly turn: () => Promise<void>;
 }
 
-export function createRoom(): Room {
-  return { received: createPlaces(RECEIVED), workedOn: createPlaces(WORKED_ON), turn: createTurns() };
+export function createRoom(threads: number): Room {
+  return {
+    received: createPlaces(RECEIVED + threads),
+    workedOn: createPlaces(WORKED_ON + threads),
+    turn: createTurns(),
+  };
 }
 
 function createTurns(): () => Promise<void> {

@@ -46,6 +46,8 @@ interface InFlightOptions {
   /** Requests a second that the plan allows. */
   readonly rps: number;
   readonly clock: Pick<Clock, 'monotonic'>;
+  /** Threads that read pages beside this one. */
+  readonly threads?: number;
 }
 
 interface Round {
@@ -63,8 +65,8 @@ interface Round {
  * 2016): a step up that brings no more answers a second is taken back. Failures make it smaller, as a lost packet does
  * in TCP.
  */
-export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
-  const room = createRoom();
+export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): InFlight {
+  const room = createRoom(threads);
   let [target, underWay] = [Math.min(START, wantedFor(rps, FIRST_CYCLE_MS)), 0];
   let round = newRound(clock.monotonic(), underWay);
   const judge = createJudge(rps);

@@ -8,6 +8,7 @@ import type { Invocation } from './command.ts';
 import { createBackfillReport } from './output/backfill-report.ts';
 import { progressStyle } from './output/progress/open-progress.ts';
 import { parseBackfill, type BackfillFlags } from './parse/backfill-flags.ts';
+import { threadsFor } from '../crawl/page-threads.ts';
 import { withSource } from './with-source.ts';
 
 /**
@@ -27,6 +28,7 @@ export async function backfill(invocation: Invocation, flags: BackfillFlags): Pr
         ...invocation,
         ...opened,
         record,
+        threads: flags.threads ?? threadsFor(config.rps),
         budget: (plan) => (allowed === undefined ? plan : createCappedBudget(plan, allowed)),
       }),
     );

@@ -183,11 +183,14 @@ test('a disk that is full is waited for, and nothing is lost', async ({ skip }) 
   const url = urlOf(server.url, { database: 'stored', user: ['crawler', 'secret'] });
   const range = { from: START, to: START + 800 };
   const command = ['backfill', '--from', String(range.from), '--to', String(range.to), ...SYNC.slice(1)];
-  const slow = { ETL_ATTEMPTS: '2', TONCENTER_RPS: '3' };
+  const slow = { ETL_ATTEMPTS: '2', TONCENTER_RPS: '1' };
   const backfill = cli.start(command, settings({ DATABASE_URL: url, ...slow }));
   const pages = () => asAdmin('select 1 from etl.pages limit 1', 'stored').catch(() => []);
   await expect.poll(pages, { timeout: 60_000, interval: 50 }).toHaveLength(1);
+  // Otherwise it may be done before the disk is full.
+  backfill.child.kill('SIGSTOP');
   const makeRoom = await fillDisk();
+  backfill.child.kill('SIGCONT');
   await backfill.sees(WAITS);
   const first = await backfill.ended;
   expect(first, first.stderr.slice(-1500)).toMatchObject({ code: EXIT.tryAgain });

@@ -12,8 +12,12 @@ import validatorComplaints from '../../jobs/validator_complaints.ts';
 import validatorEvents from '../../jobs/validator_events.ts';
 import { readBody } from '../../src/api/response/body-text.ts';
 import { parseJson } from '../../src/api/response/parse-json.ts';
+import { contentOf, inside, type Content } from '../../src/crawl/streams/page/content.ts';
+import { contentApart, readApart } from '../../src/crawl/streams/page/page-apart.ts';
+import { readRecords } from '../../src/crawl/streams/page/read-records.ts';
 import type { Job, Reading } from '../../src/dataset/job.ts';
-import { linesOfRecords, linesOfRows, type Lines } from '../../src/db/write/rows/lines.ts';
+import type { Lines } from '../../src/db/write/rows/line-bytes.ts';
+import { linesOfRecords, linesOfRows } from '../../src/db/write/rows/lines.ts';
 import { sampleBlock, sampleTransaction } from '../support/samples/sample-records.ts';
 import {
   sampleAction,
@@ -144,6 +148,18 @@ function fast(job: Job, body: Buffer): { reading: Reading; written: ReturnType<t
   return { reading, written: bytesOf(linesOfRecords(job.tables, reading.accepted)) };
 }
 
+const ALWAYS = { from: 0, to: 2 ** 41 };
+
+/** What a page has to write, read here, and as another thread reads and sends it. */
+function hereAndApart(job: Job, body: Buffer) {
+  const { text, strings } = readBody(body, 'bytes');
+  const reading = readRecords(job, (parseJson(text) as Record<string, unknown[]>)[job.list]!, strings);
+  const here = contentOf(job.tables, inside([reading], ALWAYS), { compared: false });
+  const sent = structuredClone(readApart(body, { job, span: ALWAYS, withoutKey: (same) => same }));
+  const shown = ({ rows, ...rest }: Content) => ({ ...rest, written: bytesOf(rows) });
+  return [shown(here), shown(contentApart(job, sent))] as const;
+}
+
 const datasets: [name: string, job: Job, sample: () => Json][] = [
   ['transactions', transactions, sampleTransaction],
   ['traces', traces, sampleTrace],
@@ -177,6 +193,8 @@ describe.each(datasets)('jobs/%s', (_name, job, make) => {
         );
         expect(one.reading.joinedUntil).toEqual(other.reading.joinedUntil);
         expect(one.written).toEqual(other.written);
+        const [here, apart] = hereAndApart(job, body);
+        expect(apart).toEqual(here);
         taken += one.reading.accepted.length;
         refused += one.reading.rejected.length;
       }),

@@ -21,6 +21,7 @@ export interface BackfillFlags {
   readonly dryRun?: boolean;
   readonly record?: string;
   readonly quiet?: boolean;
+  readonly threads?: number;
 }
 
 /** What a backfill is asked for. */

@@ -9,6 +9,11 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+/** None is a number too. */
+export function count(text: string): number {
+  return text === '0' ? 0 : wholeNumber(text);
+}
+
 /** Reads one more of several; commander hands over those that were read so far. */
 export function wholeNumbers(text: string, before: readonly number[] = []): number[] {
   return [...before, wholeNumber(text)];

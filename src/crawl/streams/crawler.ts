@@ -158,9 +158,9 @@ async function shorten(
 
 /** Asks for the next page; undefined where the server ran out of time and a smaller page will be asked for. */
 async function fetchPage(
-  { api, lts, tuning }: CrawlContext,
+  { api, lts, threads, tuning }: CrawlContext,
   { dataset, lease, priority, stop }: Reading,
-  { cursor, trust }: Progress,
+  { held, cursor, trust }: Progress,
   flight: Flight,
 ): Promise<FetchedPage | undefined> {
   const { size: pageSize, limits } = tuning(dataset);
@@ -178,13 +178,13 @@ async function fetchPage(
         priority,
         flight,
         signal: stop.leaving,
-        strings: 'bytes',
+        toWrite: { span: needsWholeSeconds({ dataset, stream }) ? undefined : held.span, threads },
       },
     );
     pageSize.arrived();
-    const { reading, step } = page.value;
+    const { reading, step, content } = page.value;
     // The records themselves are let go: those of a long second would all stay in memory until it is committed.
-    return { ...page, value: { reading, step } };
+    return { ...page, value: { reading, step, ...(content && { content }) } };
   } catch (error) {
     const { limit } = dataset.job.paginator.request(cursor, size);
     if (!(error instanceof ApiTimeoutError) || !pageSize.timedOut(limit)) throw error;

@@ -5,7 +5,7 @@ import { addCoverage } from '../coverage/coverage.ts';
 import type { Database, Session, Transaction } from '../connection/database.ts';
 import { differingSeconds, type Brought } from '../read/compare.ts';
 import { insertStaged, stageRows, type Staged } from './rows/insert.ts';
-import type { Lines } from './rows/lines.ts';
+import type { Lines } from './rows/line-bytes.ts';
 import { logPage, type PageLog } from './log-page.ts';
 import { holdLease, shortenLease, type Lease } from '../coordination/leases.ts';
 import type { Partitions } from './partitions.ts';

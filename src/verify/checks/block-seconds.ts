@@ -4,6 +4,7 @@ import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
 import { during, type Finding, findingsOf, secondOf } from '../finding.ts';
+import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 
 const NAME = 'block-seconds';
@@ -28,6 +29,7 @@ export const blockSeconds: Check = {
 };
 
 async function checkSeconds(session: Session, stretch: Range): Promise<Result> {
+  await joinByHash(session);
   const near = { from: stretch.from - NEAR, to: stretch.to + NEAR };
   const findings = await findingsOf(session, {
     check: NAME,

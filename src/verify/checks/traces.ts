@@ -5,6 +5,7 @@ import { readCoverage } from '../../db/coverage/coverage.ts';
 import { common, type Range, without } from '../../range.ts';
 import { openStep, type Check, type Result, type Step } from '../check.ts';
 import { during, findingsOf, secondOf } from '../finding.ts';
+import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
 
@@ -48,11 +49,16 @@ export const traces: Check = {
 async function checkTraces(session: Session, stretch: Range, transactionsUntil: number): Promise<Result> {
   const facts = { check: NAME, dataset: 'traces' };
   const near = { from: stretch.from - NEAR, to: transactionsUntil };
-  const findings = [
-    ...(await findingsOf(session, { ...facts, query: incomplete(stretch) })),
-    ...(await findingsOf(session, { ...facts, query: stray(stretch, { ...near, to: stretch.to + NEAR }) })),
+  // These two look up single rows in the whole of a table, the others join what the stretch holds.
+  const lookedUp = [
     ...(await findingsOf(session, { ...facts, query: bodiless(stretch) })),
     ...(await findingsOf(session, { ...facts, query: unlisted(stretch, near) })),
+  ];
+  await joinByHash(session);
+  const findings = [
+    ...lookedUp,
+    ...(await findingsOf(session, { ...facts, query: incomplete(stretch) })),
+    ...(await findingsOf(session, { ...facts, query: stray(stretch, { ...near, to: stretch.to + NEAR }) })),
   ];
   const edges = await holdRows(session, trace_edges, stretch);
   const whole = await holdRows(session, tracesTable, stretch);

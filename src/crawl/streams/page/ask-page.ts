@@ -5,12 +5,15 @@ import { listOf } from '../../../api/response/v3-envelope.ts';
 import type { Flight } from '../../../budget/flight.ts';
 import type { Priority } from '../../../budget/priority.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
-import type { Reading } from '../../../dataset/job.ts';
-import type { Params, Step } from '../../../dataset/paginator.ts';
-import type { Strings } from '../../../dataset/strings.ts';
+import type { Job, Reading } from '../../../dataset/job.ts';
+import type { Echo, Params, Step } from '../../../dataset/paginator.ts';
 import type { Stream } from '../../../db/coverage/coverage.ts';
+import type { Range } from '../../../range.ts';
+import type { PageThreads } from '../../page-threads.ts';
+import { contentOf, inside, type Content } from './content.ts';
 import type { SpanTrust } from './limit-trust.ts';
 import type { LtBounds } from './lt-bounds.ts';
+import { contentApart } from './page-apart.ts';
 import { readRecords } from './read-records.ts';
 
 interface PageRequest {
@@ -25,9 +28,15 @@ interface PageRequest {
   readonly priority: Priority;
   /** Left out: the page has its place in memory until it is read. */
   readonly flight?: Flight;
-  /** How the strings of the records may stand. Left out: as text, and each record goes through its schema. */
-  readonly strings?: Strings;
+  /** Set where the page is written. Left out: each record goes through its schema, with strings that are text. */
+  readonly toWrite?: ToWrite;
   readonly signal: AbortSignal;
+}
+
+interface ToWrite {
+  /** What of the page is written; undefined where only the page itself tells. */
+  readonly span: Range | undefined;
+  readonly threads: PageThreads;
 }
 
 /** What a page is asked of. */
@@ -41,50 +50,91 @@ export interface Page {
   readonly records: readonly unknown[];
   readonly reading: Reading;
   readonly step: Step<unknown>;
+  /** What it has to write, where that is known before it comes: then nobody needs its records and what was accepted of them. */
+  readonly content?: Content;
 }
+
+/** What a page shows of its place. */
+type Shown = Pick<Reading, 'positions' | 'joinedUntil'> & { readonly echo: Echo };
 
 /**
  * Asks for one page of a stream and reads it: the only way in which a page is asked for, whatever for.
  * @throws BadResponseError where the response cannot be one to this request, also by the window that it says it answers
  */
-export async function askPage(
-  { api, lts }: Asking,
-  { dataset: { job }, stream, cursor, size, trust, priority, flight, signal, strings }: PageRequest,
-): Promise<Exchange<Page>> {
+export async function askPage({ api, lts }: Asking, request: PageRequest): Promise<Exchange<Page>> {
+  const { dataset, stream, cursor, size, trust, priority, flight, signal, toWrite } = request;
+  const { job } = dataset;
   const paging = job.paginator.request(cursor, size);
   const scope = job.scopes === undefined ? {} : { [job.scopes.param]: stream.scope };
   const bounds = job.index.of === 'lt' ? await boundsOf(lts, paging, { priority, signal }) : {};
   const recordsIn = listOf(job.list);
   let accept: () => void = () => undefined;
+  const stepTo = (shown: Shown, limit = paging.limit) => {
+    const until = Number(paging['end_utime']) + 1;
+    const { positions } = shown;
+    const verdict = trust.judge({ asked: limit, window: windowOf(paging), positions });
+    const step = job.paginator.next(cursor, { ...shown, size: verdict.size, until });
+    accept = verdict.accept;
+    return step;
+  };
   const page = await api.get({
     path: job.path,
     params: { ...job.params, ...scope, ...paging, ...bounds },
     priority,
     flight,
     signal,
-    strings,
+    strings: toWrite && 'bytes',
+    readApart: toWrite && apartOf(dataset, toWrite, stepTo),
     parse: (body, form, limit): Page => {
       const records = recordsIn(body);
-      const reading = readRecords(job, records, strings && form);
-      const verdict = trust.judge({
-        asked: limit ?? paging.limit,
-        window: {
-          until: Number(paging['end_utime']) + 1,
-          startLt: boundOf(paging['start_lt']),
-          endLt: boundOf(paging['end_lt']),
-          offset: Number(paging['offset'] ?? 0),
-        },
-        positions: reading.positions,
-      });
-      const until = Number(paging['end_utime']) + 1;
-      const step = job.paginator.next(cursor, { ...reading, size: verdict.size, until, echo: echoOf(body) });
-      accept = verdict.accept;
-      return { records, reading, step };
+      const reading = readRecords(job, records, toWrite && form);
+      const step = stepTo({ ...reading, echo: echoOf(body) }, limit);
+      return toWrite?.span === undefined
+        ? { records, reading, step }
+        : toBeWritten(job, reading, { step, span: toWrite.span });
     },
   });
   accept();
   if (page.value.step.cursor === undefined) trust.ended();
   return page;
+}
+
+function toBeWritten(
+  { tables }: Job,
+  reading: Reading,
+  { step, span }: { readonly step: Page['step']; readonly span: Range },
+): Page {
+  const content = contentOf(tables, inside([reading], span), { compared: false });
+  return { ...shownOnly(reading), step, content };
+}
+
+function shownOnly({ positions }: Pick<Reading, 'positions'>): Pick<Page, 'records' | 'reading'> {
+  return { records: [], reading: { positions, accepted: [], rejected: [] } };
+}
+
+/** How a body is read in another thread; undefined where it is not known what will be written of it. */
+function apartOf(
+  { name, job }: Dataset,
+  { span, threads }: ToWrite,
+  stepTo: (shown: Shown, limit: number | undefined) => Page['step'],
+) {
+  if (span === undefined) return undefined;
+  return async (body: Buffer, limit: number | undefined) => {
+    const { page, body: back } = await threads.read({ dataset: name, span }, body);
+    if (page === undefined) return { body: back };
+    const { positions, joinedUntil, echo } = page;
+    const step = stepTo({ positions, echo, ...(joinedUntil !== undefined && { joinedUntil }) }, limit);
+    return { value: { ...shownOnly(page), step, content: contentApart(job, page) } };
+  };
+}
+
+function windowOf(paging: Params): Parameters<SpanTrust['judge']>[0]['window'] {
+  return {
+    until: Number(paging['end_utime']) + 1,
+    startLt: boundOf(paging['start_lt']),
+    endLt: boundOf(paging['end_lt']),
+    offset: Number(paging['offset'] ?? 0),
+  };
 }
 
 /** The window's seconds as logical times too, no wider than it has them already. */

@@ -1,16 +1,16 @@
 import type { Exchange } from '../../../api/exchange.ts';
 import type { Stream } from '../../../db/coverage/coverage.ts';
-import { linesOfRecords } from '../../../db/write/rows/lines.ts';
 import type { Again, PageCommit } from '../../../db/write/commit.ts';
 import type { PageLog } from '../../../db/write/log-page.ts';
 import type { Lease } from '../../../db/coordination/leases.ts';
-import type { Job, Reading } from '../../../dataset/job.ts';
+import type { Job } from '../../../dataset/job.ts';
 import type { Range } from '../../../range.ts';
 import type { Page } from './ask-page.ts';
+import { contentOf, inside, type Content } from './content.ts';
 import type { Assignment } from '../planner.ts';
 
 /** A page that was read, as it waits for its commit: without the records as they came. */
-export type FetchedPage = Exchange<Pick<Page, 'reading' | 'step'>>;
+export type FetchedPage = Exchange<Pick<Page, 'reading' | 'step' | 'content'>>;
 
 /**
  * True where rows wait until their second is whole: they replace what is stored of it, or are held against it, because
@@ -28,21 +28,27 @@ export function toCommit(
 ): PageCommit {
   const step = pages.at(-1)?.value.step;
   const isAgain = stream.pass > 0;
-  const span = needsWholeSeconds({ dataset, stream }) ? step?.completed : lease.span;
-  const readings = pages.map(({ value }) => within(value.reading, span));
-  const accepted = readings.flatMap((reading) => reading.accepted);
   return {
     lease,
-    rows: linesOfRecords(dataset.job.tables, accepted, { compared: isAgain }),
-    ids: accepted.map(({ position }) => position.id),
-    extras: accepted.map(({ extra }) => extra).filter((extra) => Object.keys(extra).length > 0),
-    rejected: readings.flatMap(({ rejected }) => rejected),
+    ...contentOfAll(dataset.job, pages, { compared: isAgain }),
     done: step && doneOf(step),
     ...(isAgain && { again: againOf(dataset.job, stream) }),
     replace: dataset.job.replacesRows,
     overwrite: priority === 'repair' || isAgain,
     pages: pages.map((page) => logOf(page, lease.span)),
   };
+}
+
+/** What a page has to write is known; what pages have to write together, when the last one is there. */
+function contentOfAll(
+  { tables }: Job,
+  pages: readonly FetchedPage[],
+  how: { readonly compared: boolean },
+): Content {
+  const [first] = pages;
+  if (first?.value.content !== undefined) return first.value.content;
+  const readings = pages.map(({ value }) => value.reading);
+  return contentOf(tables, inside(readings, pages.at(-1)?.value.step.completed), how);
 }
 
 function doneOf({ completed, saturated }: Page['step']): PageCommit['done'] {
@@ -56,16 +62,6 @@ function againOf({ scopes, maturitySeconds = 0 }: Job, { scope }: Stream): Again
     scope: scopes && { column: scopes.column, value: scope },
     pauseSeconds: maturitySeconds,
   };
-}
-
-/**
- * What of a page lies in the seconds that are exchanged, or in the lease: a page that looks ahead for successors ends
- * beyond it, anywhere, and what the tables hold must not depend on where pages end. The rest is read with its own second.
- */
-function within(reading: Reading, span: Range | undefined): Reading {
-  const inside = ({ position }: { readonly position: { readonly utime: number } }) =>
-    span !== undefined && position.utime >= span.from && position.utime < span.to;
-  return { ...reading, accepted: reading.accepted.filter(inside), rejected: reading.rejected.filter(inside) };
 }
 
 function logOf({ value, request, bytes, ms, apiVersion }: FetchedPage, lease: Range): PageLog {

@@ -51,9 +51,9 @@ export class CopyBuffer {
     this.at += this.buffer.write(text, this.at);
   }
 
-  /** A copy of what was written. */
-  take(): Buffer {
-    return Buffer.from(this.buffer.subarray(0, this.at));
+  /** A copy of what was written, in memory of its own: it may be sent to another thread. */
+  take(): Uint8Array {
+    return new Uint8Array(this.buffer.subarray(0, this.at));
   }
 
   /** A value that has no character that COPY escapes, and is ASCII. */

@@ -2,8 +2,9 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Range } from '../../../range.ts';
 import type { Session, Transaction } from '../../connection/database.ts';
+import { requireOwnSchema } from '../../migrate/own-schema.ts';
 import { identifiers } from '../../connection/sql.ts';
-import type { Lines } from './lines.ts';
+import type { Lines } from './line-bytes.ts';
 import { unverify } from './unverify.ts';
 import { onConflict, onConflictOverwrite } from './conflict.ts';
 import { leaveReceipt, receiptColumns } from '../receipts.ts';
@@ -55,6 +56,7 @@ export async function stageRows(
  * are overwritten there, leave a receipt, and their seconds are verified no more.
  * @returns the number of rows that were new or changed
  * @throws DatabaseError where a table took fewer rows than it was sent
+ * @throws WrongDatabaseError where a newer program has migrated the database
  */
 export async function insertStaged(
   session: Transaction,
@@ -73,6 +75,7 @@ export async function insertStaged(
     if (written < count) await refuseLost(session, target, count);
     rows += written;
   }
+  if (staged.length > 0) await requireOwnSchema(session);
   return rows;
 }
 

@@ -10,26 +10,13 @@ import {
 } from '../../../dataset/declaration/sheet.ts';
 import { NOTHING, type Extra } from '../../../dataset/record.ts';
 import { rowAsText, type Strings } from '../../../dataset/strings.ts';
-import type { Range } from '../../../range.ts';
 import { contradictions } from './contradictions.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import { toCopyText } from './copy-text.ts';
 import { distinctRows, mergeRows, type Row } from './distinct-rows.ts';
+import { linesOfBytes, type Lines, type TableBytes, type TimeMark } from './line-bytes.ts';
 import { lineWriterOf, type LineWriter } from './line-writer.ts';
 import { targetOf, type Target } from './target.ts';
-
-/** Rows of one table as they go to COPY: each key once, sorted by the text of their keys. */
-export interface Lines {
-  readonly target: Target;
-  readonly count: number;
-  /** Their block times, ISO 8601; empty for a table that has none. */
-  readonly times: ReadonlySet<string>;
-  /** Those from a time on. */
-  readonly from: (time: string) => Lines;
-  readonly pieces: () => Iterable<string | Buffer>;
-  /** Seconds in which copies of one row contradict each other; of records, only where they were to be compared. */
-  readonly contradictions: () => Range[];
-}
 
 /** Rows of a table from objects. */
 export function linesOfRows(table: object, rows: readonly object[]): Lines {
@@ -87,13 +74,30 @@ export function linesOfRecords(
   records: readonly Pick<Accepted, 'put' | 'strings'>[],
   { compared = false }: { readonly compared?: boolean } = {},
 ): Lines[] {
+  return [...collect(tables, records, compared)].map(([table, { rows, copies }]) => {
+    const target = targetOf(table);
+    return linesOfBytes(target, write(target, rows), copies);
+  });
+}
+
+/** The same, as it is sent between threads: without functions, and without copies to compare. */
+export function bytesOfRecords(
+  tables: Tables,
+  records: readonly Pick<Accepted, 'put' | 'strings'>[],
+): TableBytes[] {
+  return [...collect(tables, records, false)].map(([table, { rows }]) => write(targetOf(table), rows));
+}
+
+function collect(
+  tables: Tables,
+  records: readonly Pick<Accepted, 'put' | 'strings'>[],
+  compared: boolean,
+): ReadonlyMap<object, Collected> {
   const byTable = new Map<object, Collected>(
     Object.values(tables).map((table) => [table, { rows: new Map(), copies: compared ? [] : undefined }]),
   );
   for (const { put, strings } of records) put(collector(byTable, strings));
-  return [...byTable].map(([table, { rows, copies = [] }]) =>
-    written(targetOf(table), [...rows.values()].sort(byKey), copies),
-  );
+  return byTable;
 }
 
 function byKey(a: Waiting, b: Waiting): number {
@@ -142,18 +146,17 @@ function rowOfWaiting({ sheet, record, given, extra, strings }: Waiting): Row {
   return strings === 'text' ? row : rowAsText(row);
 }
 
-function written(target: Target, rows: readonly Waiting[], copies: readonly Row[]): Lines {
-  const starts: number[] = [];
-  const times: string[] = [];
+function write(target: Target, collected: ReadonlyMap<string, Waiting>): TableBytes {
+  const rows = [...collected.values()].sort(byKey);
   const isTimed = target.facts.key[0] === 'utime';
+  const times: TimeMark[] = [];
   out.clear();
-  for (const row of rows) {
-    starts.push(out.length);
-    if (isTimed) times.push(row.key.slice(0, row.key.indexOf('|')));
+  for (const [line, row] of rows.entries()) {
+    const time = isTimed ? row.key.slice(0, row.key.indexOf('|')) : undefined;
+    if (time !== undefined && times.at(-1)?.time !== time) times.push({ time, line, at: out.length });
     writeRow(target, row);
   }
-  const bytes = out.take();
-  return bytesOf(target, { bytes, starts, times, copies });
+  return { bytes: out.take(), count: rows.length, times };
 }
 
 function writeRow(target: Target, { writer, record, given, extra, strings, merged }: Waiting): void {
@@ -164,44 +167,4 @@ function writeRow(target: Target, { writer, record, given, extra, strings, merge
   out.beginLine(strings);
   writer.write(out, record, given, extra);
   out.endLine();
-}
-
-interface Written {
-  readonly bytes: Buffer;
-  /** Where each line begins. */
-  readonly starts: readonly number[];
-  /** The block time of each line, ascending. */
-  readonly times: readonly string[];
-  readonly copies: readonly Row[];
-}
-
-function bytesOf(target: Target, written: Written): Lines {
-  const { bytes, starts, times, copies } = written;
-  return {
-    target,
-    count: starts.length,
-    times: new Set(times),
-    from: (time) => {
-      const first = times.findIndex((one) => one >= time);
-      if (first === 0 || times.length === 0) return bytesOf(target, written);
-      const from = first === -1 ? starts.length : first;
-      const skipped = starts[from] ?? bytes.length;
-      const left = starts.slice(from).map((start) => start - skipped);
-      return bytesOf(target, {
-        bytes: bytes.subarray(skipped),
-        starts: left,
-        times: times.slice(from),
-        copies,
-      });
-    },
-    pieces: () => piecesOf(bytes),
-    contradictions: () => contradictions(target.facts, copies),
-  };
-}
-
-/** Large enough to be sent at once, small enough that the driver's copy of it is. */
-const PIECE = 65_536;
-
-function* piecesOf(bytes: Buffer): Generator<Buffer, void> {
-  for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
 }

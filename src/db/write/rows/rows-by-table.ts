@@ -1,5 +1,6 @@
 import type { Rows, Tables } from '../../../dataset/rows.ts';
-import { linesOfRows, type Lines } from './lines.ts';
+import type { Lines } from './line-bytes.ts';
+import { linesOfRows } from './lines.ts';
 import type { Partitions } from '../partitions.ts';
 import type { Target } from './target.ts';
 

@@ -1,0 +1,135 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import PQueue from 'p-queue';
+import type { Range } from '../range.ts';
+import type { PageApart } from './streams/page/page-apart.ts';
+import type { Answer, Order } from './streams/page/read-thread.ts';
+
+/** A smaller body is read sooner than it is handed over. */
+const SMALLEST_BYTES = 2 ** 16;
+/** A range that has no more large pages than this is read before a thread is ready. */
+const FIRST_PAGES = 8;
+/** CPU seconds of a full page, and a half more. */
+const PAGE_SECONDS = 0.08;
+/** More than this one connection to the source does not feed. */
+const MOST = 16;
+
+/** A body that was read, or that is to be read here. */
+export type ReadApart =
+  { readonly page: PageApart; readonly body?: never } | { readonly body: Buffer; readonly page?: never };
+
+/** Threads that read pages, so that a crawl uses more than one core. */
+export interface PageThreads {
+  /** How many there may be. */
+  readonly count: number;
+  /** Takes the body away. Rejects where a thread ends with it, for want of memory. */
+  read(order: { readonly dataset: string; readonly span: Range }, body: Buffer): Promise<ReadApart>;
+  close(): Promise<void>;
+}
+
+/** For want of another core, or of a need: a page is read here. */
+const noThreads: PageThreads = {
+  count: 0,
+  read: (_, body) => Promise.resolve({ body }),
+  close: () => Promise.resolve(),
+};
+
+/** As many threads as a rate of requests can keep busy, and the machine has cores for beside this thread and Postgres. */
+export function threadsFor(rps: number, cores = availableParallelism()): number {
+  return Math.min(MOST, Math.max(0, cores - 2), Math.ceil(rps * PAGE_SECONDS));
+}
+
+/** From the root of src/, which a bundle's parts are as far away from. */
+const PROGRAM = new URL('../crawl/streams/page/read-thread.js', import.meta.url);
+
+interface PageThreadsOptions {
+  readonly count: number;
+  readonly apiKey: string | undefined;
+  /** What a thread runs. */
+  readonly program?: URL;
+}
+
+/** Threads begin when a range turns out to be dense, and read as soon as they are ready. */
+export function createPageThreads({ count, apiKey, program = PROGRAM }: PageThreadsOptions): PageThreads {
+  if (count === 0) return noThreads;
+  const queue = new PQueue({ concurrency: 1 });
+  const idle: Thread[] = [];
+  const all = new Set<Thread>();
+  let large = 0;
+  let ready = 0;
+  const begin = () => {
+    const thread = startThread(program, apiKey);
+    all.add(thread);
+    void thread.ready.then(() => {
+      idle.push(thread);
+      queue.concurrency = Math.max(1, ++ready);
+    });
+    void thread.ended.then(() => {
+      all.delete(thread);
+      const at = idle.indexOf(thread);
+      if (at >= 0) idle.splice(at, 1);
+    });
+  };
+  const readIn = async (order: Omit<Order, 'body'>, body: Buffer): Promise<ReadApart> => {
+    const thread = idle.pop();
+    if (thread === undefined) return { body };
+    const answer = await thread.run(order, body);
+    if (all.has(thread)) idle.push(thread);
+    return answer.page === undefined ? { body: asBuffer(answer.body) } : answer;
+  };
+  return {
+    count,
+    read: async (order, body) => {
+      if (body.byteLength < SMALLEST_BYTES) return { body };
+      large += 1;
+      if (large === FIRST_PAGES) for (let index = 0; index < count; index += 1) begin();
+      if (ready === 0) return { body };
+      return await queue.add(() => readIn(order, body));
+    },
+    close: async () => {
+      await Promise.all([...all].map((thread) => thread.end()));
+    },
+  };
+}
+
+interface Thread {
+  readonly ready: Promise<void>;
+  readonly ended: Promise<void>;
+  run(order: Omit<Order, 'body'>, body: Buffer): Promise<Answer>;
+  end(): Promise<unknown>;
+}
+
+function startThread(program: URL, apiKey: string | undefined): Thread {
+  const worker = new Worker(program, { workerData: { apiKey } });
+  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  worker.on('error', () => undefined);
+  const ready = new Promise<void>((resolve) => worker.once('message', () => resolve()));
+  const run: Thread['run'] = (order, body) =>
+    new Promise((resolve, reject) => {
+      const onMessage = (answer: Answer) => {
+        worker.off('exit', onExit);
+        resolve(answer);
+      };
+      const onExit = () => {
+        worker.off('message', onMessage);
+        reject(new Error('a thread that read the page ended, perhaps for want of memory'));
+      };
+      worker.once('message', onMessage).once('exit', onExit);
+      const own = handOver(body);
+      const sent: Order = { ...order, body: own };
+      worker.postMessage(sent, [own.buffer]);
+    });
+  return { ready, ended, run, end: () => worker.terminate() };
+}
+
+/** The bytes in memory of their own: what shares it with others is copied. */
+function handOver(body: Buffer): Uint8Array<ArrayBuffer> {
+  const { buffer } = body;
+  return buffer instanceof ArrayBuffer && buffer.byteLength === body.byteLength
+    ? new Uint8Array(buffer)
+    : new Uint8Array(body);
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

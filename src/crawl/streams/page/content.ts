@@ -1,0 +1,66 @@
+import type { Accepted, Reading, Rejected } from '../../../dataset/job.ts';
+import type { Extra } from '../../../dataset/record.ts';
+import type { Tables } from '../../../dataset/rows.ts';
+import { linesOfRecords } from '../../../db/write/rows/lines.ts';
+import type { Lines } from '../../../db/write/rows/line-bytes.ts';
+import type { Range } from '../../../range.ts';
+
+/** What pages have to write. */
+export interface Content extends Oddities {
+  /** Rows of the accepted records, table by table. */
+  readonly rows: readonly Lines[];
+  /** Identities of the accepted records. */
+  readonly ids: readonly string[];
+}
+
+/** What of pages people may have to look at. */
+export interface Oddities {
+  readonly rejected: readonly Rejected[];
+  /** Unknown members of each accepted record that has some. */
+  readonly extras: readonly Extra[];
+}
+
+/** `compared`: copies of one row are held against each other. */
+export function contentOf(
+  tables: Tables,
+  reading: Inside,
+  { compared }: { readonly compared: boolean },
+): Content {
+  const { accepted } = reading;
+  return {
+    rows: linesOfRecords(tables, accepted, { compared }),
+    ids: idsOf(reading),
+    ...odditiesOf(reading),
+  };
+}
+
+export function idsOf({ accepted }: Inside): string[] {
+  return accepted.map(({ position }) => position.id);
+}
+
+export function odditiesOf({ accepted, rejected }: Inside): Oddities {
+  const extras = accepted.map(({ extra }) => extra).filter((extra) => Object.keys(extra).length > 0);
+  return { rejected, extras };
+}
+
+/** The records of pages that are written with them. */
+export interface Inside {
+  readonly accepted: readonly Accepted[];
+  readonly rejected: readonly Rejected[];
+}
+
+/**
+ * What of pages lies in the seconds that are exchanged, or in the lease: a page that looks ahead for successors ends
+ * beyond it, anywhere, and what the tables hold must not depend on where pages end. The rest is read with its own second.
+ */
+export function inside(
+  readings: readonly Pick<Reading, 'accepted' | 'rejected'>[],
+  span: Range | undefined,
+): Inside {
+  const isInside = ({ position }: { readonly position: { readonly utime: number } }) =>
+    span !== undefined && position.utime >= span.from && position.utime < span.to;
+  return {
+    accepted: readings.flatMap(({ accepted }) => accepted.filter(isInside)),
+    rejected: readings.flatMap(({ rejected }) => rejected.filter(isInside)),
+  };
+}

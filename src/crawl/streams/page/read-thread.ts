@@ -1,0 +1,48 @@
+/*
+ * A thread that reads pages, one after another, for `page-threads.ts`.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { z } from 'zod';
+import { loadJobs } from '../../../dataset/load-jobs.ts';
+import { keylessText } from '../../../api/response/keyless-text.ts';
+import type { Range } from '../../../range.ts';
+import { readApart, type PageApart } from './page-apart.ts';
+
+const ThreadData = z.object({ apiKey: z.string().optional() });
+
+/** A page to be read. */
+export interface Order {
+  readonly dataset: string;
+  readonly span: Range;
+  readonly body: Uint8Array;
+}
+
+/** A page; or the body again, which whoever asked reads, and finds out what is wrong with it. */
+export type Answer =
+  { readonly page: PageApart; readonly body?: never } | { readonly body: Uint8Array; readonly page?: never };
+
+const jobs = new Map((await loadJobs()).map(({ name, job }) => [name, job]));
+const withoutKey = keylessText(ThreadData.parse(workerData).apiKey);
+
+const answer = ({ dataset, span, body }: Order) => {
+  const page = read(dataset, body, span);
+  const sent: Answer = page === undefined ? { body } : { page };
+  const handed = (page?.tables.map(({ bytes }) => bytes) ?? [body]).map(({ buffer }) => buffer);
+  parentPort?.postMessage(
+    sent,
+    handed.filter((buffer) => buffer instanceof ArrayBuffer),
+  );
+};
+
+function read(dataset: string, body: Uint8Array, span: Range): PageApart | undefined {
+  const job = jobs.get(dataset);
+  if (job === undefined) return undefined;
+  try {
+    return readApart(Buffer.from(body.buffer, body.byteOffset, body.byteLength), { job, span, withoutKey });
+  } catch {
+    return undefined;
+  }
+}
+
+parentPort?.on('message', answer);
+parentPort?.postMessage('ready');

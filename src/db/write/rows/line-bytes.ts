@@ -1,0 +1,68 @@
+import type { Range } from '../../../range.ts';
+import { contradictions } from './contradictions.ts';
+import type { Row } from './distinct-rows.ts';
+import type { Target } from './target.ts';
+
+/** Rows of one table as they go to COPY: each key once, sorted by the text of their keys. */
+export interface Lines {
+  readonly target: Target;
+  readonly count: number;
+  /** Their block times, ISO 8601; empty for a table that has none. */
+  readonly times: ReadonlySet<string>;
+  /** Those from a time on. */
+  readonly from: (time: string) => Lines;
+  readonly pieces: () => Iterable<string | Buffer>;
+  /** Seconds in which copies of one row contradict each other; of records, only where they were to be compared. */
+  readonly contradictions: () => Range[];
+}
+
+/** Where the lines of one block time begin. */
+export interface TimeMark {
+  readonly time: string;
+  readonly line: number;
+  /** In bytes. */
+  readonly at: number;
+}
+
+/** Lines of one table as they stand in memory. */
+export interface TableBytes {
+  readonly bytes: Uint8Array;
+  readonly count: number;
+  /** Ascending; empty for a table that has no block time. */
+  readonly times: readonly TimeMark[];
+}
+
+/** `copies` are all rows of which there are several, where copies are compared. */
+export function linesOfBytes(target: Target, written: TableBytes, copies: readonly Row[] = []): Lines {
+  const { bytes, count, times } = written;
+  return {
+    target,
+    count,
+    times: new Set(times.map(({ time }) => time)),
+    from: (time) => linesOfBytes(target, bytesFrom(time, written), copies),
+    pieces: () => piecesOf(bytes),
+    contradictions: () => contradictions(target.facts, copies),
+  };
+}
+
+function bytesFrom(time: string, written: TableBytes): TableBytes {
+  const { bytes, count, times } = written;
+  if (times.length === 0) return written;
+  const later = times.filter((mark) => mark.time >= time);
+  const { line, at } = later[0] ?? { line: count, at: bytes.length };
+  return {
+    bytes: bytes.subarray(at),
+    count: count - line,
+    times: later.map((mark) => ({ time: mark.time, line: mark.line - line, at: mark.at - at })),
+  };
+}
+
+/** Large enough to be sent at once, small enough that the driver's copy of it is. */
+const PIECE = 65_536;
+
+function* piecesOf(bytes: Uint8Array): Generator<Buffer, void> {
+  for (let at = 0; at < bytes.length; at += PIECE) {
+    const piece = bytes.subarray(at, at + PIECE);
+    yield Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+  }
+}

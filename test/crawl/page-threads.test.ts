@@ -1,0 +1,75 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import transactions from '../../jobs/transactions.ts';
+import { createPageThreads, threadsFor, type PageThreads } from '../../src/crawl/page-threads.ts';
+import { readApart } from '../../src/crawl/streams/page/page-apart.ts';
+import { compile } from '../support/program/compile.ts';
+import { sampleTransaction } from '../support/samples/sample-records.ts';
+
+/*
+ * Threads of the program as it is built. What a page is read to is the same here and there: two-ways.test.ts; here it is
+ * handed over.
+ */
+
+const SPAN = { from: 0, to: 2 ** 32 };
+const KEY = 'k'.repeat(64);
+const ORDER = { dataset: 'transactions', span: SPAN };
+const HOW = { job: transactions, span: SPAN, withoutKey: (text: string) => text.replaceAll(KEY, '[key]') };
+
+function bodyOf(members: object): Buffer {
+  const records = Array.from({ length: 100 }, (_, index) => ({
+    ...sampleTransaction(),
+    lt: String(index + 1),
+    ...members,
+  }));
+  return Buffer.from(JSON.stringify({ transactions: records }));
+}
+
+describe('threads that read pages', () => {
+  let threads: PageThreads;
+
+  /** The first pages are read here, until threads are ready. */
+  async function readThere(body: Buffer) {
+    for (;;) {
+      const { page } = await threads.read(ORDER, Buffer.from(body));
+      if (page !== undefined) return page;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  beforeAll(async () => {
+    const program = pathToFileURL(join(await compile(), 'src/crawl/streams/page/read-thread.js'));
+    threads = createPageThreads({ count: 2, apiKey: KEY, program });
+  }, 120_000);
+  afterAll(() => threads.close());
+
+  it(
+    'reads pages as this thread does, several at once, and without the key',
+    { timeout: 120_000 },
+    async () => {
+      const body = bodyOf({ unknown_member: `said ${KEY}` });
+      const page = await readThere(body);
+      expect(page).toEqual(readApart(body, HOW));
+      expect(JSON.stringify(page.odd)).toContain('said [key]');
+      const all = await Promise.all(Array.from({ length: 8 }, () => readThere(body)));
+      expect(all).toEqual(Array.from({ length: 8 }, () => page));
+    },
+  );
+
+  it('hands a page back that it cannot read', { timeout: 120_000 }, async () => {
+    await readThere(bodyOf({}));
+    const broken = bodyOf({}).subarray(0, -1);
+    expect(await threads.read(ORDER, Buffer.from(broken))).toEqual({ body: broken });
+  });
+
+  it('reads a small page here', async () => {
+    const small = Buffer.from('{"transactions":[]}');
+    expect(await threads.read(ORDER, small)).toEqual({ body: small });
+  });
+});
+
+it('leaves a core to this thread and one to Postgres, and starts no more threads than the rate feeds', () => {
+  expect([1, 2, 3, 4, 8].map((cores) => threadsFor(1000, cores))).toEqual([0, 0, 1, 2, 6]);
+  expect([1, 10, 25].map((rps) => threadsFor(rps, 64))).toEqual([1, 1, 2]);
+});
