@@ -53,7 +53,7 @@ export async function stageRows(
 
 /**
  * Writes what `stageRows` brought in the same transaction, table by table. Rows that are new to a stream table, or that
- * are overwritten there, leave a receipt, and their seconds are verified no more.
+ * take the place of others there, leave a receipt, and their seconds are verified no more.
  * @returns the number of rows that were new or changed
  * @throws DatabaseError where a table took fewer rows than it was sent
  * @throws WrongDatabaseError where a newer program has migrated the database
@@ -95,8 +95,8 @@ async function insertFrom(
     where ${isCurrent(target)}
     ${conflict(target.facts, target.columns, began)}`;
   if (!target.facts.partitioned) return session.run(insert);
-  // What fills a null that servers fill later takes no certificate.
-  const doubtful = overwrite ? sql`written` : sql`fresh`;
+  // What fills a null that servers fill later takes no certificate; another version of a row does.
+  const doubtful = overwrite || target.facts.conflict.kind !== 'fill' ? sql`written` : sql`fresh`;
   const [written] = await session.rows(
     sql`
       with written as (${insert} returning ${receiptColumns(target, sql`t`)}, t.loaded_at = ${began}::timestamptz as is_new),
