@@ -1,3 +1,4 @@
+import { isHeldUntil } from './coordination/held-until.ts';
 import { sql, type SQL } from 'drizzle-orm';
 import { z, type ZodType } from 'zod';
 import type { Session } from './connection/database.ts';
@@ -131,11 +132,12 @@ export async function takeDuty(
 ): Promise<boolean> {
   const value = sql`jsonb_build_object('owner', ${owner}::text,
     'until', clock_timestamp() + make_interval(secs => ${forSeconds}))`;
+  const until = sql`(${settings.value}->>'until')::timestamptz`;
   const taken = await session.run(sql`
     ${insertInto(settings, { name: DUTIES[duty], value })}
     on conflict (${bare(settings.name)}) do update
       set ${setExcluded(settings.value)}, ${bare(settings.updated_at)} = default
-    where ${settings.value}->>'owner' = ${owner} or (${settings.value}->>'until')::timestamptz < clock_timestamp()`);
+    where ${settings.value}->>'owner' = ${owner} or not ${isHeldUntil(until, forSeconds)}`);
   return taken > 0;
 }
 
