@@ -20,7 +20,7 @@ const ROOMS = {
   quarantine: ['crawl', 'dataset', 'db'],
   backfill: ['crawl', 'dataset', 'db', 'verify'],
   why: ['api', 'dataset', 'db'],
-  daemon: ['api', 'budget', 'crawl', 'dataset', 'db', 'settings', 'status', 'verify'],
+  daemon: ['api', 'budget', 'crawl', 'dataset', 'db', 'export', 'lake', 'settings', 'status', 'verify'],
   library: ['backfill', 'crawl', 'dataset', 'db', 'settings', 'ton'],
   commands: [
     'backfill',

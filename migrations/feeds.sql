@@ -109,9 +109,12 @@ end $$;
 create or replace function etl.is_certain(streams text[], "from" timestamptz, "to" timestamptz) returns boolean
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
+  seconds constant int8multirange := etl.seconds_between(is_certain."from", is_certain."to");
   stored constant text[] := array(
     select c.dataset from etl.coverage c where c.dataset = any (is_certain.streams) and c.pass = 0
-      and c.covered && etl.seconds_between(is_certain."from", is_certain."to"));
+      and not isempty(c.covered) and range_merge(c.covered) && range_merge(seconds)
+    union
+    select w.dataset from etl.wanted w where w.dataset = any (is_certain.streams) and w.since < upper(seconds));
   stream text;
 begin
   foreach stream in array stored loop
@@ -123,7 +126,7 @@ exception when object_not_in_prerequisite_state then
   return false;
 end $$;
 comment on function etl.is_certain(text[], timestamptz, timestamptz) is
-  'True where those of the streams that hold any second between two times (the second exclusive) are complete there at their highest grade, and there is one.';
+  'True where those of the streams that are wanted between two times (the second exclusive), or read before and after, are complete there at their highest grade, and there is one.';
 
 -- Its row must be committed before the sums are made: whoever changes the day from then on takes it out again.
 create or replace function etl.keep_day(report text, day date) returns boolean language plpgsql as $$

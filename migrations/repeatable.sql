@@ -114,6 +114,7 @@ declare
   highest text := (select g.grade from etl.grades g where g.dataset = assert_complete.dataset);
   proving boolean := etl.grade_rank(assert_complete.grade) > 1;
   why text;
+  lake text;
   unfit bigint;
   wrong record;
 begin
@@ -143,14 +144,17 @@ begin
             etl.as_argument(upper(wrong.span)), assert_complete.dataset) end;
   end if;
   if not isempty(missing) then
+    select s.value->'lakes'->>assert_complete.dataset into lake from etl.settings s where s.name = 'floors'
+      and lower(missing) < (s.value->'datasets'->>assert_complete.dataset)::float8;
     select string_agg(reason, '; ') into why from (
       select distinct r.reason || ': ' || r.detail as reason from etl.refused r
       where r.dataset = assert_complete.dataset and r.span && missing
       union select distinct h.reason || ': ' || h.detail from etl.holes h
       where proving and h.dataset = assert_complete.dataset and h.span && missing
       union select 'expired, or never wanted: kept from ' || etl.as_argument(w.since) || ' on' from etl.wanted w
-      where w.dataset = assert_complete.dataset and lower(missing) < w.since and not proving
-      union select 'expired: kept from ' || etl.as_argument((s.value->'datasets'->>assert_complete.dataset)::float8::int8) || ' on'
+      where w.dataset = assert_complete.dataset and lower(missing) < w.since and not proving and lake is null
+      union select case when lake is null then 'expired: kept from ' else 'in the lake ' || lake || ': here from ' end
+        || etl.as_argument((s.value->'datasets'->>assert_complete.dataset)::float8::int8) || ' on'
       from etl.settings s where s.name = 'floors'
         and lower(missing) < (s.value->'datasets'->>assert_complete.dataset)::float8
       limit 10) reasons;
@@ -159,9 +163,10 @@ begin
         detail = coalesce(why, case when proving and missing <@ (select range_agg(part) from etl.coverage c, unnest(c.covered) part
             where c.dataset = assert_complete.dataset and c.pass = 0)
           then 'It is covered, but nobody has verified it with success yet.' else 'It has not been read yet.' end),
-        hint = format('Run: npx toncenter-etl %s --from %s --to %s --only %s', case when proving then 'verify' else 'backfill' end,
+        hint = format('Run: npx toncenter-etl %s --from %s --to %s --only %s', case when lake is not null then 'import --lake ' || lake
+            when proving then 'verify' else 'backfill' end,
           etl.as_argument(lower(missing)), etl.as_argument(upper(missing)), assert_complete.dataset)
-          || case when proving then ' --repair' else '' end;
+          || case when proving and lake is null then ' --repair' else '' end;
   end if;
   select count(*) into unfit from etl.quarantine q where q.dataset = assert_complete.dataset
     and q.span && wanted;

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SETTING_NAMES } from '../src/settings/config.ts';
+import type { AnyJob, Dataset } from '../src/dataset/dataset.ts';
 import { loadDatasets } from '../src/dataset/load-jobs.ts';
 import { runSql } from '../src/db/read/free-sql.ts';
 import { openTestStore } from './support/database/database.ts';
@@ -24,6 +25,22 @@ const code = [...all.matchAll(/```[\s\S]*?```|`[^`\n]+`/g)].map(([text]) => text
 function isNamed(words: RegExp): boolean {
   return code.some((text) => words.test(text));
 }
+
+/** How each request of a dataset is found on the server; a node's own methods say nothing of that. */
+function indexesOf({ job }: Dataset<AnyJob>): string[] {
+  if (!('walks' in job))
+    return [job.index.of === 'lt' ? `${job.index.columns}, by logical times` : job.index.columns];
+  return job.walks.flatMap(({ endpoint }) => ('path' in endpoint ? [endpoint.index] : []));
+}
+
+test('docs/endpoints.md says of each dataset which index of the server its requests ride', async () => {
+  const rows = (await loadDatasets()).flatMap((dataset) => {
+    const indexes = [...new Set(indexesOf(dataset))];
+    return indexes.length === 0 ? [] : [`| \`${dataset.name}\` | ${indexes.join('; ')} |`];
+  });
+  const stored = textOf('docs/endpoints.md').split('\n');
+  expect(rows.filter((row) => !stored.includes(row)).join('\n')).toBe('');
+});
 
 describe('the documentation names', () => {
   const cli = readdirSync(join(ROOT, REGISTER))

@@ -5,7 +5,7 @@ import { exportLake } from '../lake/write/export-lake.ts';
 import { formatRange } from '../range.ts';
 import type { Invocation } from './command.ts';
 import { parseExport, type ExportFlags } from './parse/export-flags.ts';
-import { withLake } from './with-lake.ts';
+import { withLake } from '../lake/open-lake.ts';
 import { withStop } from './with-stop.ts';
 import { withStore } from './with-store.ts';
 

@@ -5,7 +5,7 @@ import { EXIT, type ExitCode } from '../errors.ts';
 import { importLake } from '../lake/import-lake.ts';
 import { formatRange, parseRange } from '../range.ts';
 import type { Invocation } from './command.ts';
-import { withLake } from './with-lake.ts';
+import { withLake } from '../lake/open-lake.ts';
 import { withStop } from './with-stop.ts';
 import { withStore } from './with-store.ts';
 

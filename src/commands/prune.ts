@@ -1,8 +1,8 @@
 import { systemClock } from '../clock.ts';
-import { loadJobs } from '../dataset/load-jobs.ts';
-import { floorsOf, prune as pruneNow } from '../db/coverage/expire.ts';
+import { prune as pruneNow } from '../db/coverage/expire.ts';
 import { findExpired, type Expired } from '../db/coverage/retention.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
+import { keptBy } from '../lake/kept-by.ts';
 import { formatRange, formatTime } from '../range.ts';
 import type { Invocation } from './command.ts';
 import { formatTable } from './output/table.ts';
@@ -14,14 +14,15 @@ import { withStore } from './with-store.ts';
  */
 export async function prune(invocation: Invocation, flags: { dryRun?: boolean }): Promise<ExitCode> {
   const { config, now } = invocation;
-  if (config.retention.size === 0) {
+  if (config.retention.seconds.size === 0) {
     throw new UsageError('ETL_RETENTION is not set: everything is kept', {
       hint: 'Set it, such as ETL_RETENTION=transactions:90d,blocks:90d.',
     });
   }
-  const kept = floorsOf(config.retention, await loadJobs(), now, config.partition);
   return withStore(invocation, 'toncenter-etl prune', async (store) => {
+    const { kept, unproved } = await keptBy(config, store.database, now);
     for (const { dataset, floor } of kept) console.log(`kept      ${dataset}: from ${formatTime(floor)} on`);
+    for (const { name, why } of unproved) console.log(`stays     ${name}: ${why}`);
     if (flags.dryRun === true) {
       printExpired(await findExpired(store.database, kept), 'would be dropped');
       return EXIT.done;
@@ -33,7 +34,7 @@ export async function prune(invocation: Invocation, flags: { dryRun?: boolean })
     });
     printExpired(dropped, 'dropped');
     for (const { name } of left) console.log(`left      ${name}: somebody reads its table; run prune again`);
-    return left.length === 0 ? EXIT.done : EXIT.incomplete;
+    return left.length + unproved.length === 0 ? EXIT.done : EXIT.incomplete;
   });
 }
 

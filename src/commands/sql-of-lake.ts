@@ -5,7 +5,7 @@ import { converse } from './output/sql/converse.ts';
 import { openRunner } from './output/sql/run-typed.ts';
 import { showResult } from './output/sql/show-result.ts';
 import { parseSql, type SqlFlags } from './parse/sql-flags.ts';
-import { withLake } from './with-lake.ts';
+import { withLake } from '../lake/open-lake.ts';
 
 /** `sql --lake LAKE [STATEMENT]`: asks a lake by DuckDB, with the tables, views and functions that a database has. */
 export async function sqlOfLake(

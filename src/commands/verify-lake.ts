@@ -4,7 +4,7 @@ import { EXIT, type ExitCode } from '../errors.ts';
 import { tablesOf } from '../export/tables-of.ts';
 import { verifyLake } from '../lake/verify-lake.ts';
 import type { Invocation } from './command.ts';
-import { withLake } from './with-lake.ts';
+import { withLake } from '../lake/open-lake.ts';
 import { withStop } from './with-stop.ts';
 
 /** `verify --lake LAKE`: recounts a lake from its parts alone, without a database. */

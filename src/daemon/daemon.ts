@@ -7,6 +7,7 @@ import { runCollectionsLoop } from './collections-loop.ts';
 import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
 import { runDeletionWatch } from './deletion-watch.ts';
 import { runHistoryLoop } from './history-loop.ts';
+import { runLakeLoop } from './lake-loop.ts';
 import { runRetentionLoop } from './retention-loop.ts';
 import { runSchedules } from './schedules.ts';
 import { runTailLoop, tailPeriodMs } from './tail-loop.ts';
@@ -36,6 +37,7 @@ export async function runDaemon(given: DaemonContext): Promise<void> {
     loops.run((own) => runSchedules(own, position)),
     loops.run((own) => runVerifyLoop(own, position)),
     loops.run((own) => runDeletionWatch(own)),
+    loops.run((own) => runLakeLoop(own)),
     loops.run((own) => runRetentionLoop(own, position)),
     loops.run((own) => runCollectionsLoop(own, position)),
   ]);

@@ -1,5 +1,5 @@
-import { loadJobs } from '../dataset/load-jobs.ts';
-import { floorsOf, prune } from '../db/coverage/expire.ts';
+import { prune } from '../db/coverage/expire.ts';
+import { keptBy } from '../lake/kept-by.ts';
 import { readWanted } from '../db/coverage/wanted.ts';
 import { untilAborted } from '../stop.ts';
 import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
@@ -11,10 +11,14 @@ const PERIOD_MS = 3_600_000;
 export async function runRetentionLoop(options: DaemonContext, position: Position): Promise<void> {
   const { context, config, stop } = options;
   const { database, clock, logger } = context;
-  if (config.retention.size === 0) return untilAborted(stop.finishing);
-  const jobs = await loadJobs();
+  if (config.retention.seconds.size === 0) return untilAborted(stop.finishing);
   const round = async () => {
-    const kept = floorsOf(config.retention, jobs, Math.floor(clock.now() / 1000), config.partition);
+    const { kept, unproved } = await keptBy(config, database, Math.floor(clock.now() / 1000));
+    for (const { name, why } of unproved)
+      logger.warn(
+        { partition: name, reason: why },
+        'partition not dropped: the lake was not proved to have it',
+      );
     const { dropped, left } = await prune(database, kept, context);
     position.since = await readWanted(database);
     for (const { name, rows, bytes } of dropped)

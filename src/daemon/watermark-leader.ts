@@ -3,6 +3,7 @@ import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { openWatermarkReader } from '../crawl/watermark/open-watermark-reader.ts';
 import type { Watermark, WatermarkReader } from '../crawl/watermark/watermark.ts';
 import { readFoundWatermark, saveWatermark } from '../db/coverage/watermark.ts';
+import { requireOwnSchema } from '../db/migrate/own-schema.ts';
 import { takeDuty } from '../db/settings.ts';
 import { formatTime } from '../range.ts';
 import { STILL_HEAD_SECONDS } from '../status/lag.ts';
@@ -33,6 +34,8 @@ export function createWatermarkLeader({
   const warnOfStillHead = stillHeadWarning(context);
   let reader: WatermarkReader | undefined;
   return async (signal) => {
+    // Whoever does not write just now ends, too.
+    await requireOwnSchema(database);
     const leads = await takeDuty(database, 'watermark', owner, absentSeconds);
     const found = leads ? undefined : await readFound(context);
     if (found !== undefined) return found;

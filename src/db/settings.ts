@@ -1,3 +1,4 @@
+import { isHeldUntil } from './coordination/held-until.ts';
 import { sql, type SQL } from 'drizzle-orm';
 import { z, type ZodType } from 'zod';
 import type { Session } from './connection/database.ts';
@@ -19,6 +20,18 @@ export interface Settings {
   readonly floors: {
     readonly datasets: Readonly<Record<string, number>>;
     readonly tables: Readonly<Record<string, number>>;
+    /** The lake that has what is older, of each dataset that was dropped after it had been proved to be there. */
+    readonly lakes?: Readonly<Record<string, string>> | undefined;
+  };
+  /** How the daemon keeps a lake up, times in unix seconds. */
+  readonly lake: {
+    readonly place: string;
+    readonly begunAt: number;
+    /** All that was covered then is in the lake; null where no round has come to its end. */
+    readonly upTo: number | null;
+    /** When changed rows were looked for last. */
+    readonly renewedAt: number | null;
+    readonly error: string | null;
   };
   /** The last watermark that a process found, times in unix seconds; `utime` is 0 where it was not known yet. */
   readonly watermark: {
@@ -39,7 +52,18 @@ const SCHEMAS: { readonly [N in Name]: ZodType<Settings[N]> } = {
   repeatable: z.object({ sha256: z.string() }),
   demo: z.object({ genesis: z.number() }),
   promote: z.object({ source: z.string() }),
-  floors: z.object({ datasets: seconds, tables: seconds }),
+  floors: z.object({
+    datasets: seconds,
+    tables: seconds,
+    lakes: z.record(z.string(), z.string()).optional(),
+  }),
+  lake: z.object({
+    place: z.string(),
+    begunAt: z.number(),
+    upTo: z.number().nullable(),
+    renewedAt: z.number().nullable(),
+    error: z.string().nullable(),
+  }),
   watermark: z.object({
     utime: z.number(),
     headSeqno: z.number(),
@@ -94,7 +118,7 @@ export async function dropSetting(session: Session, name: Name): Promise<void> {
 }
 
 /** Duties that one process at a time has, and the names under which all versions of the program keep who has them. */
-const DUTIES = { watermark: 'lookout', verification: 'guard' } as const;
+const DUTIES = { watermark: 'lookout', verification: 'guard', lake: 'lake writer' } as const;
 
 /**
  * Gives a process a duty for so many seconds from now; true where it has it. Of several processes that share a database
@@ -108,11 +132,12 @@ export async function takeDuty(
 ): Promise<boolean> {
   const value = sql`jsonb_build_object('owner', ${owner}::text,
     'until', clock_timestamp() + make_interval(secs => ${forSeconds}))`;
+  const until = sql`(${settings.value}->>'until')::timestamptz`;
   const taken = await session.run(sql`
     ${insertInto(settings, { name: DUTIES[duty], value })}
     on conflict (${bare(settings.name)}) do update
       set ${setExcluded(settings.value)}, ${bare(settings.updated_at)} = default
-    where ${settings.value}->>'owner' = ${owner} or (${settings.value}->>'until')::timestamptz < clock_timestamp()`);
+    where ${settings.value}->>'owner' = ${owner} or not ${isHeldUntil(until, forSeconds)}`);
   return taken > 0;
 }
 

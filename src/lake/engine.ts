@@ -1,7 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance, Json } from '@duckdb/node-api';
+import { hasEnded } from '../db/coordination/worker-name.ts';
 import type { TextResult } from '../db/connection/as-text.ts';
 import { literal } from '../db/migrate/literal.ts';
 import type { ColumnDescription } from '../db/read/table-description.ts';
@@ -47,7 +48,7 @@ const files = (paths: readonly string[]) =>
 
 /** @throws UsageError where DuckDB has no binary for this machine */
 export async function openEngine(): Promise<Engine> {
-  const folder = await mkdtemp(join(tmpdir(), 'toncenter-etl-lake-'));
+  const folder = await openFolder();
   const instance = await openDuck(folder);
   const duck = await instance.connect();
   await duck.run(`set TimeZone = 'UTC'`);
@@ -78,6 +79,16 @@ export async function openEngine(): Promise<Engine> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A folder named for this process; those of processes that were killed go. */
+async function openFolder(): Promise<string> {
+  for (const name of await readdir(tmpdir())) {
+    const [, host, pid] = /^toncenter-etl-lake-(.+)-(\d+)-\w{6}$/.exec(name) ?? [];
+    if (host !== undefined && hasEnded(`${host}/${pid ?? ''}`))
+      await rm(join(tmpdir(), name), { recursive: true, force: true });
+  }
+  return mkdtemp(join(tmpdir(), `toncenter-etl-lake-${hostname()}-${process.pid}-`));
 }
 
 /** Loaded here alone: its library is of some 70 MB. */

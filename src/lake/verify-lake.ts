@@ -55,7 +55,8 @@ function overlaps({ table, parts }: TableLog): LakeFault[] {
   });
 }
 
-function faultsOf(
+/** What is wrong with a part and its file. */
+export function faultsOf(
   lake: Lake,
   { table }: TableLog,
   part: Part,

@@ -65,9 +65,10 @@ const Environment = z.object({
     .string()
     .refine((text) => text === 'off' || isAddress(text), { error: 'is neither host:port nor off' })
     .default('127.0.0.1:9465'),
+  ETL_LAKE: z.string().min(1, { error: 'names no place' }).optional(),
   ETL_RETENTION: words
-    .transform((all, context) => attempt(context, () => new Map(all.map(parseKept))))
-    .default(new Map<string, number>()),
+    .transform((all, context) => attempt(context, () => parseRetention(all)))
+    .default({ seconds: new Map(), isInLake: false }),
   ETL_SCHEDULE: z
     .string()
     .transform((text, context) => attempt(context, () => parseSchedules(text)))
@@ -110,8 +111,9 @@ export interface Config {
   readonly partition: 'day' | 'week' | 'month';
   /** `host:port` at which the daemon serves its status page and metrics; undefined: not at all. */
   readonly listen: string | undefined;
-  /** Seconds for which each dataset is kept; one that is not named is kept for ever. */
-  readonly retention: ReadonlyMap<string, number>;
+  /** The place of the lake that the daemon keeps up; undefined: none. */
+  readonly lake: string | undefined;
+  readonly retention: Retention;
   /** What the daemon does at certain moments instead of all the time. */
   readonly schedules: readonly Schedule[];
   readonly dataDir: string;
@@ -145,7 +147,9 @@ export function readConfig(
   const values = readValues(environment, directory);
   const parsed = Environment.safeParse(values);
   const faults = [
-    ...(parsed.success ? [] : parsed.error.issues.map((issue) => faultIn(issue, values))),
+    ...(parsed.success
+      ? faultsBetween(parsed.data)
+      : parsed.error.issues.map((issue) => faultIn(issue, values))),
     ...words.parse(values['ETL_DATASETS'] ?? '').flatMap((name) => {
       const fault = faultOfDataset(name);
       return fault === undefined ? [] : [`ETL_DATASETS: ${fault}`];
@@ -164,6 +168,12 @@ export function readConfig(
   return toConfig(parsed.data, values);
 }
 
+/** What single settings cannot know of each other. */
+function faultsBetween({ ETL_RETENTION, ETL_LAKE }: z.infer<typeof Environment>): string[] {
+  const isWithout = ETL_RETENTION.isInLake && ETL_LAKE === undefined;
+  return isWithout ? ['ETL_RETENTION says lake, and ETL_LAKE names none'] : [];
+}
+
 function toConfig(env: z.infer<typeof Environment>, values: NodeJS.Dict<string>): Config {
   const { network, baseUrl } = source(env.TONCENTER_NETWORK);
   return {
@@ -180,6 +190,7 @@ function toConfig(env: z.infer<typeof Environment>, values: NodeJS.Dict<string>)
     watermarkDelay: env.ETL_WATERMARK_DELAY,
     partition: env.ETL_PARTITION,
     listen: env.ETL_LISTEN === 'off' ? undefined : env.ETL_LISTEN,
+    lake: env.ETL_LAKE,
     retention: env.ETL_RETENTION,
     schedules: env.ETL_SCHEDULE,
     dataDir: resolve(env.ETL_DATA_DIR),
@@ -232,6 +243,19 @@ function attempt<T>(context: z.RefinementCtx, parse: () => T, prefix = 'is wrong
 }
 
 /** A dataset and the seconds for which it is kept, of `transactions:90d`. */
+/** What is kept, and where it goes. */
+export interface Retention {
+  /** For which each dataset is kept; one that is not named is kept for ever. */
+  readonly seconds: ReadonlyMap<string, number>;
+  /** True: only what the lake has been proved to have is dropped. */
+  readonly isInLake: boolean;
+}
+
+function parseRetention(all: readonly string[]): Retention {
+  const kept = all.filter((word) => word !== 'lake').map(parseKept);
+  return { seconds: new Map(kept), isInLake: all.includes('lake') };
+}
+
 function parseKept(text: string): [string, number] {
   const [dataset, duration, ...rest] = text.split(':');
   if (dataset === undefined || duration === undefined || rest.length > 0)

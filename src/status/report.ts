@@ -9,7 +9,7 @@ import { readSpending, type Spending } from '../db/coordination/workers.ts';
 import { readPools } from '../db/cursors/pools.ts';
 import { countLookups, type LookupCounts } from '../db/cursors/subjects.ts';
 import { hasEnded } from '../db/coordination/worker-name.ts';
-import { readOwner } from '../db/settings.ts';
+import { readOwner, readSetting, type Settings } from '../db/settings.ts';
 import { common, type Range, union, without } from '../range.ts';
 import { readCollectionReports, type CollectionReport } from './collections.ts';
 import { ageOf, lagOf } from './lag.ts';
@@ -60,6 +60,15 @@ export interface Report {
   readonly collections: readonly CollectionReport[];
   readonly leases: Status['leases'];
   readonly spending: Spending;
+  /** The lake that a daemon keeps up; null where none does. */
+  readonly lake: {
+    readonly place: string;
+    /** Seconds since all that was covered was in the lake, or since the first round began, where none has ended. */
+    readonly age: number;
+    readonly isWhole: boolean;
+    /** Why the last round failed. */
+    readonly error: string | null;
+  } | null;
 }
 
 type SavedWatermark = Awaited<ReturnType<typeof readSavedWatermark>>;
@@ -108,12 +117,19 @@ export async function readReport(
     collections: await readCollectionReports(database, collections, { status, lookups, count }),
     leases: status.leases,
     spending: await readSpending(database),
+    lake: lakeOf(await readSetting(database, 'lake'), options.now),
   };
 }
 
 function lifeOf(daemon: Awaited<ReturnType<typeof readOwner>>): Pick<Report, 'silence' | 'hasEnded'> {
   if (daemon === undefined) return { silence: null, hasEnded: false };
   return { silence: daemon.silence, hasEnded: hasEnded(daemon.owner) };
+}
+
+function lakeOf(lake: Settings['lake'] | undefined, now: number): Report['lake'] {
+  if (lake === undefined) return null;
+  const { place, upTo, begunAt, error } = lake;
+  return { place, age: Math.max(0, now - (upTo ?? begunAt)), isWhole: upTo !== null, error };
 }
 
 function headOf(watermark: SavedWatermark, now: number): Report['head'] {

@@ -287,6 +287,38 @@ describe('a crawl refuses', () => {
   });
 });
 
+test('a version that still runs when a newer one migrates ends, and writes nothing in the old form: exit 2', async () => {
+  const [start, store] = [Date.UTC(2026, 0, 1) / 1000, await openTestStore()];
+  const simulator = await startSimulator({ start, duration: 1800, load: 1, faults: { maxLimit: 20 } });
+  const settings = { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '5' };
+  const only = ['--only', 'blocks,transactions'];
+  const old = [
+    cli.start(['sync', ...only], { ...settings, ETL_SINCE: 'first' }),
+    cli.start(['backfill', '--from', String(start), '--to', String(start + 1500), ...only], settings),
+  ];
+  const Pages = z.object({ writers: z.number(), last: z.number() });
+  const pages = () =>
+    store.database.rows(
+      sql`select count(distinct worker)::int as writers, coalesce(max(id), 0)::int as last from etl.pages`,
+      Pages,
+    );
+  await expect.poll(pages, { timeout: 60_000 }).toMatchObject([{ writers: 2 }]);
+  await store.database.transaction(async (session) => {
+    await session.run(sql`alter table ton.blocks add column of_the_future int`);
+    await session.run(sql`insert into etl.migrations (hash, created_at) values ('of the future', 9e12)`);
+  });
+  const [before] = await pages();
+  for (const { ended } of old) {
+    const { code, stderr } = await ended;
+    expect({ code, stderr }).toMatchObject({ code: 2 });
+    expect(stderr).toContain('a schema that this version of toncenter-etl does not know');
+    expect(stderr).toContain('hint: Use the version of toncenter-etl that migrated it last');
+  }
+  expect(await pages()).toEqual([before]);
+  await simulator.close();
+  await store.close();
+});
+
 test('a database with a newer schema is refused by every command: exit 2', async () => {
   const store = await openTestStore();
   await store.database.run(sql`insert into etl.migrations (hash, created_at) values ('of the future', 9e12)`);

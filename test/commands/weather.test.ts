@@ -207,6 +207,35 @@ test('a disk that is full is waited for, and nothing is lost', async ({ skip }) 
   expect(stored).toEqual(simulator.truth.counts(range));
 }, 180_000);
 
+test('a process that stood still for longer than its leases last loses them: nothing is lost, and nothing is read twice', async () => {
+  await asAdmin('create database stopped owner crawler');
+  const url = urlOf(server.url, { database: 'stopped', user: ['crawler', 'secret'] });
+  const range = { from: START, to: START + 800 };
+  const command = ['backfill', '--from', String(range.from), '--to', String(range.to), ...SYNC.slice(1)];
+  const ask = (text: string) => asAdmin(text, 'stopped').catch(() => []);
+  const stopped = cli.start(command, settings({ DATABASE_URL: url, TONCENTER_RPS: '3' }));
+  const own = `owner like '%/${String(stopped.child.pid)}/%'`;
+  const reads = `select 1 from etl.leases where ${own} and (select count(*) from etl.pages) > 1 limit 1`;
+  await expect.poll(() => ask(reads), { timeout: 60_000, interval: 20 }).toHaveLength(1);
+  stopped.child.kill('SIGSTOP');
+  // Two minutes later.
+  await ask(`update etl.leases set expires_at = expires_at - interval '2 minutes' where ${own}`);
+  const other = await cli.run(command, settings({ DATABASE_URL: url }));
+  expect(other, other.stderr.slice(-1500)).toMatchObject({ code: EXIT.done });
+  stopped.child.kill('SIGCONT');
+  const { code, stderr } = await stopped.ended;
+  expect(code, stderr.slice(-1500)).toBe(EXIT.done);
+  const [stored] = await ask(
+    `select (select count(*)::int from ton.blocks) as blocks, (select count(*)::int from ton.transactions) as transactions,
+       (select count(*)::int from ton.messages) as messages`,
+  );
+  expect(stored).toEqual(simulator.truth.counts(range));
+  const twice = await ask(`
+    select a.dataset, (a.completed * b.completed)::text as seconds from etl.pages a join etl.pages b using (dataset, scope, pass)
+    where a.id < b.id and a.completed && b.completed`);
+  expect(twice).toEqual([]);
+}, 180_000);
+
 test('a process that may open few files says so, without a stack', async () => {
   const few = await cli.runWithFewFiles(48, ['backfill', '--from', '2026-01-01', '--to', '2026-01-02']);
   expect(few.code).toBe(EXIT.usage);

@@ -25,6 +25,7 @@ const snapshotOf = (facts: Partial<Snapshot>): Snapshot => ({
   spentMinutes: [],
   quarantine: [],
   disk: null,
+  lake: null,
   ...facts,
 });
 

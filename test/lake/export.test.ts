@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { columnType } from '../../src/lake/column-type.ts';
 import { readLog, tablesIn, type TableLog } from '../../src/lake/delta/table-log.ts';
+import { LakeBusyError } from '../../src/errors.ts';
 import { KeySum } from '../../src/lake/key-hash.ts';
 import { directoryStore } from '../../src/lake/store/directory-store.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
@@ -217,6 +218,20 @@ describe('an export into a lake that is there', () => {
     expect(all).toEqual([log.parts.reduce((sum, { rows }) => sum + rows, 0)]);
   });
 
+  test('at the same time as another leaves it whole: the slower one says so', async () => {
+    const out = join(directory, 'shared');
+    const ends = await Promise.allSettled([1, 2, 3].map(() => run({ only: ['jetton_transfers'], out })));
+    for (const end of ends)
+      expect(end).toSatisfy(() => end.status === 'fulfilled' || end.reason instanceof LakeBusyError);
+    expect(ends.map(({ status }) => status)).toContain('fulfilled');
+    expect((await run({ only: ['jetton_transfers'], out })).code).toBe(0);
+    expect(await verified(out)).toEqual({ code: 0, printed: [] });
+    const rows = async (place: string) =>
+      (await logOf('jetton_transfers', place)).parts.map((part) => part.rows);
+    await run({ only: ['jetton_transfers'] });
+    expect(await rows(out)).toEqual(await rows(lake));
+  });
+
   test('may be killed at any moment: the lake is as it was or as it should be', async () => {
     const cli = await openCli();
     const out = join(directory, 'killed');
@@ -224,9 +239,11 @@ describe('an export into a lake that is there', () => {
     const settings = { DATABASE_URL: store.url };
     try {
       let rows = 0;
+      const killed: number[] = [];
       for (const seen of [/exports/, /written block/, /written messages/, /written tra/]) {
         const running = cli.start(['export', ...range], settings);
         await Promise.race([running.sees(seen), running.ended]);
+        killed.push(running.child.pid ?? 0);
         running.child.kill('SIGKILL');
         await running.ended;
         const { printed } = await verified(out);
@@ -237,6 +254,8 @@ describe('an export into a lake that is there', () => {
         rows = now;
       }
       expect(await cli.run(['export', ...range], settings)).toMatchObject({ code: 0 });
+      const left = (await readdir(tmpdir())).filter((name) => name.startsWith('toncenter-etl-lake-'));
+      for (const pid of killed) expect(left.filter((name) => name.includes(`-${pid}-`))).toEqual([]);
     } finally {
       await cli.close();
     }

@@ -11,7 +11,8 @@ import { databaseTime } from '../../src/db/read/quarantined.ts';
 import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
 import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
 import { messages } from '../../src/db/schema/ton/messages.ts';
-import { trace_edges } from '../../src/db/schema/ton/traces.ts';
+import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
+import { columnsToImport, commitImport } from '../../src/db/write/commit-import.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { release } from '../../src/db/write/release-from-quarantine.ts';
@@ -270,6 +271,31 @@ test('what was emptied and read anew since the checks began is not verified by t
   await proof.cover(transfers, await proof.reach());
   await proof.readAgain(transfers, range);
   expect((await proof.verify(transfers, range)).at(-1)?.verified).toEqual([range]);
+});
+
+test('another version of a stored row, such as a lake brings, takes the certificate of its second', async () => {
+  await proof.repair(chain, range, await proof.verify(chain, range));
+  const [stored] = await store.database.rows(
+    sql`select extract(epoch from utime)::int8 as second,
+          (select jsonb_object_agg(key, value) from jsonb_each_text(to_jsonb(t))) as row from ton.traces t
+        where utime > to_timestamp(${range.from + 100}) order by utime, trace_id limit 1`,
+    z.object({ second: z.coerce.number(), row: z.record(z.string(), z.string().nullable()) }),
+  );
+  const { second, row } = stored!;
+  const altered: Record<string, string | null> = { ...row, messages: '99' };
+  const line = columnsToImport(traces)
+    .map((name) => JSON.stringify(altered[name] ?? null).replace('null', ''))
+    .join(',');
+  const span = { from: second, to: second + 1 };
+  expect(common(await certified('traces'), [span])).toEqual([span]);
+  await commitImport(store.database, createPartitions(store.database, 'month'), {
+    rows: [{ table: traces, pieces: () => [Buffer.from(`${line}\n`)] }],
+    covered: [{ dataset: 'traces', span }],
+  });
+  expect(await run(`select 1 from ton.traces where messages = 99`)).toBe(1);
+  expect(common(await certified('traces'), [span])).toEqual([]);
+  await run(`update ton.traces set messages = ${Number(row['messages'])} where messages = 99`);
+  await expectProved(chain);
 });
 
 test('a reading confirms no minute in which a record left quarantine meanwhile', async () => {

@@ -77,13 +77,19 @@ async function measureCrawl(api: string, server: BenchServer, limit: number): Pr
   await store.close();
 }
 
+/** Says on the side what has begun: some steps take minutes. */
+function begin(step: string): void {
+  console.error(`${Math.round(performance.now() / 1000)} s: ${step}`);
+}
+
 /** Blocks and transactions of a busy network are read, and proved; what that costs beside the reading. */
 async function measureVerification(server: BenchServer): Promise<void> {
   const options = busyNetworkOf(network);
+  begin(`making a network of ${network} transactions`);
   const api = await serveNetwork(options);
   const span = { from: options.start, to: options.start + options.duration };
   const store = await server.create('verified', span);
-  const verified = await verifyAll(api.url, store, span);
+  const verified = await verifyAll(api.url, store, { span, server, begin });
   tell('verify', { ...verified, moreRequests: verified.requests / verified.toRead });
   await store.close();
   await api.stop();

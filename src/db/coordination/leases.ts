@@ -6,6 +6,7 @@ import { coveredOf, refusedOf, type Stream } from '../coverage/coverage.ts';
 import { ofStream, type StreamColumns } from '../coverage/of-stream.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { bare, multirangeParam, rangeParam, texts } from '../connection/sql.ts';
+import { isHeldUntil } from './held-until.ts';
 import { leases } from '../schema/etl/coverage.ts';
 
 /** A range that one worker reads; nobody else asks for it until it expires. */
@@ -49,7 +50,7 @@ export async function claimLease(database: Database, claim: Claim): Promise<Leas
     // A lease whose row is locked is being committed just now: its owner is alive.
     await session.run(sql`
       delete from ${leases} where ${leases.id} in (
-        select ${leases.id} from ${leases} where ${ofStream(leases, stream)} and ${leases.expires_at} <= clock_timestamp()
+        select ${leases.id} from ${leases} where ${ofStream(leases, stream)} and not ${isLive}
         for update skip locked)`);
     const free = sql`${multirangeParam(claim.wanted)} - ${coveredOf(stream)} - ${refusedOf(stream)} - ${leasedOf(stream)}`;
     const [found] = await session.rows(
@@ -102,7 +103,7 @@ export async function findFree(session: Session, all: readonly Wanted[]): Promis
   if (all.length === 0) return [];
   const asked = all.map(({ stream, wanted }) => ({ ...stream, wanted: toMultirangeText(wanted) }));
   const stream = { dataset: sql`w.dataset`, scope: sql`w.scope`, pass: sql`w.pass` };
-  const leased = leasedOf(stream, sql`${leases.expires_at} > clock_timestamp()`);
+  const leased = leasedOf(stream, isLive);
   const rows = await session.rows(
     sql`
       with w as (
@@ -116,6 +117,9 @@ export async function findFree(session: Session, all: readonly Wanted[]): Promis
   );
   return rows.map(({ index }) => index);
 }
+
+/** True of a lease that others respect. */
+const isLive = isHeldUntil(leases.expires_at, LEASE_SECONDS);
 
 const expiry = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`;
 
@@ -180,7 +184,7 @@ export async function isLeased(
   const held = await session.run(sql`
     select 1 from ${leases}
     where ${leases.dataset} in (${texts(datasets)}) and ${leases.span} && ${rangeParam(range)}
-      and ${leases.expires_at} > clock_timestamp() limit 1`);
+      and ${isLive} limit 1`);
   return held > 0;
 }
 

@@ -7,21 +7,18 @@ import { factsOf } from '../schema/describe.ts';
 import { DatabaseConflictError, UsageError } from '../../errors.ts';
 import { CONFLICT, retry, type RetryContext } from '../../retry.ts';
 
-/** How long each dataset is kept, in seconds. */
-export type Retention = ReadonlyMap<string, number>;
-
 /**
  * From when on each dataset is kept. The floor lies at the begin of a partition, so that nothing is half dropped: what
  * is kept is at least as long as was asked for, and at most a partition longer.
  * @throws UsageError for a name that is no dataset, and for one whose rows are no stream of time
  */
 export function floorsOf(
-  retention: Retention,
+  seconds: ReadonlyMap<string, number>,
   jobs: readonly Dataset[],
   now: number,
   size: PartitionSize,
 ): Kept[] {
-  return [...retention].map(([dataset, seconds]) => {
+  return [...seconds].map(([dataset, keptSeconds]) => {
     const found = jobs.find(({ name }) => name === dataset);
     if (found === undefined) throw new UsageError(`ETL_RETENTION names "${dataset}", which is no dataset`);
     const tables = ownTablesOf(found, jobs)
@@ -32,7 +29,7 @@ export function floorsOf(
         `ETL_RETENTION names "${dataset}", whose rows are not kept by time: they cannot expire`,
       );
     }
-    return { dataset, tables, floor: periodOf(now - seconds, size).from };
+    return { dataset, tables, floor: periodOf(now - keptSeconds, size).from };
   });
 }
 

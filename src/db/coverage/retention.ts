@@ -16,6 +16,8 @@ import { takeOutOfCoverage } from './coverage.ts';
 export interface Floors {
   readonly datasets: ReadonlyMap<string, number>;
   readonly tables: ReadonlyMap<string, number>;
+  /** Where what is older is, of datasets that were dropped after a lake had it. */
+  readonly lakes: Readonly<Record<string, string>>;
 }
 
 /** What retention has decided so far; every writer asks before each page. */
@@ -24,6 +26,7 @@ export async function readFloors(session: Session): Promise<Floors> {
   return {
     datasets: new Map(Object.entries(floors?.datasets ?? {})),
     tables: new Map(Object.entries(floors?.tables ?? {})),
+    lakes: floors?.lakes ?? {},
   };
 }
 
@@ -32,6 +35,8 @@ export interface Kept {
   readonly dataset: string;
   readonly tables: readonly string[];
   readonly floor: number;
+  /** The lake that was proved to have what lies below the floor. */
+  readonly lake?: string;
 }
 
 const Partition = z.object({
@@ -79,6 +84,12 @@ export async function raiseFloors(database: Database, kept: readonly Kept[]): Pr
     await keepSetting(session, 'floors', {
       datasets: Object.fromEntries(datasets),
       tables: Object.fromEntries(tables),
+      lakes: {
+        ...before.lakes,
+        ...Object.fromEntries(
+          kept.flatMap(({ dataset, lake }) => (lake === undefined ? [] : [[dataset, lake]])),
+        ),
+      },
     });
     for (const { dataset, floor } of kept) await expire(session, dataset, floor);
   });

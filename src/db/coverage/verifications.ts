@@ -88,6 +88,9 @@ export function setVerified(
   const targets = tables.map(targetOf);
   return database.transaction(async (session) => {
     await lockTables(session, targets, 'alone');
+    // Whoever has found something since is waited for here: the statement below sees it then.
+    await session.run(sql`
+      select 1 from ${coverage} where ${ofStream(coverage, { ...stream, pass: 0 })} for update`);
     await session.run(sql`
       update ${coverage}
       set ${bare(verified)} = ${verified} - ${multirangeParam(bad)}

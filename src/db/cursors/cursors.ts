@@ -1,3 +1,4 @@
+import { isHeldUntil } from '../coordination/held-until.ts';
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { LeaseLostError } from '../../errors.ts';
@@ -32,7 +33,7 @@ export async function claimCursor(
       on conflict (${bare(cursors.dataset, cursors.scope)}) do update
         set ${setExcluded(cursors.owner, cursors.expires_at)}
         where ${cursors.owner} is null or ${cursors.owner} = ${excluded(cursors.owner)}
-          or ${cursors.expires_at} <= clock_timestamp()
+          or not ${isHeldUntil(cursors.expires_at, CLAIM_SECONDS)}
       returning ${cursors.cursor}`,
     Claimed,
   );

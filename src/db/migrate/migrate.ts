@@ -2,12 +2,10 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getTableColumns, sql } from 'drizzle-orm';
-import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { migrate as applyPending } from 'drizzle-orm/node-postgres/migrator';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
-import { DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
-import { packageRoot } from '../../package.ts';
+import { DatabaseUnavailableError } from '../../errors.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { readsOnly } from '../connection/read-only.ts';
 import { folder as jobs } from '../../dataset/jobs-folder.ts';
@@ -18,8 +16,8 @@ import { factsOf } from '../schema/describe.ts';
 import { keepSetting, readSetting } from '../settings.ts';
 import { datasetsView } from './datasets-view.ts';
 import { literal } from './literal.ts';
+import { HISTORY, knownMigrations, MIGRATIONS, newerSchema } from './own-schema.ts';
 
-const FOLDER = join(packageRoot, 'migrations');
 /**
  * Applied whole and in this order: the limiter of requests, what else the program calls, what analysts call, and, after
  * the list of datasets, what asks which of them feed it.
@@ -27,7 +25,6 @@ const FOLDER = join(packageRoot, 'migrations');
 const REPEATABLE = ['budget.sql', 'repeatable.sql', 'analyst.sql'];
 const FEEDS = 'feeds.sql';
 const LOCK = sql`hashtextextended('toncenter-etl/migrate', 0)`;
-const HISTORY = { migrationsFolder: FOLDER, migrationsSchema: 'etl', migrationsTable: 'migrations' };
 
 /**
  * Brings the database to this program's schema: pending migrations in order, then the repeatable part (functions,
@@ -58,7 +55,7 @@ interface Repeatable {
 }
 
 async function readRepeatable(): Promise<Repeatable> {
-  const read = (name: string) => readFile(join(FOLDER, name), 'utf8');
+  const read = (name: string) => readFile(join(MIGRATIONS, name), 'utf8');
   return { first: await Promise.all(REPEATABLE.map(read)), feeds: await read(FEEDS) };
 }
 
@@ -80,7 +77,7 @@ function alone<T>(database: Database, work: () => Promise<T>): Promise<T> {
 async function isCurrent(database: Database, digest: string): Promise<boolean> {
   const applied = await readApplied(database);
   refuseNewer(applied);
-  if (readMigrationFiles(HISTORY).some(({ hash }) => !applied.has(hash))) return false;
+  if ([...knownMigrations()].some((hash) => !applied.has(hash))) return false;
   return (await readSetting(database, 'repeatable'))?.sha256 === digest;
 }
 
@@ -107,11 +104,8 @@ async function readApplied(session: Session): Promise<ReadonlySet<string>> {
 
 /** Drizzle compares times only; a database from a newer program would look migrated. */
 function refuseNewer(applied: ReadonlySet<string>): void {
-  const known = new Set(readMigrationFiles(HISTORY).map(({ hash }) => hash));
-  if ([...applied].every((hash) => known.has(hash))) return;
-  throw new WrongDatabaseError('the database has a schema that this version of toncenter-etl does not know', {
-    hint: 'Use the version of toncenter-etl that migrated it last, or a newer one.',
-  });
+  const known = knownMigrations();
+  if (![...applied].every((hash) => known.has(hash))) throw newerSchema();
 }
 
 /** Of all that the repeatable part is made of: each start of the program asks whether it has changed. */

@@ -4,7 +4,8 @@ import type { Range } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { identifiers } from '../connection/sql.ts';
 import { factsOf } from '../schema/describe.ts';
-import { keyHash } from '../write/receipts.ts';
+import { receipts } from '../schema/etl/verification.ts';
+import { keyHash, RECEIPT_SECONDS } from '../write/receipts.ts';
 import { targetOf } from '../write/rows/target.ts';
 import { describeTable } from './table-description.ts';
 
@@ -45,6 +46,21 @@ export async function stateOf(session: Session, rows: TableRows): Promise<RowsSt
     State,
   );
   return state ?? { rows: 0, keys: null, changedAt: null };
+}
+
+/** The rows, and the sum of the hashes of their keys, that the receipts of whole minutes speak of. */
+export async function receiptsOf(
+  session: Session,
+  { name, span }: { readonly name: string; readonly span: Range },
+): Promise<Pick<RowsState, 'rows' | 'keys'>> {
+  const [owed] = await session.rows(
+    sql`
+      select coalesce(sum(${receipts.rows}), 0) as rows, coalesce(sum(${receipts.keys}), 0)::text as keys, null as "changedAt"
+      from ${receipts} where ${receipts.table_name} = ${name}
+        and ${receipts.minute} >= ${Math.floor(span.from / RECEIPT_SECONDS)} and ${receipts.minute} < ${Math.ceil(span.to / RECEIPT_SECONDS)}`,
+    State,
+  );
+  return { rows: owed?.rows ?? 0, keys: owed?.keys ?? '0' };
 }
 
 /**

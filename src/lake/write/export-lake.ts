@@ -5,7 +5,7 @@ import { atOneMoment, stateOf } from '../../db/read/table-rows.ts';
 import { WrongDatabaseError } from '../../errors.ts';
 import { lengthOf, without, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
-import { commit, readLog, type TableLog } from '../delta/table-log.ts';
+import { commit, readLog, type Change, type TableLog } from '../delta/table-log.ts';
 import type { Lake } from '../lake.ts';
 import type { ExportedTable } from '../../export/tables-of.ts';
 import { lakeColumns } from '../lake-columns.ts';
@@ -23,35 +23,48 @@ interface LakeOptions {
   readonly stop: Stop;
   /** Unix seconds. */
   readonly now: number;
+  /** True: only what the lake lacks is looked for, not rows that have changed, and no snapshot is taken. */
+  readonly isQuick?: boolean;
   /** Called for each part of the range: written just now, or there before. */
   readonly onPart: (table: string, part: Part, isWritten: boolean) => void;
 }
 
-interface DayOptions extends LakeOptions {
+interface SourceOptions extends LakeOptions {
   readonly network: number | undefined;
+  readonly source: ExportedTable;
 }
 
 /**
  * Brings what is covered of a range into a lake, day by day. Nothing that the lake has is ever removed, but a part whose
  * rows have changed, once the rows of the same seconds stand in another. False where it was stopped before the end.
  */
-export async function exportLake(options: LakeOptions): Promise<boolean> {
-  const { database, tables, range, stop } = options;
-  const network = await readNetwork(database);
-  for (const source of tables) {
-    const days = source.facts.partitioned
-      ? daysOf(await coveredBy(database, source.datasets[0], range))
-      : [[{ from: options.now, to: options.now + 1 }]];
-    for (const covered of days) {
-      if (stop.finishing.aborted) return false;
-      await (source.facts.partitioned ? exportDay : exportSnapshot)({ ...options, network }, source, covered);
-    }
+export async function exportLake(given: LakeOptions): Promise<boolean> {
+  const network = await readNetwork(given.database);
+  for (const source of given.tables) {
+    const options = { ...given, network, source };
+    if (given.stop.finishing.aborted) return false;
+    if (!source.facts.partitioned) {
+      if (given.isQuick !== true) await exportSnapshot(options);
+    } else if (!(await exportDays(options))) return false;
+  }
+  return true;
+}
+
+/** False where it was stopped before the last day. */
+async function exportDays(options: SourceOptions): Promise<boolean> {
+  const { database, source, range, stop } = options;
+  const days = daysOf(await coveredBy(database, source.datasets[0], range));
+  if (days.length === 0) return true;
+  let log = await openLog(options, source.facts.name);
+  for (const covered of days) {
+    if (stop.finishing.aborted) return false;
+    log = await exportDay(options, log, covered);
   }
   return true;
 }
 
 /** @throws WrongDatabaseError where the lake holds another network */
-async function openLog({ lake: { store }, network }: DayOptions, table: string): Promise<TableLog> {
+async function openLog({ lake: { store }, network }: SourceOptions, table: string): Promise<TableLog> {
   const log = await readLog(store, table);
   if (log.network === undefined || network === undefined || log.network === network) return log;
   throw new WrongDatabaseError(
@@ -62,40 +75,53 @@ async function openLog({ lake: { store }, network }: DayOptions, table: string):
 
 /** What of a day the lake has not yet becomes new parts; parts whose rows have changed are written anew. */
 async function exportDay(
-  options: DayOptions,
-  source: ExportedTable,
+  options: SourceOptions,
+  before: TableLog,
   covered: readonly Range[],
-): Promise<void> {
-  const { lake, onPart } = options;
+): Promise<TableLog> {
+  const { lake, source, onPart } = options;
   const { name } = source.facts;
   const day = dayOf(covered[0]?.from ?? 0);
-  let log = await openLog(options, name);
-  const there = log.parts.filter((part) => part.day === day);
+  const there = before.parts.filter((part) => part.day === day);
+  const spans = there.map((part) => part.span);
+  const lacking = without(covered, spans);
+  if (options.isQuick === true && lacking.length === 0) return before;
   const add: Part[] = [];
-  for (const span of without(
-    covered,
-    there.map((part) => part.span),
-  ))
-    add.push(await writePart(lake, options.database, source, span));
-  const remove: Part[] = [];
-  for (const part of there) {
-    const now = (await isCovered(options, part)) ? await renewed(options, source, part) : part;
-    if (now === part) continue;
-    add.push(now);
-    if (now.path !== part.path) remove.push(part);
-  }
-  if (add.length > 0)
-    log = await commit(
-      lake.store,
-      log,
-      { add, remove, isNew: true },
-      { network: options.network, columns: lakeColumns(source.facts) },
-    );
-  await removeParts(lake, name, remove);
+  for (const span of lacking) add.push(await writePart(lake, options.database, source, span));
+  const renewals = options.isQuick === true ? [] : await renewalsOf(options, there);
+  add.push(...renewals.map(({ now }) => now));
+  const remove = renewals.flatMap(({ now, was }) => (now.path === was.path ? [] : [was]));
+  let log = before;
+  if (add.length > 0) log = await replaceParts(options, log, { add, remove });
   log = await compact(lake, log, day);
   await removeStrays(lake, log, day, options.now);
-  const before = new Set(there.map(({ path }) => path));
-  for (const part of log.parts.filter((one) => one.day === day)) onPart(name, part, !before.has(part.path));
+  const known = new Set(there.map(({ path }) => path));
+  for (const part of log.parts.filter((one) => one.day === day)) onPart(name, part, !known.has(part.path));
+  return log;
+}
+
+async function renewalsOf(
+  options: SourceOptions,
+  parts: readonly Part[],
+): Promise<{ readonly was: Part; readonly now: Part }[]> {
+  const renewals: { was: Part; now: Part }[] = [];
+  for (const was of parts) {
+    const now = (await isCovered(options, was)) ? await renewed(options, was) : was;
+    if (now !== was) renewals.push({ was, now });
+  }
+  return renewals;
+}
+
+/** Commits new parts of a table in place of old ones, whose files then go. */
+async function replaceParts(
+  { lake, source, network }: SourceOptions,
+  log: TableLog,
+  { add, remove }: Pick<Change, 'add' | 'remove'>,
+): Promise<TableLog> {
+  const facts = { network, columns: lakeColumns(source.facts) };
+  const changed = await commit(lake.store, log, { add, remove, isNew: true }, facts);
+  await removeParts(lake, log.table, remove);
+  return changed;
 }
 
 /** The database still has every row that the part was written from: it may have dropped old ones since. */
@@ -108,43 +134,32 @@ async function isCovered({ database }: LakeOptions, { grades, span }: Part): Pro
 }
 
 /** The part itself where nothing has changed; else with other grades, or written anew. */
-async function renewed(options: LakeOptions, source: ExportedTable, part: Part): Promise<Part> {
+async function renewed({ lake, database, source }: SourceOptions, part: Part): Promise<Part> {
   const { span } = part;
-  const { state, grades } = await atOneMoment(options.database, async (session) => ({
+  const { state, grades } = await atOneMoment(database, async (session) => ({
     state: await stateOf(session, { table: source.table, span }),
     grades: await gradesOf(session, source, span),
   }));
   const isSame = (['rows', 'keys', 'changedAt'] as const).every((fact) => state[fact] === part[fact]);
-  if (!isSame) return writePart(options.lake, options.database, source, span);
+  if (!isSame) return writePart(lake, database, source, span);
   const hasSameGrades = Object.entries(grades).every(([dataset, grade]) => part.grades[dataset] === grade);
   return hasSameGrades ? part : { ...part, grades: { ...part.grades, ...grades } };
 }
 
 /** A list or look-up as it is now, if anything of it was read: the last snapshot of each day is kept. */
-async function exportSnapshot(
-  options: DayOptions,
-  source: ExportedTable,
-  [moment]: readonly Range[],
-): Promise<void> {
-  const { lake, database, onPart } = options;
+async function exportSnapshot(options: SourceOptions): Promise<void> {
+  const { lake, database, source, now, onPart } = options;
   const { name } = source.facts;
   const state = await stateOf(database, { table: source.table, span: undefined });
-  if (moment === undefined || state.rows === 0) return;
+  if (state.rows === 0) return;
   const log = await openLog(options, name);
   const last = log.parts.at(-1);
-  const day = dayOf(moment.from);
+  const day = dayOf(now);
   if (last?.day === day && last.rows === state.rows && last.changedAt === state.changedAt) {
     onPart(name, last, false);
     return;
   }
-  const part = await writePart(lake, database, source, moment);
-  const remove = log.parts.filter((one) => one.day === day);
-  await commit(
-    lake.store,
-    log,
-    { add: [part], remove, isNew: true },
-    { network: options.network, columns: lakeColumns(source.facts) },
-  );
-  await removeParts(lake, name, remove);
+  const part = await writePart(lake, database, source, { from: now, to: now + 1 });
+  await replaceParts(options, log, { add: [part], remove: log.parts.filter((one) => one.day === day) });
   onPart(name, part, true);
 }

@@ -1,7 +1,7 @@
 import { leaseLength } from '../../../src/crawl/streams/lease-length.ts';
 import { spawnSync } from 'node:child_process';
 import { hostname } from 'node:os';
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
@@ -20,6 +20,8 @@ import {
   releaseLeasesOf,
   shortenLease,
 } from '../../../src/db/coordination/leases.ts';
+import { claimCursor } from '../../../src/db/cursors/cursors.ts';
+import { takeDuty } from '../../../src/db/settings.ts';
 import { refuse } from '../../../src/db/coverage/refused.ts';
 import { LeaseLostError } from '../../../src/errors.ts';
 import { hasEnded } from '../../../src/db/coordination/worker-name.ts';
@@ -109,6 +111,28 @@ describe('claiming', () => {
     await expire(lease!.id);
     expect((await claim(stream, { length: () => 100, owner: 'other' }))?.span).toEqual({ from: 0, to: 100 });
   });
+});
+
+test('what was held before the clock of the server was set back by an hour is free: a lease, a walk, a duty', async () => {
+  const stream = newStream();
+  const wanted = [{ from: 0, to: 100 }];
+  const cursor = { dataset: stream.dataset, scope: '' };
+  const taken = async (owner: string) => ({
+    lease: (await claim(stream, { length: () => 100, owner }))?.owner,
+    cursor: (await claimCursor(store.database, { ...cursor, owner })) !== undefined,
+    duty: await takeDuty(store.database, 'watermark', owner, 20),
+  });
+  expect(await taken('first')).toEqual({ lease: 'first', cursor: true, duty: true });
+  expect(await taken('second')).toEqual({ lease: undefined, cursor: false, duty: false });
+  const later = (moment: SQL) => sql`${moment} + interval '1 hour'`;
+  await store.database.run(sql`update etl.leases set expires_at = ${later(sql`expires_at`)}`);
+  await store.database.run(sql`update etl.cursors set expires_at = ${later(sql`expires_at`)}`);
+  await store.database.run(sql`
+    update etl.settings set value = value || jsonb_build_object('until', ${later(sql`(value->>'until')::timestamptz`)})
+    where value ? 'until'`);
+  expect(await findFree(store.database, [{ stream, wanted }])).toEqual([0]);
+  expect(await taken('second')).toEqual({ lease: 'second', cursor: true, duty: true });
+  expect(await taken('first')).toEqual({ lease: undefined, cursor: false, duty: false });
 });
 
 test('what is free is found at once for many streams: neither covered, leased nor refused', async () => {

@@ -113,6 +113,18 @@ test('a stream that is read for the first time, or forgotten, opens the days tha
   await store.ask(`drop table taken`);
 });
 
+test('a day of which a stream is not to be had is not certain, where it was read before and after', async () => {
+  await certify(FIRST);
+  await store.ask(`create table taken as select * from etl.coverage where dataset = 'actions'`);
+  const around = `'{[${DAY - 10},${DAY}), [${DAY + 86_400},${DAY + 86_410})}'`;
+  await store.ask(`update etl.coverage set covered = ${around}, verified = '{}' where dataset = 'actions'`);
+  await closeDays(database, ALL);
+  expect(await closed()).not.toContain('jetton_flows');
+  await store.ask(`update etl.coverage c set covered = t.covered, verified = t.verified from taken t
+    where (c.dataset, c.scope, c.pass) = (t.dataset, t.scope, t.pass)`);
+  await store.ask(`drop table taken`);
+});
+
 test('a day that changes while it is summed up stays open', async () => {
   await store.ask(`delete from etl.closed_days`);
   await store.ask(

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -16,9 +17,15 @@ import { readCoverage } from '../../../src/db/coverage/coverage.ts';
 import { findExpired } from '../../../src/db/coverage/retention.ts';
 import { keepWanted, readWanted } from '../../../src/db/coverage/wanted.ts';
 import { UsageError } from '../../../src/errors.ts';
+import { keepUp } from '../../../src/daemon/lake-loop.ts';
+import { readSetting } from '../../../src/db/settings.ts';
+import { readLog } from '../../../src/lake/delta/table-log.ts';
+import { keptBy } from '../../../src/lake/kept-by.ts';
+import { directoryStore } from '../../../src/lake/store/directory-store.ts';
 import { packageRoot } from '../../../src/package.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
-import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
+import { openDuck } from '../../support/duck.ts';
+import { datasetsNamed, never, openTestCrawl, testConfig } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { openProof } from '../../support/verify.ts';
 
@@ -156,5 +163,110 @@ describe('retention', () => {
     await expect(asked).rejects.toMatchObject({
       cause: { detail: expect.stringContaining('expired') as string },
     });
+  });
+});
+
+describe('retention that a lake must allow', () => {
+  let place: string;
+  const TABLE = 'jetton_transfers';
+  const FLOOR = START + 2 * DAY;
+  beforeAll(async () => {
+    place = await mkdtemp(join(tmpdir(), 'toncenter-etl-retained-'));
+  });
+  afterAll(() => rm(place, { recursive: true }));
+
+  const ask = () =>
+    keptBy(
+      {
+        retention: { seconds: new Map([[TABLE, 2.5 * DAY]]), isInLake: true },
+        lake: place,
+        partition: 'day',
+      },
+      store.database,
+      END,
+    );
+  const keep = (owner: string) =>
+    keepUp({ ...crawl, owner, datasets, config: testConfig({ lake: place }), stop: never }, place);
+  const firstPart = async () => {
+    const { parts } = await readLog(directoryStore(place), TABLE);
+    const part = parts.find(({ span, rows }) => span.from >= START && rows > 0);
+    return join(place, TABLE, part?.path ?? '');
+  };
+
+  test('drops nothing while the lake lacks it', async () => {
+    const { kept: floors, unproved } = await ask();
+    expect(unproved[0]?.why).toMatch(/the lake lacks 2026-03-01/);
+    expect(floors[0]?.floor).toBeLessThanOrEqual(START);
+  });
+
+  test('one daemon keeps the lake up, and says up to when', async () => {
+    await keep('one');
+    const { upTo, error } = (await readSetting(store.database, 'lake')) ?? {};
+    expect(error).toBe(null);
+    expect(upTo).toBeGreaterThan(END);
+    await keep('another');
+    expect((await readSetting(store.database, 'lake'))?.upTo).toBe(upTo);
+    // What is covered later is added, also in a round that looks for nothing else.
+    await store.database.run(
+      sql`update etl.coverage set covered = covered - int8multirange(int8range(${END - DAY}, ${END})) where dataset = 'blocks'`,
+    );
+    const days = async () => (await readLog(directoryStore(place), 'blocks')).parts.map(({ day }) => day);
+    expect(await days()).toHaveLength(5);
+    await rm(join(place, 'blocks'), { recursive: true });
+    await keep('one');
+    expect(await days()).toHaveLength(4);
+    await backfill({ ...crawl, datasets, reach, stop: never });
+    await keep('one');
+    expect(await days()).toHaveLength(5);
+  });
+
+  test.each([
+    [
+      'a row less',
+      async (path: string) => {
+        const duck = await openDuck();
+        await duck.rewrite(path, 'select * from this limit (select count(*) - 1 from this)');
+        duck.close();
+      },
+    ],
+    ['no file', (path: string) => rm(path)],
+  ])('drops nothing where a part has %s', async (_, spoil) => {
+    const path = await firstPart();
+    await copyFile(path, `${place}/_kept`);
+    await spoil(path);
+    const { kept: floors, unproved } = await ask();
+    expect(unproved).toHaveLength(1);
+    expect(floors[0]?.floor).toBeLessThan(FLOOR);
+    await copyFile(`${place}/_kept`, path);
+    expect((await ask()).unproved).toEqual([]);
+  });
+
+  test('drops nothing where the database has other rows than the lake', async () => {
+    await store.database.run(
+      sql`create table moved as select * from ton.jetton_transfers where utime < to_timestamp(${START + DAY}) limit 1`,
+    );
+    const one = sql`(utime, transaction_hash) in (select utime, transaction_hash from moved)`;
+    await store.database.run(sql`delete from ton.jetton_transfers where ${one}`);
+    expect((await ask()).unproved[0]?.why).toMatch(/receipts speak of/);
+    await store.database.run(sql`insert into ton.jetton_transfers select * from moved`);
+    await store.database.run(sql`update ton.jetton_transfers set loaded_at = clock_timestamp() where ${one}`);
+    expect((await ask()).unproved[0]?.why).toMatch(/has other rows than the database/);
+    await store.database.run(
+      sql`update ton.jetton_transfers t set loaded_at = m.loaded_at from moved m where (t.utime, t.transaction_hash) = (m.utime, m.transaction_hash)`,
+    );
+  });
+
+  test('drops what the lake was proved to have; assert_complete says where it is', async () => {
+    const { kept: floors, unproved } = await ask();
+    expect(unproved).toEqual([]);
+    expect(floors).toMatchObject([{ floor: FLOOR, lake: place }]);
+    await prune(store.database, floors, { attempts: 5, clock: systemClock, random: Math.random });
+    expect(await oldest(TABLE)).toBeGreaterThanOrEqual(FLOOR);
+    const asked = store.database.run(
+      sql`select etl.assert_complete(${TABLE}, to_timestamp(${START}), to_timestamp(${END}))`,
+    );
+    const detail = expect.stringMatching(`^in the lake ${place}: here from 2026-03-03`) as string;
+    const hint = expect.stringContaining(`import --lake ${place}`) as string;
+    await expect(asked).rejects.toMatchObject({ cause: { detail, hint } });
   });
 });

@@ -4,13 +4,15 @@ import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { lengthOf, type Range } from '../../../src/range.ts';
 import { type Verified, verifyRange } from '../../../src/verify/verify.ts';
 import { openBenchCrawl } from '../open-crawl.ts';
-import type { BenchStore } from '../store.ts';
+import type { BenchServer, BenchStore } from '../store.ts';
 
 export interface Verification {
   readonly transactions: number;
   /** Blocks that the transactions are held against. */
   readonly blocks: number;
   readonly seconds: number;
+  /** CPU seconds of Postgres, which say what it costs also on a machine that others use. */
+  readonly cpuSeconds: number;
   /** Requests of the proof. */
   readonly requests: number;
   /** Requests that reading the same took. */
@@ -22,22 +24,33 @@ export interface Verification {
   readonly checks: Readonly<Record<string, number>>;
 }
 
+interface VerifyOrder {
+  readonly span: Range;
+  readonly server: BenchServer;
+  /** Hears what begins. */
+  readonly begin: (step: string) => void;
+}
+
 /** Reads blocks and transactions of a network, and proves both. */
 export async function verifyAll(
   api: string,
   { url, client }: BenchStore,
-  span: Range,
+  { span, server, begin }: VerifyOrder,
 ): Promise<Verification> {
   const { crawl, context, stop, close } = await openBenchCrawl(api, url);
   const datasets = chooseDatasets(['blocks', 'transactions'], context.jobs);
   // The newest blocks are joined to nothing yet.
   const reach = await reachOf({ ...crawl, wanted: span, delaySeconds: 0, signal: stop.leaving });
   const range = reach.range ?? span;
+  begin('reading it');
   await backfill({ ...crawl, datasets, reach, stop });
   const toRead = crawl.context.api.stats.requests;
+  begin('verifying it');
+  const before = await server.cpuSeconds();
   const start = performance.now();
   const reports = await verifyRange(context, datasets, range);
   const seconds = (performance.now() - start) / 1000;
+  const cpuSeconds = (await server.cpuSeconds()) - before;
   const requests = context.source.requests();
   await close();
   const { rows } = await client.query<{ transactions: number; blocks: number }>(
@@ -48,6 +61,7 @@ export async function verifyAll(
   return {
     ...counted,
     seconds,
+    cpuSeconds,
     requests,
     toRead,
     proved: lengthOf(transactions?.verified ?? []) / lengthOf([range]),

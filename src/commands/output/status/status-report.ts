@@ -17,6 +17,7 @@ export function printStatus(report: Report): void {
   console.log(`database  ${report.database}`);
   console.log(`network   ${report.network ?? 'none yet: nothing was crawled'}`);
   if (report.head !== null) console.log(headLine(report.head));
+  if (report.lake !== null) console.log(lakeLine(report.lake));
   if (report.datasets.length > 0) {
     console.log();
     const header = ['dataset', 'rows', 'covered from', 'to (UTC)', 'covered', 'holes', 'lag', 'quarantined'];
@@ -43,6 +44,12 @@ function silenceLines({ silence, hasEnded }: Report): string[] {
 function headLine({ seqno, age, watermark, waitingFor }: NonNullable<Report['head']>): string {
   const waiting = waitingFor === null ? '' : `, waiting for ${waitingFor}`;
   return `head      masterchain block ${seqno}, ${formatDuration(age)} ago; safe to read until ${formatTime(watermark)}${waiting}`;
+}
+
+function lakeLine({ place, age, isWhole, error }: NonNullable<Report['lake']>): string {
+  const since = formatDuration(age);
+  const state = isWhole ? `has what was covered ${since} ago` : `has not all yet, after ${since}`;
+  return `lake      ${place} ${state}${error === null ? '' : `; the last round failed: ${error}`}`;
 }
 
 function tableRow(report: DatasetReport): string[] {

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Range } from '../../../range.ts';
 import type { Session, Transaction } from '../../connection/database.ts';
+import { requireOwnSchema } from '../../migrate/own-schema.ts';
 import { identifiers } from '../../connection/sql.ts';
 import type { Lines } from './line-bytes.ts';
 import { unverify } from './unverify.ts';
@@ -52,9 +53,10 @@ export async function stageRows(
 
 /**
  * Writes what `stageRows` brought in the same transaction, table by table. Rows that are new to a stream table, or that
- * are overwritten there, leave a receipt, and their seconds are verified no more.
+ * take the place of others there, leave a receipt, and their seconds are verified no more.
  * @returns the number of rows that were new or changed
  * @throws DatabaseError where a table took fewer rows than it was sent
+ * @throws WrongDatabaseError where a newer program has migrated the database
  */
 export async function insertStaged(
   session: Transaction,
@@ -73,6 +75,7 @@ export async function insertStaged(
     if (written < count) await refuseLost(session, target, count);
     rows += written;
   }
+  if (staged.length > 0) await requireOwnSchema(session);
   return rows;
 }
 
@@ -92,8 +95,8 @@ async function insertFrom(
     where ${isCurrent(target)}
     ${conflict(target.facts, target.columns, began)}`;
   if (!target.facts.partitioned) return session.run(insert);
-  // What fills a null that servers fill later takes no certificate.
-  const doubtful = overwrite ? sql`written` : sql`fresh`;
+  // What fills a null that servers fill later takes no certificate; another version of a row does.
+  const doubtful = overwrite || target.facts.conflict.kind !== 'fill' ? sql`written` : sql`fresh`;
   const [written] = await session.rows(
     sql`
       with written as (${insert} returning ${receiptColumns(target, sql`t`)}, t.loaded_at = ${began}::timestamptz as is_new),

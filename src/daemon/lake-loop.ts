@@ -1,0 +1,78 @@
+import { keepSetting, readSetting, takeDuty, type Settings } from '../db/settings.ts';
+import { concernsRun, EtlError, LakeBusyError, LakeError, toError } from '../errors.ts';
+import { tablesOf } from '../export/tables-of.ts';
+import { withLake } from '../lake/open-lake.ts';
+import { exportLake } from '../lake/write/export-lake.ts';
+import { untilAborted } from '../stop.ts';
+import { waitFor, type DaemonContext } from './daemon-context.ts';
+
+/** Milliseconds between two rounds. */
+const PERIOD_MS = 120_000;
+/** Seconds after which another process writes, where this one has not come back. */
+const ABSENT_SECONDS = 600;
+/** Seconds between two looks for rows that have changed, and between two snapshots of lists: both read everything. */
+const RENEWAL_SECONDS = 86_400;
+
+/** Keeps a lake a few minutes behind what is covered; of several daemons one does. */
+export async function runLakeLoop(daemon: DaemonContext): Promise<void> {
+  const { context, config, stop } = daemon;
+  const { lake: place } = config;
+  if (place === undefined) return untilAborted(stop.finishing);
+  while (!stop.finishing.aborted) {
+    await waitFor(daemon, 'the lake', () => keepUp(daemon, place));
+    await context.clock.sleep(PERIOD_MS, stop.finishing).catch(() => undefined);
+  }
+}
+
+/** Brings what the lake lacks, and keeps how that went for whoever asks. */
+export async function keepUp(daemon: DaemonContext, place: string): Promise<void> {
+  const { context, owner } = daemon;
+  const { database, clock, logger } = context;
+  if (!(await takeDuty(database, 'lake', owner, ABSENT_SECONDS))) return;
+  const now = Math.floor(clock.now() / 1000);
+  const before = await stateOf(context, place, now);
+  const isQuick = before.renewedAt !== null && now - before.renewedAt < RENEWAL_SECONDS;
+  try {
+    if (!(await bring(daemon, { place, now, isQuick }))) return;
+    const renewedAt = isQuick ? before.renewedAt : now;
+    await keepSetting(database, 'lake', { ...before, upTo: now, renewedAt, error: null });
+  } catch (error) {
+    if (error instanceof LakeBusyError) return;
+    if (error instanceof EtlError && !(error instanceof LakeError) && concernsRun(error)) throw error;
+    const { message } = toError(error);
+    await keepSetting(database, 'lake', { ...before, error: message });
+    logger.error({ lake: place, reason: message }, 'the lake cannot be written: it is tried again');
+  }
+}
+
+interface Round {
+  readonly place: string;
+  readonly now: number;
+  readonly isQuick: boolean;
+}
+
+/** False where it was stopped before the end. */
+async function bring(
+  { context: { database, logger }, stop, datasets, collections = [] }: DaemonContext,
+  { place, ...round }: Round,
+): Promise<boolean> {
+  const tables = tablesOf([...datasets, ...collections]);
+  const range = { from: 0, to: round.now };
+  let parts = 0;
+  const onPart = (_: string, __: unknown, isWritten: boolean) => void (parts += isWritten ? 1 : 0);
+  const isWhole = await withLake(place, (lake) =>
+    exportLake({ lake, database, tables, range, stop, ...round, onPart }),
+  );
+  logger.debug({ lake: place, parts }, 'lake brought up to date');
+  return isWhole;
+}
+
+async function stateOf(
+  { database }: DaemonContext['context'],
+  place: string,
+  now: number,
+): Promise<Settings['lake']> {
+  const state = await readSetting(database, 'lake');
+  if (state?.place === place) return state;
+  return { place, begunAt: now, upTo: null, renewedAt: null, error: null };
+}

@@ -1,0 +1,95 @@
+/** What the database knows, the same from every process: a gauge each, with its labels and its help. */
+export const STATE = {
+  database_up: [
+    [],
+    'Whether the database answers: 1 or 0. A high value is well; at 0 nothing is written: look at Postgres and at DATABASE_URL.',
+  ],
+  ready: [
+    [],
+    'Whether everything wanted is there: 1 or 0. A high value is well; at 0 look at /ready, which says why.',
+  ],
+  head_age_seconds: [
+    [],
+    'Age of the newest masterchain block seen. High means that the source stands still or cannot be reached: look at the source’s own status, then at the log for "waiting".',
+  ],
+  watermark_age_seconds: [
+    [],
+    'Age of the time below which no row can still appear. High while the head is young means that a block or a shard is late: look at waitingFor in /status.',
+  ],
+  lag_seconds: [
+    ['dataset'],
+    'How far the end of what is covered lies behind the clock. High means that the tail does not keep up: look at toncenter_etl_budget_rate, then at toncenter_etl_head_age_seconds.',
+  ],
+  lag_limit_seconds: [
+    ['dataset'],
+    'Lag above which the dataset counts as behind: its own delay, and what is borne beyond. High is by design, where a source is late; look at toncenter_etl_lag_seconds, which is held against it.',
+  ],
+  collection_age_seconds: [
+    ['dataset', 'walk'],
+    'Seconds since a list was last read whole, or a look-up, a history or a sample was last at its end. High (beyond a day for a list) means that it does not come to an end: look at the collections in /status and at the budget.',
+  ],
+  disk_free_bytes: [
+    [],
+    'Bytes that are free where the embedded database lies; none of a server. High is well; near toncenter_etl_disk_needed_bytes a crawl is about to pause: look at ETL_RETENTION and at what else fills the disk.',
+  ],
+  disk_needed_bytes: [
+    [],
+    'Bytes of ETL_MIN_FREE, below which nothing more is read. High means that it pauses early: look at toncenter_etl_disk_free_bytes.',
+  ],
+  lake_age_seconds: [
+    [],
+    'Seconds since all that was covered was in the lake of ETL_LAKE. High means that it is not written: look at toncenter_etl_lake_failing, and at the log for "the lake cannot be written".',
+  ],
+  lake_failing: [
+    [],
+    'Whether the last round of writing the lake failed: 1 or 0. High means that its place is away or full: look at the lake in /status, which says what was wrong.',
+  ],
+  covered_seconds: [
+    ['dataset'],
+    'Seconds of chain time that are stored. High is well; a fall means that holes were found: look at the log for "rows were deleted" or "reading holes again".',
+  ],
+  verified_seconds: [
+    ['dataset'],
+    'Seconds of chain time that were proved or cross-checked. High is well; far below covered means that verification is behind: look at etl.verifications.',
+  ],
+  missing_seconds: [
+    ['dataset'],
+    'Seconds since ETL_SINCE that are not stored. High during a first backfill is normal; high for long means that the budget does not suffice: look at plan, or at toncenter_etl_refused_seconds.',
+  ],
+  holes: [
+    ['dataset'],
+    'Holes between the first and the last covered second. High for long means that ranges cannot be read: look at etl.refused and at status.',
+  ],
+  refused_seconds: [
+    ['dataset', 'reason'],
+    'Seconds that could not be had and are tried again later. High means trouble of the kind that the reason names: look at status, which says what the source answered.',
+  ],
+  quarantined_records: [
+    ['dataset'],
+    'Records that do not fit their schema. High means that the API has changed: look at path and reason in etl.quarantine; a newer version may take them.',
+  ],
+  table_rows: [
+    ['dataset', 'table'],
+    'Rows of a table, as Postgres estimates. High means a large table: look at ETL_RETENTION and at toncenter_etl_missing_seconds for what is still to come.',
+  ],
+  budget_plan: [
+    ['host'],
+    'Requests a second that the plan allows, over all processes. High means a large plan: it must be what the key really has; look at TONCENTER_RPS.',
+  ],
+  budget_rate: [
+    ['host'],
+    'Requests a second that may be sent now, of what the plan allows. High (near the plan) is well; low means that the server refused: look at toncenter_etl_api_refused_total.',
+  ],
+  budget_paused_seconds: [
+    ['host'],
+    'Seconds for which nobody sends, because the server asked for it. High means Retry-After or a run of 429: look at status for the last refusal.',
+  ],
+  budget_spent: [
+    ['host', 'worker', 'priority'],
+    'Requests in the last whole minute by process and purpose. High for one process means that it uses up the budget: look at what it reads in etl.leases.',
+  ],
+  waiting_requests: [
+    ['worker', 'priority'],
+    'Requests that wait for the budget. High is normal in a backfill; high for tail means that the plan is too small for the freshness wanted: look at ETL_FRESHNESS and ETL_DATASETS.',
+  ],
+} as const satisfies Record<string, readonly [readonly string[], string]>;

@@ -1,0 +1,26 @@
+import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
+import type { Database } from '../db/connection/database.ts';
+import { floorsOf } from '../db/coverage/expire.ts';
+import type { PartitionSize } from '../db/write/partitions.ts';
+import { tablesOf } from '../export/tables-of.ts';
+import { withLake } from './open-lake.ts';
+import { provedFloors } from './proved-floors.ts';
+
+/** What the settings say of what is kept. */
+interface Keeping {
+  readonly retention: { readonly seconds: ReadonlyMap<string, number>; readonly isInLake: boolean };
+  readonly lake: string | undefined;
+  readonly partition: PartitionSize;
+}
+
+/** From when on each dataset is kept: as the settings say, and where they say `lake`, no further than the lake was proved. */
+export async function keptBy(
+  { retention, lake: place, partition }: Keeping,
+  database: Database,
+  now: number,
+): Promise<Awaited<ReturnType<typeof provedFloors>>> {
+  const kept = floorsOf(retention.seconds, await loadJobs(), now, partition);
+  if (!retention.isInLake || place === undefined) return { kept, unproved: [] };
+  const tables = tablesOf(await loadDatasets());
+  return withLake(place, (lake) => provedFloors({ lake, database, tables, kept }));
+}

@@ -1,0 +1,76 @@
+import type { Database } from '../db/connection/database.ts';
+import { findExpired, type Expired, type Kept } from '../db/coverage/retention.ts';
+import { coveredBy } from '../db/read/grade-of.ts';
+import { receiptsOf, stateOf } from '../db/read/table-rows.ts';
+import type { ExportedTable } from '../export/tables-of.ts';
+import { common, formatRange, without } from '../range.ts';
+import { readLog } from './delta/table-log.ts';
+import type { Lake } from './lake.ts';
+import type { Part } from './part.ts';
+import { faultsOf } from './verify-lake.ts';
+
+interface ProveOptions {
+  readonly lake: Lake;
+  readonly database: Database;
+  readonly tables: readonly ExportedTable[];
+  readonly kept: readonly Kept[];
+}
+
+/** A partition that stays, as the lake was not proved to have it, and why. */
+interface Unproved {
+  readonly name: string;
+  readonly why: string;
+}
+
+/**
+ * How far each floor may rise so that only what the lake was proved to have lies below it: every covered second stands in
+ * a part, each part is whole, and holds the rows of the database, which are those of its receipts.
+ */
+export async function provedFloors(
+  options: ProveOptions,
+): Promise<{ readonly kept: readonly Kept[]; readonly unproved: readonly Unproved[] }> {
+  const kept: Kept[] = [];
+  const unproved: Unproved[] = [];
+  for (const wanted of options.kept) {
+    let floor = wanted.floor;
+    for (const partition of await findExpired(options.database, [wanted])) {
+      const why = await faultOf(options, partition);
+      if (why === undefined) continue;
+      floor = Math.min(floor, partition.span.from);
+      unproved.push({ name: partition.name, why });
+    }
+    kept.push({ ...wanted, floor, lake: options.lake.store.label });
+  }
+  return { kept, unproved };
+}
+
+/** Why a partition must not be dropped; undefined where the lake has it. */
+async function faultOf(options: ProveOptions, { table: name, span }: Expired): Promise<string | undefined> {
+  const { lake, database, tables } = options;
+  const source = tables.find(({ facts }) => facts.name === name);
+  if (source === undefined) return 'no dataset fills its table';
+  const { table, datasets, facts } = source;
+  const [rows, owed] = [await stateOf(database, { table, span }), await receiptsOf(database, { name, span })];
+  if (rows.rows !== owed.rows || rows.keys !== owed.keys)
+    return `it has ${rows.rows} rows, and its receipts speak of ${owed.rows}, or of others`;
+  const log = await readLog(lake.store, name);
+  const parts = log.parts.filter((part) => common([part.span], [span]).length > 0);
+  const covered = await coveredBy(database, datasets[0], span);
+  const [lacking] = without(
+    covered,
+    parts.map((part) => part.span),
+  );
+  if (lacking !== undefined) return `the lake lacks ${formatRange(lacking)}`;
+  for (const part of parts) {
+    const [fault] = await faultsOf(lake, log, part, facts);
+    if (fault !== undefined) return `${part.path} ${fault}`;
+    if (without([part.span], covered).length === 0 && !(await isSame(database, source, part)))
+      return `${part.path} has other rows than the database: export it again`;
+  }
+  return undefined;
+}
+
+async function isSame(database: Database, { table }: ExportedTable, part: Part): Promise<boolean> {
+  const state = await stateOf(database, { table, span: part.span });
+  return (['rows', 'keys', 'changedAt'] as const).every((fact) => state[fact] === part[fact]);
+}
