@@ -2,12 +2,17 @@ import { resolve } from 'node:path';
 import { openEngine } from './engine.ts';
 import type { Lake } from './lake.ts';
 import { directoryStore } from './store/directory-store.ts';
+import { s3Store } from './store/s3-store.ts';
 
-/** Opens the lake at a place, lets somebody work with it, and closes it however that ends. */
+/** Opens the lake at a place, a directory or `s3://bucket/prefix`, lets somebody work with it, and closes it however that ends. */
 export async function withLake<T>(place: string, work: (lake: Lake) => Promise<T>): Promise<T> {
   const engine = await openEngine();
   try {
-    return await work({ store: directoryStore(resolve(place)), engine });
+    const isBucket = place.startsWith('s3:');
+    const store = isBucket
+      ? await s3Store(place, (name) => engine.scratch(name))
+      : directoryStore(resolve(place));
+    return await work({ store, engine });
   } finally {
     await engine.close();
   }

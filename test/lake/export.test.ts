@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { columnType } from '../../src/lake/column-type.ts';
 import { readLog, tablesIn, type TableLog } from '../../src/lake/delta/table-log.ts';
+import { openEngine } from '../../src/lake/engine.ts';
+import { openLakeReader } from '../../src/lake/sql/open-lake-reader.ts';
 import { LakeBusyError } from '../../src/errors.ts';
 import { KeySum } from '../../src/lake/key-hash.ts';
 import { directoryStore } from '../../src/lake/store/directory-store.ts';
@@ -216,6 +218,20 @@ describe('an export into a lake that is there', () => {
       `select count(*)::int from read_parquet('${out}/jetton_transfers/*/*.parquet')`,
     );
     expect(all).toEqual([log.parts.reduce((sum, { rows }) => sum + rows, 0)]);
+  });
+
+  test('of another schema has one for readers: what a part lacks is null', async () => {
+    const out = join(directory, 'changed');
+    await run({ only: ['jetton_transfers'], out });
+    const [first, second] = (await logOf('jetton_transfers', out)).parts;
+    const path = join(out, 'jetton_transfers', first?.path ?? '');
+    await duck.rewrite(path, `select * exclude (amount), 'old' as retired from this`);
+    const engine = await openEngine();
+    const ask = await openLakeReader(engine, out);
+    const { rows } = await ask('select count(*), count(amount), count(retired) from jetton_transfers');
+    await engine.close();
+    const [before, after] = [first?.rows ?? 0, second?.rows ?? 0];
+    expect(rows).toEqual([[before + after, after, before].map(String)]);
   });
 
   test('at the same time as another leaves it whole: the slower one says so', async () => {

@@ -11,7 +11,10 @@ export function registerExport(program: Command): void {
     )
     .requiredOption('--from <time>', 'first second of the range, UTC')
     .requiredOption('--to <time>', 'end of the range, exclusive')
-    .requiredOption('--out <place>', 'directory of the lake or of the CSV files; made where absent')
+    .requiredOption(
+      '--out <place>',
+      'directory of the lake or of the CSV files, or s3://bucket/prefix of a lake',
+    )
     .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
     .option('--format <parquet|csv>', 'default parquet', 'parquet')
     .addHelpText(

@@ -32,6 +32,9 @@ export interface Change {
 
 const FOLDER = '_delta_log';
 
+/** Commits that are asked for at the same time. */
+const AT_ONCE = 32;
+
 /** The tables that a lake has, by name. */
 export async function tablesIn(store: LakeStore): Promise<string[]> {
   const names = (await store.list('')).map(({ name }) => name.split('/'));
@@ -45,10 +48,14 @@ export async function readLog(store: LakeStore, table: string): Promise<TableLog
     .map(({ name }) => name)
     .filter((name) => /\/\d{20}\.json$/.test(name));
   let log: TableLog = { table, version: -1, id: randomUUID(), network: undefined, columns: [], parts: [] };
-  for (const name of names) {
-    if (name !== nameOf(table, log.version + 1))
-      throw new LakeError(`${store.label}: a commit before ${name} is missing`);
-    log = follow(log, parse(name, await store.read(name)));
+  for (let at = 0; at < names.length; at += AT_ONCE) {
+    const some = names.slice(at, at + AT_ONCE);
+    const texts = await Promise.all(some.map((name) => store.read(name)));
+    for (const [place, name] of some.entries()) {
+      if (name !== nameOf(table, log.version + 1))
+        throw new LakeError(`${store.label}: a commit before ${name} is missing`);
+      log = follow(log, parse(name, texts[place] ?? ''));
+    }
   }
   return log;
 }

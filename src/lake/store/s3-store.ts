@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { paginateListObjectsV2 } from '@aws-sdk/client-s3';
+import { LakeError, toError, UsageError } from '../../errors.ts';
+import type { LakeStore, Listed } from './store.ts';
+
+/** Bytes of one request of an upload in several. */
+const PIECE = 16 * 2 ** 20;
+
+/** What a server says where an object has come into being meanwhile. */
+const TAKEN: ReadonlySet<string> = new Set(['PreconditionFailed', 'ConditionalRequestConflict']);
+const ABSENT: ReadonlySet<string> = new Set(['NoSuchKey', 'NotFound']);
+
+/**
+ * A lake in a bucket, `s3://bucket/prefix`, by the vendor's own client, which takes region, endpoint and keys from where
+ * all its programs do. The server must honour conditional writes (`If-None-Match: *`), as S3 itself does.
+ * `scratch` gives paths for files that are read.
+ * @throws UsageError where the place has no bucket, or the client is not installed
+ */
+export async function s3Store(place: string, scratch: (name: string) => string): Promise<LakeStore> {
+  const [, Bucket, rest = ''] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(place) ?? [];
+  if (Bucket === undefined)
+    throw new UsageError(`${place} names no bucket: write it like s3://bucket/prefix`);
+  const prefix = rest === '' || rest.endsWith('/') ? rest : `${rest}/`;
+  const { sdk, Upload } = await loadSdk();
+  // Addresses with the bucket in their path are those that every compatible server has.
+  const how = {
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  } as const;
+  const client = new sdk.S3Client({ forcePathStyle: true, ...how });
+  const at = (name: string) => ({ Bucket, Key: `${prefix}${name}` });
+  const said = <T>(work: Promise<T>) => work.catch((cause: unknown) => fail(place, cause));
+  return {
+    label: place,
+    list: (folder) =>
+      said(list(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix + folder }), prefix)),
+    async read(name) {
+      const { Body } = await said(client.send(new sdk.GetObjectCommand(at(name))));
+      return (await Body?.transformToString()) ?? '';
+    },
+    async create(name, text) {
+      const made = client.send(new sdk.PutObjectCommand({ ...at(name), Body: text, IfNoneMatch: '*' }));
+      return said(made.then(() => true, unless(TAKEN, false)));
+    },
+    async put(name, path) {
+      const params = { ...at(name), Body: createReadStream(path) };
+      await said(new Upload({ client, params, partSize: PIECE }).done());
+    },
+    async fetch(name) {
+      const got = client.send(new sdk.GetObjectCommand(at(name)));
+      const found = await said(got.catch(unless(ABSENT, undefined)));
+      if (!(found?.Body instanceof Readable)) return undefined;
+      const path = scratch(randomUUID());
+      await said(pipeline(found.Body, createWriteStream(path)));
+      return { path, release: () => rm(path, { force: true }) };
+    },
+    async remove(name) {
+      await said(client.send(new sdk.DeleteObjectCommand(at(name))));
+    },
+  };
+}
+
+/** Loaded here alone: few lakes are in buckets. */
+async function loadSdk() {
+  try {
+    const sdk = await import('@aws-sdk/client-s3');
+    const { Upload } = await import('@aws-sdk/lib-storage');
+    return { sdk, Upload };
+  } catch (cause) {
+    throw new UsageError('the client of S3 is not installed', {
+      cause,
+      hint: 'Install without --omit=optional, or npm install @aws-sdk/client-s3 @aws-sdk/lib-storage.',
+    });
+  }
+}
+
+type Pages = ReturnType<typeof paginateListObjectsV2>;
+
+async function list(pages: Pages, prefix: string): Promise<Listed[]> {
+  const listed: Listed[] = [];
+  for await (const { Contents = [] } of pages)
+    for (const { Key = '', LastModified } of Contents)
+      listed.push({ name: Key.slice(prefix.length), changedAt: (LastModified?.getTime() ?? 0) / 1000 });
+  return listed;
+}
+
+function unless<T>(names: ReadonlySet<string>, value: T): (error: unknown) => T {
+  return (error) => {
+    if (error instanceof Error && names.has(error.name)) return value;
+    throw error;
+  };
+}
+
+function fail(place: string, cause: unknown): never {
+  throw new LakeError(`${place}: ${toError(cause).message || toError(cause).name}`, {
+    cause,
+    hint: 'AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL_S3 say where it is and who asks.',
+  });
+}
