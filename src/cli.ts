@@ -1,8 +1,7 @@
 #!/usr/bin/env node
-import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
 import { join } from 'node:path';
-import { SETTING_NAMES, V8_FLAGS } from './settings/config.ts';
+import { SETTING_NAMES } from './settings/config.ts';
 import { packageRoot } from './package.ts';
 import { runCommand } from './commands/command.ts';
 import { registerBackfill } from './commands/register/backfill.ts';
@@ -29,7 +28,6 @@ import { EXIT } from './errors.ts';
 import { watchStdout } from './terminal/stdout.ts';
 import { protectTerminal, wrap } from './terminal/terminal.ts';
 
-setFlagsFromString(V8_FLAGS);
 watchStdout();
 protectTerminal();
 

@@ -14,6 +14,12 @@ const PAGE_SECONDS = 0.08;
 /** More than this one connection to the source does not feed. */
 const MOST = 16;
 
+/**
+ * A page of 4 MB is some 30 MB of objects. V8 lets a heap grow more slowly, the smaller it may become; a thread that needs
+ * more ends, and its page is asked for again.
+ */
+const LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 24 };
+
 /** A body that was read, or that is to be read here. */
 export type ReadApart =
   { readonly page: PageApart; readonly body?: never } | { readonly body: Buffer; readonly page?: never };
@@ -100,7 +106,7 @@ interface Thread {
 }
 
 function startThread(program: URL, apiKey: string | undefined): Thread {
-  const worker = new Worker(program, { workerData: { apiKey } });
+  const worker = new Worker(program, { workerData: { apiKey }, resourceLimits: LIMITS });
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   worker.on('error', () => undefined);
   const ready = new Promise<void>((resolve) => worker.once('message', () => resolve()));

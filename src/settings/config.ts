@@ -15,13 +15,6 @@ export interface Choices {
   readonly bocs: boolean;
 }
 
-/**
- * V8 lets a small heap grow fourfold before it collects, and what dies here are whole pages of several megabytes. Sooner
- * keeps a crawl of dense history below 300 MB (294 instead of 307 to 390) for a tenth more CPU. The flag is V8's own and
- * undocumented: it goes when pages are written without an object for each row.
- */
-export const V8_FLAGS = '--heap-growing-percent=125';
-
 /** Hosts of the public networks, without the key's network's API paths. */
 const HOSTS = { mainnet: 'https://toncenter.com', testnet: 'https://testnet.toncenter.com' } as const;
 

@@ -1,12 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { setFlagsFromString } from 'node:v8';
 import { openCrawl } from '../../src/app.ts';
 import { openStore } from '../../src/store.ts';
 import { readConfig } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../src/dataset/dataset.ts';
-import { V8_FLAGS } from '../../src/settings/config.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Range } from '../../src/range.ts';
 import { unlimited } from './unlimited.ts';
@@ -37,8 +35,6 @@ export interface CrawlReport {
   /** For so many milliseconds the event loop did nothing else, at most, but for one time in a thousand. */
   readonly longestBlockMs: number;
 }
-
-setFlagsFromString(V8_FLAGS);
 
 /** Crawls all transactions of a served network with the program's own crawler, and tells the parent what it took. */
 const order = JSON.parse(process.argv[2] ?? '') as CrawlOrder;

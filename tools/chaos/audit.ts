@@ -106,7 +106,9 @@ export async function compareCovered(
     const missing = expected.filter(([key]) => !stored.has(key));
     const wanted = new Set(expected.map(([key]) => key));
     const quarantine = await readQuarantine(client, dataset);
-    const lost = missing.filter(([key]) => !isQuarantined(dataset, key, quarantine));
+    const lost = missing.filter(
+      ([key]) => !namesOf(key, mayBeEarlier).some((name) => isQuarantined(dataset, name, quarantine)),
+    );
     problems.push(
       ...sentenceOf(
         `${dataset}: # rows lost in covered seconds`,
@@ -117,6 +119,11 @@ export async function compareCovered(
     problems.push(...sentenceOf(`${dataset}: # rows that the network has not`, invented));
   }
   return { problems, rows };
+}
+
+/** What identifies a row, and what did so before its block was reorganised. */
+function namesOf(key: string, mayBeEarlier: boolean): readonly string[] {
+  return mayBeEarlier ? [key, otherOf(key)] : [key];
 }
 
 /** Says how many there are, and names one; nothing of none. */

@@ -23,6 +23,11 @@ const PASSING: readonly (readonly [pattern: RegExp, what: string, hint: string])
     'the database only reads',
     'This is a standby, or default_transaction_read_only is on. Connect to the primary: with several hosts, target_session_attrs=read-write finds it.',
   ],
+  [
+    /^(57014|25P04)$/,
+    'the database ended what took longer than it allows',
+    'Where this stays so, give the role more time: `alter role … set statement_timeout = 0`, and from Postgres 17 on `transaction_timeout = 0`.',
+  ],
   [/^58P01$/, 'the database misses a file of its own', 'Was Postgres upgraded while it ran? Restart it.'],
   // Insufficient resources, operator intervention, system error, configuration file error, internal error.
   [

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { DatabaseError } from '../../errors.ts';
+import { DatabaseError, DatabaseUnavailableError } from '../../errors.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { targetOf } from '../write/rows/target.ts';
 
@@ -26,7 +26,8 @@ export async function countRows(database: Database, table: object): Promise<RowC
     });
     return { table: name, rows: row?.rows ?? 0, exact: true };
   } catch (error) {
-    if (!(error instanceof DatabaseError)) throw error;
+    // Where the database is away rather than slow, the estimate finds that out, too.
+    if (!(error instanceof DatabaseError) && !(error instanceof DatabaseUnavailableError)) throw error;
     return { table: name, rows: await estimate(database, name), exact: false };
   }
 }

@@ -134,6 +134,21 @@ test('a database that only reads is worth waiting for, and says how to find the 
   expect(error.hint).toMatch(/target_session_attrs/);
 });
 
+test.each(['statement_timeout', 'transaction_timeout'])(
+  'a %s that is too short may be a moment of load: worth waiting for, and says what to raise',
+  async (name) => {
+    await asAdmin(`alter role guest set ${name} = '50ms'`);
+    const error = await errorAt(
+      urlWith({ user: 'guest', password: 'p@ss/w:or#d%1' }),
+      sql`select pg_sleep(5)`,
+    );
+    await asAdmin(`alter role guest reset ${name}`);
+    expect(error).toBeInstanceOf(DatabaseUnavailableError);
+    expect(error.message).toContain('the database ended what took longer than it allows');
+    expect(error.hint).toContain(`${name} = 0`);
+  },
+);
+
 describe('what a person must change is said with its remedy, exit 2', () => {
   test.each([
     [
