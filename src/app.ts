@@ -38,7 +38,7 @@ export interface Crawl {
   close(): Promise<void>;
 }
 
-interface ApiOptions {
+interface ClientParts {
   readonly config: Config;
   readonly logger: Logger;
   readonly stop: Stop;
@@ -56,7 +56,7 @@ interface ApiOptions {
 }
 
 /** A client of the API at `baseUrl`, under the plan that the settings name. */
-export function openApi(options: ApiOptions): ApiClient {
+export function openApi(options: ClientParts): ApiClient {
   const { config, logger, stop, baseUrl, budget, record, threads = 0 } = options;
   const recorder = record === undefined ? undefined : openRecorder(record, systemClock);
   const plan = openBudget(options);
@@ -81,7 +81,7 @@ export function openApi(options: ApiOptions): ApiClient {
   return { ...client, close };
 }
 
-function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }: ApiOptions): Budget & {
+function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }: ClientParts): Budget & {
   close(): Promise<void>;
 } {
   const { database } = store;
@@ -93,7 +93,7 @@ function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }:
 }
 
 /** Connects a store to an API: the budget, the client, and the check that both speak of the same network. */
-export async function openCrawl(options: ApiOptions): Promise<Crawl> {
+export async function openCrawl(options: ClientParts): Promise<Crawl> {
   const { config, store, stop, owner = nameOfProcess() } = options;
   const api = openApi({ ...options, owner });
   const threads = createPageThreads({ count: options.threads ?? 0, apiKey: config.apiKey });
@@ -116,7 +116,7 @@ export async function openCrawl(options: ApiOptions): Promise<Crawl> {
 }
 
 function assemble(
-  { config, store, logger }: ApiOptions,
+  { config, store, logger }: ClientParts,
   { api, threads }: Pick<CrawlContext, 'api' | 'threads'>,
   owner: string,
 ): Pick<Crawl, 'context' | 'planner' | 'subscribe'> {

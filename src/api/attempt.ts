@@ -58,7 +58,7 @@ export type ReadBodyApart<T> = (
 ) => Promise<{ readonly value: T } | { readonly body: Buffer }>;
 
 /** A response whose body was read. */
-type Answer = ApiResponse & BodyText;
+type ReadResponse = ApiResponse & BodyText;
 
 interface AttemptSignals {
   readonly signal: AbortSignal;
@@ -162,7 +162,7 @@ function log<T>(
 function keep<T>(
   chain: Chain,
   { path, query }: Call<T>,
-  { status, apiVersion, text, strings }: Answer,
+  { status, apiVersion, text, strings }: ReadResponse,
 ): void {
   chain.recorder?.record({
     path,
@@ -173,7 +173,7 @@ function keep<T>(
   });
 }
 
-function refusalOf<T>(chain: Chain, call: Call<T>, response: Answer, status: number): EtlError {
+function refusalOf<T>(chain: Chain, call: Call<T>, response: ReadResponse, status: number): EtlError {
   return errorOfStatus({
     status,
     body: response.text,
@@ -188,7 +188,7 @@ function refusalOf<T>(chain: Chain, call: Call<T>, response: Answer, status: num
 async function parse<T>(
   chain: Chain,
   call: Call<T> & { readonly flight: Flight },
-  response: Answer,
+  response: ReadResponse,
 ): Promise<T> {
   try {
     const body = parseJson(response.text, response.body);

@@ -18,7 +18,7 @@ import { createRedactor } from '../settings/redact.ts';
 import { retry, type RetryOptions } from '../retry.ts';
 import { createRetryLog } from './retry-log.ts';
 import { createRetryPolicy } from './retry-policy.ts';
-import { createServerFacts, type ServerFacts } from './server-facts.ts';
+import { createServerFacts, type ApiFacts } from './server-facts.ts';
 import { createStats, type Stats } from './stats.ts';
 import { createTransport } from './transport.ts';
 
@@ -149,14 +149,14 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   };
 }
 
-interface AskOptions {
+interface AskParts {
   readonly prepare: ReturnType<typeof createPreparer>;
-  readonly facts: ServerFacts;
+  readonly facts: ApiFacts;
   readonly run: <T>(call: Call<T>, signal: AbortSignal | undefined) => Promise<Exchange<T>>;
 }
 
 /** Asks for no more than the server has, and once more where it says what would pass. */
-function createAsk({ prepare, facts, run }: AskOptions) {
+function createAsk({ prepare, facts, run }: AskParts) {
   return async function ask<T>(request: GetRequest<T> | CallRequest<T>): Promise<Exchange<T>> {
     const limit = facts.withinLimit(request.params?.['limit']);
     const params = limit === undefined ? request.params : { ...request.params, limit };

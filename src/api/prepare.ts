@@ -11,13 +11,13 @@ export interface Prepared {
 }
 
 /** A v3 path below the host, or a v2 method, with its parameters. */
-type Call = ({ readonly path: string } | { readonly method: string }) & {
+type PreparableCall = ({ readonly path: string } | { readonly method: string }) & {
   readonly params?: Params | undefined;
   readonly timeoutMs?: number | undefined;
 };
 
 /** Makes a request of a call: a v2 method is its path. */
-export type Preparer = (call: Call) => Prepared;
+export type Preparer = (call: PreparableCall) => Prepared;
 
 interface PreparerOptions {
   /** Path before `/api`, without a slash at its end. */

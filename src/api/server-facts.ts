@@ -7,7 +7,7 @@ import type { Logger } from '../logger.ts';
 const ABSENT_MS = 3_600_000;
 
 /** What the server has said of itself: which endpoints it lacks, and how many rows a page of it may have. */
-export interface ServerFacts {
+export interface ApiFacts {
   /** True where the server said within the last hour that it lacks the endpoint. */
   lacks(path: string): boolean;
   /** @throws NoEndpointError where the server said within the last hour that it lacks the endpoint */
@@ -18,7 +18,7 @@ export interface ServerFacts {
   learn(path: string, error: unknown): boolean;
 }
 
-export function createServerFacts(clock: Pick<Clock, 'monotonic'>, logger: Logger): ServerFacts {
+export function createServerFacts(clock: Pick<Clock, 'monotonic'>, logger: Logger): ApiFacts {
   const absent = new Map<string, { readonly error: NoEndpointError; readonly until: number }>();
   let most = Infinity;
   const knownAbsent = (path: string) => {

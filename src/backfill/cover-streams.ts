@@ -1,4 +1,4 @@
-import { backfill, type BackfillOptions } from '../crawl/streams/backfill.ts';
+import { backfill, type CrawlOptions } from '../crawl/streams/backfill.ts';
 import { missingOf } from '../crawl/streams/missing.ts';
 import { delayedOf } from '../crawl/streams/streams.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
@@ -11,7 +11,7 @@ import { outlastDatabase } from '../retry.ts';
 import { createBlockSource } from '../verify/closure/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
 
-interface CoverOptions extends Omit<BackfillOptions, 'derived' | 'reach'> {
+interface CoverOptions extends Omit<CrawlOptions, 'derived' | 'reach'> {
   readonly chain: ChainInfo;
   /** Name of this process in leases. */
   readonly owner: string;
@@ -61,7 +61,7 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
   return { missing, refused, delayed, stoppedBy, settled };
 }
 
-function derivationOf(options: CoverOptions): NonNullable<BackfillOptions['derived']> {
+function derivationOf(options: CoverOptions): NonNullable<CrawlOptions['derived']> {
   const { context, chain, owner, jobs, datasets, watermark, stop, onDerived } = options;
   const { api, clock, database } = context;
   const source = createBlockSource(api, chain, stop.leaving);

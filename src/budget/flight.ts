@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
-import { createPlaces, type Place, type Places } from './places.ts';
+import { createPlaces, type ResponsePlace, type Places } from './places.ts';
 import type { Priority } from './priority.ts';
 
 /** Bodies at once that are received, or wait to be read: some megabytes each. TCP holds back the others. */
@@ -71,7 +71,7 @@ interface FlightOptions {
 export function createFlight({ clock, room, priority, events }: FlightOptions): Flight {
   let sentAt: number | undefined;
   let waitedMs = 0;
-  let place: Place | undefined;
+  let place: ResponsePlace | undefined;
   const moveTo = async (places: Places, signal: AbortSignal) => {
     const began = clock.monotonic();
     const next = await places.take(priority, signal);

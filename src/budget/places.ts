@@ -2,14 +2,14 @@ import PQueue from 'p-queue';
 import { rankOf, type Priority } from './priority.ts';
 
 /** The right to hold one response in memory. */
-export interface Place {
+export interface ResponsePlace {
   free(): void;
 }
 
 /** So many responses at once. */
 export interface Places {
   /** Resolves when a place is free, the most urgent first; rejects with the signal's reason as soon as it is aborted. */
-  take(priority: Priority, signal: AbortSignal): Promise<Place>;
+  take(priority: Priority, signal: AbortSignal): Promise<ResponsePlace>;
   /** How many are held. */
   readonly taken: number;
 }

@@ -14,14 +14,14 @@ export interface Waiters {
   fail(error: unknown): void;
 }
 
-interface Waiting {
+interface Waiter {
   readonly priority: Priority;
   settle(error?: unknown): void;
 }
 
 /** `changed` is called after somebody has joined, and after somebody was aborted. */
 export function createWaiters(changed: () => void): Waiters {
-  const waiting = new Set<Waiting>();
+  const waiting = new Set<Waiter>();
   const inOrder = () => [...waiting].sort((a, b) => rankOf(a.priority) - rankOf(b.priority));
   return {
     get size() {
@@ -42,7 +42,7 @@ export function createWaiters(changed: () => void): Waiters {
           if (error === undefined) resolve();
           else reject(toError(error));
         };
-        const waiter: Waiting = { priority, settle };
+        const waiter: Waiter = { priority, settle };
         signal.addEventListener('abort', leave, { once: true });
         waiting.add(waiter);
         changed();

@@ -7,7 +7,7 @@ import { examineChain, findingOf } from '../doctor/examine-chain.ts';
 import { examineDatabase } from '../doctor/examine-database.ts';
 import { examineDisk } from '../doctor/examine-disk.ts';
 import { examineSettings } from '../doctor/examine-settings.ts';
-import type { Finding } from '../doctor/finding.ts';
+import type { DoctorFinding } from '../doctor/finding.ts';
 import { writeBundle } from '../doctor/write-bundle.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
@@ -42,7 +42,7 @@ export async function doctor(invocation: Invocation, flags: DoctorFlags): Promis
   });
 }
 
-async function examineApi(invocation: Invocation, store: Store): Promise<Finding[]> {
+async function examineApi(invocation: Invocation, store: Store): Promise<DoctorFinding[]> {
   if (await readsOnly(store.database)) {
     console.error('the API was not asked: the database only reads, and the budget of requests is kept there');
     return [];

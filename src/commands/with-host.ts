@@ -5,7 +5,7 @@ import type { Invocation } from './command.ts';
 import { withStop } from './with-stop.ts';
 
 /** What a command that asks the API is given to work with. */
-export interface Opened {
+export interface OpenedHost {
   readonly store: Store;
   /** The API's host, of which `demo` is a simulator in this process. */
   readonly baseUrl: string;
@@ -16,7 +16,7 @@ export interface Opened {
 export async function withHost<T>(
   invocation: Invocation,
   store: Store,
-  work: (opened: Opened) => Promise<T>,
+  work: (opened: OpenedHost) => Promise<T>,
 ): Promise<T> {
   return withStop(invocation.logger, (stop) => askHost(invocation, { store, stop, demo: 'still' }, work));
 }
@@ -24,8 +24,8 @@ export async function withHost<T>(
 /** Opens the API's host, works, and closes it however that ends. `demo` says which network that means. */
 export async function askHost<T>(
   { config }: Invocation,
-  { store, stop, demo }: Omit<Opened, 'baseUrl'> & { readonly demo: 'still' | 'live' },
-  work: (opened: Opened) => Promise<T>,
+  { store, stop, demo }: Omit<OpenedHost, 'baseUrl'> & { readonly demo: 'still' | 'live' },
+  work: (opened: OpenedHost) => Promise<T>,
 ): Promise<T> {
   const source = await openSource(config, store, demo);
   try {

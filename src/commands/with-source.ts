@@ -4,7 +4,7 @@ import { EXIT, isAbort, ServerChangedError, toError, type ExitCode } from '../er
 import { outlast, OUTAGE, retry } from '../retry.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
-import { askHost, type Opened } from './with-host.ts';
+import { askHost, type OpenedHost } from './with-host.ts';
 import { withStop } from './with-stop.ts';
 import { closeAfter } from './with-store.ts';
 
@@ -24,7 +24,7 @@ interface Needs {
 export async function withSource(
   invocation: Invocation,
   needs: Needs,
-  work: (opened: Opened) => Promise<ExitCode>,
+  work: (opened: OpenedHost) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const run = async (stop: Stop) => {
     const store = await openOrWait(invocation, needs, stop.finishing);

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import PQueue from 'p-queue';
 import type { Range } from '../range.ts';
 import type { PageApart } from './streams/page/page-apart.ts';
-import type { Answer, Order } from './streams/page/read-thread.ts';
+import type { ThreadAnswer, ThreadOrder } from './streams/page/read-thread.ts';
 
 /** A smaller body is read sooner than it is handed over. */
 const SMALLEST_BYTES = 2 ** 16;
@@ -76,7 +76,7 @@ export function createPageThreads({ count, apiKey, program = PROGRAM }: PageThre
       if (at >= 0) idle.splice(at, 1);
     });
   };
-  const readIn = async (order: Omit<Order, 'body'>, body: Buffer): Promise<ReadApart> => {
+  const readIn = async (order: Omit<ThreadOrder, 'body'>, body: Buffer): Promise<ReadApart> => {
     const thread = idle.pop();
     if (thread === undefined) return { body };
     const answer = await thread.run(order, body);
@@ -101,7 +101,7 @@ export function createPageThreads({ count, apiKey, program = PROGRAM }: PageThre
 interface Thread {
   readonly ready: Promise<void>;
   readonly ended: Promise<void>;
-  run(order: Omit<Order, 'body'>, body: Buffer): Promise<Answer>;
+  run(order: Omit<ThreadOrder, 'body'>, body: Buffer): Promise<ThreadAnswer>;
   end(): Promise<unknown>;
 }
 
@@ -112,7 +112,7 @@ function startThread(program: URL, apiKey: string | undefined): Thread {
   const ready = new Promise<void>((resolve) => worker.once('message', () => resolve()));
   const run: Thread['run'] = (order, body) =>
     new Promise((resolve, reject) => {
-      const onMessage = (answer: Answer) => {
+      const onMessage = (answer: ThreadAnswer) => {
         worker.off('exit', onExit);
         resolve(answer);
       };
@@ -122,7 +122,7 @@ function startThread(program: URL, apiKey: string | undefined): Thread {
       };
       worker.once('message', onMessage).once('exit', onExit);
       const own = handOver(body);
-      const sent: Order = { ...order, body: own };
+      const sent: ThreadOrder = { ...order, body: own };
       worker.postMessage(sent, [own.buffer]);
     });
   return { ready, ended, run, end: () => worker.terminate() };

@@ -5,7 +5,7 @@ import { needsRange, type Collection } from '../dataset/dataset.ts';
 import { walkSeconds } from '../dataset/pace.ts';
 import type { Priority } from '../budget/priority.ts';
 import { untilAborted } from '../stop.ts';
-import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
+import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
 
 /** Collections take at most this part of the budget, even where nobody else wants it. */
 const SHARE = 0.2;
@@ -19,7 +19,7 @@ const REFRESH: Priority = 'refresh';
  * Keeps collections up to date until stopped, in rounds: what has moved, what was appended, what is to be rescanned.
  * Each walk is in as many rounds as it says.
  */
-export async function runCollectionsLoop(daemon: DaemonContext, position: Position): Promise<void> {
+export async function runCollectionsLoop(daemon: DaemonContext, position: ChainPosition): Promise<void> {
   const { context, config, stop, collections = [] } = daemon;
   // A loop of the daemon that ended would end the others.
   if (collections.length === 0) return untilAborted(stop.finishing);
@@ -48,7 +48,7 @@ function createTurns(clock: Pick<Clock, 'monotonic'>): (collection: Collection) 
   };
 }
 
-function roundOf(daemon: DaemonContext, { watermark, since }: Position, collection: Collection) {
+function roundOf(daemon: DaemonContext, { watermark, since }: ChainPosition, collection: Collection) {
   const { context, owner, chain, config, stop, piggybacked = [] } = daemon;
   const to = watermark.utime - config.watermarkDelay;
   const from = since.get(collection.name) ?? to;

@@ -26,7 +26,7 @@ export interface DaemonContext {
 }
 
 /** How far the chain is known, and from when on each dataset is wanted; all loops see what one of them has found. */
-export interface Position {
+export interface ChainPosition {
   watermark: Watermark;
   since: ReadonlyMap<string, number>;
 }

@@ -4,7 +4,7 @@ import { parseTime } from '../range.ts';
 import { createOutageLog } from '../retry.ts';
 import { followedDatasets } from '../status/readiness.ts';
 import { runCollectionsLoop } from './collections-loop.ts';
-import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
+import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
 import { runDeletionWatch } from './deletion-watch.ts';
 import { runHistoryLoop } from './history-loop.ts';
 import { runLakeLoop } from './lake-loop.ts';
@@ -66,7 +66,7 @@ function watermarkPoll(daemon: DaemonContext): () => Promise<Watermark> {
 function findPosition(
   daemon: DaemonContext,
   pollWatermark: () => Promise<Watermark>,
-): Promise<Position | undefined> {
+): Promise<ChainPosition | undefined> {
   return waitFor(daemon, 'the watermark', async () => {
     const watermark = await pollWatermark();
     // "From the head on" would be from the first block on.

@@ -1,12 +1,12 @@
 import { readLeases } from '../crawl/streams/read-leases.ts';
-import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
+import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
 import { wantsOf } from './wants.ts';
 
 /** Milliseconds between two searches for a new hole, or for what has matured. */
 const IDLE_MS = 2000;
 
 /** Reads everything older than the tail, and holes wherever they appear. */
-export async function runHistoryLoop(options: DaemonContext, position: Position): Promise<void> {
+export async function runHistoryLoop(options: DaemonContext, position: ChainPosition): Promise<void> {
   const { planner } = options;
   await waitFor(options, 'the backfill', () =>
     readLeases({

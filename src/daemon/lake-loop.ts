@@ -45,7 +45,7 @@ export async function keepUp(daemon: DaemonContext, place: string): Promise<void
   }
 }
 
-interface Round {
+interface LakeRound {
   readonly place: string;
   readonly now: number;
   readonly isQuick: boolean;
@@ -54,7 +54,7 @@ interface Round {
 /** False where it was stopped before the end. */
 async function bring(
   { context: { database, logger }, stop, datasets, collections = [] }: DaemonContext,
-  { place, ...round }: Round,
+  { place, ...round }: LakeRound,
 ): Promise<boolean> {
   const tables = tablesOf([...datasets, ...collections]);
   const range = { from: 0, to: round.now };

@@ -2,13 +2,13 @@ import { prune } from '../db/coverage/expire.ts';
 import { keptBy } from '../lake/kept-by.ts';
 import { readWanted } from '../db/coverage/wanted.ts';
 import { untilAborted } from '../stop.ts';
-import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
+import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
 
 /** Milliseconds between two rounds. */
 const PERIOD_MS = 3_600_000;
 
 /** Drops what is not kept any more, every hour. */
-export async function runRetentionLoop(options: DaemonContext, position: Position): Promise<void> {
+export async function runRetentionLoop(options: DaemonContext, position: ChainPosition): Promise<void> {
   const { context, config, stop } = options;
   const { database, clock, logger } = context;
   if (config.retention.seconds.size === 0) return untilAborted(stop.finishing);

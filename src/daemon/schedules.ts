@@ -6,13 +6,13 @@ import { isAbort } from '../errors.ts';
 import { formatRange, lengthOf, parseTime } from '../range.ts';
 import type { Schedule } from '../settings/schedule.ts';
 import { untilAborted } from '../stop.ts';
-import type { DaemonContext, Position } from './daemon-context.ts';
+import type { DaemonContext, ChainPosition } from './daemon-context.ts';
 
 /** How often a run is taken up while the API or the database is away, before the next one has its turn. */
 const ATTEMPTS = 10;
 
 /** Does what is scheduled until stopped. A run that is still under way when its next moment comes goes on alone. */
-export async function runSchedules(daemon: DaemonContext, position: Position): Promise<void> {
+export async function runSchedules(daemon: DaemonContext, position: ChainPosition): Promise<void> {
   const { config, stop } = daemon;
   if (stop.finishing.aborted) return;
   const under = new Set<Promise<void>>();
@@ -30,7 +30,11 @@ export async function runSchedules(daemon: DaemonContext, position: Position): P
 }
 
 /** Runs it once; what goes wrong is logged, and tried again at the next moment: it costs nothing where all is covered. */
-export async function runOnce(daemon: DaemonContext, position: Position, schedule: Schedule): Promise<void> {
+export async function runOnce(
+  daemon: DaemonContext,
+  position: ChainPosition,
+  schedule: Schedule,
+): Promise<void> {
   const { context, datasets, stop } = daemon;
   const chosen = chooseDatasets(schedule.only ?? datasets.map(({ name }) => name), datasets);
   try {
@@ -46,7 +50,7 @@ export async function runOnce(daemon: DaemonContext, position: Position, schedul
 
 async function coverOne(
   daemon: DaemonContext,
-  position: Position,
+  position: ChainPosition,
   schedule: Schedule,
   dataset: Dataset,
 ): Promise<void> {

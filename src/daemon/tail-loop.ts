@@ -3,7 +3,7 @@ import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { roundSeconds, WATERMARK_REQUESTS } from '../dataset/pace.ts';
 import { toError } from '../errors.ts';
-import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
+import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
 import { wantsOf } from './wants.ts';
 
 /** The rounds of the tail take at most this part of the budget, so that a backfill advances at any plan. */
@@ -14,7 +14,7 @@ const SLOW_SHARE = 0.1;
 /** Reads what is new, dataset by dataset at once; one that is still catching up is not disturbed. */
 export async function runTailLoop(
   options: DaemonContext,
-  position: Position,
+  position: ChainPosition,
   pollWatermark: () => Promise<Watermark>,
 ): Promise<void> {
   const { context, datasets, stop } = options;
@@ -45,7 +45,7 @@ export async function runTailLoop(
 }
 
 /** Reads what a dataset lacks now; of how many streams it consists: one for each pool, where it is read pool by pool. */
-async function readTail(options: DaemonContext, dataset: Dataset, position: Position): Promise<number> {
+async function readTail(options: DaemonContext, dataset: Dataset, position: ChainPosition): Promise<number> {
   const { context, planner, stop } = options;
   // What becomes readable meanwhile is the next round's: a dataset of many pools would never end.
   const wants = await wantsOf({ ...options, datasets: [dataset] }, position, 'tail');

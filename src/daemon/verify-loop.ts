@@ -10,7 +10,7 @@ import { takeDuty } from '../db/settings.ts';
 import { concernsRun, EtlError } from '../errors.ts';
 import { common, formatRange, lengthOf, type Range, union, without } from '../range.ts';
 import { createRepairContext } from '../verify/repair-context.ts';
-import { waitFor, type DaemonContext, type Position } from './daemon-context.ts';
+import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
 import { repairRange, type RepairContext } from '../verify/repair.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
 
@@ -28,7 +28,7 @@ const LEAD = 120;
 const FIRST_PAUSE_MS = 10 * 60_000;
 const LONGEST_PAUSE_MS = 24 * 3_600_000;
 
-interface VerifyOptions extends DaemonContext {
+interface VerifyLoopOptions extends DaemonContext {
   /** How far the chain is known, unix seconds. */
   readonly watermark: () => number;
 }
@@ -42,7 +42,7 @@ export interface VerifyLoop {
 }
 
 /** Proves what was read, stretch by stretch, and repairs what it finds before history goes on. */
-export async function runVerifyLoop(daemon: DaemonContext, position: Position): Promise<void> {
+export async function runVerifyLoop(daemon: DaemonContext, position: ChainPosition): Promise<void> {
   const { context, stop } = daemon;
   const loop = await createVerifyLoop({ ...daemon, watermark: () => position.watermark.utime });
   const stopped = () => stop.finishing.aborted;
@@ -52,17 +52,17 @@ export async function runVerifyLoop(daemon: DaemonContext, position: Position): 
   }
 }
 
-interface Doubt {
+interface DoubtfulSpan {
   readonly span: Range;
   readonly pauseMs: number;
   readonly until: number;
 }
 
-export async function createVerifyLoop(options: VerifyOptions): Promise<VerifyLoop> {
+export async function createVerifyLoop(options: VerifyLoopOptions): Promise<VerifyLoop> {
   const { context, stop, config, owner } = options;
   const jobs = await loadJobs();
   const periodMs = Math.max(SHORTEST_PERIOD_MS, (1000 * REQUESTS_OF_A_ROUND) / SHARE / config.rps);
-  let doubts: readonly Doubt[] = [];
+  let doubts: readonly DoubtfulSpan[] = [];
   return {
     periodMs,
     async round() {
@@ -132,9 +132,9 @@ function unprovedIn(range: Range, reports: readonly Verified[]): Range[] {
 }
 
 /** Each time that a stretch stays unproved, it waits twice as long. */
-function remember(doubts: readonly Doubt[], unproved: readonly Range[], now: number): Doubt[] {
+function remember(doubts: readonly DoubtfulSpan[], unproved: readonly Range[], now: number): DoubtfulSpan[] {
   const touched = (span: Range) => common([span], unproved).length > 0;
-  const again = unproved.map((span): Doubt => {
+  const again = unproved.map((span): DoubtfulSpan => {
     const before = doubts.filter((doubt) => common([doubt.span], [span]).length > 0);
     const longest = Math.max(FIRST_PAUSE_MS / 2, ...before.map(({ pauseMs }) => pauseMs));
     const pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * longest);
@@ -144,7 +144,7 @@ function remember(doubts: readonly Doubt[], unproved: readonly Range[], now: num
 }
 
 /** The newest stretch that is to be verified, from the first second of what is known to be wrong with it. */
-async function nextRange(options: VerifyOptions, waiting: readonly Range[]): Promise<Range | undefined> {
+async function nextRange(options: VerifyLoopOptions, waiting: readonly Range[]): Promise<Range | undefined> {
   const next = await newestUnverified(options, waiting);
   if (next === undefined) return undefined;
   const { from } = await withReach(options.context.database, next);
@@ -152,7 +152,10 @@ async function nextRange(options: VerifyOptions, waiting: readonly Range[]): Pro
 }
 
 /** The newest stretch of any dataset that is covered (read twice, where that is needed), and not verified. */
-async function newestUnverified({ context, datasets, watermark }: VerifyOptions, waiting: readonly Range[]) {
+async function newestUnverified(
+  { context, datasets, watermark }: VerifyLoopOptions,
+  waiting: readonly Range[],
+) {
   const { database } = context;
   const ripe = [{ from: 0, to: watermark() - LEAD }];
   let next: Range | undefined;

@@ -1,11 +1,11 @@
 import { splitAtArchive, type Want } from '../crawl/streams/planner.ts';
 import { firstReadings, secondReadings } from '../crawl/streams/streams.ts';
-import type { DaemonContext, Position } from './daemon-context.ts';
+import type { DaemonContext, ChainPosition } from './daemon-context.ts';
 
 /** The tail is what the servers answer from live data, history what they answer from their archive. */
 export async function wantsOf(
   options: DaemonContext,
-  position: Position,
+  position: ChainPosition,
   priority: 'tail' | 'backfill',
 ): Promise<Want[]> {
   const { context, datasets, config } = options;

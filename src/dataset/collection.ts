@@ -15,7 +15,7 @@ import type {
   LookupWalk,
   PerBlockWalk,
   SampleWalk,
-  Shape,
+  ResponseShape,
   Subjects,
   Walk,
 } from './walk.ts';
@@ -60,7 +60,7 @@ export type WalkSpec<Rec> = Endpoint &
   RecordSpec<Rec> & {
     /** Parameters beside those of the paging, which may depend on what the operator has chosen. */
     readonly params?: Params | ((choices: Choices) => Params);
-    readonly shape: Shape;
+    readonly shape: ResponseShape;
   };
 
 interface ListOptions {

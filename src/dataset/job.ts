@@ -20,7 +20,7 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
   readonly params?: Params;
   /** The member of the response that holds the records. */
   readonly list: string;
-  readonly index: Index;
+  readonly index: ServerIndex;
   readonly paginator: Paginator<Cursor>;
   /**
    * The schema of one record: strict, so that members it does not name are noticed. A record that does not fit goes
@@ -50,7 +50,7 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
    * An endpoint that gives the same records by masterchain block: the last resort of repair, where windows of time leave
    * something out again and again.
    */
-  readonly byBlock?: ByBlock;
+  readonly byBlock?: ByBlockRequest;
   /** What verification holds the rows against; `{}` where nothing can be, so that no second is ever verified. */
   readonly checks: Checks;
   /** What a verified second of the dataset is known to be; needed where there are checks. */
@@ -58,7 +58,7 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
 }
 
 /** Which index of the server's a request for some seconds rides. */
-export interface Index {
+export interface ServerIndex {
   /** Its columns, in the words of the server's schema; where there is none, what is looked through instead. */
   readonly columns: string;
   /** What it is ordered by first: where it is no second, the logical times of the seconds are sent beside them. */
@@ -87,7 +87,7 @@ interface OfParts {
 }
 
 /** How records are asked for by masterchain block. */
-export interface ByBlock {
+export interface ByBlockRequest {
   readonly path: string;
   /** The request parameter that takes the block's number. */
   readonly param: 'seqno' | 'mc_seqno';
@@ -104,7 +104,7 @@ export interface Scopes {
 }
 
 /** A record that fits its schema. */
-export interface Accepted {
+export interface AcceptedRecord {
   readonly position: Position;
   readonly extra: Extra;
   /** Its place in the response. */
@@ -128,10 +128,10 @@ export interface Rejected {
 }
 
 /** A response's records, read. */
-export interface Reading {
+export interface RecordsReading {
   /** One a record, in the order received. */
   readonly positions: readonly Position[];
-  readonly accepted: readonly Accepted[];
+  readonly accepted: readonly AcceptedRecord[];
   readonly rejected: readonly Rejected[];
   readonly joinedUntil?: number;
 }
@@ -144,7 +144,7 @@ export interface Job {
   readonly path: string;
   readonly params: Params;
   readonly list: string;
-  readonly index: Index;
+  readonly index: ServerIndex;
   readonly paginator: Paginator<unknown>;
   readonly tables: Tables;
   readonly delaySeconds: number | undefined;
@@ -152,14 +152,14 @@ export interface Job {
   readonly maturitySeconds: number | undefined;
   readonly replacesRows: boolean;
   readonly scopes: Scopes | undefined;
-  readonly byBlock: ByBlock | undefined;
+  readonly byBlock: ByBlockRequest | undefined;
   readonly checks: Checks;
   readonly grade: GradeFacts;
   /**
    * Reads the records of a response. Without a word on how their strings stand, each goes through its schema: the careful
    * way, in which verification reads what was read before. Else only those do of which the schema may make something else.
    */
-  read(records: readonly unknown[], strings?: Strings): Reading;
+  read(records: readonly unknown[], strings?: Strings): RecordsReading;
 }
 
 export function defineJob<Cursor, Rec, T extends Tables>(
@@ -191,14 +191,14 @@ function readAll<Cursor, Rec, T extends Tables>(
   spec: JobSpec<Cursor, Rec, T>,
   raws: readonly unknown[],
   strings: Strings | undefined,
-): Reading {
+): RecordsReading {
   const sorted = raws.map((raw) => takeOrTurn(spec.record, raw, strings));
   const places = placesOf(
     spec.position,
     sorted.map(({ raw }) => raw),
   );
   const positions = places.map(({ position }) => position);
-  const accepted: Accepted[] = [];
+  const accepted: AcceptedRecord[] = [];
   const rejected: Rejected[] = [];
   for (const [index, one] of sorted.entries()) {
     const { position, span } = places[index] ?? nowhere(one.raw, undefined, undefined);
@@ -224,8 +224,11 @@ function takeOrTurn<Rec>(schema: ZodType<Rec>, raw: unknown, strings: Strings | 
 
 function acceptedOf<Cursor, Rec, T extends Tables>(
   { rows, tables }: JobSpec<Cursor, Rec, T>,
-  { record, ...facts }: Pick<Accepted, 'position' | 'index' | 'strings' | 'extra'> & { readonly record: Rec },
-): Accepted {
+  {
+    record,
+    ...facts
+  }: Pick<AcceptedRecord, 'position' | 'index' | 'strings' | 'extra'> & { readonly record: Rec },
+): AcceptedRecord {
   const visit = (put: Put) => rows(record, facts.extra, put);
   return {
     ...facts,

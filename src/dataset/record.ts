@@ -10,7 +10,7 @@ export type Extra = Readonly<Record<string, unknown>>;
 export const NOTHING: Extra = {};
 
 /** One record of a response, held against its schema. */
-export type Reading<Rec> =
+export type RecordReading<Rec> =
   | { readonly ok: true; readonly record: Rec; readonly extra: Extra }
   | { readonly ok: false; readonly path: string; readonly reason: string };
 
@@ -18,7 +18,7 @@ export type Reading<Rec> =
  * Parses one record with a strict schema. Members that the schema does not name are taken out and returned as `extra`:
  * the API grew, which is no fault of the record. Any other mismatch is returned with its path.
  */
-export function readRecord<Rec>(schema: ZodType<Rec>, raw: unknown): Reading<Rec> {
+export function readRecord<Rec>(schema: ZodType<Rec>, raw: unknown): RecordReading<Rec> {
   if (isTakenAsIs(schema, raw)) return { ok: true, record: raw, extra: NOTHING };
   const first = schema.safeParse(raw);
   if (first.success) return { ok: true, record: first.data, extra: NOTHING };
@@ -38,7 +38,7 @@ function isGrowth(issue: core.$ZodIssue): issue is core.$ZodIssueUnrecognizedKey
   return issue.code === 'unrecognized_keys';
 }
 
-function refusal(issue: core.$ZodIssue | undefined): Reading<never> {
+function refusal(issue: core.$ZodIssue | undefined): RecordReading<never> {
   return { ok: false, path: dotted(issue?.path ?? []), reason: issue?.message ?? 'does not fit its schema' };
 }
 

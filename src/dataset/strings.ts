@@ -4,7 +4,7 @@
  */
 export type Strings = 'text' | 'bytes';
 
-type Members = Record<string, unknown>;
+type JsonMembers = Record<string, unknown>;
 
 /** A value whose strings are bytes, with strings that are text. It may be deep, so the walk uses no stack. */
 export function asText(value: unknown): unknown {
@@ -28,7 +28,7 @@ export function asText(value: unknown): unknown {
 }
 
 /** The values of a row, whose names are ASCII. */
-export function rowAsText(row: object): Readonly<Members> {
+export function rowAsText(row: object): Readonly<JsonMembers> {
   return Object.fromEntries(Object.entries(row).map(([name, member]) => [name, asText(member)]));
 }
 
@@ -37,6 +37,6 @@ function textOf(bytes: string): string {
 }
 
 /** Numbers that a double cannot hold are objects of a class, and ASCII. */
-function isPlainObject(value: unknown): value is Members {
+function isPlainObject(value: unknown): value is JsonMembers {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }

@@ -2,7 +2,7 @@ import type { Choices } from '../settings/config.ts';
 import type { Rejected } from './job.ts';
 import type { Rows } from './rows.ts';
 import type { Params } from './paginator.ts';
-import type { BackwardPaginator, Place } from './paginators/backward.ts';
+import type { BackwardPaginator, HistoryPlace } from './paginators/backward.ts';
 import type { BatchPaginator } from './paginators/lookup.ts';
 import type { OffsetPaginator } from './paginators/offset.ts';
 import type { SeqnoPaginator } from './paginators/seqnos.ts';
@@ -36,7 +36,7 @@ export type Endpoint = { readonly path: string; readonly index: string } | { rea
  * Where a response holds its records: in a member, as its elements, as the values of a map (each then gets its key as
  * member `address`), or the response is one.
  */
-export type Shape = { readonly member: string } | 'array' | 'map' | 'one';
+export type ResponseShape = { readonly member: string } | 'array' | 'map' | 'one';
 
 /** A record that fits its schema, as rows. */
 interface Fitting {
@@ -59,7 +59,7 @@ export interface AnyWalk {
   readonly endpoint: Endpoint;
   /** Parameters beside those of the paging, which may depend on what the operator has chosen. */
   readonly params: (choices: Choices) => Params;
-  readonly shape: Shape;
+  readonly shape: ResponseShape;
   /** Reads the records of a response, of which the first one has the rank `first`. */
   readonly read: (records: readonly unknown[], asked: Omit<Asked, 'rank'>, first: number) => ResponseReading;
 }
@@ -123,7 +123,7 @@ export interface BackwardWalk extends AnyWalk {
   readonly kind: 'backward';
   readonly paginator: BackwardPaginator;
   /** Where a record stands in its account's history; undefined where it does not say. */
-  readonly place: (raw: unknown) => Place | undefined;
+  readonly place: (raw: unknown) => HistoryPlace | undefined;
 }
 
 /** One response for each masterchain block of a range of time. */

@@ -4,7 +4,7 @@ import { networkName, readNetwork } from '../db/connection/network.ts';
 import { EtlError, isAbort } from '../errors.ts';
 import { formatDuration } from '../range.ts';
 import { endedAfter } from '../stop.ts';
-import type { Finding } from './finding.ts';
+import type { DoctorFinding } from './finding.ts';
 
 /** A chain whose newest block is older than this stands still, or the server that was asked lags; seconds. */
 const STALE = 300;
@@ -12,7 +12,7 @@ const STALE = 300;
 /** A shared budget may be paused for minutes: longer than this nobody waits for a diagnosis. */
 const LONGEST_WAIT_MS = 45_000;
 
-interface ChainOptions {
+interface ExamineChainOptions {
   readonly database: Database;
   /** One request: whether the API answers, with this key. */
   readonly read: (signal: AbortSignal) => Promise<ChainInfo>;
@@ -22,7 +22,12 @@ interface ChainOptions {
 }
 
 /** Compares what the API says of the chain with the database and the clock. */
-export async function examineChain({ database, read, finishing, now }: ChainOptions): Promise<Finding[]> {
+export async function examineChain({
+  database,
+  read,
+  finishing,
+  now,
+}: ExamineChainOptions): Promise<DoctorFinding[]> {
   let chain: ChainInfo;
   try {
     chain = await read(endedAfter(finishing, LONGEST_WAIT_MS));
@@ -44,13 +49,13 @@ export async function examineChain({ database, read, finishing, now }: ChainOpti
  * What a failed request is for a diagnosis.
  * @throws what is no failure of the API
  */
-export function findingOf(error: unknown): Finding {
+export function findingOf(error: unknown): DoctorFinding {
   if (!(error instanceof EtlError) || isAbort(error)) throw error;
   return { check: 'api', what: error.message, remedy: error.hint ?? 'Try again later.' };
 }
 
 /** Compares the network of the database with the one that the API serves. */
-async function examineNetwork(database: Database, { globalId }: ChainInfo): Promise<Finding[]> {
+async function examineNetwork(database: Database, { globalId }: ChainInfo): Promise<DoctorFinding[]> {
   const held = await readNetwork(database);
   if (held === undefined || held === globalId) return [];
   return [
@@ -64,7 +69,7 @@ async function examineNetwork(database: Database, { globalId }: ChainInfo): Prom
 }
 
 /** Compares the newest block that the API shows with the clock, `now` in unix seconds. */
-function examineHead({ last }: ChainInfo, now: number): Finding[] {
+function examineHead({ last }: ChainInfo, now: number): DoctorFinding[] {
   const age = now - last.utime;
   if (age >= -STALE && age <= STALE) return [];
   return [

@@ -3,7 +3,7 @@ import type { Database } from '../db/connection/database.ts';
 import { readStatus } from '../db/read/status.ts';
 import { readSpending } from '../db/coordination/workers.ts';
 import { formatDuration } from '../range.ts';
-import type { Finding } from './finding.ts';
+import type { DoctorFinding } from './finding.ts';
 import { programName } from '../terminal/program-name.ts';
 
 /** Clocks that differ by more than this make logs misleading and times such as -6h wrong; seconds. */
@@ -14,7 +14,7 @@ const LEAST_FACTOR = 0.7;
 const OLDEST_SUPPORTED = 14;
 
 /** Looks at everything that the database can tell by itself. `wallTime` is this machine's, unix seconds. */
-export async function examineDatabase(database: Database, wallTime: () => number): Promise<Finding[]> {
+export async function examineDatabase(database: Database, wallTime: () => number): Promise<DoctorFinding[]> {
   return [
     ...(await examineSchema(database)),
     ...(await examineClock(database, wallTime)),
@@ -24,7 +24,7 @@ export async function examineDatabase(database: Database, wallTime: () => number
   ];
 }
 
-async function examineSchema(database: Database): Promise<Finding[]> {
+async function examineSchema(database: Database): Promise<DoctorFinding[]> {
   const differences = await compareSchema(database);
   const invalid = await invalidIndexes(database);
   const stray = await strayPartitions(database);
@@ -50,7 +50,7 @@ async function examineSchema(database: Database): Promise<Finding[]> {
   ];
 }
 
-async function examineClock(database: Database, wallTime: () => number): Promise<Finding[]> {
+async function examineClock(database: Database, wallTime: () => number): Promise<DoctorFinding[]> {
   const before = wallTime();
   const there = await readClock(database);
   const here = (before + wallTime()) / 2;
@@ -66,7 +66,7 @@ async function examineClock(database: Database, wallTime: () => number): Promise
   ];
 }
 
-function examineServer({ version }: Database): Finding[] {
+function examineServer({ version }: Database): DoctorFinding[] {
   const major = Math.floor(version / 10_000);
   if (major >= OLDEST_SUPPORTED) return [];
   return [
@@ -78,7 +78,7 @@ function examineServer({ version }: Database): Finding[] {
   ];
 }
 
-async function examineRate(database: Database): Promise<Finding[]> {
+async function examineRate(database: Database): Promise<DoctorFinding[]> {
   const { budgets } = await readSpending(database);
   return budgets
     .filter(
@@ -93,7 +93,7 @@ async function examineRate(database: Database): Promise<Finding[]> {
     }));
 }
 
-async function examineState(database: Database): Promise<Finding[]> {
+async function examineState(database: Database): Promise<DoctorFinding[]> {
   const { drift, quarantined, refused, failures } = await readStatus(database);
   return [
     ...drift.map(({ dataset, path, type, times, example }) => ({

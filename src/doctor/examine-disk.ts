@@ -1,11 +1,11 @@
 import { statfs } from 'node:fs/promises';
-import type { Finding } from './finding.ts';
+import type { DoctorFinding } from './finding.ts';
 
 /** Who reads the findings of a machine with so little left will soon have another. */
 const NEARLY = 1.5;
 
 /** Compares the free bytes of the embedded database's disk with `ETL_MIN_FREE`; of a server on another machine nobody here knows the disk. */
-export async function examineDisk(minFree: number, dataDir: string | undefined): Promise<Finding[]> {
+export async function examineDisk(minFree: number, dataDir: string | undefined): Promise<DoctorFinding[]> {
   if (dataDir === undefined) return [];
   const { bavail, bsize } = await statfs(dataDir);
   const free = bavail * bsize;

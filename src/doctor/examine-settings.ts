@@ -1,8 +1,8 @@
 import type { Config } from '../settings/config.ts';
-import type { Finding } from './finding.ts';
+import type { DoctorFinding } from './finding.ts';
 
 /** Names in the environment or in `.env` that look like settings and are none. */
-export function examineSettings({ unknownSettings }: Config): Finding[] {
+export function examineSettings({ unknownSettings }: Config): DoctorFinding[] {
   return unknownSettings.map(({ name, nearest }) => ({
     check: 'settings',
     what: `${name} is no setting, and does nothing`,

@@ -6,14 +6,14 @@ import { readBundle } from '../db/read/support-bundle.ts';
 import { UsageError } from '../errors.ts';
 import { version } from '../package.ts';
 import { createRedactor, passwordsIn } from '../settings/redact.ts';
-import type { Finding } from './finding.ts';
+import type { DoctorFinding } from './finding.ts';
 
 interface BundleOptions {
   readonly config: Config;
   readonly database: Database;
   /** Of the embedded server, whose password is as secret as any; undefined where `DATABASE_URL` is set. */
   readonly embeddedUrl: string | undefined;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly DoctorFinding[];
 }
 
 /**

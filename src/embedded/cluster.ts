@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { WrongDatabaseError } from '../errors.ts';
 import { exists, namesIn, readIfThere, writeOwned } from './account/owned-files.ts';
-import type { Place } from './place.ts';
+import type { ServerPlace } from './place.ts';
 
 /** Marks a data directory as ours, and keeps what a connection string needs, so that it stays valid. Mode 0600. */
 const MARKER = 'toncenter-etl.json';
@@ -14,7 +14,7 @@ export type Credentials = z.infer<typeof credentialsShape>;
  * @throws WrongDatabaseError for a directory that is not ours or of another major version than `major`.
  */
 export async function openCluster(
-  place: Place,
+  place: ServerPlace,
   major: string,
   create: () => Promise<void>,
 ): Promise<Credentials> {
@@ -28,11 +28,17 @@ export async function openCluster(
 }
 
 /** Writes the marker: the password, and the port that the server got, for the next start. */
-export async function keepCredentials({ pgdata, account }: Place, credentials: Credentials): Promise<void> {
+export async function keepCredentials(
+  { pgdata, account }: ServerPlace,
+  credentials: Credentials,
+): Promise<void> {
   await writeOwned(join(pgdata, MARKER), `${JSON.stringify(credentials)}\n`, account);
 }
 
-async function readCluster({ dataDir, pgdata }: Place, major: string): Promise<Credentials | undefined> {
+async function readCluster(
+  { dataDir, pgdata }: ServerPlace,
+  major: string,
+): Promise<Credentials | undefined> {
   if ((await namesIn(pgdata)).length === 0) return undefined;
   const version = (await readIfThere(join(pgdata, 'PG_VERSION')))?.trim();
   const marker = await readIfThere(join(pgdata, MARKER));

@@ -6,12 +6,12 @@ import { keepCredentials } from './cluster.ts';
 import { runCommand } from './account/command.ts';
 import { embeddedFailure, errorCode } from './failure.ts';
 import { namesIn, writeOwned } from './account/owned-files.ts';
-import type { Place } from './place.ts';
+import type { ServerPlace } from './place.ts';
 import { usualPort } from './port.ts';
 import { SUPERUSER, type ServerSettings } from './settings.ts';
 
 interface Creation {
-  readonly place: Place;
+  readonly place: ServerPlace;
   readonly binaries: Binaries;
   readonly settings: ServerSettings;
   readonly signal: AbortSignal | undefined;
@@ -31,7 +31,7 @@ export async function createCluster(creation: Creation): Promise<void> {
   const nursery = await mkdtemp(join(place.dataDir, NURSERY));
   try {
     if (place.account !== undefined) await lchown(nursery, place.account.uid, place.account.gid);
-    const made: Place = { ...place, pgdata: join(nursery, 'postgres') };
+    const made: ServerPlace = { ...place, pgdata: join(nursery, 'postgres') };
     const password = randomBytes(18).toString('base64url');
     await initialize(made, password, nursery, creation);
     await keepCredentials(made, { password, port: usualPort(place.dataDir) });
@@ -45,7 +45,12 @@ export async function createCluster(creation: Creation): Promise<void> {
   }
 }
 
-async function initialize(made: Place, password: string, nursery: string, creation: Creation): Promise<void> {
+async function initialize(
+  made: ServerPlace,
+  password: string,
+  nursery: string,
+  creation: Creation,
+): Promise<void> {
   const { binaries, settings, signal } = creation;
   const passwordFile = join(nursery, 'password');
   await writeOwned(passwordFile, `${password}\n`, made.account);

@@ -6,7 +6,7 @@ import { openCluster, type Credentials } from './cluster.ts';
 import { createCluster } from './create-cluster.ts';
 import { translateFailure } from './failure.ts';
 import { joinOrStart, type Joined } from './join-or-start.ts';
-import { choosePlace, type Place } from './place.ts';
+import { choosePlace, type ServerPlace } from './place.ts';
 import { stopPostmaster } from './postmaster.ts';
 import { DATABASE, SUPERUSER, type ServerSettings } from './settings.ts';
 import { reachableBinaries, SHELTERS } from './account/shelter.ts';
@@ -77,7 +77,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSe
 }
 
 function handle(
-  { dataDir, pgdata }: Place,
+  { dataDir, pgdata }: ServerPlace,
   { password }: Credentials,
   { keeper, port }: Joined,
 ): EmbeddedServer {

@@ -6,14 +6,14 @@ import type { Binaries } from './binaries.ts';
 import { keepCredentials, type Credentials } from './cluster.ts';
 import { errorCode } from './failure.ts';
 import { joinServer, type Keeper } from './keeper.ts';
-import type { Place } from './place.ts';
+import type { ServerPlace } from './place.ts';
 import { freePort, isFree } from './port.ts';
 import { runningPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
 import type { ServerSettings } from './settings.ts';
 import { startServer } from './start.ts';
 
-interface Opening {
-  readonly place: Place;
+interface ServerOpening {
+  readonly place: ServerPlace;
   /** Asked only where a server must be started: root may have to copy them first. */
   readonly binaries: () => Promise<Binaries>;
   readonly credentials: Credentials;
@@ -40,7 +40,7 @@ const PASSING = /^(57P0[1-5]|53300|08...|ECONN.*|EPIPE|ETIMEDOUT)$/;
  * Looks, joins or starts, and looks again until it has a claim on a server. Nothing is locked: Postgres itself lets
  * only one server into a directory, so whoever starts second finds the first one's and joins it.
  */
-export async function joinOrStart(opening: Opening): Promise<Joined> {
+export async function joinOrStart(opening: ServerOpening): Promise<Joined> {
   const { place, clock, signal } = opening;
   const takenPorts = new Set<number>();
   let waitingSince = clock.monotonic();
@@ -60,7 +60,10 @@ export async function joinOrStart(opening: Opening): Promise<Joined> {
   }
 }
 
-async function tryToJoin(opening: Opening, { port }: Postmaster): Promise<Joined | { reason: unknown }> {
+async function tryToJoin(
+  opening: ServerOpening,
+  { port }: Postmaster,
+): Promise<Joined | { reason: unknown }> {
   const { place, credentials, signal, logger } = opening;
   try {
     const keeper = await joinServer({ port, password: credentials.password, pgdata: place.pgdata });
@@ -78,7 +81,7 @@ async function tryToJoin(opening: Opening, { port }: Postmaster): Promise<Joined
 }
 
 /** One attempt, true when the server is ready; where it fails in passing, the next look tells what to do. */
-async function start(opening: Opening, takenPorts: Set<number>): Promise<boolean> {
+async function start(opening: ServerOpening, takenPorts: Set<number>): Promise<boolean> {
   const { place, credentials, settings, signal, logger, clock } = opening;
   signal?.throwIfAborted();
   const port = await choosePort(opening, takenPorts);
@@ -92,7 +95,7 @@ async function start(opening: Opening, takenPorts: Set<number>): Promise<boolean
   return true;
 }
 
-async function choosePort({ port, credentials }: Opening, taken: ReadonlySet<number>): Promise<number> {
+async function choosePort({ port, credentials }: ServerOpening, taken: ReadonlySet<number>): Promise<number> {
   if (port === undefined) return freePort(credentials.port, taken);
   if (!taken.has(port) && (await isFree(port))) return port;
   throw new DatabaseUnavailableError(`port ${port} is taken by another program`, {
@@ -100,7 +103,11 @@ async function choosePort({ port, credentials }: Opening, taken: ReadonlySet<num
   });
 }
 
-function noResponse(place: Place, server: Postmaster | undefined, cause: unknown): DatabaseUnavailableError {
+function noResponse(
+  place: ServerPlace,
+  server: Postmaster | undefined,
+  cause: unknown,
+): DatabaseUnavailableError {
   const who = server === undefined ? 'what is left of a killed server' : `the server (process ${server.pid})`;
   return new DatabaseUnavailableError(
     `${who} holds the embedded database in ${place.dataDir} and does not respond`,

@@ -46,7 +46,7 @@ const LOGIN_REFUSED = new Set(['28P01', '28000']);
  * answers or the server is about to end.
  */
 export async function joinServer(address: Address): Promise<Keeper> {
-  let session: Session | undefined;
+  let session: KeptSession | undefined;
   let rejoining: Promise<void> | undefined;
   const leaving = new AbortController();
 
@@ -87,12 +87,12 @@ export async function joinServer(address: Address): Promise<Keeper> {
   };
 }
 
-interface Session {
+interface KeptSession {
   readonly client: pg.Client;
   readonly socket: Socket;
 }
 
-async function openSession(address: Address): Promise<Session> {
+async function openSession(address: Address): Promise<KeptSession> {
   const socket = new Socket();
   const client = new pg.Client({
     host: '127.0.0.1',

@@ -7,7 +7,7 @@ import { exists, namesIn } from './account/owned-files.ts';
 import { isTrusted, openShelter, shelterFor } from './account/shelter.ts';
 
 /** Where a server keeps its data, and as whom it runs. */
-export interface Place {
+export interface ServerPlace {
   /** The directory asked for, or the one that stands for it. */
   readonly dataDir: string;
   /** The data directory in Postgres' sense, below `dataDir`. */
@@ -20,7 +20,7 @@ export interface Place {
  * Finds where the data of `intended` (absolute) are, or are to be: there, unless root runs this and the server's user
  * cannot enter it; then in a shelter. Data that exist are never left behind for an empty place.
  */
-export async function choosePlace(intended: string, shelters: readonly string[]): Promise<Place> {
+export async function choosePlace(intended: string, shelters: readonly string[]): Promise<ServerPlace> {
   if (!isRoot()) return placeOfUser(intended);
   const trusted = await Promise.all(
     shelters.map(async (shelter) => ((await isTrusted(shelter)) ? [shelter] : [])),
@@ -40,7 +40,7 @@ function pgdataOf(dataDir: string): string {
   return join(dataDir, 'postgres');
 }
 
-async function placeOfUser(dataDir: string): Promise<Place> {
+async function placeOfUser(dataDir: string): Promise<ServerPlace> {
   const pgdata = pgdataOf(dataDir);
   const owner = await ownerOf(pgdata);
   if (owner !== undefined && process.getuid !== undefined && owner.uid !== process.getuid()) {
@@ -56,7 +56,7 @@ async function placeOfUser(dataDir: string): Promise<Place> {
 }
 
 /** Data that became unreachable (a directory above was closed since) are not replaced by an empty database. */
-async function entered(dataDir: string, account: Account): Promise<Place> {
+async function entered(dataDir: string, account: Account): Promise<ServerPlace> {
   const pgdata = pgdataOf(dataDir);
   if (await canEnter(account, pgdata)) return { dataDir, pgdata, account };
   throw new DatabaseError(

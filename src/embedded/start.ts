@@ -6,12 +6,12 @@ import type { Binaries } from './binaries.ts';
 import { CHILD_ENVIRONMENT } from './account/command.ts';
 import { embeddedFailure } from './failure.ts';
 import { exists, openOwned, readIfThere, writeOwned } from './account/owned-files.ts';
-import type { Place } from './place.ts';
+import type { ServerPlace } from './place.ts';
 import { lifeOf, readPostmaster } from './postmaster.ts';
 import { serverConfiguration, type ServerSettings } from './settings.ts';
 
 interface Start {
-  readonly place: Place;
+  readonly place: ServerPlace;
   readonly binaries: Binaries;
   readonly settings: ServerSettings;
   readonly port: number;
@@ -51,7 +51,7 @@ export async function startServer(start: Start): Promise<StartResult> {
 }
 
 /** Written only where it changes, so that a full disk does not keep a server from ending its recovery. */
-async function configure({ pgdata, account }: Place, settings: ServerSettings): Promise<void> {
+async function configure({ pgdata, account }: ServerPlace, settings: ServerSettings): Promise<void> {
   const path = join(pgdata, 'postgresql.conf');
   const text = serverConfiguration(settings);
   if ((await readIfThere(path)) !== text) await writeOwned(path, text, account);
@@ -136,7 +136,7 @@ interface Log {
 }
 
 /** The server's own words. One older file is kept when it has grown. */
-async function openLog({ pgdata, account }: Place): Promise<Log> {
+async function openLog({ pgdata, account }: ServerPlace): Promise<Log> {
   const path = join(pgdata, 'server.log');
   if ((await exists(path)) && (await stat(path)).size > LOG_LIMIT_BYTES) await rename(path, `${path}.1`);
   const file = await openOwned(path, 0, account);

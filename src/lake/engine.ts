@@ -13,7 +13,7 @@ import { columnType } from './column-type.ts';
 type Columns = readonly Pick<ColumnDescription, 'name' | 'type'>[];
 
 /** Which rows, and what of them. */
-interface Wanted {
+interface WantedRows {
   /** Names, in their order. */
   readonly columns: readonly string[];
   readonly seconds: readonly Range[];
@@ -26,7 +26,7 @@ export interface Engine {
   /** Rows of a CSV file without a header become a Parquet file, in their order. */
   toParquet(csv: string, columns: Columns, parquet: string): Promise<void>;
   /** Rows of some seconds of Parquet files become a CSV file without a header; a column that no file has is null. */
-  toCsv(parquets: readonly string[], wanted: Wanted, csv: string): Promise<void>;
+  toCsv(parquets: readonly string[], wanted: WantedRows, csv: string): Promise<void>;
   /** The rows of files, one after another, become one file. */
   merge(parquets: readonly string[], parquet: string): Promise<void>;
   /** Hands over the values of an expression in all rows of a file, in batches. */

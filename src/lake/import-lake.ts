@@ -73,7 +73,7 @@ async function wantedOf(
 }
 
 /** A table, and its parts of one day. */
-interface Source extends ExportedTable {
+interface LakeTable extends ExportedTable {
   readonly parts: readonly Part[];
 }
 
@@ -81,7 +81,7 @@ function sourcesOf(
   tables: readonly ExportedTable[],
   logs: ReadonlyMap<string, TableLog>,
   day: string,
-): Source[] {
+): LakeTable[] {
   const partsOf = (name: string) => logs.get(name)?.parts.filter((part) => part.day === day) ?? [];
   return tables.map((table) => ({ ...table, parts: partsOf(table.facts.name) }));
 }
@@ -89,7 +89,7 @@ function sourcesOf(
 interface Day {
   readonly day: readonly Range[];
   readonly imported: readonly Imported[];
-  readonly sources: readonly Source[];
+  readonly sources: readonly LakeTable[];
 }
 
 async function importDay(options: ImportOptions, { day, imported, sources }: Day): Promise<void> {
@@ -118,7 +118,7 @@ async function intact(part: Part, path: string | undefined): Promise<string> {
 }
 
 /** Ranges of a day in pieces of so many rows as a transaction may bring. */
-function cut(day: readonly Range[], sources: readonly Source[]): Range[] {
+function cut(day: readonly Range[], sources: readonly LakeTable[]): Range[] {
   const parts = sources.flatMap((source) => source.parts);
   const perSecond = sources.reduce((sum, source) => {
     const seconds = lengthOf(source.parts.map(({ span }) => span));

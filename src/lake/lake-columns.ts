@@ -1,9 +1,9 @@
 import type { TableDescription } from '../db/read/table-description.ts';
-import type { Column } from './delta/actions.ts';
+import type { DeltaColumn } from './delta/actions.ts';
 import { columnType } from './column-type.ts';
 
 /** The columns of its files, and the one that their folder names. */
-export function lakeColumns({ columns: own }: TableDescription): Column[] {
+export function lakeColumns({ columns: own }: TableDescription): DeltaColumn[] {
   const columns = own.map((column) => ({ name: column.name, type: columnType(column).delta }));
   return [...columns, { name: 'day', type: 'date' }];
 }

@@ -9,7 +9,7 @@ import type { Lake } from './lake.ts';
 import type { Part } from './part.ts';
 import { faultsOf } from './verify-lake.ts';
 
-interface ProveOptions {
+interface ProvedFloorsOptions {
   readonly lake: Lake;
   readonly database: Database;
   readonly tables: readonly ExportedTable[];
@@ -27,7 +27,7 @@ interface Unproved {
  * a part, each part is whole, and holds the rows of the database, which are those of its receipts.
  */
 export async function provedFloors(
-  options: ProveOptions,
+  options: ProvedFloorsOptions,
 ): Promise<{ readonly kept: readonly Kept[]; readonly unproved: readonly Unproved[] }> {
   const kept: Kept[] = [];
   const unproved: Unproved[] = [];
@@ -45,7 +45,10 @@ export async function provedFloors(
 }
 
 /** Why a partition must not be dropped; undefined where the lake has it. */
-async function faultOf(options: ProveOptions, { table: name, span }: Expired): Promise<string | undefined> {
+async function faultOf(
+  options: ProvedFloorsOptions,
+  { table: name, span }: Expired,
+): Promise<string | undefined> {
   const { lake, database, tables } = options;
   const source = tables.find(({ facts }) => facts.name === name);
   if (source === undefined) return 'no dataset fills its table';

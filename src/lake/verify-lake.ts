@@ -15,7 +15,7 @@ interface LakeFault {
   readonly what: string;
 }
 
-interface VerifyOptions {
+interface VerifyLakeOptions {
   readonly lake: Lake;
   /** What this program knows of each table, by name. */
   readonly tables: ReadonlyMap<string, TableDescription>;
@@ -28,7 +28,7 @@ interface VerifyOptions {
  * Recounts a lake from its parts alone: each is there, is the file that its commit named, and holds as many rows as that
  * said, within its seconds, with the same keys; no two hold the same seconds. False where it was stopped before the end.
  */
-export async function verifyLake(options: VerifyOptions): Promise<boolean> {
+export async function verifyLake(options: VerifyLakeOptions): Promise<boolean> {
   const { lake, tables, stop, onTable, onFault } = options;
   for (const name of await tablesIn(lake.store)) {
     const log = await readLog(lake.store, name);

@@ -45,10 +45,10 @@ export interface TraceNode {
 }
 
 /** A node still to be read. */
-interface Place {
+interface UnreadNode {
   readonly value: unknown;
   /** The place of its parent; undefined for the root. */
-  readonly above: Place | undefined;
+  readonly above: UnreadNode | undefined;
   readonly position: number;
 }
 
@@ -90,9 +90,9 @@ function isPlain(tree: unknown): boolean {
 }
 
 /** The places of a tree, parents first; below a node that does not fit too, for what is wrong there is reported with it. */
-function placesOf(tree: unknown): Place[] {
-  const found: Place[] = [];
-  const places: Place[] = [{ value: tree, above: undefined, position: 0 }];
+function placesOf(tree: unknown): UnreadNode[] {
+  const found: UnreadNode[] = [];
+  const places: UnreadNode[] = [{ value: tree, above: undefined, position: 0 }];
   for (let place = places.pop(); place !== undefined; place = places.pop()) {
     found.push(place);
     const children = childrenIn(place.value);
@@ -113,7 +113,7 @@ function nameOf(read: z.output<typeof node>): string | undefined {
 }
 
 /** Undefined for a node that names no transaction. */
-function takeNode(place: Place): TraceNode | undefined {
+function takeNode(place: UnreadNode): TraceNode | undefined {
   const read = isTakenAsIs(plainNode, place.value) ? place.value : node.safeParse(place.value).data;
   const hash = read && nameOf(read);
   if (read === undefined || hash === undefined) return undefined;
@@ -130,19 +130,19 @@ function takeNode(place: Place): TraceNode | undefined {
   };
 }
 
-function parentOf({ value }: Place): string | undefined {
+function parentOf({ value }: UnreadNode): string | undefined {
   const read = isTakenAsIs(plainNode, value) ? value : node.safeParse(value).data;
   return read && nameOf(read);
 }
 
 /** Where a node stands in the tree. */
-function pathOf(place: Place): PropertyKey[] {
+function pathOf(place: UnreadNode): PropertyKey[] {
   const path: PropertyKey[] = [];
   for (let at = place; at.above !== undefined; at = at.above) path.push(at.position, 'children');
   return path.reverse();
 }
 
-function issuesOf(error: z.ZodError | undefined, place: Place): z.core.$ZodRawIssue[] {
+function issuesOf(error: z.ZodError | undefined, place: UnreadNode): z.core.$ZodRawIssue[] {
   const path = pathOf(place);
   if (error === undefined) {
     return [

@@ -130,7 +130,7 @@ export interface Config {
 /** The settings that exist, for the documentation's test. */
 export const SETTING_NAMES: readonly string[] = Object.keys(Environment.shape);
 
-interface ReadOptions {
+interface ReadConfigOptions {
   /** What is wrong with the name of a dataset; undefined where nothing is. */
   readonly faultOfDataset?: (name: string) => string | undefined;
 }
@@ -142,7 +142,7 @@ interface ReadOptions {
 export function readConfig(
   environment: NodeJS.ProcessEnv = process.env,
   directory = process.cwd(),
-  { faultOfDataset = () => undefined }: ReadOptions = {},
+  { faultOfDataset = () => undefined }: ReadConfigOptions = {},
 ): Config {
   const values = readValues(environment, directory);
   const parsed = Environment.safeParse(values);

@@ -23,6 +23,6 @@ export interface Head {
 }
 
 /** Data to serve, and what of them is visible now. */
-export interface Source extends Head {
+export interface ServedNetwork extends Head {
   readonly ledger: Ledger;
 }

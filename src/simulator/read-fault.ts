@@ -3,10 +3,10 @@ import { didYouMean } from '../nearest.ts';
 import type { Faults } from './faults.ts';
 
 /** Reads the text behind `NAME=`; undefined where it is no such value. */
-type Reader<T> = (text: string) => T | undefined;
+type FaultReader<T> = (text: string) => T | undefined;
 
 /** One for each fault: a new one that is forgotten here does not compile. */
-const READERS: { readonly [Name in keyof Required<Faults>]: Reader<Required<Faults>[Name]> } = {
+const READERS: { readonly [Name in keyof Required<Faults>]: FaultReader<Required<Faults>[Name]> } = {
   timeoutAboveLimit: count,
   capLimit: count,
   maxLimit: count,
@@ -109,7 +109,7 @@ function span(text: string): { from: number; to: number } | undefined {
   return from === undefined || to === undefined || from > to ? undefined : { from, to };
 }
 
-function list<T>(reader: Reader<T>): Reader<T[]> {
+function list<T>(reader: FaultReader<T>): FaultReader<T[]> {
   return (text) => {
     const items = text.split(',').map(reader);
     const read = items.filter((item) => item !== undefined);
@@ -117,7 +117,11 @@ function list<T>(reader: Reader<T>): Reader<T[]> {
   };
 }
 
-function pair<A, B, T>(first: Reader<A>, second: Reader<B>, combine: (a: A, b: B) => T): Reader<T> {
+function pair<A, B, T>(
+  first: FaultReader<A>,
+  second: FaultReader<B>,
+  combine: (a: A, b: B) => T,
+): FaultReader<T> {
   return (text) => {
     const [left = '', right = ''] = splitOnce(text, 'x');
     const [a, b] = [first(left), second(right)];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Collection } from '../dataset/dataset.ts';
 import type { Database } from '../db/connection/database.ts';
-import { readStandings, type Standing } from '../db/cursors/cursor-standings.ts';
+import { readStandings, type CursorStanding } from '../db/cursors/cursor-standings.ts';
 import type { LookupCounts } from '../db/cursors/subjects.ts';
 import type { RowCount } from '../db/read/count-rows.ts';
 import type { Status } from '../db/read/status.ts';
@@ -61,7 +61,7 @@ const List = z.object({
 });
 const Blocks = z.object({ covered: z.array(z.object({ from: z.number(), to: z.number() })) });
 
-function walkReport({ scope, cursor, owner, updatedAt }: Standing): WalkReport {
+function walkReport({ scope, cursor, owner, updatedAt }: CursorStanding): WalkReport {
   const common = { walk: scope, beingRead: owner !== null };
   const list = List.safeParse(cursor).data;
   if (list !== undefined) return { ...common, at: list.ended, progress: listProgress(list) };

@@ -138,7 +138,7 @@ function headOf(watermark: SavedWatermark, now: number): Report['head'] {
   return { seqno, time, age: ageOf(time, now), watermark: utime, waitingFor };
 }
 
-interface Facts {
+interface ReportFacts {
   readonly status: Status;
   readonly rows: readonly RowCount[];
   readonly isWithoutPools: boolean;
@@ -146,7 +146,10 @@ interface Facts {
   readonly now: number;
 }
 
-function reportOn({ name }: Dataset, { status, rows, isWithoutPools, since, now }: Facts): DatasetReport {
+function reportOn(
+  { name }: Dataset,
+  { status, rows, isWithoutPools, since, now }: ReportFacts,
+): DatasetReport {
   const streams = status.streams.filter((row) => row.dataset === name && row.pass === 0);
   const covered = shared(streams.map((stream) => stream.covered));
   const end = covered.at(-1)?.to;

@@ -18,7 +18,7 @@ const FRIENDLY = /^[A-Za-z0-9+/_-]{48}$/;
 const FORMS =
   'Write it as workchain:hex, as 64 hex digits (basechain), or as the 48 characters of a wallet (EQ…, UQ…).';
 
-interface Reading {
+interface AddressReading {
   /** False refuses addresses that are marked for test networks only; undefined does not look at the mark. */
   readonly testnet?: boolean;
 }
@@ -28,7 +28,7 @@ interface Reading {
  * (of the basechain), or friendly in base64 or base64url, whose checksum is checked.
  * @throws UsageError with the reason
  */
-export function parseAddress(text: string, { testnet }: Reading = {}): string {
+export function parseAddress(text: string, { testnet }: AddressReading = {}): string {
   const word = text.trim();
   const raw = RAW.exec(word);
   if (raw !== null) return rawAddress(word, Number(raw[1]), raw[2] ?? '');
@@ -58,7 +58,7 @@ function parseFriendly(word: string, testnet: boolean | undefined): string {
   return rawAddress(word, bytes.readInt8(1), bytes.toString('hex', 2, 34));
 }
 
-interface Writing {
+interface AddressWriting {
   /** Whether money sent to it is to come back where the account cannot take it: EQ… (true) or UQ… . */
   readonly bounceable?: boolean;
   /** Marks it for test networks only: kQ…, 0Q… . */
@@ -66,7 +66,10 @@ interface Writing {
 }
 
 /** The friendly form in base64url of a raw address, as wallets and explorers show it. */
-export function formatAddress(raw: string, { bounceable = true, testnet = false }: Writing = {}): string {
+export function formatAddress(
+  raw: string,
+  { bounceable = true, testnet = false }: AddressWriting = {},
+): string {
   const [workchain, hex] = parseAddress(raw).split(':');
   const bytes = Buffer.alloc(36);
   bytes.writeUInt8((bounceable ? BOUNCEABLE : NON_BOUNCEABLE) | (testnet ? TEST_ONLY : 0), 0);

@@ -3,13 +3,13 @@ import type { Dataset } from '../dataset/dataset.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
 import type { Database, Session } from '../db/connection/database.ts';
 import type { Range } from '../range.ts';
-import type { BlockSource } from './closure/block-source.ts';
+import type { BlocksOfSource } from './closure/block-source.ts';
 import type { Finding } from './finding.ts';
-import type { Held } from './run/held.ts';
+import type { HeldRows } from './run/held.ts';
 
 export interface VerifyContext {
   readonly database: Database;
-  readonly source: BlockSource;
+  readonly source: BlocksOfSource;
   /** All datasets that there are, chosen or not: they share tables. */
   readonly jobs: readonly Dataset[];
   readonly clock: Clock;
@@ -35,7 +35,7 @@ export interface Result extends Seen {
 
 interface Seen {
   /** The rows that were counted in the stretch, on which a check rests: they must be as many as the receipts say. */
-  readonly held?: readonly Held[];
+  readonly held?: readonly HeldRows[];
 }
 
 /**
@@ -43,15 +43,15 @@ interface Seen {
  * that asks the source does so before and after, because a transaction that waits would be ended by the server. Where it
  * looks again the last look counts.
  */
-export type Look = <T extends Seen>(work: (session: Session) => Promise<T>) => Promise<T>;
+export type CheckLook = <T extends Seen>(work: (session: Session) => Promise<T>) => Promise<T>;
 
 /** A check of one stretch of seconds. */
-export interface Step {
+export interface CheckStep {
   readonly check: string;
   /** Another check that is made in the same go. */
   readonly also?: string;
   readonly stretch: Range;
-  readonly run: (look: Look) => Promise<Result>;
+  readonly run: (look: CheckLook) => Promise<Result>;
 }
 
 /** One way to verify a dataset: a file in `checks/`, named as datasets declare it. */
@@ -61,13 +61,13 @@ export interface Check {
   readonly needs: readonly string[];
   /** True: seconds of which these have never been read can have the grade without this check. */
   readonly isOptional?: true;
-  steps(context: VerifyContext, input: CheckInput): readonly Step[] | Promise<readonly Step[]>;
+  steps(context: VerifyContext, input: CheckInput): readonly CheckStep[] | Promise<readonly CheckStep[]>;
   /** What is left of one of its findings beside those of the other checks: what follows from them says nothing more. */
   unexplained?(finding: Finding, others: readonly Finding[]): readonly Finding[];
 }
 
 /** Seconds that a check can say nothing about, and why. */
-export function openStep(check: string, input: CheckInput, stretch: Range, why: Why): Step {
+export function openStep(check: string, input: CheckInput, stretch: Range, why: Why): CheckStep {
   const { dataset, stream } = input;
   const finding: Finding = {
     check,

@@ -2,7 +2,7 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { ownersOf } from '../dataset/owners.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
 import { keepFindings, readFindings, type FindingKind } from '../db/coverage/findings.ts';
-import type { FoundRow } from '../db/coverage/found-row.ts';
+import type { WrongRow } from '../db/coverage/found-row.ts';
 import type { Session } from '../db/connection/database.ts';
 import { targetOf } from '../db/write/rows/target.ts';
 import { common, type Range, union, without } from '../range.ts';
@@ -41,11 +41,11 @@ export async function rememberFindings(
   }
 }
 
-function rowsOf({ jobs, dataset }: Remembering, finding: Finding): FoundRow[] {
+function rowsOf({ jobs, dataset }: Remembering, finding: Finding): WrongRow[] {
   if (finding.outcome === 'open' || finding.outcome === 'known') return [];
   const [first = ''] = Object.keys(dataset.job.tables);
   const own = finding.table === undefined ? first : targetOf(finding.table).name;
-  const named = finding.rows.map((row): FoundRow => {
+  const named = finding.rows.map((row): WrongRow => {
     const table = row.table ?? own;
     const differs = row.differs ?? finding.kind;
     return { ...row, table, differs, datasets: holdersOf(table, dataset, jobs) };

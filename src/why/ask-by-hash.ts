@@ -22,7 +22,7 @@ const Transactions = z.object({
   ),
 });
 
-type Transaction = z.infer<typeof Transactions>['transactions'][number];
+type TransactionLink = z.infer<typeof Transactions>['transactions'][number];
 
 interface Question {
   readonly path: string;
@@ -59,7 +59,7 @@ export async function askByHash(
   return undefined;
 }
 
-function ownHash({ in_msg, out_msgs }: Transaction, hash: string): string {
+function ownHash({ in_msg, out_msgs }: TransactionLink, hash: string): string {
   const messages = [in_msg, ...(out_msgs ?? [])].filter(
     (message) => message !== null && message !== undefined,
   );

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Finding } from '../../src/doctor/finding.ts';
+import type { DoctorFinding } from '../../src/doctor/finding.ts';
 import { errorResponse } from '../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
@@ -62,9 +62,9 @@ function run(args: readonly string[], more: Record<string, string> = {}) {
   });
 }
 
-async function findings(): Promise<Finding[]> {
+async function findings(): Promise<DoctorFinding[]> {
   const { stdout } = await run(['doctor', '--json']);
-  return JSON.parse(stdout) as Finding[];
+  return JSON.parse(stdout) as DoctorFinding[];
 }
 
 describe('doctor', () => {
@@ -115,7 +115,7 @@ describe('doctor', () => {
       run(['doctor', '--json'], embedded),
     ]);
     const reported = [elsewhere, full].map(({ stdout }) =>
-      (JSON.parse(stdout) as Finding[]).map((finding) => `${finding.check}: ${finding.what}`),
+      (JSON.parse(stdout) as DoctorFinding[]).map((finding) => `${finding.check}: ${finding.what}`),
     );
     expect(reported[0]).toContain('network: the database holds mainnet, the API serves testnet');
     expect(reported[0]).toContainEqual(

@@ -15,7 +15,7 @@ import { parseJson } from '../../src/api/response/parse-json.ts';
 import { contentOf, inside, type Content } from '../../src/crawl/streams/page/content.ts';
 import { contentApart, readApart } from '../../src/crawl/streams/page/page-apart.ts';
 import { readRecords } from '../../src/crawl/streams/page/read-records.ts';
-import type { Job, Reading } from '../../src/dataset/job.ts';
+import type { Job, RecordsReading } from '../../src/dataset/job.ts';
 import type { Lines } from '../../src/db/write/rows/line-bytes.ts';
 import { linesOfRecords, linesOfRows } from '../../src/db/write/rows/lines.ts';
 import { sampleBlock, sampleTransaction } from '../support/samples/sample-records.ts';
@@ -131,7 +131,7 @@ function bytesOf(lines: readonly Lines[]): [table: string, lines: string][] {
   ]);
 }
 
-function carefully(job: Job, body: Buffer): { reading: Reading; written: ReturnType<typeof bytesOf> } {
+function carefully(job: Job, body: Buffer): { reading: RecordsReading; written: ReturnType<typeof bytesOf> } {
   const reading = job.read((parseJson(body.toString('utf8')) as Record<string, unknown[]>)[job.list]!);
   const lines = Object.entries(job.tables).map(([name, table]) =>
     linesOfRows(
@@ -142,7 +142,7 @@ function carefully(job: Job, body: Buffer): { reading: Reading; written: ReturnT
   return { reading, written: bytesOf(lines) };
 }
 
-function fast(job: Job, body: Buffer): { reading: Reading; written: ReturnType<typeof bytesOf> } {
+function fast(job: Job, body: Buffer): { reading: RecordsReading; written: ReturnType<typeof bytesOf> } {
   const { text, strings } = readBody(body, 'bytes');
   const reading = job.read((parseJson(text) as Record<string, unknown[]>)[job.list]!, strings);
   return { reading, written: bytesOf(linesOfRecords(job.tables, reading.accepted)) };

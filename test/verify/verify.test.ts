@@ -10,7 +10,7 @@ import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
-import type { Result, Step } from '../../src/verify/check.ts';
+import type { Result, CheckStep } from '../../src/verify/check.ts';
 import { countTransactions } from '../../src/verify/checks/transactions.ts';
 import { holdRows, rowsOf } from '../../src/verify/run/held.ts';
 import { piecesOf } from '../../src/verify/run/pieces.ts';
@@ -272,7 +272,7 @@ describe('what a check did not see', () => {
   test('a warning of the database fails it, with its text', async () => {
     await run(`create function etl.warn() returns int language plpgsql as
       $$ begin raise notice 'all is well'; raise warning 'index is corrupted'; return 1; end $$`);
-    const step: Step = {
+    const step: CheckStep = {
       check: 'warned',
       stretch: range,
       run: (look) =>
@@ -297,7 +297,7 @@ describe('what a check did not see', () => {
       alter table ton.transactions enable row level security;
       create policy little on ton.transactions to sees_little using (hash < 'M')`);
     const step = countTransactions(range);
-    const asAnother: Step = {
+    const asAnother: CheckStep = {
       ...step,
       run: (look) =>
         step.run((work) =>

@@ -15,7 +15,7 @@ import { ApiFailedError } from './api-failed-error.ts';
 import { reasonOf, type Reason } from './reason.ts';
 
 /** A response that is not a success. */
-export interface Refusal {
+export interface RefusedResponse {
   readonly status: number;
   readonly body: string;
   /** For the message: `GET /api/v3/blocks`. */
@@ -44,7 +44,7 @@ const COMES_BACK = new Set([408, 425]);
  * What a response that is not 200 means for the caller. Statuses lie (401 for a missing parameter, 422 or 500 for a
  * timeout, 500 for a bad parameter, 429 in several shapes), so this is the one place that reads them.
  */
-export function errorOfStatus(refusal: Refusal): EtlError {
+export function errorOfStatus(refusal: RefusedResponse): EtlError {
   const { status } = refusal;
   const reason = reasonOf(refusal.body);
   const message = `${refusal.label} was answered ${status}: ${reason.text}`;
@@ -67,7 +67,7 @@ function serverError(status: number, message: string, reason: Reason): EtlError 
   return new ApiUnavailableError(message, { hint: AWAY_HINT });
 }
 
-function clientError(refusal: Refusal, message: string, reason: Reason): EtlError {
+function clientError(refusal: RefusedResponse, message: string, reason: Reason): EtlError {
   const { status, path } = refusal;
   const auth = authHint(refusal, reason);
   if (auth !== undefined) return new AuthError(message, { hint: auth });
@@ -84,7 +84,7 @@ function ownError(status: number, message: string, reason: Reason): EtlError {
 }
 
 /** What is no answer of the API: the server's own page of a route that it lacks, or one of a gateway, perhaps for a while. */
-function pageError({ status, apiVersion }: Refusal, message: string): EtlError {
+function pageError({ status, apiVersion }: RefusedResponse, message: string): EtlError {
   if (apiVersion === undefined) return new ApiFailedError(message, { hint: GATEWAY_HINT });
   return status === 404
     ? new NoEndpointError(message, { hint: NO_ROUTE_HINT })
@@ -97,7 +97,7 @@ function requestRefused(message: string, { text }: Reason): RequestRefusedError 
 }
 
 /** What to do about the key; undefined where the key is not the matter. A 401 may speak of a missing parameter. */
-function authHint({ status, host }: Refusal, reason: Reason): string | undefined {
+function authHint({ status, host }: RefusedResponse, reason: Reason): string | undefined {
   if (status === 401 && !(reason.own && / required/i.test(reason.text)))
     return `Check TONCENTER_API_KEY: ${host} does not know it. A key belongs to one network (TONCENTER_NETWORK).`;
   if (status === 403 && reason.own)

@@ -14,11 +14,11 @@ const failure = z.looseObject({
 });
 
 /** What an envelope holds: the result, or the HTTP status that its error stands for. */
-export type Opened =
+export type OpenedEnvelope =
   { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly status: number };
 
 /** Opens the body of a v2 response that came with status 200. Throws a ZodError for what is no envelope. */
-export function openEnvelope(body: unknown): Opened {
+export function openEnvelope(body: unknown): OpenedEnvelope {
   const refusal = failure.safeParse(body);
   if (refusal.success) {
     const { ok, code, error } = refusal.data;

@@ -1,4 +1,4 @@
-import type { Guess } from '../../crawl/plan/estimate.ts';
+import type { Guess } from '../../db/read/estimates.ts';
 import type { MachineSpeed } from '../../crawl/plan/machine-speed.ts';
 import type { Planned } from '../../crawl/plan/plan-datasets.ts';
 import { formatDuration, type Range } from '../../range.ts';
@@ -83,16 +83,16 @@ function totalOf(planned: readonly Planned[]): Guesses {
   return { rows: sum('rows'), requests: sum('requests'), size: sum('size'), disk: sum('disk') };
 }
 
-type Work = Pick<Guesses, 'requests' | 'size'>;
+type PlannedWork = Pick<Guesses, 'requests' | 'size'>;
 
 /** Seconds that work takes: the requests at their rate, or what they bring at the machine's speed, whichever is longer. */
-function timeAt({ requests, size }: Work, { perSecond }: MachineSpeed, rps: number): Guess {
+function timeAt({ requests, size }: PlannedWork, { perSecond }: MachineSpeed, rps: number): Guess {
   const longer = (bound: keyof Guess) => Math.max(requests[bound] / (rps * USED), size[bound] / perSecond);
   return { low: longer('low'), likely: longer('likely'), high: longer('high') };
 }
 
 /** Seconds under each plan, by its requests a second. */
-function secondsAt(work: Work, speed: MachineSpeed, rps: number): Record<string, Guess> {
+function secondsAt(work: PlannedWork, speed: MachineSpeed, rps: number): Record<string, Guess> {
   return Object.fromEntries([...new Set([rps, ...PLANS])].map((plan) => [plan, timeAt(work, speed, plan)]));
 }
 

@@ -70,10 +70,10 @@ function commandFor(key: string): string {
     : `${programName} why ${hash}`;
 }
 
-type Entry = readonly [string, string, number, readonly Finding[], number, number];
+type ReportEntry = readonly [string, string, number, readonly Finding[], number, number];
 
 /** One line a dataset and check, whatever the number of stretches. */
-function sumUp(entries: readonly Entry[]): string[][] {
+function sumUp(entries: readonly ReportEntry[]): string[][] {
   const lines = new Map<string, [string, string, number, number, number, number]>();
   for (const [name, check, rows, findings, requests, ms] of entries) {
     const line = lines.get(`${name} ${check}`) ?? [name, check, 0, 0, 0, 0];

@@ -44,12 +44,12 @@ export function parseSimulate(flags: SimulateFlags, now: number): SimulatorOptio
   };
 }
 
-interface Bounds {
+interface NumberBounds {
   readonly whole?: boolean;
   readonly most?: number;
 }
 
-function numberOf(option: string, text: string | undefined, bounds: Bounds = {}): number | undefined {
+function numberOf(option: string, text: string | undefined, bounds: NumberBounds = {}): number | undefined {
   if (text === undefined) return undefined;
   const { whole = false, most = Number.MAX_SAFE_INTEGER } = bounds;
   const form = whole ? /^\d+$/ : /^(?=.*[1-9])\d+(\.\d+)?$/;

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { Endpoint, Shape } from '../../dataset/walk.ts';
+import type { Endpoint, ResponseShape } from '../../dataset/walk.ts';
 import { BadResponseError } from '../../errors.ts';
 
 const Body = z.record(z.string(), z.unknown());
 const List = z.array(z.unknown());
 
 /** The records of a body, as they came. */
-export function recordsOf(shape: Shape, body: unknown): unknown[] {
+export function recordsOf(shape: ResponseShape, body: unknown): unknown[] {
   if (shape === 'one') return [body];
   if (shape === 'array') return List.parse(body);
   if (shape === 'map') return entriesOf(body);
@@ -21,6 +21,10 @@ export function entriesOf(map: unknown): unknown[] {
 }
 
 /** What v3 sends beside its records: names and token data of the addresses in them. */
-export function mapsOf(endpoint: Endpoint, shape: Shape, body: unknown): Readonly<Record<string, unknown>> {
+export function mapsOf(
+  endpoint: Endpoint,
+  shape: ResponseShape,
+  body: unknown,
+): Readonly<Record<string, unknown>> {
   return 'path' in endpoint && typeof shape === 'object' ? Body.parse(body) : {};
 }

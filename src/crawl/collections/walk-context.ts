@@ -1,7 +1,7 @@
 import type { Choices } from '../../settings/config.ts';
 import type { Walk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
-import type { Claim } from '../../db/cursors/cursors.ts';
+import type { CursorClaim } from '../../db/cursors/cursors.ts';
 import type { Outcomes } from '../../db/cursors/subjects.ts';
 import type { Priority } from '../../budget/priority.ts';
 import type { Range } from '../../range.ts';
@@ -30,7 +30,7 @@ export interface RunContext {
 export interface WalkContext<W extends Walk = Walk> extends RunContext {
   readonly dataset: Collection;
   readonly walk: W;
-  readonly claim: Claim;
+  readonly claim: CursorClaim;
   /** The cursor as the last commit left it. */
   readonly stored: unknown;
   /** Commits the cursor alone, where nothing else is to be written, with what was learned of subjects. */

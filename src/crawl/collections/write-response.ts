@@ -8,7 +8,7 @@ import type { WalkResponse } from './ask.ts';
 import { entriesOf } from './parse-response.ts';
 import type { WalkContext } from './walk-context.ts';
 
-interface Writing {
+interface ResponseToWrite {
   readonly response: WalkResponse;
   readonly reading: ResponseReading;
   readonly cursor: object;
@@ -18,7 +18,7 @@ interface Writing {
 /** Commits a response with the cursor behind it, and what came with it of other collections. */
 export async function writeResponse(
   walkContext: WalkContext,
-  { response, reading, cursor, outcomes }: Writing,
+  { response, reading, cursor, outcomes }: ResponseToWrite,
 ): Promise<void> {
   const { context, dataset, claim } = walkContext;
   const piggybacked = walkContext.piggybacked.map((collection) =>

@@ -1,6 +1,6 @@
 import { DAY } from '../../range.ts';
 /** A look into a chain: from when, for how many seconds, and how many rows it showed. */
-interface Look {
+interface ChainLook {
   readonly from: number;
   readonly seconds: number;
   readonly rows: number;
@@ -22,7 +22,7 @@ const LEAST_FACTOR = 0.1;
  * The rows of a whole range hardly need it (both ways within a factor 1.2), the time left on the way through it does: on
  * a network whose noon is ten times as busy as its midnight, half of it is 1 % off with it and 32 % without.
  */
-export function dailyCycle(looks: readonly Look[]): (look: Look) => number {
+export function dailyCycle(looks: readonly ChainLook[]): (look: ChainLook) => number {
   const alive = looks.filter(({ rows, seconds }) => rows > 0 && seconds > 0);
   if (alive.length < LEAST_LOOKS) return () => 1;
   const points = alive.map((look) => ({ at: basis(look), value: look.rows / look.seconds }));
@@ -35,7 +35,7 @@ export function dailyCycle(looks: readonly Look[]): (look: Look) => number {
 }
 
 /** The means of 1, cosine and sine of the time of day over a look. */
-function basis({ from, seconds }: Look): Vector {
+function basis({ from, seconds }: ChainLook): Vector {
   const [a, b] = [OMEGA * from, OMEGA * (from + seconds)];
   if (seconds === 0) return [1, Math.cos(a), Math.sin(a)];
   return [1, (Math.sin(b) - Math.sin(a)) / (b - a), (Math.cos(a) - Math.cos(b)) / (b - a)];

@@ -1,14 +1,8 @@
+import type { Guess } from '../../db/read/estimates.ts';
 import { common, DAY, lengthOf, type Range } from '../../range.ts';
 import { LONGEST_PAGES } from '../streams/lease-length.ts';
 import { dailyCycle } from './daily-cycle.ts';
 import type { Sample } from './probe.ts';
-
-/** A number that is not known yet: at least, most likely, at most. */
-export interface Guess {
-  readonly low: number;
-  readonly likely: number;
-  readonly high: number;
-}
 
 /** Rows a second in a part of a range. */
 export interface RowRate {

@@ -2,7 +2,7 @@ import type { Dataset } from '../../dataset/dataset.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { DAY, type Range } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { askPage, type Page } from '../streams/page/ask-page.ts';
+import { askPage, type PageRead } from '../streams/page/ask-page.ts';
 
 /** What a request for the rows of a moment showed of the part of a range that it lies in. */
 export interface Sample {
@@ -99,7 +99,7 @@ async function sample(
 }
 
 /** Counts the rows of a page that lie in a range, and the characters of their JSON. */
-function measure({ records, reading }: Page, { from, to }: Range): Pick<Sample, 'rows' | 'bytes'> {
+function measure({ records, reading }: PageRead, { from, to }: Range): Pick<Sample, 'rows' | 'bytes'> {
   const inside = records.filter((_, index) => {
     const utime = reading.positions[index]?.utime ?? -1;
     return utime >= from && utime < to;

@@ -10,7 +10,7 @@ import type { Planner, Want } from './planner.ts';
 import type { Reach } from './reach.ts';
 import { firstReadings, secondReadings } from './streams.ts';
 
-export interface BackfillOptions {
+export interface CrawlOptions {
   readonly context: CrawlContext;
   readonly planner: Planner;
   readonly datasets: readonly Dataset[];
@@ -25,7 +25,7 @@ export interface BackfillOptions {
 }
 
 /** Covers a range once; the ranges that are still missing afterwards, by dataset. */
-export async function backfill(options: BackfillOptions): Promise<ReadonlyMap<string, readonly Range[]>> {
+export async function backfill(options: CrawlOptions): Promise<ReadonlyMap<string, readonly Range[]>> {
   const { context, datasets, derived, reach, stop } = options;
   const { range, watermark } = reach;
   if (range === undefined) return new Map();
@@ -42,7 +42,7 @@ export async function backfill(options: BackfillOptions): Promise<ReadonlyMap<st
   return outlastDatabase(waiting, () => missingOf(context, datasets, range, watermark));
 }
 
-async function coverOnce(options: BackfillOptions, range: Range): Promise<void> {
+async function coverOnce(options: CrawlOptions, range: Range): Promise<void> {
   if (options.datasets.length === 0) return;
   // Looked up for each lease, because the pools of one dataset are found in what another has brought.
   const take = async () => options.planner.take(await wantsOf(options, range));
@@ -52,7 +52,7 @@ async function coverOnce(options: BackfillOptions, range: Range): Promise<void> 
   await readLeases({ ...options, isOver, take });
 }
 
-async function wantsOf({ context, datasets, reach, again }: BackfillOptions, range: Range): Promise<Want[]> {
+async function wantsOf({ context, datasets, reach, again }: CrawlOptions, range: Range): Promise<Want[]> {
   const first = await firstReadings(context.database, datasets, {
     range,
     watermark: reach.watermark,

@@ -31,13 +31,13 @@ export interface Peers {
 }
 
 /** A lease to be read. */
-export interface Reading extends Assignment {
+export interface LeaseReading extends Assignment {
   readonly stop: Stop;
   readonly peers: Peers;
 }
 
 /** How far the reading of a lease has come. */
-interface Progress {
+interface LeaseProgress {
   /** The lease, as far as it is still to be read. */
   readonly held: Lease;
   /** Where the next page begins; undefined where the lease is read. */
@@ -55,12 +55,12 @@ interface Progress {
  * free again.
  * @throws whatever the API or the database refused, after the lease was given back
  */
-export async function crawlLease(context: CrawlContext, reading: Reading): Promise<void> {
+export async function crawlLease(context: CrawlContext, reading: LeaseReading): Promise<void> {
   const { database, logger } = context;
   const { dataset, lease, priority, stop } = reading;
   const prolong = () => prolongLease(database, lease);
   const letGo = keepAlive({ dataset: dataset.name, heldSeconds: LEASE_SECONDS, prolong, logger });
-  let progress: Progress = {
+  let progress: LeaseProgress = {
     held: lease,
     cursor: dataset.job.paginator.start(lease.span),
     waiting: [],
@@ -87,7 +87,11 @@ export async function crawlLease(context: CrawlContext, reading: Reading): Promi
 }
 
 /** Asks for a page and writes it; its place in memory is free again behind it. */
-async function readPage(context: CrawlContext, reading: Reading, progress: Progress): Promise<Progress> {
+async function readPage(
+  context: CrawlContext,
+  reading: LeaseReading,
+  progress: LeaseProgress,
+): Promise<LeaseProgress> {
   const flight = context.api.inFlight.open(reading.priority);
   try {
     const page = await fetchPage(context, reading, progress, flight);
@@ -102,10 +106,10 @@ async function readPage(context: CrawlContext, reading: Reading, progress: Progr
 /** Writes a page, unless its rows have to wait for more of their second, and goes on behind it. */
 async function commitAndAdvance(
   context: CrawlContext,
-  assignment: Reading,
-  { held, waiting, trust, read }: Progress,
+  assignment: LeaseReading,
+  { held, waiting, trust, read }: LeaseProgress,
   page: FetchedPage,
-): Promise<Progress> {
+): Promise<LeaseProgress> {
   const { step } = page.value;
   const began = context.clock.monotonic();
   const pages = [...waiting, page];
@@ -137,9 +141,9 @@ async function commitAndAdvance(
  */
 async function shorten(
   context: CrawlContext,
-  { dataset, peers }: Reading,
-  progress: Progress,
-): Promise<Progress> {
+  { dataset, peers }: LeaseReading,
+  progress: LeaseProgress,
+): Promise<LeaseProgress> {
   const { from, to } = progress.held.span;
   const { density, limits } = context.tuning(dataset);
   const lengthOf = leaseLength(1 + peers.idle(), density.pageSeconds());
@@ -159,8 +163,8 @@ async function shorten(
 /** Asks for the next page; undefined where the server ran out of time and a smaller page will be asked for. */
 async function fetchPage(
   { api, lts, threads, tuning }: CrawlContext,
-  { dataset, lease, priority, stop }: Reading,
-  { held, cursor, trust }: Progress,
+  { dataset, lease, priority, stop }: LeaseReading,
+  { held, cursor, trust }: LeaseProgress,
   flight: Flight,
 ): Promise<FetchedPage | undefined> {
   const { size: pageSize, limits } = tuning(dataset);

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { compile } from '../../compile.ts';
 import { fastFormOf } from './fast-form.ts';
 
-type Check<Rec> = (raw: unknown) => raw is Rec;
+type RecordCheck<Rec> = (raw: unknown) => raw is Rec;
 
-const checks = new WeakMap<object, Check<unknown> | null>();
+const checks = new WeakMap<object, RecordCheck<unknown> | null>();
 
 /**
  * True of a value that its schema takes and would return as it is: that is nearly every record, at a tenth of what zod
@@ -20,7 +20,7 @@ export function isTakenAsIs<Rec>(schema: z.ZodType<Rec>, raw: unknown): raw is R
 }
 
 /** Null for a schema with a part that may change what it reads: its values always go through it. */
-function compileCheck(schema: z.ZodType): Check<unknown> | null {
+function compileCheck(schema: z.ZodType): RecordCheck<unknown> | null {
   const source = new CheckSource();
   const test = source.test(schema, 'raw');
   if (test === undefined) return null;
@@ -31,7 +31,7 @@ function compileCheck(schema: z.ZodType): Check<unknown> | null {
   return isCheck(made) ? made : null;
 }
 
-function isCheck(value: unknown): value is Check<unknown> {
+function isCheck(value: unknown): value is RecordCheck<unknown> {
   return typeof value === 'function';
 }
 

@@ -6,7 +6,7 @@ import type { z } from 'zod';
  */
 
 /** What becomes of a member, where it is no column of its own name. */
-export type Place =
+export type MemberPlace =
   | { readonly kind: 'column'; readonly name: string }
   /** Its members are columns of the same row, with this before their names. */
   | { readonly kind: 'spread'; readonly prefix: string; readonly notesEmpty: boolean }
@@ -15,7 +15,7 @@ export type Place =
   /** No column, because it is never sent: kept in `extra` if it comes. */
   | { readonly kind: 'extra' };
 
-const places = new WeakMap<object, Place>();
+const places = new WeakMap<object, MemberPlace>();
 const moments = new WeakSet();
 
 /** The member stands in this column. */
@@ -36,7 +36,7 @@ export const elsewhere = <S extends z.ZodType>(schema: S): S => placed(schema, {
 /** The member has no column, for no server is known to send it; it is kept in `extra` if it comes. */
 export const inExtra = <S extends z.ZodType>(schema: S): S => placed(schema, { kind: 'extra' });
 
-export function placeOf(schema: z.core.$ZodType): Place | undefined {
+export function placeOf(schema: z.core.$ZodType): MemberPlace | undefined {
   return places.get(schema);
 }
 
@@ -51,7 +51,7 @@ export function isMoment(schema: z.core.$ZodType): boolean {
 }
 
 /** A copy: one schema is used for many members. */
-function placed<S extends z.ZodType>(schema: S, place: Place): S {
+function placed<S extends z.ZodType>(schema: S, place: MemberPlace): S {
   const copy = schema.clone();
   places.set(copy, place);
   return copy;

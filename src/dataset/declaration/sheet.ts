@@ -12,7 +12,7 @@ export interface Table {
 type Form = 'moment' | 'plain' | 'any';
 
 /** A column of a table that is a member of a record. */
-export interface Column {
+export interface MemberColumn {
   readonly name: string;
   readonly path: readonly string[];
   readonly form: Form;
@@ -28,10 +28,10 @@ export interface Noted {
 export interface Sheet<T extends Table = Table, Rec = unknown> {
   readonly table: T;
   readonly record: z.ZodType<Rec>;
-  readonly columns: readonly Column[];
+  readonly columns: readonly MemberColumn[];
   readonly noted: readonly Noted[];
   /** The column of block time, where it is a member of the record. */
-  readonly time: Column | undefined;
+  readonly time: MemberColumn | undefined;
 }
 
 /** The values of columns that are no members of the record; and of `extra`, where the table has that column. */
@@ -49,7 +49,7 @@ type Row = Readonly<Record<string, unknown>>;
 
 /** How a record with this schema becomes a row of a table. */
 export function sheetOf<T extends Table, Rec>(table: T, record: z.ZodType<Rec>): Sheet<T, Rec> {
-  const columns: Column[] = [];
+  const columns: MemberColumn[] = [];
   const noted: Noted[] = [];
   collect(record, { path: [], prefix: '' }, { columns, noted });
   return { table, record, columns, noted, time: columns.find(({ name }) => name === 'utime') };
@@ -102,15 +102,15 @@ export function fullExtra(
   return orNull(all);
 }
 
-interface Found {
-  readonly columns: Column[];
+interface FoundColumns {
+  readonly columns: MemberColumn[];
   readonly noted: Noted[];
 }
 
 function collect(
   schema: z.core.$ZodType,
   { path: above, prefix }: { readonly path: readonly string[]; readonly prefix: string },
-  found: Found,
+  found: FoundColumns,
 ): void {
   const object = unwrap(schema);
   if (!(object instanceof z.ZodObject)) return;

@@ -1,7 +1,7 @@
 import type { Params } from '../paginator.ts';
 
 /** Where a transaction stands in its account's history. */
-export interface Place {
+export interface HistoryPlace {
   readonly lt: string;
   readonly hash: string;
 }
@@ -20,13 +20,13 @@ export interface Place {
  */
 export interface BackwardCursor {
   /** The ends of what is stored without a break; null where nothing is. */
-  readonly newest: Place | null;
-  readonly oldest: Place | null;
+  readonly newest: HistoryPlace | null;
+  readonly oldest: HistoryPlace | null;
   /** True once the account's first transaction, or the first that the servers keep, is stored. */
   readonly complete: boolean;
   /** The ends of what has been read of the part above `newest`; null where that part is not being read. */
-  readonly top: Place | null;
-  readonly at: Place | null;
+  readonly top: HistoryPlace | null;
+  readonly at: HistoryPlace | null;
 }
 
 export interface BackwardStep {
@@ -44,7 +44,7 @@ export interface BackwardPaginator {
   request(cursor: BackwardCursor, phase: Phase, size: number): Params & { readonly limit: number };
   /** Which part to ask for next: first what is new, then what is old; undefined where both are done. */
   phase(cursor: BackwardCursor, headDone: boolean): Phase | undefined;
-  next(cursor: BackwardCursor, phase: Phase, places: readonly Place[], size: number): BackwardStep;
+  next(cursor: BackwardCursor, phase: Phase, places: readonly HistoryPlace[], size: number): BackwardStep;
 }
 
 /** `head`: what is newer than all that is stored. `tail`: what is older. */
@@ -77,13 +77,13 @@ export function newestFirst(): BackwardPaginator {
   };
 }
 
-function repeatedIn(places: readonly Place[], from: Place | null): number {
+function repeatedIn(places: readonly HistoryPlace[], from: HistoryPlace | null): number {
   const [first] = places;
   return from !== null && first !== undefined && first.lt === from.lt ? 1 : 0;
 }
 
 /** A page that is not full has reached what is stored, or, where nothing is, the account's beginning. */
-function afterHead(cursor: BackwardCursor, places: readonly Place[], size: number): BackwardStep {
+function afterHead(cursor: BackwardCursor, places: readonly HistoryPlace[], size: number): BackwardStep {
   const repeated = repeatedIn(places, cursor.at);
   const fresh = places.slice(repeated);
   const last = fresh.at(-1);
@@ -99,7 +99,7 @@ function afterHead(cursor: BackwardCursor, places: readonly Place[], size: numbe
 }
 
 /** No row tells what came before it: the beginning is reached where a page holds nothing but the row that it began with. */
-function afterTail(cursor: BackwardCursor, places: readonly Place[]): BackwardStep {
+function afterTail(cursor: BackwardCursor, places: readonly HistoryPlace[]): BackwardStep {
   const repeated = repeatedIn(places, cursor.oldest);
   const last = places.slice(repeated).at(-1);
   if (last === undefined) return { cursor: { ...cursor, complete: true }, repeated, done: true };

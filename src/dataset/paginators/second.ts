@@ -4,7 +4,7 @@ import type { Page, Params, Position } from '../paginator.ts';
 const MOST_ROUNDS = 20;
 
 /** Rows of one logical time, more than a page, in no fixed order: read by offset, in both directions in turn. */
-interface Gathering {
+interface TieGathering {
   readonly round: number;
   readonly offset: number;
   /** Rows counted in this round, repeated ones included: at its end, how many there are. */
@@ -12,18 +12,18 @@ interface Gathering {
   readonly seen: readonly string[];
 }
 
-const FIRST_ROUND: Gathering = { round: 0, offset: 0, counted: 0, seen: [] };
+const FIRST_ROUND: TieGathering = { round: 0, offset: 0, counted: 0, seen: [] };
 
 /** The rows of a second whose logical time lies in `[lo, hi]`; undefined is unbounded. */
-interface Part {
+interface SecondPart {
   readonly lo: bigint | undefined;
   readonly hi: bigint | undefined;
-  readonly gathering?: Gathering;
+  readonly gathering?: TieGathering;
 }
 
 /** A second with more rows than a page, taken apart by logical time; the first part is the next to be read. */
 export interface Second {
-  readonly parts: readonly Part[];
+  readonly parts: readonly SecondPart[];
   /** True once a part could not be read whole. */
   readonly saturated: boolean;
 }
@@ -55,7 +55,7 @@ export function partRequest(
 }
 
 /** True for a part that is one logical time. */
-function isSingle({ lo, hi }: Part): boolean {
+function isSingle({ lo, hi }: SecondPart): boolean {
   return lo !== undefined && lo === hi;
 }
 
@@ -74,7 +74,7 @@ export function readPart(second: Second, page: Page): Second {
  * Around the median of the times received, because with a bound on utime the servers sort by nothing else: the page is
  * an arbitrary part of the rows, so going on behind its last row would skip some.
  */
-function split(part: Part, positions: readonly Position[]): Part[] {
+function split(part: SecondPart, positions: readonly Position[]): SecondPart[] {
   // A record that does not fit may lie in quarantine with any lt.
   const times = positions
     .filter(({ lt }) => /^\d{1,19}$/.test(lt))
@@ -93,8 +93,8 @@ function split(part: Part, positions: readonly Position[]): Part[] {
  * different rows were seen as a round counts. This is a proof where "nothing new came" would be a guess. `after`: what is
  * left of the second when the part is read.
  */
-function gather(part: Part, before: Gathering, page: Page, after: Second): Second {
-  const goOn = (gathering: Gathering) => ({ ...after, parts: [{ ...part, gathering }, ...after.parts] });
+function gather(part: SecondPart, before: TieGathering, page: Page, after: Second): Second {
+  const goOn = (gathering: TieGathering) => ({ ...after, parts: [{ ...part, gathering }, ...after.parts] });
   const seen = [...new Set([...before.seen, ...page.positions.map(({ id }) => id)])];
   const counted = before.counted + page.positions.length;
   if (page.positions.length >= page.size) {

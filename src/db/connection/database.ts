@@ -50,7 +50,7 @@ export interface Session {
 }
 
 /** A session within a transaction. */
-export interface Transaction extends Session {
+export interface OpenTransaction extends Session {
   /** When it began, by the server's clock: the time that its rows get, as a parameter. */
   readonly began: string;
 }
@@ -70,7 +70,7 @@ export interface Database extends Session {
    * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. `onWarning` hears what the
    * server warns of meanwhile.
    */
-  transaction<T>(work: (session: Transaction) => Promise<T>, how?: TransactionHow): Promise<T>;
+  transaction<T>(work: (session: OpenTransaction) => Promise<T>, how?: TransactionHow): Promise<T>;
   /** Runs `work` with one connection of its own, outside of any transaction: for session locks and migrations. */
   connection<T>(work: (session: Session, orm: NodePgDatabase) => Promise<T>): Promise<T>;
   /** Runs text of many statements, as migrations are. */
@@ -272,7 +272,7 @@ interface Beginning {
 async function inTransaction<T>(
   client: pg.PoolClient,
   beginning: Beginning,
-  work: (session: Transaction) => Promise<T>,
+  work: (session: OpenTransaction) => Promise<T>,
 ): Promise<T> {
   try {
     const { began } = await begin(client, beginning);

@@ -56,7 +56,7 @@ async function makeRow(session: Session, host: string, rps: number): Promise<voi
     on conflict (host) do nothing`);
 }
 
-interface Refusal {
+interface RefusedSlot {
   readonly host: string;
   /** Of the slot with which the refused request went out. */
   readonly generation: number;
@@ -65,7 +65,7 @@ interface Refusal {
 }
 
 /** Pauses everybody, and makes everybody slower unless a refusal of this generation is known already. */
-export async function refuseSlots(session: Session, refusal: Refusal): Promise<void> {
+export async function refuseSlots(session: Session, refusal: RefusedSlot): Promise<void> {
   const { host, generation, retryAfterMs } = refusal;
   const pause = retryAfterMs === undefined ? null : retryAfterMs / 1000;
   await session.run(sql`select etl.refuse_slots(${host}, ${generation}, ${pause})`);

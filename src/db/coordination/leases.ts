@@ -22,7 +22,7 @@ export const LEASE_SECONDS = 30;
 
 const Claimed = z.object({ id: z.coerce.number(), from: z.coerce.number(), to: z.coerce.number() });
 
-interface Claim {
+interface LeaseClaim {
   readonly stream: Stream;
   /** Where to look for work. */
   readonly wanted: readonly Range[];
@@ -40,7 +40,7 @@ const Seconds = z.object({ seconds: z.coerce.number() });
  * The lock stands in a statement of its own, because a statement that waits for it would go on with the snapshot from
  * before; covered and leased are read in one, because a commit between two would move a range from one to the other.
  */
-export async function claimLease(database: Database, claim: Claim): Promise<Lease | undefined> {
+export async function claimLease(database: Database, claim: LeaseClaim): Promise<Lease | undefined> {
   const { stream, owner, priority } = claim;
   const { dataset, scope, pass } = stream;
   return database.transaction(async (session) => {
@@ -73,7 +73,7 @@ function leasedOf(stream: StreamColumns, where = sql`true`): SQL {
 /** Leases the one `span` that a query has; undefined where it has none. */
 export async function insertLease(
   session: Session,
-  { stream, owner, priority }: Pick<Claim, 'stream' | 'owner' | 'priority'>,
+  { stream, owner, priority }: Pick<LeaseClaim, 'stream' | 'owner' | 'priority'>,
   query: SQL,
 ): Promise<Lease | undefined> {
   const { dataset, scope, pass, span } = leases;
@@ -90,7 +90,7 @@ export async function insertLease(
 const Free = z.object({ index: z.coerce.number() });
 
 /** What is wanted of a stream. */
-interface Wanted {
+interface WantedStream {
   readonly stream: Stream;
   readonly wanted: readonly Range[];
 }
@@ -99,7 +99,7 @@ interface Wanted {
  * Which of them have something free, by their index: one statement for all, where claiming in vain takes a lock and a
  * transaction each. What it says may be out of date at once; only a claim decides.
  */
-export async function findFree(session: Session, all: readonly Wanted[]): Promise<number[]> {
+export async function findFree(session: Session, all: readonly WantedStream[]): Promise<number[]> {
   if (all.length === 0) return [];
   const asked = all.map(({ stream, wanted }) => ({ ...stream, wanted: toMultirangeText(wanted) }));
   const stream = { dataset: sql`w.dataset`, scope: sql`w.scope`, pass: sql`w.pass` };

@@ -5,7 +5,7 @@ import type { Session } from '../connection/database.ts';
 import { multirangeParam, rangeParam } from '../connection/sql.ts';
 import { findings } from '../schema/etl/findings.ts';
 import { coveredOf, type Stream } from './coverage.ts';
-import type { FoundRow } from './found-row.ts';
+import type { WrongRow } from './found-row.ts';
 import { heldByTraces } from './held-by-traces.ts';
 
 /** What one check found in a stretch of a stream. */
@@ -16,7 +16,7 @@ interface CheckedStretch {
   readonly settled: readonly Range[];
   /** When the check began, on the clock of the database: what others have found since, it may not have seen. */
   readonly began: string;
-  readonly rows: readonly FoundRow[];
+  readonly rows: readonly WrongRow[];
 }
 
 /** What names a finding: one row of a table, and what is wrong with it. */
@@ -91,11 +91,11 @@ async function settle(
         and (${columnsOf('o')}) = (${columnsOf('f')}))`);
 }
 
-const nameOf = ({ table, key, differs }: Pick<FoundRow, 'table' | 'key' | 'differs'>) =>
+const nameOf = ({ table, key, differs }: Pick<WrongRow, 'table' | 'key' | 'differs'>) =>
   JSON.stringify([table, key, differs]);
 
 /** From the first to the last second of each thing that has no second of its own, but lies in several. */
-function hullsOf(rows: readonly FoundRow[]): ReadonlyMap<string, Range> {
+function hullsOf(rows: readonly WrongRow[]): ReadonlyMap<string, Range> {
   const hulls = new Map<string, Range>();
   for (const row of rows.filter(({ key, own }) => key !== '' && own === undefined)) {
     const { from, to } = hulls.get(nameOf(row)) ?? row.span;

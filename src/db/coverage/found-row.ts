@@ -1,7 +1,7 @@
 import type { Range } from '../../range.ts';
 
 /** A row that is wrong, missing or surplus. */
-export interface FoundRow {
+export interface WrongRow {
   readonly table: string;
   /** What names the row; empty where too many are wanting to name them all. */
   readonly key: string;

@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
-import type { FoundRow } from './found-row.ts';
+import type { WrongRow } from './found-row.ts';
 
 /** No trace lasts longer. */
 const LONGEST_TRACE = '30 days';
@@ -12,7 +12,7 @@ const Held = z.object({ table: z.string(), key: z.string(), second: z.coerce.num
  * The rows as traces hold them, where the traces end: a transaction by its place in the tree, a message by its sender,
  * or by its receiver where it has none. However many rows there are, the trees are read once.
  */
-export async function heldByTraces(session: Session, rows: readonly FoundRow[]): Promise<FoundRow[]> {
+export async function heldByTraces(session: Session, rows: readonly WrongRow[]): Promise<WrongRow[]> {
   const within = rows.filter(({ key, datasets }) => key !== '' && datasets.includes('traces'));
   if (within.length === 0) return [];
   const [transactions, messages] = [given(within, 'transactions'), given(within, 'messages')];
@@ -37,7 +37,7 @@ export async function heldByTraces(session: Session, rows: readonly FoundRow[]):
       select 'messages', g.key, second from ${messages} join edges e on e.in_msg_hash = g.key`,
     Held,
   );
-  const rowsByName = new Map<string, FoundRow[]>();
+  const rowsByName = new Map<string, WrongRow[]>();
   for (const row of within) {
     const name = `${row.table} ${row.key}`;
     rowsByName.set(name, [...(rowsByName.get(name) ?? []), row]);
@@ -51,7 +51,7 @@ export async function heldByTraces(session: Session, rows: readonly FoundRow[]):
 }
 
 /** The rows of a table as a list within a statement: their keys, and the seconds in which they lie. */
-function given(rows: readonly FoundRow[], name: string): SQL {
+function given(rows: readonly WrongRow[], name: string): SQL {
   const listed = rows
     .filter(({ table }) => table === name)
     .map(({ key, span, own = span }) => ({ key, from: own.from, to: own.to }));

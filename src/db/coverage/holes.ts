@@ -58,20 +58,20 @@ export async function forgetHoles(
       and ${holes.span} <@ ${multirangeParam(verified)}`);
 }
 
-const Standing = z.object({
+const HoleStanding = z.object({
   span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
   reason: z.enum(['source_gap', 'disputed']),
   due: z.boolean(),
 });
 
-type Standing = z.infer<typeof Standing>;
+type HoleStanding = z.infer<typeof HoleStanding>;
 
 /** Holes that are remembered, and whether they may be read again. */
-export function readHoles(session: Session, { dataset, scope }: Stream): Promise<Standing[]> {
+export function readHoles(session: Session, { dataset, scope }: Stream): Promise<HoleStanding[]> {
   return session.rows(
     sql`select ${holes.span}::text, ${holes.reason}, ${holes.retry_at} <= clock_timestamp() as due from ${holes}
         where ${holes.dataset} = ${dataset} and ${holes.scope} = ${scope} order by lower(${holes.span})`,
-    Standing,
+    HoleStanding,
   );
 }
 

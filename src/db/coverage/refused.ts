@@ -8,14 +8,15 @@ import type { Stream } from './coverage.ts';
 import { ofStream } from './of-stream.ts';
 
 /** Why a range cannot be had for now. */
-export type Refusal = 'saturated' | 'beyond_reach' | 'source_gap' | 'quarantined' | 'failing' | 'changed';
+export type RefusalReason =
+  'saturated' | 'beyond_reach' | 'source_gap' | 'quarantined' | 'failing' | 'changed';
 
 /** Refuses a range: it is not asked for before its pause is over. */
 export async function refuse(
   session: Session,
   stream: Stream,
   span: Range,
-  { reason, detail }: { readonly reason: Refusal; readonly detail: string },
+  { reason, detail }: { readonly reason: RefusalReason; readonly detail: string },
 ): Promise<void> {
   const before = sql`coalesce(max(${refused.attempts}), 0)`;
   await session.run(
@@ -37,7 +38,7 @@ export async function refuseAnew(
   session: Session,
   stream: Stream,
   span: Range,
-  facts: { readonly reason: Refusal; readonly detail: string; readonly pauseSeconds: number },
+  facts: { readonly reason: RefusalReason; readonly detail: string; readonly pauseSeconds: number },
 ): Promise<void> {
   const { reason, detail, pauseSeconds } = facts;
   const [earlier] = await session.rows(
@@ -84,7 +85,7 @@ export async function endPauses(session: Session, datasets: readonly string[], s
   await session.run(sql`
     update ${refused} set ${bare(refused.retry_at)} = clock_timestamp()
     where ${refused.dataset} = any(${sql.param([...datasets])}) and ${refused.span} && ${rangeParam(span)}
-      and ${refused.reason} <> ${'changed' satisfies Refusal} and ${refused.retry_at} > clock_timestamp()`);
+      and ${refused.reason} <> ${'changed' satisfies RefusalReason} and ${refused.retry_at} > clock_timestamp()`);
 }
 
 /** What was refused once and has been read now is no longer refused. */
@@ -126,7 +127,7 @@ const RefusedRange = z.object({
 export function readRefused(
   session: Session,
   stream: Stream,
-  reason: Refusal,
+  reason: RefusalReason,
 ): Promise<z.infer<typeof RefusedRange>[]> {
   return session.rows(
     sql`select ${refused.span}::text, ceil(extract(epoch from ${refused.retry_at}))::int8 as "retryAt" from ${refused}

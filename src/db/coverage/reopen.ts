@@ -12,7 +12,7 @@ import { resetReceipts } from '../write/receipt-ledger.ts';
 import { multirangeParam, rangeParam } from '../connection/sql.ts';
 
 /** Holes of one stream. */
-interface Opening {
+interface HolesToOpen {
   readonly stream: Stream;
   readonly holes: readonly Range[];
   /** Seconds of a table that hold rows which the source does not know: they are removed. */
@@ -24,7 +24,7 @@ interface Opening {
 }
 
 /** Holes that are to be read again now, by whoever found them. */
-export interface Reopening extends Opening {
+export interface Reopening extends HolesToOpen {
   readonly owner: string;
 }
 
@@ -59,13 +59,13 @@ export function reopen(database: Database, reopening: Reopening): Promise<Lease[
 }
 
 /** Takes holes out of coverage, in one transaction: whoever looks for work next reads them. */
-export function openHoles(database: Database, opening: Opening): Promise<void> {
+export function openHoles(database: Database, opening: HolesToOpen): Promise<void> {
   return database.transaction((session) => takeOut(session, opening));
 }
 
 async function takeOut(
   session: Session,
-  { stream, holes, surplus, receipts, wrong = [] }: Opening,
+  { stream, holes, surplus, receipts, wrong = [] }: HolesToOpen,
 ): Promise<void> {
   const emptied = new Set([...surplus, ...wrong].map(({ table }) => targetOf(table)));
   await lockTables(session, [...emptied], 'shared');
@@ -90,7 +90,7 @@ async function removeRows(session: Session, table: object, { from, to }: Range):
  */
 async function removeWrong(
   session: Session,
-  { stream, holes }: Pick<Opening, 'stream' | 'holes'>,
+  { stream, holes }: Pick<HolesToOpen, 'stream' | 'holes'>,
   { name, table, isOwn }: WrongTable,
 ): Promise<void> {
   const target = targetOf(table);

@@ -51,7 +51,7 @@ export async function logVerification(session: Session, entry: Verification): Pr
 }
 
 /** What checks came to. */
-interface Verdict {
+interface CheckVerdict {
   readonly good: readonly Range[];
   readonly bad: readonly Range[];
   /** The last receipt before the checks began, by `readLastReceipt`. */
@@ -82,7 +82,7 @@ export function readLastReceipt(database: Database, tables: readonly object[]): 
 export function setVerified(
   database: Database,
   { stream, tables }: { readonly stream: Stream; readonly tables: readonly object[] },
-  { good, bad, lastReceipt }: Verdict,
+  { good, bad, lastReceipt }: CheckVerdict,
 ): Promise<void> {
   const { covered, verified, updated_at } = coverage;
   const targets = tables.map(targetOf);
@@ -110,7 +110,7 @@ export async function withdrawVerified(session: Session, stream: Stream, range: 
 }
 
 /** A dataset on which the certificate of another one rests. */
-interface Ground {
+interface GroundDataset {
   readonly name: string;
   /** True: where it was never read, the other one's certificate stands without it. */
   readonly isOptional: boolean;
@@ -123,7 +123,7 @@ interface Ground {
 export async function withdrawGroundless(
   session: Session,
   dependent: string,
-  ground: Ground,
+  ground: GroundDataset,
   range: Range,
 ): Promise<void> {
   const { dataset, pass, covered, verified, updated_at } = coverage;

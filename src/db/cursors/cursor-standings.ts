@@ -12,10 +12,10 @@ const Standing = z.object({
 });
 
 /** Where one walk stands; `updatedAt` in unix seconds. */
-export type Standing = z.infer<typeof Standing>;
+export type CursorStanding = z.infer<typeof Standing>;
 
 /** The cursor of every walk; of walks over single accounts only how many there are is the reader's business. */
-export async function readStandings(session: Session): Promise<Standing[]> {
+export async function readStandings(session: Session): Promise<CursorStanding[]> {
   const { dataset, scope } = cursors;
   return session.rows(
     sql`

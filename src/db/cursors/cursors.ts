@@ -7,7 +7,7 @@ import { bare, excluded, insertInto, jsonParam, setExcluded } from '../connectio
 import { cursors } from '../schema/etl/cursors.ts';
 
 /** A claim on the cursor of one walk: nobody else moves it while it lasts. */
-export interface Claim {
+export interface CursorClaim {
   readonly dataset: string;
   readonly scope: string;
   readonly owner: string;
@@ -25,7 +25,7 @@ const Claimed = z.object({ cursor: z.unknown() });
  */
 export async function claimCursor(
   session: Session,
-  { dataset, scope, owner }: Claim,
+  { dataset, scope, owner }: CursorClaim,
 ): Promise<{ readonly cursor: unknown } | undefined> {
   const [row] = await session.rows(
     sql`
@@ -44,7 +44,7 @@ export async function claimCursor(
  * Holds the claim until the transaction ends, and makes sure that it is still ours.
  * @throws LeaseLostError where it expired or was taken
  */
-export async function holdCursor(session: Session, claim: Claim): Promise<void> {
+export async function holdCursor(session: Session, claim: CursorClaim): Promise<void> {
   const { dataset, scope } = claim;
   const held = await session.run(sql`
     select 1 from ${cursors} where ${isOwn(claim)} and ${cursors.expires_at} > clock_timestamp() for update`);
@@ -54,7 +54,11 @@ export async function holdCursor(session: Session, claim: Claim): Promise<void> 
 }
 
 /** Moves the cursor and prolongs the claim, within the commit that holds it. */
-export async function moveCursor(session: Session, { dataset, scope }: Claim, cursor: object): Promise<void> {
+export async function moveCursor(
+  session: Session,
+  { dataset, scope }: CursorClaim,
+  cursor: object,
+): Promise<void> {
   await session.run(sql`
     update ${cursors} set ${bare(cursors.cursor)} = ${jsonParam(cursor)}, ${bare(cursors.expires_at)} = ${expiry},
       ${bare(cursors.updated_at)} = default
@@ -62,17 +66,17 @@ export async function moveCursor(session: Session, { dataset, scope }: Claim, cu
 }
 
 /** Keeps a claim while a page is waited for. */
-export async function prolongClaim(session: Session, claim: Claim): Promise<void> {
+export async function prolongClaim(session: Session, claim: CursorClaim): Promise<void> {
   await session.run(sql`
     update ${cursors} set ${bare(cursors.expires_at)} = ${expiry}
     where ${isOwn(claim)} and ${cursors.expires_at} > clock_timestamp()`);
 }
 
-export async function releaseClaim(session: Session, claim: Claim): Promise<void> {
+export async function releaseClaim(session: Session, claim: CursorClaim): Promise<void> {
   await session.run(sql`update ${cursors} set ${FREE} where ${isOwn(claim)}`);
 }
 
-function isOwn({ dataset, scope, owner }: Claim): SQL {
+function isOwn({ dataset, scope, owner }: CursorClaim): SQL {
   return sql`${cursors.dataset} = ${dataset} and ${cursors.scope} = ${scope} and ${cursors.owner} = ${owner}`;
 }
 

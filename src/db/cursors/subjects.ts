@@ -17,7 +17,7 @@ export interface LookupName {
   readonly walk: string;
 }
 
-interface Gathering extends LookupName {
+interface SubjectGathering extends LookupName {
   readonly subjects: Subjects;
   /** False: only the watch list is looked at. */
   readonly seen: boolean;
@@ -32,7 +32,7 @@ interface Gathering extends LookupName {
  * since. Of streams only the parts are looked at into which something was committed since the last time.
  * @returns the moment of this gathering, unix seconds on the database's clock
  */
-export async function gatherSubjects(session: Session, gathering: Gathering): Promise<number> {
+export async function gatherSubjects(session: Session, gathering: SubjectGathering): Promise<number> {
   const [clock] = await session.rows(
     sql`select extract(epoch from clock_timestamp())::float8 as now`,
     z.object({ now: z.number() }),
@@ -66,7 +66,7 @@ async function note(session: Session, { dataset, walk }: LookupName, source: SQL
       where ${excluded(seen_lt)} > coalesce(${seen_lt}, -1)`);
 }
 
-function namedIn(source: SeenIn, { subjects, range, since }: Gathering): SQL {
+function namedIn(source: SeenIn, { subjects, range, since }: SubjectGathering): SQL {
   const column = (name: string) => sql`r.${sql.identifier(name)}`;
   const fields = (source.fields ?? []).map((name) => sql`${name}::text, ${column(name)}::text`);
   const object =

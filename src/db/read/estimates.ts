@@ -7,7 +7,8 @@ import { coveredOf } from '../coverage/coverage.ts';
 import { estimates } from '../schema/etl/estimates.ts';
 import { pages } from '../schema/etl/pages.ts';
 
-interface Guess {
+/** A number that is not known yet: at least, most likely, at most. */
+export interface Guess {
   readonly low: number;
   readonly likely: number;
   readonly high: number;

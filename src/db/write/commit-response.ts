@@ -1,7 +1,7 @@
 import type { Rejected } from '../../dataset/job.ts';
 import type { Rows, Tables } from '../../dataset/rows.ts';
 import type { Extra } from '../../dataset/record.ts';
-import { holdCursor, moveCursor, type Claim } from '../cursors/cursors.ts';
+import { holdCursor, moveCursor, type CursorClaim } from '../cursors/cursors.ts';
 import type { Database } from '../connection/database.ts';
 import { insertStaged, stageRows } from './rows/insert.ts';
 import { noteSpared, rememberOutcomes, type Outcomes } from '../cursors/subjects.ts';
@@ -12,7 +12,7 @@ import { ensurePartitions, rowsByTable } from './rows/rows-by-table.ts';
 
 /** One response of a dataset that is no stream of time: everything that its commit writes. */
 export interface ResponseCommit {
-  readonly claim: Claim;
+  readonly claim: CursorClaim;
   readonly tables: Tables;
   readonly rows: readonly Rows[];
   readonly rejected: readonly Rejected[];
@@ -63,7 +63,7 @@ export async function commitResponse(
  */
 export async function commitCursor(
   database: Database,
-  claim: Claim,
+  claim: CursorClaim,
   cursor: object,
   outcomes?: Outcomes,
 ): Promise<void> {

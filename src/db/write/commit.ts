@@ -2,7 +2,7 @@ import type { Rejected } from '../../dataset/job.ts';
 import { formatTime, type Range, union, without } from '../../range.ts';
 import type { Extra } from '../../dataset/record.ts';
 import { addCoverage } from '../coverage/coverage.ts';
-import type { Database, Session, Transaction } from '../connection/database.ts';
+import type { Database, Session, OpenTransaction } from '../connection/database.ts';
 import { differingSeconds, type Brought } from '../read/compare.ts';
 import { insertStaged, stageRows, type Staged } from './rows/insert.ts';
 import type { Lines } from './rows/line-bytes.ts';
@@ -144,7 +144,7 @@ async function writeOddities(session: Session, commit: PageCommit): Promise<void
 }
 
 /** The last page completes what is done. */
-async function logPages(session: Transaction, { lease, pages, done }: PageCommit): Promise<void> {
+async function logPages(session: OpenTransaction, { lease, pages, done }: PageCommit): Promise<void> {
   const asker = { ...lease.stream, worker: lease.owner };
   for (const page of pages) {
     const completes = done?.outcome === 'covered' && page === pages.at(-1);

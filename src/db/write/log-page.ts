@@ -1,5 +1,5 @@
 import type { Range } from '../../range.ts';
-import type { Transaction } from '../connection/database.ts';
+import type { OpenTransaction } from '../connection/database.ts';
 import { insertInto, rangeParam } from '../connection/sql.ts';
 import { pages } from '../schema/etl/pages.ts';
 
@@ -27,7 +27,7 @@ const LONGEST_REQUEST = 2000;
 
 /** Adds a committed page to the log; `completed` are the seconds that it completes. */
 export async function logPage(
-  session: Transaction,
+  session: OpenTransaction,
   asker: Asker,
   page: PageLog,
   completed?: Range,

@@ -49,7 +49,7 @@ export async function releaseRecords(
       and ${quarantine.record_id} in (${texts(ids)})`);
 }
 
-interface Drift {
+interface DriftedMember {
   readonly path: string;
   readonly type: string;
   readonly example: unknown;
@@ -67,8 +67,8 @@ export async function countDrift(session: Session, dataset: string, extras: read
   }
 }
 
-function driftsOf(extras: readonly Extra[]): Drift[] {
-  const drifts = new Map<string, Drift>();
+function driftsOf(extras: readonly Extra[]): DriftedMember[] {
+  const drifts = new Map<string, DriftedMember>();
   for (const [member, example] of extras.flatMap((extra) => Object.entries(extra))) {
     const path = member.replace(/\.\d+(?=\.|$)/g, '.*');
     const type = typeOf(example);

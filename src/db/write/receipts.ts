@@ -6,7 +6,7 @@ import type { Target } from './rows/target.ts';
 /** Seconds of chain time that one receipt sums up: few receipts a page, and few seconds to read again for a lost row. */
 export const RECEIPT_SECONDS = 60;
 
-type Stream = Pick<Target, 'name' | 'facts'>;
+type ReceiptTable = Pick<Target, 'name' | 'facts'>;
 
 /** Unix seconds of a row; `extract` would give a numeric, at several times the cost. */
 export const secondOfRow = (row: SQL): SQL => sql`date_part('epoch', ${row}.utime)::int8`;
@@ -15,7 +15,7 @@ export const secondOfRow = (row: SQL): SQL => sql`date_part('epoch', ${row}.utim
 export const minuteOf = (row: SQL): SQL => sql`(${secondOfRow(row)} / ${sql.raw(String(RECEIPT_SECONDS))})`;
 
 /** The hash of a row's key: equal keys have equal hashes, whatever the session's time zone is. */
-export function keyHash({ facts }: Stream, row: SQL): SQL {
+export function keyHash({ facts }: ReceiptTable, row: SQL): SQL {
   const rest = facts.key
     .filter((name) => name !== 'utime')
     .map((name) => sql`${row}.${sql.identifier(name)}`);
@@ -23,7 +23,7 @@ export function keyHash({ facts }: Stream, row: SQL): SQL {
 }
 
 /** The columns that a receipt needs to know of a row: for `returning`. */
-export function receiptColumns({ facts }: Stream, row: SQL): SQL {
+export function receiptColumns({ facts }: ReceiptTable, row: SQL): SQL {
   const names = ['utime', ...facts.key.filter((name) => name !== 'utime')];
   return sql.join(
     names.map((name) => sql`${row}.${sql.identifier(name)}`),
@@ -37,7 +37,7 @@ export function receiptColumns({ facts }: Stream, row: SQL): SQL {
  * A table's receipts are a ledger: each row is counted once when it is inserted, however often it is read again and
  * whichever dataset brings it, and taken off once when the program removes it. So their sum is what must be there.
  */
-export function leaveReceipt(target: Stream, rows: SQL, change: 'written' | 'removed'): SQL {
+export function leaveReceipt(target: ReceiptTable, rows: SQL, change: 'written' | 'removed'): SQL {
   const sign = sql.raw(change === 'written' ? '' : '-');
   const counted = change === 'written' ? sql` filter (where r.is_new)` : sql``;
   const r = sql`r`;

@@ -51,7 +51,7 @@ export const Action = z.object({
 
 type MetaData = NonNullable<z.infer<typeof Action>['metaData']>;
 
-export type Column = z.infer<typeof Schema>['fields'][number];
+export type DeltaColumn = z.infer<typeof Schema>['fields'][number];
 
 export function partOf({ path, partitionValues, size, tags }: z.infer<typeof Add>): Part {
   const { from, to, keys, changed_at, ...rest } = tags;
@@ -111,19 +111,19 @@ export function removeOf(part: Part, { now, isNew }: { now: number; isNew: boole
 }
 
 /** What a table is. */
-export interface TableFacts {
+export interface DeltaTable {
   /** The same however often its columns change. */
   readonly id: string;
   /** The `global_id` of the chain that the rows are of; undefined where nobody knows. */
   readonly network: number | undefined;
-  readonly columns: readonly Column[];
+  readonly columns: readonly DeltaColumn[];
 }
 
-export function factsOf({ id, configuration, schemaString }: MetaData): TableFacts {
+export function factsOf({ id, configuration, schemaString }: MetaData): DeltaTable {
   return { id, network: configuration[NETWORK], columns: schemaString.fields };
 }
 
-export function metaDataOf({ id, network, columns }: TableFacts, now: number): object {
+export function metaDataOf({ id, network, columns }: DeltaTable, now: number): object {
   const fields = columns.map(({ name, type }) => ({ name, type, nullable: true, metadata: {} }));
   return {
     metaData: {

@@ -11,11 +11,11 @@ import {
   partOf,
   PROTOCOL,
   removeOf,
-  type TableFacts,
+  type DeltaTable,
 } from './actions.ts';
 
 /** What a table's log says: its manifest. */
-export interface TableLog extends TableFacts {
+export interface TableLog extends DeltaTable {
   readonly table: string;
   /** Number of the last commit; -1 where there is none. */
   readonly version: number;
@@ -75,7 +75,7 @@ function parse(name: string, text: string): Actions {
 
 function follow(log: TableLog, actions: Actions): TableLog {
   const parts = new Map(log.parts.map((part) => [part.path, part]));
-  let facts: TableFacts = log;
+  let facts: DeltaTable = log;
   for (const { add, remove, metaData } of actions) {
     if (add !== undefined) parts.set(add.path, partOf(add));
     if (remove !== undefined) parts.delete(remove.path);
@@ -93,7 +93,7 @@ export async function commit(
   store: LakeStore,
   log: TableLog,
   { add, remove, isNew }: Change,
-  facts: Omit<TableFacts, 'id'> = log,
+  facts: Omit<DeltaTable, 'id'> = log,
 ): Promise<TableLog> {
   const how = { now: Date.now(), isNew };
   const changed = changedFacts(log, facts);
@@ -114,7 +114,7 @@ export async function commit(
 }
 
 /** A column that there is no longer stays: parts that have it keep their values. Undefined where nothing has changed. */
-function changedFacts(log: TableLog, { columns, network }: Omit<TableFacts, 'id'>): TableFacts | undefined {
+function changedFacts(log: TableLog, { columns, network }: Omit<DeltaTable, 'id'>): DeltaTable | undefined {
   const retired = log.columns.filter(({ name }) => !columns.some((one) => one.name === name));
   const facts = { id: log.id, network: network ?? log.network, columns: [...retired, ...columns] };
   const before = { id: log.id, network: log.network, columns: log.columns };

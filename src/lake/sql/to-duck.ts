@@ -1,12 +1,12 @@
 /** A view as the SQL of Postgres has it. */
-interface View {
+interface DuckView {
   /** With its schema. */
   readonly name: string;
   readonly query: string;
 }
 
 /** The views of a file of SQL, in their order. */
-export function viewsIn(sql: string): View[] {
+export function viewsIn(sql: string): DuckView[] {
   const found = sql.matchAll(/^create or replace view (\w+\.\w+) as\n([\s\S]*?);$/gm);
   return [...found].map(([, name = '', query = '']) => ({ name, query }));
 }

@@ -10,7 +10,7 @@ import type { ExportedTable } from '../../export/tables-of.ts';
 import { dayOf, pathOf, type Part } from '../part.ts';
 
 /** What is known of a part before its file is written. */
-type Facts = Pick<Part, 'span' | 'rows' | 'keys' | 'changedAt' | 'grades'>;
+type PartFacts = Pick<Part, 'span' | 'rows' | 'keys' | 'changedAt' | 'grades'>;
 
 /** Writes the rows of seconds of one day, or of a snapshot that is taken at `span`, as they are at one moment. */
 export async function writePart(
@@ -45,7 +45,7 @@ export async function gradesOf(
 }
 
 /** Brings a file into the lake, where nobody sees it before a commit names it, and removes it here. */
-export async function putPart(lake: Lake, table: string, parquet: string, facts: Facts): Promise<Part> {
+export async function putPart(lake: Lake, table: string, parquet: string, facts: PartFacts): Promise<Part> {
   const sha256 = await digestOf(parquet);
   const { size } = await stat(parquet);
   const path = pathOf(facts.span, sha256);

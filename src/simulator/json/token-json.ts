@@ -49,7 +49,7 @@ export interface NftTransferJson extends CarrierJson {
 }
 
 /** Accounts that a token transaction names. */
-export interface TokenParties {
+export interface TokenPartiesJson {
   readonly from: number;
   readonly to: number;
   /** The jetton wallet, or the item. */
@@ -59,7 +59,7 @@ export interface TokenParties {
 }
 
 /** The parties of a transaction that received a jetton_transfer or jetton_burn message; a burn has one on both ends. */
-export function jettonParties(world: World, row: number): TokenParties {
+export function jettonParties(world: World, row: number): TokenPartiesJson {
   const { accounts, transactions, messages } = world;
   const item = transactions.account.get(row);
   const from = accounts.jettonWalletOwner(item);
@@ -70,7 +70,7 @@ export function jettonParties(world: World, row: number): TokenParties {
 }
 
 /** The parties of a transaction that received an nft_transfer message. */
-export function nftParties(world: World, row: number): TokenParties {
+export function nftParties(world: World, row: number): TokenPartiesJson {
   const { accounts, transactions, messages } = world;
   const item = transactions.account.get(row);
   const from = messages.source.get(transactions.inMessage.get(row));

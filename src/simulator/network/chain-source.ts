@@ -3,12 +3,12 @@ import { ChainLedger } from './ledger/chain-ledger.ts';
 import { Chain } from './chain/chain.ts';
 import type { ChainOptions } from './chain/options.ts';
 import type { Faults } from '../faults.ts';
-import type { HeadOptions, Source } from '../head.ts';
+import type { HeadOptions, ServedNetwork } from '../head.ts';
 import type { View } from '../view.ts';
 import { Visibility } from './ledger/visibility.ts';
 
 /** A generated network whose head stands still or moves with the wall clock. */
-export class ChainSource implements Source {
+export class ChainSource implements ServedNetwork {
   readonly chain: Chain;
   readonly ledger: ChainLedger;
   private readonly visibility: Visibility;

@@ -3,7 +3,7 @@ import { block_parents, blocks as blocksTable } from '../../db/schema/ton/blocks
 import type { Session } from '../../db/connection/database.ts';
 import { common, formatTime, type Range, union, without } from '../../range.ts';
 import { blockKey } from '../../ton/block-key.ts';
-import type { Check, Look, Result, VerifyContext } from '../check.ts';
+import type { Check, CheckLook, Result, VerifyContext } from '../check.ts';
 import { type Around, missingParents, type Missing } from '../closure/missing-parents.ts';
 import { DOUBLED, unfitLinks, unreachedBlocks } from '../closure/surplus-blocks.ts';
 import { placeFirst, placeLast } from '../closure/place-missing.ts';
@@ -11,7 +11,7 @@ import {
   blocksBefore,
   surroundingsOf,
   surroundingsWithin,
-  type Place,
+  type CoveredStretch,
   type Surroundings,
 } from '../closure/surroundings.ts';
 import { during, findingsOf, secondOf, type Finding } from '../finding.ts';
@@ -40,7 +40,11 @@ export const blocks: Check = {
  * stored and every parent of every stored block is, then so is all that can be reached, by induction. And nothing else
  * is stored: every stored block is the parent of another one, or a top.
  */
-async function checkBlocks(look: Look, { database, source }: VerifyContext, place: Place): Promise<Result> {
+async function checkBlocks(
+  look: CheckLook,
+  { database, source }: VerifyContext,
+  place: CoveredStretch,
+): Promise<Result> {
   const { stretch } = place;
   const facts = { before: await blocksBefore(source, place), first: source.chain.first };
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
@@ -71,7 +75,11 @@ interface SeenBlocks extends Result {
 }
 
 /** What the tables say of a stretch at one moment; of its closure only where something is known of what lies around it. */
-async function lookAt(session: Session, place: Place, around: Around | undefined): Promise<SeenBlocks> {
+async function lookAt(
+  session: Session,
+  place: CoveredStretch,
+  around: Around | undefined,
+): Promise<SeenBlocks> {
   const { stretch } = place;
   const links = await holdRows(session, block_parents, stretch);
   return {
@@ -88,7 +96,7 @@ async function lookAt(session: Session, place: Place, around: Around | undefined
  * nothing but a block that should not be there: nothing is said about it until the fault is repaired.
  */
 function closureOf(
-  { stretch, covered }: Place,
+  { stretch, covered }: CoveredStretch,
   around: Surroundings,
   { missing, unreached, findings: links }: Pick<SeenBlocks, 'missing' | 'unreached' | 'findings'>,
 ): Finding[] {

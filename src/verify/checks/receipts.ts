@@ -8,7 +8,7 @@ import { targetOf } from '../../db/write/rows/target.ts';
 import { RECEIPT_SECONDS } from '../../db/write/receipts.ts';
 import { heldRows, isWithin, wholeMinutes } from '../../db/write/receipt-ledger.ts';
 import { type Range, without } from '../../range.ts';
-import type { Check, Result, Step } from '../check.ts';
+import type { Check, Result, CheckStep } from '../check.ts';
 import { countOf, findingsOf } from '../finding.ts';
 import { receipts as ledger } from '../../db/schema/etl/verification.ts';
 
@@ -17,7 +17,7 @@ export const receipts: Check = {
   name: 'receipts',
   needs: [],
   async steps({ database, jobs }, { dataset, stream, covered }) {
-    const steps: Step[] = [];
+    const steps: CheckStep[] = [];
     for (const [name, table] of Object.entries(dataset.job.tables)) {
       if (!factsOf(table).partitioned) continue;
       const others: Range[] = [];
@@ -28,7 +28,8 @@ export const receipts: Check = {
       }
       for (const stretch of without(covered, others)) {
         const place = { dataset: dataset.name, scope: stream.scope };
-        const run: Step['run'] = (look) => look((session) => checkReceipts(session, table, place, stretch));
+        const run: CheckStep['run'] = (look) =>
+          look((session) => checkReceipts(session, table, place, stretch));
         steps.push({ check: 'receipts', stretch: wholeMinutes(stretch), run });
       }
     }

@@ -3,7 +3,7 @@ import { trace_edges, traces as tracesTable } from '../../db/schema/ton/traces.t
 import type { Session } from '../../db/connection/database.ts';
 import { readCoverage } from '../../db/coverage/coverage.ts';
 import { common, type Range, without } from '../../range.ts';
-import { openStep, type Check, type Result, type Step } from '../check.ts';
+import { openStep, type Check, type Result, type CheckStep } from '../check.ts';
 import { during, findingsOf, secondOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
@@ -22,7 +22,7 @@ export const traces: Check = {
     const known = await readCoverage(database, { dataset: 'transactions', scope: '', pass: 0 });
     const held = common(input.covered, input.proved.get('transactions') ?? []);
     return [
-      ...held.map((stretch): Step => {
+      ...held.map((stretch): CheckStep => {
         const end = known.find(({ from, to }) => from < stretch.to && to >= stretch.to)?.to ?? stretch.to;
         const until = Math.min(end, stretch.to + AFTERMATH);
         return {

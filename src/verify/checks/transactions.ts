@@ -3,7 +3,7 @@ import { blocks } from '../../db/schema/ton/blocks.ts';
 import { transactions as transactionsTable } from '../../db/schema/ton/transactions.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { common, type Range, union, without } from '../../range.ts';
-import { openStep, type Check, type Result, type Step } from '../check.ts';
+import { openStep, type Check, type Result, type CheckStep } from '../check.ts';
 import { during, type Finding, findingsOf, secondOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
@@ -43,7 +43,7 @@ export function missingTransactions(findings: readonly Finding[]): readonly Rang
 }
 
 /** The check of seconds whose blocks are known to be all there. */
-export function countTransactions(proved: Range): Step {
+export function countTransactions(proved: Range): CheckStep {
   return {
     check: NAME,
     stretch: proved,

@@ -12,7 +12,7 @@ const PAGE_BEFORE = 256;
 const Blocks = z.object({ blocks: z.array(LinkedBlock) });
 
 /** What verification asks of the API: a few blocks around a stretch, and which shards there were. */
-export interface BlockSource {
+export interface BlocksOfSource {
   readonly chain: ChainInfo;
   /** Requests made so far. */
   readonly requests: () => number;
@@ -27,7 +27,7 @@ export interface BlockSource {
 }
 
 /** Asks with the priority of repairs: what is verified is older than the tail, and comes before any backfill. */
-export function createBlockSource(api: ApiClient, chain: ChainInfo, signal: AbortSignal): BlockSource {
+export function createBlockSource(api: ApiClient, chain: ChainInfo, signal: AbortSignal): BlocksOfSource {
   let requests = 0;
   const ask = async (path: string, params: Params) => {
     requests += 1;

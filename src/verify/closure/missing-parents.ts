@@ -5,7 +5,7 @@ import type { Session } from '../../db/connection/database.ts';
 import { during } from '../finding.ts';
 import { blocksBeyond, linksOf } from './links.ts';
 import { prefix } from './prefix.ts';
-import type { Place, Surroundings } from './surroundings.ts';
+import type { CoveredStretch, Surroundings } from './surroundings.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
 
 /** Parents of blocks this much older are looked for one by one, not all at once. */
@@ -36,7 +36,7 @@ export interface Around extends Surroundings {
 /** Parents of the stored blocks of a stretch, and tops behind it, that are not stored. */
 export function missingParents(
   session: Session,
-  { stretch, covered }: Place,
+  { stretch, covered }: CoveredStretch,
   around: Around,
 ): Promise<Missing[]> {
   const beyond = blocksBeyond(around);

@@ -1,5 +1,5 @@
 import type { Range } from '../../range.ts';
-import type { BlockSource } from './block-source.ts';
+import type { BlocksOfSource } from './block-source.ts';
 import type { Missing } from './missing-parents.ts';
 
 /** Blocks that are looked up by name, where the stored ones do not say in which second they lie. */
@@ -7,7 +7,7 @@ const MOST_LOOK_UPS = 32;
 
 /** A missing block with nothing of its chain below it in the stretch may well lie before it: the source knows. */
 export async function placeFirst(
-  source: BlockSource,
+  source: BlocksOfSource,
   stretch: Range,
   rows: readonly Missing[],
 ): Promise<Missing[]> {
@@ -32,7 +32,7 @@ export async function placeFirst(
  * it lies behind the stretch too, so that what is known of it is not whole.
  */
 export async function placeLast(
-  source: BlockSource,
+  source: BlocksOfSource,
   end: number,
   rows: readonly Missing[],
 ): Promise<Missing[] | undefined> {

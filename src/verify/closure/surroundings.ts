@@ -5,7 +5,7 @@ import { tiles } from '../../ton/shard.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import { during } from '../finding.ts';
-import type { BlockSource } from './block-source.ts';
+import type { BlocksOfSource } from './block-source.ts';
 
 /** A masterchain block so long after the stretch has tops after it, unless a shard lags. */
 const LEADS = [15, 90, 600];
@@ -21,7 +21,7 @@ export interface Surroundings {
   readonly after: readonly LinkedBlock[];
 }
 
-export interface Place {
+export interface CoveredStretch {
   /** What is to be proved. */
   readonly stretch: Range;
   /** The stored blocks around it: the covered range in which the stretch lies. */
@@ -31,8 +31,8 @@ export interface Place {
 /** Tops at or after the stretch's end and what lies between: stored, where coverage goes on, else asked for. */
 export async function surroundingsOf(
   session: Session,
-  source: BlockSource,
-  place: Place,
+  source: BlocksOfSource,
+  place: CoveredStretch,
 ): Promise<Surroundings | undefined> {
   const stored = await storedMasters(session, { from: place.stretch.to, to: place.covered.to });
   const inside = await topsBehind(source, stored, place.stretch.to);
@@ -54,7 +54,7 @@ export async function surroundingsOf(
 /** Where what follows the stretch cannot be had: tops of a stored block near its end, which prove a little less. */
 export async function surroundingsWithin(
   session: Session,
-  source: BlockSource,
+  source: BlocksOfSource,
   stretch: Range,
 ): Promise<Surroundings | undefined> {
   const masters = await storedMasters(session, stretch);
@@ -71,8 +71,8 @@ export async function surroundingsWithin(
 
 /** The last blocks before a stretch. None come before the index' first; what is covered before it is stored. */
 export async function blocksBefore(
-  source: BlockSource,
-  { stretch, covered }: Place,
+  source: BlocksOfSource,
+  { stretch, covered }: CoveredStretch,
 ): Promise<readonly LinkedBlock[]> {
   if (covered.from < stretch.from || stretch.from <= source.chain.first.utime) return [];
   return source.before(stretch.from);
@@ -85,7 +85,7 @@ interface Master {
 
 /** Of several masterchain blocks the nearest one all of whose tops lie at or after `end`. */
 async function topsBehind(
-  source: BlockSource,
+  source: BlocksOfSource,
   masters: readonly Master[],
   end: number,
 ): Promise<Pick<Surroundings, 'tops' | 'storedUntil'> | undefined> {

@@ -1,7 +1,7 @@
 import type { Priority } from '../../budget/priority.ts';
 import { askPage } from '../../crawl/streams/page/ask-page.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
-import type { Reading, Rejected } from '../../dataset/job.ts';
+import type { RecordsReading, Rejected } from '../../dataset/job.ts';
 import { ownersOf } from '../../dataset/owners.ts';
 import { databaseTime, quarantinedAmong } from '../../db/read/quarantined.ts';
 import {
@@ -25,7 +25,7 @@ import type { FillContext } from '../../crawl/streams/fill-holes.ts';
 /** What a comparison needs: the API and what was learned of its pages, and the database. */
 export type CompareContext = VerifyContext & FillContext;
 
-type Accepted = Reading['accepted'][number];
+type Accepted = RecordsReading['accepted'][number];
 
 const PRIORITY: Priority = 'repair';
 
@@ -55,7 +55,7 @@ export async function compareSpan(
   const size = limits.limit(paginator.maxSize);
   const trust = limits.openSpan(span);
   const tally = new Tally(await databaseTime(context.database));
-  let held: Held = { accepted: [], rejected: [] };
+  let held: Uncompared = { accepted: [], rejected: [] };
   let cursor: unknown = paginator.start(span);
   while (cursor !== undefined && !stop.finishing.aborted) {
     const flight = crawl.api.inFlight.open(PRIORITY);
@@ -86,14 +86,14 @@ export async function compareSpan(
 }
 
 /** What was read and not compared yet: its second is not complete. */
-type Held = Pick<Reading, 'accepted' | 'rejected'>;
+type Uncompared = Pick<RecordsReading, 'accepted' | 'rejected'>;
 
 /** Compares what is complete; what is left. */
 async function compareHeld(
   context: CompareContext,
   place: { readonly dataset: Dataset; readonly stream: Stream },
-  { held, completed, tally }: { readonly held: Held; readonly completed: Range; readonly tally: Tally },
-): Promise<Held> {
+  { held, completed, tally }: { readonly held: Uncompared; readonly completed: Range; readonly tally: Tally },
+): Promise<Uncompared> {
   const isComplete = ({ position }: { readonly position: { readonly utime: number } }) =>
     isWithin(position.utime, completed);
   const isLater = ({ position }: { readonly position: { readonly utime: number } }) =>

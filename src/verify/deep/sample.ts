@@ -40,7 +40,7 @@ export async function rowsBySecond(
 /** Pages of a slice where everything is read: several slices are read at once, and each ends with a short page. */
 const PAGES_OF_ALL = 16;
 
-interface Place {
+interface SampledStream {
   readonly dataset: Dataset;
   readonly stream: Stream;
   readonly covered: readonly Range[];
@@ -49,7 +49,7 @@ interface Place {
 /** Slices of a range of about a page of stored rows each, drawn at random until they hold the share of all rows; all of it, in longer slices, where that is wanted. */
 export async function drawSlices(
   session: Session,
-  { dataset: { job }, stream, covered }: Place,
+  { dataset: { job }, stream, covered }: SampledStream,
   draw: { readonly share: number; readonly random: () => number },
 ): Promise<Range[]> {
   const { share, random } = draw;

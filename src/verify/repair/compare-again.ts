@@ -14,7 +14,7 @@ import type { Finding } from '../finding.ts';
 import type { Verified } from '../verify.ts';
 
 /** What the source has of a dataset, over all of its streams that were compared. */
-interface Source {
+interface SourceRows {
   /** Stored rows that the source has, by table and second. */
   readonly brought: Map<string, Map<number, RowSum>>;
   readonly covered: Range[];
@@ -28,7 +28,7 @@ interface Source {
  * what is stored: what was removed need not have been counted when it came.
  */
 export async function compareAgain(context: CompareContext, reports: readonly Verified[]): Promise<void> {
-  const sources = new Map<string, Source>();
+  const sources = new Map<string, SourceRows>();
   for (const report of reports) {
     const { stream, findings } = report;
     const source = sources.get(stream.dataset) ?? { brought: new Map(), covered: [], doubtful: [] };
@@ -54,7 +54,7 @@ async function compareStream(
   context: CompareContext,
   { dataset, stream }: Pick<Verified, 'dataset'> & { readonly stream: Stream },
   spans: readonly Range[],
-  source: Source,
+  source: SourceRows,
 ): Promise<void> {
   const coverage = await readCoverage(context.database, stream);
   source.covered.push(...coverage);
@@ -74,7 +74,7 @@ async function recount(
   { crawl, database }: CompareContext,
   table: object,
   minutes: Range,
-  { brought, covered, doubtful }: Source,
+  { brought, covered, doubtful }: SourceRows,
 ): Promise<void> {
   if (common([minutes], doubtful).length > 0) return;
   const had = brought.get(targetOf(table).name);

@@ -8,7 +8,7 @@ import type { Range } from '../../range.ts';
 const MOST_BLOCKS = 200;
 
 /** Holes that can be asked for by masterchain block, and the dataset that does so. */
-interface ByBlock {
+interface HolesByBlock {
   readonly dataset: Dataset;
   readonly holes: readonly Range[];
 }
@@ -18,7 +18,7 @@ export async function datasetByBlock(
   session: Session,
   { name, job }: Dataset,
   holes: readonly Range[],
-): Promise<ByBlock | undefined> {
+): Promise<HolesByBlock | undefined> {
   if (job.byBlock === undefined) return undefined;
   const known: { readonly hole: Range; readonly seqnos: readonly number[] }[] = [];
   for (const hole of holes) {

@@ -9,7 +9,7 @@ import { common, formatTime, type Range, without } from '../../range.ts';
 import { during } from '../finding.ts';
 
 /** How many rows of a table a check has held, by the minute in which they lie. */
-export interface Held {
+export interface HeldRows {
   readonly table: object;
   readonly minutes: ReadonlyMap<number, number>;
 }
@@ -17,7 +17,7 @@ export interface Held {
 const Minute = z.object({ minute: z.coerce.number(), rows: z.coerce.number() });
 
 /** Counts the rows of a table that a check sees. */
-export async function holdRows(session: Session, table: object, stretch: Range): Promise<Held> {
+export async function holdRows(session: Session, table: object, stretch: Range): Promise<HeldRows> {
   const counted = await session.rows(
     sql`select ${minuteOf(sql`t`)} as minute, count(*) as rows from ${targetOf(table).into} t
         where ${during('t', stretch)} group by 1`,
@@ -26,7 +26,7 @@ export async function holdRows(session: Session, table: object, stretch: Range):
   return { table, minutes: new Map(counted.map(({ minute, rows }) => [minute, rows])) };
 }
 
-export function rowsOf({ minutes }: Held): number {
+export function rowsOf({ minutes }: HeldRows): number {
   return [...minutes.values()].reduce((sum, rows) => sum + rows, 0);
 }
 
@@ -41,7 +41,11 @@ export interface Unheld {
  * Holds what a check has held against the receipts, minute by minute: a check that saw nothing has proved nothing.
  * Only on the snapshot on which the check ran. Undefined where it held what there must be.
  */
-export async function findUnheld(session: Session, held: Held, stretch: Range): Promise<Unheld | undefined> {
+export async function findUnheld(
+  session: Session,
+  held: HeldRows,
+  stretch: Range,
+): Promise<Unheld | undefined> {
   const { name } = targetOf(held.table);
   const minutes = wholeMinutes(stretch);
   const owed = await session.rows(

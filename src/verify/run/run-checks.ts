@@ -1,5 +1,5 @@
 import { type Range, union, without } from '../../range.ts';
-import type { Check, CheckInput, Step, VerifyContext } from '../check.ts';
+import type { Check, CheckInput, CheckStep, VerifyContext } from '../check.ts';
 import { receipts } from '../checks/receipts.ts';
 import { checksOf } from '../every-check.ts';
 import type { Checked, Finding } from '../finding.ts';
@@ -27,7 +27,7 @@ export async function runChecks(context: VerifyContext, input: CheckInput): Prom
 async function timed(
   { database, clock, source }: VerifyContext,
   { dataset, stream }: CheckInput,
-  step: Step,
+  step: CheckStep,
 ): Promise<Checked[]> {
   const { check, also, stretch } = step;
   const [start, asked] = [clock.monotonic(), source.requests()];

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/connection/database.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { atSpeed } from './at-speed.ts';
-import type { Look, Result, Step } from '../check.ts';
+import type { CheckLook, Result, CheckStep } from '../check.ts';
 import type { Finding } from '../finding.ts';
 import { findUnheld } from './held.ts';
 
@@ -15,7 +15,7 @@ export const NOT_HELD = 'rows_not_held';
 export async function runStep(
   database: Database,
   { dataset, scope }: Pick<Stream, 'dataset' | 'scope'>,
-  { check, stretch, run }: Step,
+  { check, stretch, run }: CheckStep,
 ): Promise<Result> {
   const facts = { check, dataset, scope, rows: [] };
   const warned: Finding[] = [];
@@ -24,7 +24,7 @@ export async function runStep(
     warned.push({ ...facts, kind: 'warning', outcome: 'open', spans: [stretch], count: 1, example });
   };
   let unheld: Finding[] = [];
-  const look: Look = (work) =>
+  const look: CheckLook = (work) =>
     atSpeed(
       database,
       async (session) => {

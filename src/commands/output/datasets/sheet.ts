@@ -7,17 +7,17 @@ import { collectionFacts, collectionSheet, type CollectionSheet } from './collec
 import { atRest, streamFacts, streamSheet, type StreamSheet } from './stream-sheet.ts';
 import { programName } from '../../../terminal/program-name.ts';
 
-export type Sheet = StreamSheet | CollectionSheet;
+export type DatasetSheet = StreamSheet | CollectionSheet;
 
 /** `hour` is the range of the request that is shown; `freshness` in seconds decides how often the tail asks. */
-export function sheetOf({ name, job }: Dataset<AnyJob>, hour: Range, freshness: number): Sheet {
+export function sheetOf({ name, job }: Dataset<AnyJob>, hour: Range, freshness: number): DatasetSheet {
   return job.kind === 'stream'
     ? streamSheet({ name, job }, hour, freshness)
     : collectionSheet({ name, job }, freshness);
 }
 
 /** All of them, a line each. */
-export function formatOverview(sheets: readonly Sheet[], freshness: number): string {
+export function formatOverview(sheets: readonly DatasetSheet[], freshness: number): string {
   const rows = sheets.map((sheet) => [
     sheet.name,
     sheet.core ? 'yes' : '',
@@ -34,7 +34,7 @@ More on one of them: ${programName} datasets ${sheets[0]?.name ?? 'NAME'}`;
 }
 
 /** One of them, column by column. */
-export function formatSheet(sheet: Sheet): string {
+export function formatSheet(sheet: DatasetSheet): string {
   const facts = 'walks' in sheet ? collectionFacts(sheet) : streamFacts(sheet);
   return [facts.map(([title = '', text = '']) => `${title.padEnd(10)}${text}`).join('\n')]
     .concat(sheet.tables.map(formatTableSheet))

@@ -1,6 +1,6 @@
 import type { Dataset } from '../../../dataset/dataset.ts';
 import { restingRequests } from '../../../dataset/pace.ts';
-import type { Index } from '../../../dataset/job.ts';
+import type { ServerIndex } from '../../../dataset/job.ts';
 import type { Params } from '../../../dataset/paginator.ts';
 import { describeTable, type TableDescription } from '../../../db/read/table-description.ts';
 import { formatDuration, type Range } from '../../../range.ts';
@@ -14,7 +14,7 @@ export interface StreamSheet {
   /** Of the request for one hour, as an example of every parameter. */
   readonly params: Params;
   /** The server's index that its requests ride. */
-  readonly index: Index;
+  readonly index: ServerIndex;
   readonly pageSize: number;
   /** Seconds to keep away from the head beyond ETL_WATERMARK_DELAY's; null where that decides. */
   readonly delay: number | null;
@@ -80,7 +80,7 @@ function paramsText(params: Params): string {
     .join(' ');
 }
 
-function indexOf({ columns, of }: Index): string {
+function indexOf({ columns, of }: ServerIndex): string {
   return of === 'lt' ? `${columns}: the logical times of the seconds are sent beside them` : columns;
 }
 

@@ -1,9 +1,9 @@
 import { DatabaseError, UsageError } from '../../../errors.ts';
 import { COMMANDS_HELP, describeStatement } from './backslash.ts';
-import type { Shape } from './show-result.ts';
+import type { ResultShape } from './show-result.ts';
 
 /** Runs a statement and shows what it returns. */
-type Show = (statement: string, shape: Shape) => Promise<void>;
+type Show = (statement: string, shape: ResultShape) => Promise<void>;
 
 /**
  * What runs each statement that was typed or piped, and does what a line that begins with a backslash says: one for each

@@ -3,19 +3,19 @@ import { fitTable } from '../table.ts';
 import { formatRecords, formatResult, isTooWide, summarize, type SqlFormat } from './format-result.ts';
 
 /** How rows are shown: as a table where it fits, each as a record, or as a table whose last column goes on below itself. */
-export type Shape = 'table' | 'records' | 'lines';
+export type ResultShape = 'table' | 'records' | 'lines';
 
 /**
  * Prints a result to stdout, and to stderr what the statement did. A table that is wider than the terminal becomes
  * records, one below the other, as it does where these are asked for.
  */
-export function showResult(result: TextResult, format: SqlFormat, shape: Shape): void {
+export function showResult(result: TextResult, format: SqlFormat, shape: ResultShape): void {
   if (result.columns.length > 0)
     console.log(format === 'table' ? shaped(result, shape) : formatResult(result, format, false));
   console.error(summarize(result));
 }
 
-function shaped(result: TextResult, shape: Shape): string {
+function shaped(result: TextResult, shape: ResultShape): string {
   const { isTTY, columns } = process.stdout;
   const table = formatResult(result, 'table', isTTY);
   if (shape === 'records') return formatRecords(result);

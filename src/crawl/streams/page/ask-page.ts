@@ -5,7 +5,7 @@ import { listOf } from '../../../api/response/v3-envelope.ts';
 import type { Flight } from '../../../budget/flight.ts';
 import type { Priority } from '../../../budget/priority.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
-import type { Job, Reading } from '../../../dataset/job.ts';
+import type { Job, RecordsReading } from '../../../dataset/job.ts';
 import type { Echo, Params, Step } from '../../../dataset/paginator.ts';
 import type { Stream } from '../../../db/coverage/coverage.ts';
 import type { Range } from '../../../range.ts';
@@ -46,22 +46,22 @@ export interface Asking {
 }
 
 /** A page of a stream: its records as they came, as they were read, and what the page means for the span. */
-export interface Page {
+export interface PageRead {
   readonly records: readonly unknown[];
-  readonly reading: Reading;
+  readonly reading: RecordsReading;
   readonly step: Step<unknown>;
   /** What it has to write, where that is known before it comes: then nobody needs its records and what was accepted of them. */
   readonly content?: Content;
 }
 
 /** What a page shows of its place. */
-type Shown = Pick<Reading, 'positions' | 'joinedUntil'> & { readonly echo: Echo };
+type PagePlace = Pick<RecordsReading, 'positions' | 'joinedUntil'> & { readonly echo: Echo };
 
 /**
  * Asks for one page of a stream and reads it: the only way in which a page is asked for, whatever for.
  * @throws BadResponseError where the response cannot be one to this request, also by the window that it says it answers
  */
-export async function askPage({ api, lts }: Asking, request: PageRequest): Promise<Exchange<Page>> {
+export async function askPage({ api, lts }: Asking, request: PageRequest): Promise<Exchange<PageRead>> {
   const { dataset, stream, cursor, size, trust, priority, flight, signal, toWrite } = request;
   const { job } = dataset;
   const paging = job.paginator.request(cursor, size);
@@ -69,7 +69,7 @@ export async function askPage({ api, lts }: Asking, request: PageRequest): Promi
   const bounds = job.index.of === 'lt' ? await boundsOf(lts, paging, { priority, signal }) : {};
   const recordsIn = listOf(job.list);
   let accept: () => void = () => undefined;
-  const stepTo = (shown: Shown, limit = paging.limit) => {
+  const stepTo = (shown: PagePlace, limit = paging.limit) => {
     const until = Number(paging['end_utime']) + 1;
     const { positions } = shown;
     const verdict = trust.judge({ asked: limit, window: windowOf(paging), positions });
@@ -85,7 +85,7 @@ export async function askPage({ api, lts }: Asking, request: PageRequest): Promi
     signal,
     strings: toWrite && 'bytes',
     readApart: toWrite && apartOf(dataset, toWrite, stepTo),
-    parse: (body, form, limit): Page => {
+    parse: (body, form, limit): PageRead => {
       const records = recordsIn(body);
       const reading = readRecords(job, records, toWrite && form);
       const step = stepTo({ ...reading, echo: echoOf(body) }, limit);
@@ -101,14 +101,14 @@ export async function askPage({ api, lts }: Asking, request: PageRequest): Promi
 
 function toBeWritten(
   { tables }: Job,
-  reading: Reading,
-  { step, span }: { readonly step: Page['step']; readonly span: Range },
-): Page {
+  reading: RecordsReading,
+  { step, span }: { readonly step: PageRead['step']; readonly span: Range },
+): PageRead {
   const content = contentOf(tables, inside([reading], span), { compared: false });
   return { ...shownOnly(reading), step, content };
 }
 
-function shownOnly({ positions }: Pick<Reading, 'positions'>): Pick<Page, 'records' | 'reading'> {
+function shownOnly({ positions }: Pick<RecordsReading, 'positions'>): Pick<PageRead, 'records' | 'reading'> {
   return { records: [], reading: { positions, accepted: [], rejected: [] } };
 }
 
@@ -116,7 +116,7 @@ function shownOnly({ positions }: Pick<Reading, 'positions'>): Pick<Page, 'recor
 function apartOf(
   { name, job }: Dataset,
   { span, threads }: ToWrite,
-  stepTo: (shown: Shown, limit: number | undefined) => Page['step'],
+  stepTo: (shown: PagePlace, limit: number | undefined) => PageRead['step'],
 ) {
   if (span === undefined) return undefined;
   return async (body: Buffer, limit: number | undefined) => {

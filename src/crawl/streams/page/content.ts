@@ -1,4 +1,4 @@
-import type { Accepted, Reading, Rejected } from '../../../dataset/job.ts';
+import type { AcceptedRecord, RecordsReading, Rejected } from '../../../dataset/job.ts';
 import type { Extra } from '../../../dataset/record.ts';
 import type { Tables } from '../../../dataset/rows.ts';
 import { linesOfRecords } from '../../../db/write/rows/lines.ts';
@@ -45,7 +45,7 @@ export function odditiesOf({ accepted, rejected }: Inside): Oddities {
 
 /** The records of pages that are written with them. */
 export interface Inside {
-  readonly accepted: readonly Accepted[];
+  readonly accepted: readonly AcceptedRecord[];
   readonly rejected: readonly Rejected[];
 }
 
@@ -54,7 +54,7 @@ export interface Inside {
  * beyond it, anywhere, and what the tables hold must not depend on where pages end. The rest is read with its own second.
  */
 export function inside(
-  readings: readonly Pick<Reading, 'accepted' | 'rejected'>[],
+  readings: readonly Pick<RecordsReading, 'accepted' | 'rejected'>[],
   span: Range | undefined,
 ): Inside {
   const isInside = ({ position }: { readonly position: { readonly utime: number } }) =>

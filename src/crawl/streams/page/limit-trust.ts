@@ -26,7 +26,7 @@ export interface LimitTrust {
 /** Judges the pages of one span. */
 export interface SpanTrust {
   /** Nothing is remembered until the verdict is accepted. */
-  judge(page: JudgedPage): Verdict;
+  judge(page: JudgedPage): PageVerdict;
   /** The span was read to its end. */
   ended(): void;
 }
@@ -34,12 +34,12 @@ export interface SpanTrust {
 interface JudgedPage {
   /** The limit that was sent. */
   readonly asked: number;
-  readonly window: Window;
+  readonly window: AskedWindow;
   readonly positions: readonly Position[];
 }
 
 /** What a page was asked for, from its beginning on. */
-interface Window {
+interface AskedWindow {
   /** End, exclusive, unix seconds. */
   readonly until: number;
   /** Bounds of logical time, both included, where a second is taken apart by it. */
@@ -49,7 +49,7 @@ interface Window {
   readonly offset: number;
 }
 
-interface Verdict {
+interface PageVerdict {
   /** The size by which a page is full or short: what was asked, or the page's own length where it may have been cut. */
   readonly size: number;
   /** The page is a response to its request: what it shows counts from now on. */
@@ -70,10 +70,10 @@ interface Known {
 }
 
 /** A short page that may have been cut. */
-interface Doubt {
+interface DoubtfulPage {
   readonly ids: ReadonlySet<string>;
   /** New rows outside were not asked for with it. */
-  readonly window: Window;
+  readonly window: AskedWindow;
 }
 
 export function createLimitTrust(onCap: (cap: number) => void): LimitTrust {
@@ -85,7 +85,7 @@ export function createLimitTrust(onCap: (cap: number) => void): LimitTrust {
 }
 
 function openSpan(known: Known, span: Range, onCap: (cap: number) => void): SpanTrust {
-  let doubt: Doubt | undefined;
+  let doubt: DoubtfulPage | undefined;
   return {
     judge({ asked, window, positions }) {
       const rows = positions.length;
@@ -114,7 +114,7 @@ function openSpan(known: Known, span: Range, onCap: (cap: number) => void): Span
   };
 }
 
-function isNew({ utime, lt, id }: Position, doubt: Doubt | undefined): boolean {
+function isNew({ utime, lt, id }: Position, doubt: DoubtfulPage | undefined): boolean {
   if (doubt === undefined || doubt.ids.has(id)) return false;
   const { until, startLt, endLt } = doubt.window;
   if (utime >= until) return false;
@@ -125,7 +125,7 @@ function isNew({ utime, lt, id }: Position, doubt: Doubt | undefined): boolean {
 }
 
 /** Offsets within one logical time go in no fixed order: a row that comes later may have been left out before. */
-function showsItsEnd({ offset, startLt, endLt }: Window): boolean {
+function showsItsEnd({ offset, startLt, endLt }: AskedWindow): boolean {
   return offset === 0 || (startLt === undefined && endLt === undefined);
 }
 

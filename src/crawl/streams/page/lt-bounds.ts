@@ -18,7 +18,7 @@ interface BoundsOptions {
   readonly database: Session;
 }
 
-interface Asking {
+interface BoundsRequest {
   readonly priority: Priority;
   readonly signal: AbortSignal;
 }
@@ -43,7 +43,7 @@ export interface LtRange {
  * time; too narrow would lose rows. Any true block far enough away is a bound, whether or not blocks are missing around it.
  */
 export interface LtBounds {
-  of(seconds: Range, asking: Asking): Promise<LtRange>;
+  of(seconds: Range, asking: BoundsRequest): Promise<LtRange>;
 }
 
 /** Where some masterchain blocks lie and what they bound. */
@@ -57,7 +57,7 @@ type Side = 'start' | 'end';
 /** Bounds from stored blocks; where none are stored, from the API, of which the last answer on each side is remembered. */
 export function createLtBounds({ api, database }: BoundsOptions): LtBounds {
   const remembered = new Map<Side, Bound>();
-  const find = async (side: Side, seconds: Range, asking: Asking): Promise<bigint | undefined> => {
+  const find = async (side: Side, seconds: Range, asking: BoundsRequest): Promise<bigint | undefined> => {
     const within = side === 'start' ? beforeOf(seconds) : behindOf(seconds);
     const stored = await readMasterchainBlocks(
       database,
@@ -116,7 +116,7 @@ const Blocks = z.object({
   ),
 });
 
-async function ask(api: ApiClient, side: Side, { from, to }: Range, asking: Asking) {
+async function ask(api: ApiClient, side: Side, { from, to }: Range, asking: BoundsRequest) {
   const window: Params =
     side === 'start' ? { end_utime: to - 1, sort: 'desc' } : { start_utime: from, sort: 'asc' };
   const { value } = await api.get({

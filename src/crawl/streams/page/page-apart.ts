@@ -4,7 +4,7 @@ import { parseJson } from '../../../api/response/parse-json.ts';
 import { readBody } from '../../../api/response/body-text.ts';
 import { echoOf } from '../../../api/response/v3-echo.ts';
 import { listOf } from '../../../api/response/v3-envelope.ts';
-import type { Job, Reading } from '../../../dataset/job.ts';
+import type { Job, RecordsReading } from '../../../dataset/job.ts';
 import type { Echo } from '../../../dataset/paginator.ts';
 import { bytesOfRecords } from '../../../db/write/rows/lines.ts';
 import { linesOfBytes, type TableBytes } from '../../../db/write/rows/line-bytes.ts';
@@ -15,7 +15,7 @@ import { readRecords } from './read-records.ts';
 
 /** A page as it is sent between threads: nothing but what can be copied or handed over. */
 export interface PageApart {
-  readonly positions: Reading['positions'];
+  readonly positions: RecordsReading['positions'];
   readonly joinedUntil: number | undefined;
   readonly echo: Echo;
   readonly tables: readonly TableBytes[];

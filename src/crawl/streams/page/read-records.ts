@@ -1,5 +1,5 @@
 import { timeOfRow, type Put } from '../../../dataset/declaration/sheet.ts';
-import type { Job, Reading } from '../../../dataset/job.ts';
+import type { Job, RecordsReading } from '../../../dataset/job.ts';
 import { asText, type Strings } from '../../../dataset/strings.ts';
 import { formatTime } from '../../../range.ts';
 
@@ -7,7 +7,7 @@ import { formatTime } from '../../../range.ts';
  * Reads records of a stream as its job says. A record with a row dated after the record itself cannot be: its partition
  * would lie in the future, where retention and every index looks last. It goes to quarantine instead.
  */
-export function readRecords(job: Job, records: readonly unknown[], strings?: Strings): Reading {
+export function readRecords(job: Job, records: readonly unknown[], strings?: Strings): RecordsReading {
   const reading = job.read(records, strings);
   const late = reading.accepted.filter(({ position, put }) => hasLateRow(position.utime, put));
   if (late.length === 0) return reading;

@@ -11,22 +11,22 @@ import { readApart, type PageApart } from './page-apart.ts';
 const ThreadData = z.object({ apiKey: z.string().optional() });
 
 /** A page to be read. */
-export interface Order {
+export interface ThreadOrder {
   readonly dataset: string;
   readonly span: Range;
   readonly body: Uint8Array;
 }
 
 /** A page; or the body again, which whoever asked reads, and finds out what is wrong with it. */
-export type Answer =
+export type ThreadAnswer =
   { readonly page: PageApart; readonly body?: never } | { readonly body: Uint8Array; readonly page?: never };
 
 const jobs = new Map((await loadJobs()).map(({ name, job }) => [name, job]));
 const withoutKey = keylessText(ThreadData.parse(workerData).apiKey);
 
-const answer = ({ dataset, span, body }: Order) => {
+const answer = ({ dataset, span, body }: ThreadOrder) => {
   const page = read(dataset, body, span);
-  const sent: Answer = page === undefined ? { body } : { page };
+  const sent: ThreadAnswer = page === undefined ? { body } : { page };
   const handed = (page?.tables.map(({ bytes }) => bytes) ?? [body]).map(({ buffer }) => buffer);
   parentPort?.postMessage(
     sent,

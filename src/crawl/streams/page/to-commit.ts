@@ -5,12 +5,12 @@ import type { PageLog } from '../../../db/write/log-page.ts';
 import type { Lease } from '../../../db/coordination/leases.ts';
 import type { Job } from '../../../dataset/job.ts';
 import type { Range } from '../../../range.ts';
-import type { Page } from './ask-page.ts';
+import type { PageRead } from './ask-page.ts';
 import { contentOf, inside, type Content } from './content.ts';
 import type { Assignment } from '../planner.ts';
 
 /** A page that was read, as it waits for its commit: without the records as they came. */
-export type FetchedPage = Exchange<Pick<Page, 'reading' | 'step' | 'content'>>;
+export type FetchedPage = Exchange<Pick<PageRead, 'reading' | 'step' | 'content'>>;
 
 /**
  * True where rows wait until their second is whole: they replace what is stored of it, or are held against it, because
@@ -51,7 +51,7 @@ function contentOfAll(
   return contentOf(tables, inside(readings, pages.at(-1)?.value.step.completed), how);
 }
 
-function doneOf({ completed, saturated }: Page['step']): PageCommit['done'] {
+function doneOf({ completed, saturated }: PageRead['step']): PageCommit['done'] {
   if (completed !== undefined) return { span: completed, outcome: 'covered' };
   return saturated && { span: saturated, outcome: 'saturated' };
 }

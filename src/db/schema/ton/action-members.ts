@@ -1,25 +1,25 @@
 /** Which member of an action's `details` a column is taken from: by the column's own name unless another one is given. */
-type Members = Readonly<Partial<Record<ActionColumn, string>>>;
+type MemberOfColumn = Readonly<Partial<Record<ActionColumn, string>>>;
 
 export type ActionColumn = 'source' | 'destination' | 'asset' | 'amount';
 
-const listedNft: Members = { source: 'owner', asset: 'nft_item' };
-const onSale: Members = { ...listedNft, destination: 'sale_address' };
-const onAuction: Members = { ...listedNft, destination: 'auction_address' };
-const movedNft: Members = {
+const listedNft: MemberOfColumn = { source: 'owner', asset: 'nft_item' };
+const onSale: MemberOfColumn = { ...listedNft, destination: 'sale_address' };
+const onAuction: MemberOfColumn = { ...listedNft, destination: 'auction_address' };
+const movedNft: MemberOfColumn = {
   source: 'old_owner',
   destination: 'new_owner',
   asset: 'nft_item',
   amount: 'price',
 };
-const stake: Members = { source: 'stake_holder', destination: 'pool' };
-const toPool: Members = { destination: 'pool' };
-const ofValue: Members = { amount: 'value' };
-const subscription: Members = { source: 'subscriber', destination: 'beneficiary' };
-const newKey: Members = { destination: 'coordinator' };
+const stake: MemberOfColumn = { source: 'stake_holder', destination: 'pool' };
+const toPool: MemberOfColumn = { destination: 'pool' };
+const ofValue: MemberOfColumn = { amount: 'value' };
+const subscription: MemberOfColumn = { source: 'subscriber', destination: 'beneficiary' };
+const newKey: MemberOfColumn = { destination: 'coordinator' };
 
 /** Types whose details call a common member by another name; a dot leads into an inner object. */
-const byType: Readonly<Record<string, Members>> = {
+const byType: Readonly<Record<string, MemberOfColumn>> = {
   call_contract: ofValue,
   contract_deploy: ofValue,
   ton_transfer: ofValue,
@@ -82,7 +82,7 @@ const byType: Readonly<Record<string, Members>> = {
 
 type Paths = Readonly<Record<ActionColumn, readonly string[]>>;
 
-function pathsOf(members: Members): Paths {
+function pathsOf(members: MemberOfColumn): Paths {
   const path = (column: ActionColumn) => (members[column] ?? column).split('.');
   return {
     source: path('source'),

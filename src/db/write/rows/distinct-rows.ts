@@ -1,10 +1,10 @@
 import type { TableFacts } from '../../schema/describe.ts';
 
-export type Row = Readonly<Record<string, unknown>>;
+export type DistinctRow = Readonly<Record<string, unknown>>;
 
 /** Rows sorted by the text of their key; of equal keys the first, with its `fill` columns filled from later ones. */
-export function distinctRows(facts: TableFacts, rows: readonly object[]): Row[] {
-  const byKey = new Map<string, Row>();
+export function distinctRows(facts: TableFacts, rows: readonly object[]): DistinctRow[] {
+  const byKey = new Map<string, DistinctRow>();
   for (const row of rows.filter(isRow)) {
     const key = facts.key.map((column) => String(row[column])).join('|');
     const first = byKey.get(key);
@@ -13,12 +13,12 @@ export function distinctRows(facts: TableFacts, rows: readonly object[]): Row[] 
   return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
 
-function isRow(row: object): row is Row {
+function isRow(row: object): row is DistinctRow {
   return !Array.isArray(row);
 }
 
 /** One row of two with the same key, of which `first` came first. */
-export function mergeRows({ conflict }: TableFacts, first: Row, later: Row): Row {
+export function mergeRows({ conflict }: TableFacts, first: DistinctRow, later: DistinctRow): DistinctRow {
   if (conflict.kind === 'keep') return first;
   if (conflict.kind === 'replace') return later;
   if (conflict.kind === 'newer') return compare(later[conflict.by], first[conflict.by]) >= 0 ? later : first;

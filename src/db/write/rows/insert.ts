@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Range } from '../../../range.ts';
-import type { Session, Transaction } from '../../connection/database.ts';
+import type { Session, OpenTransaction } from '../../connection/database.ts';
 import { requireOwnSchema } from '../../migrate/own-schema.ts';
 import { identifiers } from '../../connection/sql.ts';
 import type { Lines } from './line-bytes.ts';
@@ -59,7 +59,7 @@ export async function stageRows(
  * @throws WrongDatabaseError where a newer program has migrated the database
  */
 export async function insertStaged(
-  session: Transaction,
+  session: OpenTransaction,
   staged: readonly Staged[],
   options: InsertOptions = {},
 ): Promise<number> {
@@ -80,7 +80,7 @@ export async function insertStaged(
 }
 
 async function insertFrom(
-  session: Transaction,
+  session: OpenTransaction,
   target: Target,
   { overwrite = false, replaced }: InsertOptions,
 ): Promise<number> {

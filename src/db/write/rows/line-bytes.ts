@@ -1,6 +1,6 @@
 import type { Range } from '../../../range.ts';
 import { contradictions } from './contradictions.ts';
-import type { Row } from './distinct-rows.ts';
+import type { DistinctRow } from './distinct-rows.ts';
 import type { Target } from './target.ts';
 
 /** Rows of one table as they go to COPY: each key once, sorted by the text of their keys. */
@@ -33,7 +33,11 @@ export interface TableBytes {
 }
 
 /** `copies` are all rows of which there are several, where copies are compared. */
-export function linesOfBytes(target: Target, written: TableBytes, copies: readonly Row[] = []): Lines {
+export function linesOfBytes(
+  target: Target,
+  written: TableBytes,
+  copies: readonly DistinctRow[] = [],
+): Lines {
   const { bytes, count, times } = written;
   return {
     target,

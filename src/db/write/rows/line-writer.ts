@@ -1,5 +1,5 @@
 import { compile } from '../../../compile.ts';
-import type { Column, Noted, Sheet } from '../../../dataset/declaration/sheet.ts';
+import type { MemberColumn, Noted, Sheet } from '../../../dataset/declaration/sheet.ts';
 import { formatTime } from '../../../range.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import type { CopyColumn } from './copy-text.ts';
@@ -34,7 +34,11 @@ export function lineWriterOf(sheet: Pick<Sheet, 'table' | 'columns' | 'noted'>):
   return writer;
 }
 
-function compileWriter(columns: readonly Column[], noted: readonly Noted[], target: Target): LineWriter {
+function compileWriter(
+  columns: readonly MemberColumn[],
+  noted: readonly Noted[],
+  target: Target,
+): LineWriter {
   const { name: table, facts, staging } = target;
   const strange = columns.find(({ name }) => !target.columns.includes(name));
   if (strange !== undefined)
@@ -66,7 +70,7 @@ function isCompiled(value: unknown): value is Compiled {
 }
 
 /** An expression: a member of the record `r`, the unknown members `x`, or what is given with the row. */
-function valueIn(member: Column | undefined, name: string): string {
+function valueIn(member: MemberColumn | undefined, name: string): string {
   if (member !== undefined) return memberAt(member.path);
   return name === 'extra' ? 'x' : `g[${JSON.stringify(name)}]`;
 }
@@ -76,13 +80,13 @@ function memberAt(path: readonly string[]): string {
 }
 
 /** The method of the buffer that writes a column. */
-function writerOf({ name, kind }: CopyColumn, members: ReadonlyMap<string, Column>): keyof CopyBuffer {
+function writerOf({ name, kind }: CopyColumn, members: ReadonlyMap<string, MemberColumn>): keyof CopyBuffer {
   if (kind !== 'text') return kind;
   return members.get(name)?.form ?? 'any';
 }
 
 /** An expression that is true where a note may be due; whether it is, the record itself tells. */
-function conditionOf({ path, when }: Noted, columns: readonly Column[]): string {
+function conditionOf({ path, when }: Noted, columns: readonly MemberColumn[]): string {
   if (when === 'sent') return `${memberAt(path)} != null`;
   const own = columns.filter((column) => column.path.slice(0, -1).join('.') === path.join('.'));
   const absent = own.map((column) => `${memberAt(column.path)} == null`);

@@ -1,4 +1,4 @@
-import type { Accepted } from '../../../dataset/job.ts';
+import type { AcceptedRecord } from '../../../dataset/job.ts';
 import type { Tables } from '../../../dataset/rows.ts';
 import {
   fullExtra,
@@ -13,7 +13,7 @@ import { rowAsText, type Strings } from '../../../dataset/strings.ts';
 import { contradictions } from './contradictions.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import { toCopyText } from './copy-text.ts';
-import { distinctRows, mergeRows, type Row } from './distinct-rows.ts';
+import { distinctRows, mergeRows, type DistinctRow } from './distinct-rows.ts';
 import { linesOfBytes, type Lines, type TableBytes, type TimeMark } from './line-bytes.ts';
 import { lineWriterOf, type LineWriter } from './line-writer.ts';
 import { targetOf, type Target } from './target.ts';
@@ -25,8 +25,8 @@ export function linesOfRows(table: object, rows: readonly object[]): Lines {
 }
 
 /** `copies` are all rows, also those of the same key. */
-function linesOf(target: Target, rows: readonly Row[], copies: readonly object[]): Lines {
-  const timeOf = (row: Row) => (typeof row['utime'] === 'string' ? row['utime'] : undefined);
+function linesOf(target: Target, rows: readonly DistinctRow[], copies: readonly object[]): Lines {
+  const timeOf = (row: DistinctRow) => (typeof row['utime'] === 'string' ? row['utime'] : undefined);
   return {
     target,
     count: rows.length,
@@ -43,7 +43,7 @@ function linesOf(target: Target, rows: readonly Row[], copies: readonly object[]
 }
 
 /** A row that is to be written. */
-interface Waiting {
+interface WaitingRow {
   readonly writer: LineWriter;
   readonly key: string;
   readonly record: unknown;
@@ -52,7 +52,7 @@ interface Waiting {
   readonly strings: Strings;
   readonly sheet: Pick<Sheet, 'columns' | 'noted'>;
   /** Set where another copy of the row had something to add. */
-  merged: Row | undefined;
+  merged: DistinctRow | undefined;
 }
 
 /** One for all pages: it is filled and emptied without a pause. */
@@ -60,9 +60,9 @@ const out = new CopyBuffer();
 
 /** The rows of one table, as they are collected. */
 interface Collected {
-  readonly rows: Map<string, Waiting>;
+  readonly rows: Map<string, WaitingRow>;
   /** Rows of which there are several copies, where copies are compared. */
-  readonly copies: Row[] | undefined;
+  readonly copies: DistinctRow[] | undefined;
 }
 
 /**
@@ -71,7 +71,7 @@ interface Collected {
  */
 export function linesOfRecords(
   tables: Tables,
-  records: readonly Pick<Accepted, 'put' | 'strings'>[],
+  records: readonly Pick<AcceptedRecord, 'put' | 'strings'>[],
   { compared = false }: { readonly compared?: boolean } = {},
 ): Lines[] {
   return [...collect(tables, records, compared)].map(([table, { rows, copies }]) => {
@@ -83,14 +83,14 @@ export function linesOfRecords(
 /** The same, as it is sent between threads: without functions, and without copies to compare. */
 export function bytesOfRecords(
   tables: Tables,
-  records: readonly Pick<Accepted, 'put' | 'strings'>[],
+  records: readonly Pick<AcceptedRecord, 'put' | 'strings'>[],
 ): TableBytes[] {
   return [...collect(tables, records, false)].map(([table, { rows }]) => write(targetOf(table), rows));
 }
 
 function collect(
   tables: Tables,
-  records: readonly Pick<Accepted, 'put' | 'strings'>[],
+  records: readonly Pick<AcceptedRecord, 'put' | 'strings'>[],
   compared: boolean,
 ): ReadonlyMap<object, Collected> {
   const byTable = new Map<object, Collected>(
@@ -100,7 +100,7 @@ function collect(
   return byTable;
 }
 
-function byKey(a: Waiting, b: Waiting): number {
+function byKey(a: WaitingRow, b: WaitingRow): number {
   return a.key < b.key ? -1 : 1;
 }
 
@@ -126,7 +126,7 @@ function collector(byTable: ReadonlyMap<object, Collected>, strings: Strings): P
 }
 
 /** Puts another copy of a row together with the first one, where it has something that the first one lacks. */
-function addCopy(first: Waiting, later: Waiting): void {
+function addCopy(first: WaitingRow, later: WaitingRow): void {
   const { conflict } = first.writer.target.facts;
   if (conflict.kind === 'keep') return;
   if (conflict.kind === 'fill' && first.merged === undefined) {
@@ -141,12 +141,12 @@ function addCopy(first: Waiting, later: Waiting): void {
 }
 
 /** The row as an object. */
-function rowOfWaiting({ sheet, record, given, extra, strings }: Waiting): Row {
+function rowOfWaiting({ sheet, record, given, extra, strings }: WaitingRow): DistinctRow {
   const row = rowOf(sheet, record, given, extra);
   return strings === 'text' ? row : rowAsText(row);
 }
 
-function write(target: Target, collected: ReadonlyMap<string, Waiting>): TableBytes {
+function write(target: Target, collected: ReadonlyMap<string, WaitingRow>): TableBytes {
   const rows = [...collected.values()].sort(byKey);
   const isTimed = target.facts.key[0] === 'utime';
   const times: TimeMark[] = [];
@@ -159,7 +159,7 @@ function write(target: Target, collected: ReadonlyMap<string, Waiting>): TableBy
   return { bytes: out.take(), count: rows.length, times };
 }
 
-function writeRow(target: Target, { writer, record, given, extra, strings, merged }: Waiting): void {
+function writeRow(target: Target, { writer, record, given, extra, strings, merged }: WaitingRow): void {
   if (merged !== undefined) {
     for (const line of toCopyText(target.staging.columns, [merged])) out.line(line);
     return;

@@ -22,13 +22,13 @@ export interface NodeSource {
   readonly sees: (view: View, row: number) => boolean;
 }
 
-interface Call {
+interface MethodCall {
   readonly node: NodeSource;
   readonly view: View;
   readonly query: Query;
 }
 
-type Method = (call: Call) => object;
+type Method = (call: MethodCall) => object;
 
 /** Seconds of history that regular nodes keep; more only with `archival`. */
 const KEPT = 2 * 86_400;
@@ -118,18 +118,18 @@ function addressOf(query: Query, name: string): string {
 }
 
 /** The row of a masterchain block that is visible. */
-function masterOf({ node, view }: Call, seqno: number): number {
+function masterOf({ node, view }: MethodCall, seqno: number): number {
   const [first] = node.registeredIn(seqno);
   if (first === undefined || !view.seesMasterchain(seqno))
     throw new ServedError(500, `LITE_SERVER_NOTREADY: block ${seqno} is not in db`);
   return first;
 }
 
-function headOf(call: Call): number {
+function headOf(call: MethodCall): number {
   return masterOf(call, call.view.head ?? 0);
 }
 
-function masterchainInfo(call: Call): object {
+function masterchainInfo(call: MethodCall): object {
   const { world } = call.node;
   return {
     '@type': 'blocks.masterchainInfo',
@@ -140,7 +140,7 @@ function masterchainInfo(call: Call): object {
 }
 
 /** Ids alone, without the masterchain block. */
-function shards(call: Call): object {
+function shards(call: MethodCall): object {
   const seqno = call.query.int32('seqno') ?? refuse('seqno is required');
   const master = masterOf(call, seqno);
   const tops = call.node.topsOf(seqno).filter((row) => row !== master);
@@ -148,7 +148,7 @@ function shards(call: Call): object {
 }
 
 /** Newest first; the start is inclusive, `to_lt` is not. */
-function transactions({ node, view, query }: Call): object {
+function transactions({ node, view, query }: MethodCall): object {
   const { world } = node;
   const limit = query.int32('limit') ?? 10;
   const [lt, hash] = [query.uint64('lt') ?? 0, query.hash('hash')];
@@ -169,7 +169,7 @@ function transactions({ node, view, query }: Call): object {
     .map((row) => v2Transaction(world, node.bocs, row));
 }
 
-function locate({ node, view, query }: Call): object {
+function locate({ node, view, query }: MethodCall): object {
   const { world } = node;
   const [source, destination] = [addressOf(query, 'source'), addressOf(query, 'destination')];
   const createdLt = query.uint64('created_lt') ?? refuse('empty created_lt');
@@ -182,7 +182,7 @@ function locate({ node, view, query }: Call): object {
   return v2Transaction(world, node.bocs, found);
 }
 
-function addressInformation(call: Call): object {
+function addressInformation(call: MethodCall): object {
   const { node, view, query } = call;
   const { world } = node;
   const seqno = query.int32('seqno');
@@ -197,7 +197,7 @@ function addressInformation(call: Call): object {
   return fullAccountState(world, node.bocs, { address, row: exists ? row : NONE, block });
 }
 
-function proof(call: Call): object {
+function proof(call: MethodCall): object {
   const { node, query } = call;
   const { world } = node;
   const [workchain, shard, seqno] = [query.int32('workchain'), query.text('shard'), query.int32('seqno')];

@@ -1,5 +1,5 @@
 import * as m from './members.ts';
-import type { Shape } from './members.ts';
+import type { MembersShape } from './members.ts';
 
 /** Details of the actions that calls of contracts are, for the types that every version of the API knows. */
 const BASIC = {
@@ -103,9 +103,9 @@ const BASIC = {
     subscription: m.contract,
     amount: m.maybe(m.value),
   },
-} as const satisfies Readonly<Record<string, Shape>>;
+} as const satisfies Readonly<Record<string, MembersShape>>;
 
-export const BASIC_SHAPES: readonly (readonly [string, Shape])[] = Object.entries(BASIC);
+export const BASIC_SHAPES: readonly (readonly [string, MembersShape])[] = Object.entries(BASIC);
 
 /** What nominators do with their pools. */
 export const { stake_deposit: DEPOSIT, stake_withdrawal: WITHDRAWAL } = BASIC;

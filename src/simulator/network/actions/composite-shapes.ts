@@ -1,7 +1,7 @@
 import * as m from './members.ts';
-import type { Shape } from './members.ts';
+import type { MembersShape } from './members.ts';
 
-const PACKET: Shape = {
+const PACKET: MembersShape = {
   src_oapp: m.hex,
   dst_oapp: m.hex,
   src_eid: m.oneOf(30343),
@@ -11,7 +11,7 @@ const PACKET: Shape = {
   message: m.boc,
 };
 
-const SENT: Shape = {
+const SENT: MembersShape = {
   send_request_id: m.huge,
   msglib_manager: m.wallet,
   msglib: m.hex,
@@ -185,6 +185,6 @@ const COMPOSITE = {
     amount: m.amount,
     asset: m.asset(0),
   },
-} as const satisfies Readonly<Record<string, Shape>>;
+} as const satisfies Readonly<Record<string, MembersShape>>;
 
-export const COMPOSITE_SHAPES: readonly (readonly [string, Shape])[] = Object.entries(COMPOSITE);
+export const COMPOSITE_SHAPES: readonly (readonly [string, MembersShape])[] = Object.entries(COMPOSITE);

@@ -1,7 +1,7 @@
 import { mix32 } from '../../random.ts';
 import { succeeded, type Action, type Leg } from './action.ts';
 import { call } from './call-details.ts';
-import { fill, type Shape } from './members.ts';
+import { fill, type MembersShape } from './members.ts';
 import { BASIC_SHAPES, DEPOSIT, WITHDRAWAL } from './basic-shapes.ts';
 import { COMPOSITE_SHAPES } from './composite-shapes.ts';
 
@@ -23,7 +23,7 @@ function action(leg: Leg, type: string, details: () => object): Action {
   return { type, ancestors: [], transactions: leg.transactions, success: succeeded(leg), details };
 }
 
-function shaped(leg: Leg, type: string, shape: Shape): Action {
+function shaped(leg: Leg, type: string, shape: MembersShape): Action {
   return action(leg, type, () => fill(shape, leg));
 }
 

@@ -7,10 +7,10 @@ import type { Leg } from './action.ts';
 export type Member = (leg: Leg, place: number) => unknown;
 
 /** The members of a type's details, in their order. */
-export type Shape = Readonly<Record<string, Member>>;
+export type MembersShape = Readonly<Record<string, Member>>;
 
 /** The details that a shape makes of a leg. */
-export function fill(shape: Shape, leg: Leg): object {
+export function fill(shape: MembersShape, leg: Leg): object {
   return Object.fromEntries(Object.entries(shape).map(([name, member], place) => [name, member(leg, place)]));
 }
 
@@ -97,7 +97,7 @@ export const maybe =
 
 /** An object of its own. */
 export const nested =
-  (shape: Shape): Member =>
+  (shape: MembersShape): Member =>
   (leg) =>
     fill(shape, leg);
 

@@ -7,13 +7,13 @@ import {
   jettonTransferJson,
   nftParties,
   nftTransferJson,
-  type TokenParties,
+  type TokenPartiesJson,
 } from '../../json/token-json.ts';
 import type { TokenSource, TransactionSource } from '../../ledger.ts';
 import { slice } from '../../rows.ts';
 
 type MakeJson = (world: World, bocs: BocMaker, row: number) => object;
-type FindParties = (world: World, row: number) => TokenParties;
+type FindParties = (world: World, row: number) => TokenPartiesJson;
 
 const KINDS = {
   jetton_transfers: [jettonTransferJson, jettonParties],

@@ -17,7 +17,7 @@ export interface ValidatorEventJson {
 }
 
 /** A stake that the elector holds. */
-interface Held {
+interface HeldStake {
   readonly cycle: number;
   readonly amount: bigint;
 }
@@ -32,7 +32,7 @@ interface Returned {
 export class ValidatorEvents {
   private readonly elections: Elections;
   /** By the address of the holder, who waits longest first. */
-  private readonly held = new Map<string, readonly Held[]>();
+  private readonly held = new Map<string, readonly HeldStake[]>();
   /** By row. */
   private readonly returned = new Map<number, Returned>();
   private seen = 0;
@@ -101,7 +101,7 @@ export class ValidatorEvents {
 
   /** To a holder whose validators have served; where there is none, to one whose stake came before the network. */
   private giveBack(row: number, cycle: number): Returned {
-    const isDue = (stake: Held): boolean => stake.cycle < cycle;
+    const isDue = (stake: HeldStake): boolean => stake.cycle < cycle;
     const [holder, stakes = []] = [...this.held].find(([, held]) => held.some(isDue)) ?? [];
     if (holder === undefined) {
       const validator = this.validatorOf(row, cycle);

@@ -2,7 +2,7 @@ import type { ActionSource, TransactionSource } from '../../ledger.ts';
 import type { RecordedAction, RecordedTrace } from './recorded.ts';
 import { at } from './recorded-rows.ts';
 
-interface Entry {
+interface CorpusEntry {
   readonly action: RecordedAction;
   readonly trace: number;
 }
@@ -12,11 +12,11 @@ export function corpusActions(
   traces: readonly RecordedTrace[],
   transactions: TransactionSource,
 ): ActionSource {
-  const entries: Entry[] = traces.flatMap((recorded, trace) =>
+  const entries: CorpusEntry[] = traces.flatMap((recorded, trace) =>
     recorded.actions.map((action) => ({ action, trace })),
   );
   const rows = entries.map((_, row) => row);
-  const ofTransactions = ({ action }: Entry): number[] => {
+  const ofTransactions = ({ action }: CorpusEntry): number[] => {
     const found = transactions.ofHashes(action.transactions ?? []);
     return Array.from({ length: found.length }, (_, index) => found.at(index));
   };

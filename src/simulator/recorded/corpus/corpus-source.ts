@@ -1,11 +1,11 @@
 import type { Clock } from '../../../clock.ts';
-import type { Source } from '../../head.ts';
+import type { ServedNetwork } from '../../head.ts';
 import type { View } from '../../view.ts';
 import { CorpusLedger } from './corpus-ledger.ts';
 import { readRecorded } from './recorded.ts';
 
 /** Recorded data: all of it is visible, always. */
-export class CorpusSource implements Source {
+export class CorpusSource implements ServedNetwork {
   readonly ledger: CorpusLedger;
   headTime: number;
 

@@ -88,7 +88,7 @@ export interface Recorded {
  */
 export function readRecorded(directory: string): Recorded {
   if (!existsSync(directory)) throw new UsageError(`There is no directory ${directory}.`);
-  const found: Found = {
+  const found: FoundRecord = {
     transactions: new Map(),
     traces: new Map(),
     actions: new Map(),
@@ -114,7 +114,7 @@ export function readRecorded(directory: string): Recorded {
   };
 }
 
-interface Found {
+interface FoundRecord {
   readonly transactions: Map<string, RecordedTransaction>;
   readonly traces: Map<string, RecordedTrace>;
   /** Those of /actions, by their traces. */
@@ -124,12 +124,12 @@ interface Found {
   readonly nftTransfers: Map<string, RecordedToken>;
 }
 
-function readLines(found: Found, path: string): void {
+function readLines(found: FoundRecord, path: string): void {
   for (const line of readFileSync(path, 'utf8').split('\n'))
     if (line.trim() !== '') takeTrace(found, JSON.parse(line));
 }
 
-function readResponse(found: Found, path: string): void {
+function readResponse(found: FoundRecord, path: string): void {
   const response = responseSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
   if (!response.success) return;
   const { traces, transactions, actions, jetton_transfers, jetton_burns, nft_transfers } = response.data;
@@ -141,14 +141,14 @@ function readResponse(found: Found, path: string): void {
   for (const transfer of nft_transfers) takeToken(found.nftTransfers, transfer);
 }
 
-function takeTrace(found: Found, value: unknown): void {
+function takeTrace(found: FoundRecord, value: unknown): void {
   const trace = traceSchema.safeParse(value);
   if (!trace.success) return;
   found.traces.set(trace.data.trace_id, trace.data);
   for (const transaction of Object.values(trace.data.transactions)) takeTransaction(found, transaction);
 }
 
-function takeTransaction(found: Found, value: unknown): void {
+function takeTransaction(found: FoundRecord, value: unknown): void {
   const transaction = transactionSchema.safeParse(value);
   if (transaction.success) found.transactions.set(transaction.data.hash, transaction.data);
 }
@@ -158,14 +158,14 @@ function takeToken(found: Map<string, RecordedToken>, value: unknown): void {
   if (token.success) found.set(token.data.transaction_hash, token.data);
 }
 
-function takeAction(found: Found, value: unknown): void {
+function takeAction(found: FoundRecord, value: unknown): void {
   const { success, data } = actionSchema.safeParse(value);
   if (!success || typeof data.trace_id !== 'string') return;
   found.actions.set(data.trace_id, [...(found.actions.get(data.trace_id) ?? []), data]);
 }
 
 /** A trace with its own actions and those that were recorded apart from it. */
-function withActions(trace: RecordedTrace, found: Found): RecordedTrace {
+function withActions(trace: RecordedTrace, found: FoundRecord): RecordedTrace {
   const byId = new Map(trace.actions.map((action) => [action.action_id, action]));
   for (const action of found.actions.get(trace.trace_id) ?? []) byId.set(action.action_id, action);
   return { ...trace, actions: [...byId.values()] };

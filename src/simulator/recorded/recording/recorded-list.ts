@@ -2,7 +2,7 @@ import type { Bounds } from '../../bounds.ts';
 import type { ListFacts } from './lists.ts';
 
 /** A record as text, and what windows ask of it. */
-interface Entry {
+interface RecordedEntry {
   readonly text: string;
   readonly time: number;
   readonly lt: bigint;
@@ -10,7 +10,7 @@ interface Entry {
 }
 
 /** What is asked of a list; bounds are inclusive. */
-export interface Window {
+export interface RecordedWindow {
   readonly time: Bounds;
   readonly lt: { readonly first: bigint; readonly last: bigint };
   readonly limit: number;
@@ -21,9 +21,9 @@ export interface Window {
 /** The records of one list that all recorded responses brought together, and for which seconds they are all there. */
 export class RecordedList {
   private readonly facts: ListFacts;
-  private readonly entries = new Map<string, Entry>();
+  private readonly entries = new Map<string, RecordedEntry>();
   private readonly answered: Bounds[] = [];
-  private sorted: Entry[] | undefined;
+  private sorted: RecordedEntry[] | undefined;
 
   constructor(facts: ListFacts) {
     this.facts = facts;
@@ -39,7 +39,7 @@ export class RecordedList {
   }
 
   /** Takes a response in; of a record that came twice the later copy counts. */
-  add(asked: Window, records: readonly { readonly value: unknown; readonly text: string }[]): void {
+  add(asked: RecordedWindow, records: readonly { readonly value: unknown; readonly text: string }[]): void {
     const times: number[] = [];
     for (const { value, text } of records) {
       const entry = this.entryOf(value, text);
@@ -56,7 +56,7 @@ export class RecordedList {
   }
 
   /** The part of a window that was not recorded begins here; undefined where all of it was. */
-  missing({ time, lt }: Window): number | undefined {
+  missing({ time, lt }: RecordedWindow): number | undefined {
     // A part of one second is asked for only after a full page of it.
     if (lt.first > 0n) return undefined;
     let at = time.first;
@@ -66,7 +66,7 @@ export class RecordedList {
     return at > time.last ? undefined : at;
   }
 
-  texts({ time, lt, limit, offset, descending }: Window): string[] {
+  texts({ time, lt, limit, offset, descending }: RecordedWindow): string[] {
     this.sorted ??= [...this.entries.values()].sort(
       (a, b) => a.time - b.time || (a.lt < b.lt ? -1 : a.lt > b.lt ? 1 : a.key < b.key ? -1 : 1),
     );
@@ -74,7 +74,7 @@ export class RecordedList {
     return (descending ? found.reverse() : found).slice(offset, offset + limit).map(({ text }) => text);
   }
 
-  private entryOf(value: unknown, text: string): Entry | undefined {
+  private entryOf(value: unknown, text: string): RecordedEntry | undefined {
     if (typeof value !== 'object' || value === null) return undefined;
     const members = new Map(Object.entries(value));
     const time = Number(members.get(this.facts.time));

@@ -5,7 +5,7 @@ import type { ApiRequest } from '../../http/api.ts';
 import { elementTexts } from './element-texts.ts';
 import { LISTS, PAGING } from './lists.ts';
 import { readRecording, type RecordedResponse } from './read-recording.ts';
-import { RecordedList, type Window } from './recorded-list.ts';
+import { RecordedList, type RecordedWindow } from './recorded-list.ts';
 import { programName } from '../../../terminal/program-name.ts';
 
 const INFO = '/api/v3/masterchainInfo';
@@ -60,7 +60,7 @@ export class Recording {
     );
   }
 
-  private listResponse(member: string, list: RecordedList, asked: Window): HttpResponse {
+  private listResponse(member: string, list: RecordedList, asked: RecordedWindow): HttpResponse {
     return jsonResponse(200, `{"${member}":[${list.texts(asked).join(',')}]}`);
   }
 
@@ -114,7 +114,7 @@ function keyOf(path: string, pairs: readonly (readonly [string, string])[]): str
     .join('&')}`;
 }
 
-function windowOf(search: URLSearchParams): Window {
+function windowOf(search: URLSearchParams): RecordedWindow {
   const number = (name: string, fallback: number) => Number(search.get(name) ?? fallback);
   const big = (name: string, fallback: bigint) => BigInt(search.get(name) ?? fallback);
   return {

@@ -1,5 +1,5 @@
 import type { Accounts } from '../tables/accounts.ts';
-import { STATUSES, type Draft, type Status } from '../tables/transaction-table.ts';
+import { STATUSES, type Draft, type StatusCode } from '../tables/transaction-table.ts';
 
 /** What the accounts are at the point that the generation has reached. */
 export class AccountStates {
@@ -41,7 +41,7 @@ export class AccountStates {
     return this.owner[item] ?? -1;
   }
 
-  statusOf(account: number): Status {
+  statusOf(account: number): StatusCode {
     return STATUSES[this.statuses[account] ?? 0] ?? 'nonexist';
   }
 

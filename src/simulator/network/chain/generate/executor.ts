@@ -3,7 +3,7 @@ import type { AccountStates } from './account-states.ts';
 import { NONE } from '../tables/block-table.ts';
 import { MESSAGE, OUTSIDE, SYSTEM, type Op } from '../tables/message-table.ts';
 import { outcomeOf } from './outcome.ts';
-import { reactionsTo, type Outgoing } from './reactions.ts';
+import { reactionsTo, type OutgoingMessage } from './reactions.ts';
 import type { Round } from './round.ts';
 import { TRANSACTION, type Draft, type Kind } from '../tables/transaction-table.ts';
 import type { World } from '../world.ts';
@@ -33,7 +33,7 @@ export class Executor {
   }
 
   /** A wallet accepts an external message and sends what it says; with `sweep` it sends everything and is gone. */
-  external(turn: Turn, outs: readonly Outgoing[]): Draft {
+  external(turn: Turn, outs: readonly OutgoingMessage[]): Draft {
     const { round, account } = turn;
     const deploys = this.states.statusOf(account) !== 'active';
     const message = this.write(round, turn.trace, {
@@ -167,7 +167,7 @@ export class Executor {
   }
 
   /** Writes the messages that there is money for. `available`: what a `rest` can be taken from. */
-  private send(round: Round, draft: Draft, outs: readonly Outgoing[], available = 0): void {
+  private send(round: Round, draft: Draft, outs: readonly OutgoingMessage[], available = 0): void {
     draft.firstOut = this.world.messages.count;
     const fixed = this.fixedCost(outs);
     if (draft.inMessage !== NONE && available > 0 && fixed > available - draft.gasFee) return;
@@ -178,7 +178,7 @@ export class Executor {
     }
   }
 
-  private sendOne(round: Round, draft: Draft, out: Outgoing, value: number): void {
+  private sendOne(round: Round, draft: Draft, out: OutgoingMessage, value: number): void {
     const { extra = 0 } = out;
     this.write(round, draft.trace, {
       op: out.op,
@@ -197,21 +197,21 @@ export class Executor {
   }
 
   /** What the messages cost whose value does not depend on what is left. */
-  private fixedCost(outs: readonly Outgoing[]): number {
+  private fixedCost(outs: readonly OutgoingMessage[]): number {
     return outs.reduce((sum, out) => sum + (out.value === 'rest' ? 0 : out.value + this.costOf(out)), 0);
   }
 
-  private flagsOf(out: Outgoing): number {
+  private flagsOf(out: OutgoingMessage): number {
     const initState = this.needsInitState(out) ? MESSAGE.initState : 0;
     return (out.bounce ? MESSAGE.bounce : 0) | initState | (out.sure === true ? MESSAGE.sure : 0);
   }
 
-  private costOf(out: Outgoing): number {
+  private costOf(out: OutgoingMessage): number {
     return FORWARD_ACTION_FEE + (out.to === OUTSIDE ? 0 : FORWARD_FEE);
   }
 
   /** Contracts are deployed by the first message that they get; wallets bring their own code. */
-  private needsInitState(out: Outgoing): boolean {
+  private needsInitState(out: OutgoingMessage): boolean {
     if (out.to === OUTSIDE || out.op === 'bounced' || out.op === 'excess') return false;
     const status = this.states.statusOf(out.to);
     const { accounts } = this.world;

@@ -2,7 +2,7 @@ import { SLOTS } from '../tables/accounts.ts';
 import type { Executor } from './executor.ts';
 import type { Intent, Opener } from './opener.ts';
 import type { Tie } from '../options.ts';
-import type { Outgoing } from './reactions.ts';
+import type { OutgoingMessage } from './reactions.ts';
 import type { Round } from './round.ts';
 import type { Draft } from '../tables/transaction-table.ts';
 
@@ -13,7 +13,7 @@ const EACH = 8;
 /** Seconds before the tie in which its messages are sent. */
 const AHEAD = 40;
 
-interface Gathering {
+interface HeldGathering {
   readonly tie: Tie;
   /** How many messages are still to be sent. */
   missing: number;
@@ -32,7 +32,7 @@ interface Gathering {
 export class HeldTies {
   private readonly executor: Executor;
   private readonly opener: Opener;
-  private readonly gatherings: readonly Gathering[];
+  private readonly gatherings: readonly HeldGathering[];
   private readonly held = new Map<number, Tie>();
 
   constructor(executor: Executor, opener: Opener, ties: readonly Tie[]) {
@@ -69,7 +69,7 @@ export class HeldTies {
     return this.gatherings.flatMap((gathering) => this.gather(round, gathering));
   }
 
-  private gather(round: Round, gathering: Gathering): Draft[] {
+  private gather(round: Round, gathering: HeldGathering): Draft[] {
     const { tie } = gathering;
     if (!this.isGathering(round, tie)) return [];
     const drafts: Draft[] = [];
@@ -95,7 +95,7 @@ export class HeldTies {
   }
 
   /** What the next wallet sends; undefined where it cannot. */
-  private intent(gathering: Gathering): Intent | undefined {
+  private intent(gathering: HeldGathering): Intent | undefined {
     switch (gathering.tie.of) {
       case 'jetton_transfers':
         return this.jettons(gathering, 'jetton_transfer');
@@ -109,17 +109,17 @@ export class HeldTies {
   }
 
   /** Rows that share one lt are transactions of as many accounts. */
-  private repeats({ receivers }: Gathering, { outs }: Intent): boolean {
+  private repeats({ receivers }: HeldGathering, { outs }: Intent): boolean {
     return outs.some(({ to }) => receivers.has(to));
   }
 
-  private nextWallet(gathering: Gathering): number {
+  private nextWallet(gathering: HeldGathering): number {
     const { accounts } = this.executor.world;
     if (gathering.next >= accounts.wallets) gathering.next = accounts.groups;
     return accounts.account('wallet', gathering.next++);
   }
 
-  private jettons(gathering: Gathering, op: 'jetton_transfer' | 'jetton_burn'): Intent | undefined {
+  private jettons(gathering: HeldGathering, op: 'jetton_transfer' | 'jetton_burn'): Intent | undefined {
     const { world, states } = this.executor;
     const { tie } = gathering;
     const actor = this.nextWallet(gathering);
@@ -133,7 +133,7 @@ export class HeldTies {
   }
 
   /** An item is sent by its owner, or, where nobody has one yet, by a wallet that brings its code along. */
-  private item(gathering: Gathering): Intent | undefined {
+  private item(gathering: HeldGathering): Intent | undefined {
     const { world, states } = this.executor;
     const { accounts } = world;
     const { tie, senders } = gathering;
@@ -159,7 +159,7 @@ export class HeldTies {
     };
   }
 
-  private call(gathering: Gathering): Intent | undefined {
+  private call(gathering: HeldGathering): Intent | undefined {
     const [pool = 0] = this.executor.world.pools;
     const actor = this.nextWallet(gathering);
     const count = Math.min(gathering.missing, EACH);
@@ -172,6 +172,6 @@ export class HeldTies {
   }
 }
 
-function message(op: Outgoing['op'], to: number): Outgoing {
+function message(op: OutgoingMessage['op'], to: number): OutgoingMessage {
   return { op, to, value: VALUE, bounce: true, sure: true };
 }

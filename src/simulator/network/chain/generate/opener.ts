@@ -3,7 +3,7 @@ import type { Executor } from './executor.ts';
 import { NONE } from '../tables/block-table.ts';
 import type { Op } from '../tables/message-table.ts';
 import { DEEDS, type Deed } from '../options.ts';
-import type { Outgoing } from './reactions.ts';
+import type { OutgoingMessage } from './reactions.ts';
 import type { Round } from './round.ts';
 import type { Draft } from '../tables/transaction-table.ts';
 import type { Purpose } from '../tables/trace-table.ts';
@@ -20,7 +20,7 @@ export interface Intent {
   readonly partner?: number;
   readonly slot?: number;
   readonly amount?: number;
-  readonly outs: readonly Outgoing[];
+  readonly outs: readonly OutgoingMessage[];
 }
 
 /** Begins traces: decides who wants what, as the people behind the wallets do. */
@@ -91,7 +91,7 @@ export class Opener {
     return this.run(round, { purpose: 'fund', actor: this.accounts.giver, outs: [this.gift(wallet)] });
   }
 
-  private gift(wallet: number): Outgoing {
+  private gift(wallet: number): OutgoingMessage {
     const most = Math.min(500 * TON, (3_000_000 * TON) / this.accounts.wallets);
     const value = Math.floor(most * (0.2 + 0.8 * this.random.fraction()));
     const plenty = this.executor.states.extraOf(this.accounts.giver) > 100_000_000;
@@ -168,11 +168,11 @@ export class Opener {
     }),
   };
 
-  private outgoing(op: Op, to: number, value: number, bounce: boolean): Outgoing {
+  private outgoing(op: Op, to: number, value: number, bounce: boolean): OutgoingMessage {
     return { op, to, value, bounce };
   }
 
-  private transfer(value: number): Outgoing {
+  private transfer(value: number): OutgoingMessage {
     const to = this.pickWallet() ?? this.accounts.giver;
     const op = this.random.chance(0.5)
       ? 'text_comment'

@@ -6,7 +6,7 @@ import { otherParty, sentAmount } from '../jetton-parties.ts';
 import type { World } from '../world.ts';
 
 /** A message that a transaction wants to send. */
-export interface Outgoing {
+export interface OutgoingMessage {
   readonly op: Op;
   /** An account, or OUTSIDE for a log. */
   readonly to: number;
@@ -34,15 +34,20 @@ const NOTIFY = 10_000_000;
 const SWAP_FORWARD = 250_000_000;
 
 /** What a contract answers; the way of every trace after its first transaction. */
-export function reactionsTo(stage: Stage, received: Received): Outgoing[] {
+export function reactionsTo(stage: Stage, received: Received): OutgoingMessage[] {
   const { world } = stage;
   const trace = world.messages.trace.get(received.message);
   const actor = world.traces.actor.get(trace);
-  const excess: Outgoing = { op: 'excess', to: actor, value: 'rest', bounce: false };
+  const excess: OutgoingMessage = { op: 'excess', to: actor, value: 'rest', bounce: false };
   return REACTIONS[world.messages.opOf(received.message)]?.(stage, received, trace, excess) ?? [];
 }
 
-type Reaction = (stage: Stage, received: Received, trace: number, excess: Outgoing) => Outgoing[];
+type Reaction = (
+  stage: Stage,
+  received: Received,
+  trace: number,
+  excess: OutgoingMessage,
+) => OutgoingMessage[];
 
 const REACTIONS: Readonly<Partial<Record<Op, Reaction>>> = {
   system: emitted,
@@ -58,18 +63,18 @@ const REACTIONS: Readonly<Partial<Record<Op, Reaction>>> = {
 };
 
 /** The elector passes what the protocol emitted on to the giver. */
-function emitted({ world }: Stage, { account, message }: Received): Outgoing[] {
+function emitted({ world }: Stage, { account, message }: Received): OutgoingMessage[] {
   if (account !== ELECTOR) return [];
   const extra = world.messages.extra.get(message);
   return [{ op: 'empty', to: world.accounts.giver, value: 'rest', bounce: false, extra }];
 }
 
-function jettonBurns({ world, states }: Stage, { account }: Received, trace: number): Outgoing[] {
+function jettonBurns({ world, states }: Stage, { account }: Received, trace: number): OutgoingMessage[] {
   states.addTokens(account, -world.traces.amount.get(trace));
   return [{ op: 'jetton_burn_notification', to: masterOf(world, account), value: 'rest', bounce: true }];
 }
 
-function jettonMint({ world }: Stage, _received: Received, trace: number): Outgoing[] {
+function jettonMint({ world }: Stage, _received: Received, trace: number): OutgoingMessage[] {
   return [{ op: 'jetton_internal_transfer', to: mintTarget(world, trace), value: 'rest', bounce: true }];
 }
 
@@ -83,7 +88,7 @@ function mintTarget(world: World, trace: number): number {
   return world.accounts.jettonWallet(world.traces.partner.get(trace), world.traces.slot.get(trace));
 }
 
-function jettonLeaves({ world, states }: Stage, { account }: Received, trace: number): Outgoing[] {
+function jettonLeaves({ world, states }: Stage, { account }: Received, trace: number): OutgoingMessage[] {
   const owner = world.accounts.jettonWalletOwner(account);
   const target = world.accounts.jettonWallet(
     otherParty(world, trace, owner),
@@ -93,7 +98,12 @@ function jettonLeaves({ world, states }: Stage, { account }: Received, trace: nu
   return [{ op: 'jetton_internal_transfer', to: target, value: 'rest', bounce: true }];
 }
 
-function jettonArrives(stage: Stage, { account }: Received, trace: number, excess: Outgoing): Outgoing[] {
+function jettonArrives(
+  stage: Stage,
+  { account }: Received,
+  trace: number,
+  excess: OutgoingMessage,
+): OutgoingMessage[] {
   const { world, states, random } = stage;
   const owner = world.accounts.jettonWalletOwner(account);
   states.addTokens(account, sentAmount(world, trace, otherParty(world, trace, owner)));
@@ -105,7 +115,7 @@ function jettonArrives(stage: Stage, { account }: Received, trace: number, exces
 }
 
 /** The exchange pays the other jetton of the pair back. */
-function exchangeResponses({ world }: Stage, { account }: Received, trace: number): Outgoing[] {
+function exchangeResponses({ world }: Stage, { account }: Received, trace: number): OutgoingMessage[] {
   const swap = world.traces.purposeOf(trace) === 'jetton_swap' && account === world.traces.partner.get(trace);
   if (!swap) return [];
   return [
@@ -113,7 +123,7 @@ function exchangeResponses({ world }: Stage, { account }: Received, trace: numbe
   ];
 }
 
-function nftMint({ world, states }: Stage, { account }: Received, trace: number): Outgoing[] {
+function nftMint({ world, states }: Stage, { account }: Received, trace: number): OutgoingMessage[] {
   const item = world.traces.partner.get(trace);
   if (account !== item) return [{ op: 'nft_mint', to: item, value: 'rest', bounce: true }];
   states.owner[item] = world.traces.actor.get(trace);
@@ -124,8 +134,8 @@ function nftTransfer(
   { world, states }: Stage,
   { account }: Received,
   trace: number,
-  excess: Outgoing,
-): Outgoing[] {
+  excess: OutgoingMessage,
+): OutgoingMessage[] {
   const newOwner = nftReceiver(world, trace);
   states.owner[account] = newOwner;
   return [{ op: 'nft_ownership_assigned', to: newOwner, value: NOTIFY, bounce: false }, excess];
@@ -136,7 +146,12 @@ export function nftReceiver(world: World, trace: number): number {
   return world.traces.amount.get(trace);
 }
 
-function called({ random }: Stage, _received: Received, _trace: number, excess: Outgoing): Outgoing[] {
-  const log: Outgoing = { op: 'log', to: OUTSIDE, value: 0, bounce: false };
+function called(
+  { random }: Stage,
+  _received: Received,
+  _trace: number,
+  excess: OutgoingMessage,
+): OutgoingMessage[] {
+  const log: OutgoingMessage = { op: 'log', to: OUTSIDE, value: 0, bounce: false };
   return random.chance(0.6) ? [log, excess] : [excess];
 }

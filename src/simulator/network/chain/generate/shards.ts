@@ -29,7 +29,7 @@ interface NewBlock {
   readonly flags: number;
 }
 
-type Plan =
+type ShardPlan =
   | { readonly kind: 'split'; readonly shard: Shard }
   | { readonly kind: 'merge'; readonly shards: [Shard, Shard] };
 
@@ -38,7 +38,7 @@ export class Shards {
   private readonly blocks: BlockTable;
   private readonly random: Random;
   private readonly most: number;
-  private plan: Plan | undefined;
+  private plan: ShardPlan | undefined;
   current: Shard[];
 
   constructor(blocks: BlockTable, random: Random, most: number, firstSeqno: number) {

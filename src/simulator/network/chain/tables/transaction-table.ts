@@ -17,7 +17,7 @@ export type Kind = (typeof KINDS)[number];
 
 export const STATUSES = ['nonexist', 'uninit', 'active', 'frozen'] as const;
 
-export type Status = (typeof STATUSES)[number];
+export type StatusCode = (typeof STATUSES)[number];
 
 /** Bits of `flags`. */
 export const TRANSACTION = { bounced: 1, destroyed: 2, activated: 4 } as const;
@@ -41,8 +41,8 @@ export interface Draft {
   importFee: number;
   balance: number;
   extra: number;
-  statusBefore: Status;
-  statusAfter: Status;
+  statusBefore: StatusCode;
+  statusAfter: StatusCode;
   /** The account's transaction before: a row, a draft of the same round, or nothing. */
   previous: Draft | number;
   row: number;
@@ -90,11 +90,11 @@ export class TransactionTable {
     return KINDS[this.kind.get(transaction)] ?? 'ok';
   }
 
-  statusBeforeOf(transaction: number): Status {
+  statusBeforeOf(transaction: number): StatusCode {
     return STATUSES[this.statusBefore.get(transaction)] ?? 'nonexist';
   }
 
-  statusAfterOf(transaction: number): Status {
+  statusAfterOf(transaction: number): StatusCode {
     return STATUSES[this.statusAfter.get(transaction)] ?? 'nonexist';
   }
 
