@@ -59,7 +59,7 @@ async function readWatermark({
   // Of who asks for more than there is yet, a little less than there is suffices.
   if (utime >= (end <= visible ? end : visible - delaySeconds)) return utime;
   logger.info(
-    { seconds: delaySeconds, ready: formatTime(utime) },
+    { seconds: delaySeconds, watermark: formatTime(utime) },
     'waiting until all servers have what is new',
   );
   await clock.sleep(1000 * delaySeconds, signal);
