@@ -63,7 +63,7 @@ export function importOf(wanted: Wanted, ranges: readonly Range[], withPaths: Wi
       return csv;
     }),
   );
-  const rows = there.map(({ source: { table } }, at) => ({ table, pieces: () => piecesOf(files(at)) }));
+  const rows = there.map(({ source: { table } }, at) => ({ table, pieces: () => piecesOf(() => files(at)) }));
   return { rows, covered, log };
 }
 
@@ -88,8 +88,8 @@ function rowsIn(sources: readonly Source[], dataset: string, span: Range): numbe
   return Math.round(shares.reduce((sum, share) => sum + share, 0));
 }
 
-async function* piecesOf(csv: Promise<string>): AsyncGenerator<Buffer, void> {
-  const path = await csv;
+async function* piecesOf(make: () => Promise<string>): AsyncGenerator<Buffer, void> {
+  const path = await make();
   const file = await open(path);
   try {
     for (;;) {

@@ -3,8 +3,8 @@ import { literal } from '../../db/migrate/literal.ts';
 import { DAY } from '../../range.ts';
 import { missing, withFiles, type Lake } from '../lake.ts';
 import type { Listed } from '../store/store.ts';
-import { addOf, metaDataOf, PROTOCOL } from './actions.ts';
-import type { TableLog } from './table-log.ts';
+import type { Part } from '../part.ts';
+import { addOf, metaDataOf, PROTOCOL, type DeltaTable } from './actions.ts';
 
 /*
  * Checkpoints of a log of Delta Lake: what all commits up to one have come to, in a file of Parquet, so that nobody has
@@ -69,10 +69,19 @@ export async function readCheckpoint(lake: Lake, table: string, version: number)
   return lines.join('\n');
 }
 
-/** Sums up a log where enough commits have come since this was done last; the log as it is then. */
-export async function sumUp(lake: Lake, log: TableLog): Promise<TableLog> {
+/** What a table's commits have come to. */
+interface Summed extends DeltaTable {
+  readonly table: string;
+  readonly version: number;
+  /** Number of the commit that the newest checkpoint sums up; -1 where there is none. */
+  readonly checkpoint: number;
+  readonly parts: readonly Part[];
+}
+
+/** Sums up a log where enough commits have come since this was done last; up to which commit it is summed up then. */
+export async function sumUp(lake: Lake, log: Summed): Promise<number> {
   const { table, version, parts } = log;
-  if (version - log.checkpoint < EVERY) return log;
+  if (version - log.checkpoint < EVERY) return log.checkpoint;
   const how = { now: Date.now(), isNew: false };
   const actions = [PROTOCOL, metaDataOf(log, how.now), ...parts.map((part) => addOf(part, how))];
   const [json, parquet] = [lake.engine.scratch('checkpoint.json'), lake.engine.scratch('checkpoint.parquet')];
@@ -86,5 +95,5 @@ export async function sumUp(lake: Lake, log: TableLog): Promise<TableLog> {
   await Promise.all([json, parquet].map((path) => rm(path)));
   const { outdated } = sortOut(await lake.store.list(`${table}/_delta_log/`));
   for (const name of outdated(how.now / 1000)) await lake.store.remove(name);
-  return { ...log, checkpoint: version };
+  return version;
 }

@@ -121,7 +121,8 @@ export async function commit(
       hint: 'Run it again: it goes on where this one stopped.',
     });
   }
-  return sumUp(lake, follow(log, parse(name, text), log.version + 1));
+  const after = follow(log, parse(name, text), log.version + 1);
+  return { ...after, checkpoint: await sumUp(lake, after) };
 }
 
 /** A column that there is no longer stays: parts that have it keep their values. Undefined where nothing has changed. */
