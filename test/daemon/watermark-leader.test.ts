@@ -82,6 +82,17 @@ test('what nobody saw for a while is given when it has been visible for the dela
   expect(places).toEqual(['near', 'far', 'near', 'far', 'far', 'near']);
 });
 
+test('what an earlier version kept of the watermark is enough to go on', async () => {
+  const found = await leaderOf('first')(never.leaving);
+  await store.database.run(sql`update etl.settings set value = value - 'polls' where name = 'watermark'`);
+  await endDuty();
+  simulator.headTime = START + 1080;
+  const second = leaderOf('second');
+  expect((await second(never.leaving)).utime).toBe(found.utime);
+  time.ms += 30_000;
+  expect((await second(never.leaving)).utime).toBeGreaterThan(START + 1065);
+});
+
 test('a backfill waits for the delay where nobody saw what it is to read', async () => {
   await leaderOf('first')(never.leaving);
   simulator.headTime = START + 1080;
