@@ -82,6 +82,17 @@ test('what nobody saw for a while is given when it has been visible for the dela
   expect(places).toEqual(['near', 'far', 'near', 'far', 'far', 'near']);
 });
 
+test('what an earlier version kept of the watermark is enough to go on', async () => {
+  const found = await leaderOf('first')(never.leaving);
+  await store.database.run(sql`update etl.settings set value = value - 'polls' where name = 'watermark'`);
+  await endDuty();
+  simulator.headTime = START + 1080;
+  const second = leaderOf('second');
+  expect((await second(never.leaving)).utime).toBe(found.utime);
+  time.ms += 30_000;
+  expect((await second(never.leaving)).utime).toBeGreaterThan(START + 1065);
+});
+
 test('a backfill waits for the delay where nobody saw what it is to read', async () => {
   await leaderOf('first')(never.leaving);
   simulator.headTime = START + 1080;
@@ -97,7 +108,11 @@ test('a backfill waits for the delay where nobody saw what it is to read', async
   const seen = { from: START, to: START + 850 };
   expect((await reachOf({ ...reach, wanted: seen })).range).toEqual(seen);
   expect(slept).toEqual([]);
-  const { range } = await reachOf({ ...reach, wanted: { from: START, to: START + 2000 } });
+  const wanted = { from: START, to: START + 2000 };
+  const estimated = await reachOf({ ...reach, wanted, isEstimate: true });
+  expect(slept).toEqual([]);
+  const { range } = await reachOf({ ...reach, wanted });
+  expect(range).toEqual(estimated.range);
   expect(range?.to).toBeGreaterThan(START + 1030);
   expect(slept).toEqual([30_000]);
 });
