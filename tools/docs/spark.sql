@@ -10,7 +10,9 @@ create or replace function etl.crc16(digits string) returns int return aggregate
   (crc, byte) -> transform(transform(array((shiftright(crc, 8) ^ byte) & 255), x -> x ^ shiftright(x, 4)),
     x -> (shiftleft(crc, 8) ^ shiftleft(x, 12) ^ shiftleft(x, 5) ^ x) & 65535)[0]);
 
-create or replace function etl.hex_of_friendly(word string) returns string return hex(unbase64(translate(trim(word), '-_', '+/')));
+-- What is no friendly address is null: Spark decodes before it asks what form this is.
+create or replace function etl.hex_of_friendly(word string) returns string return
+  if(length(trim(word)) = 48, hex(try_to_binary(translate(trim(word), '-_', '+/'), 'base64')), null);
 
 create or replace function etl.raw_of_hex(digits string) returns string return case
   when lpad(hex(etl.crc16(digits)), 4, '0') <> right(digits, 4) then raise_error('no address: its checksum is wrong')
