@@ -67,7 +67,9 @@ export function blockJson(world: World, block: number): BlockJson {
   const mcSeqno = world.seqnoOfTick(blocks.tick.get(block));
   const session = Math.floor(mcSeqno / 400);
   return {
-    ...id,
+    workchain: id.workchain,
+    shard: id.shard,
+    seqno: id.seqno,
     root_hash: world.hashes('root').text(block),
     file_hash: world.hashes('file').text(block),
     global_id: options.globalId,
