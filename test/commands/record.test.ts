@@ -82,7 +82,7 @@ test('a recorded run is served back: another database gets the same rows without
 
   // What was not recorded is not there: that must not pass as "nothing happened".
   const beyond = await cli.ask(
-    ['backfill', '--from', String(TO), '--to', String(TO + 60), '--only', 'transactions'],
+    ['backfill', '--from', String(TO), '--to', String(TO + 60), '--only', 'transactions,actions'],
     {
       DATABASE_URL: replayed.store.url,
       TONCENTER_NETWORK: url,
@@ -90,7 +90,8 @@ test('a recorded run is served back: another database gets the same rows without
     },
   );
   expect(beyond.code).toBe(3);
-  expect(beyond.stderr).toContain('not in the recording');
+  expect(beyond.stderr).toContain('not in the recording: /api/v3/transactions');
+  expect(beyond.stderr).toContain('not in the recording: /api/v3/actions');
   server.child.kill('SIGTERM');
   expect((await server.ended).code).toBe(0);
 });

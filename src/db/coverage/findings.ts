@@ -66,29 +66,30 @@ async function settle(
   { stream, check, settled, began }: Omit<CheckedStretch, 'rows'>,
 ): Promise<void> {
   const seen = multirangeParam(settled);
-  const same = (alias: string) => {
-    const a = sql.identifier(alias);
-    return sql`${a}.scope = ${stream.scope} and ${a}.check_name = ${check} and ${a}.found_in = ${stream.dataset}`;
-  };
-  const earlier = sql`${same('f')} and f.found_at < ${began}::timestamptz`;
-  const own = sql`${earlier} and f.dataset = ${stream.dataset}`;
+  const { dataset, scope } = stream;
+  const same = sql`scope = ${scope} and check_name = ${check} and found_in = ${dataset}`;
+  const isEarlier = sql`found_at < ${began}::timestamptz`;
+  // Each finding is looked at once, with those of its name beside it: a join of names compares each with each where
+  // Postgres has no statistics of a table that has just grown.
   await session.run(sql`
-    with touched as (select distinct ${NAME} from ${findings} f where ${own} and f.span && ${seen}),
-    counted as (
-      select ${NAME}, count(*) as spans,
-        bool_and(isempty(int8multirange(o.span) * ${coveredOf({ ...stream, pass: 0 })} - ${seen})) as is_seen
-      from ${findings} o join touched using (${NAME}) where ${same('o')} and o.dataset = ${stream.dataset} group by ${NAME}),
+    with named as (
+      select ctid as place, ${isEarlier} as is_earlier, count(*) over name as spans,
+        bool_or(${isEarlier} and span && ${seen}) over name as is_touched,
+        bool_and(isempty(int8multirange(span) * ${coveredOf({ ...stream, pass: 0 })} - ${seen})) over name as is_seen
+      from ${findings} where ${same} and dataset = ${dataset} window name as (partition by ${NAME})),
     gone as (
-      delete from ${findings} f using counted c
-      where ${own} and (${columnsOf('f')}) = (${columnsOf('c')}) and (c.spans = 1 or c.is_seen) returning f.*, c.spans)
+      delete from ${findings} f using named n
+      where f.ctid = n.place and is_earlier and is_touched and (spans = 1 or is_seen) returning f.*, spans)
     insert into ${findings} (dataset, scope, span, ${NAME}, check_name, found_in, found_at)
     select dataset, scope, rest, ${NAME}, check_name, found_in, found_at
     from gone, unnest(int8multirange(span) - ${seen}) as rest where spans = 1
     on conflict do nothing`);
   await session.run(sql`
-    delete from ${findings} f where ${earlier} and f.dataset <> ${stream.dataset} and not exists (
-      select 1 from ${findings} o where ${same('o')} and o.dataset = ${stream.dataset}
-        and (${columnsOf('o')}) = (${columnsOf('f')}))`);
+    with named as (
+      select ctid as place, dataset <> ${dataset} and ${isEarlier} as is_held,
+        bool_or(dataset = ${dataset}) over (partition by ${NAME}) as is_open
+      from ${findings} where ${same})
+    delete from ${findings} f using named n where f.ctid = n.place and is_held and not is_open`);
 }
 
 const nameOf = ({ table, key, differs }: Pick<WrongRow, 'table' | 'key' | 'differs'>) =>
@@ -102,14 +103,6 @@ function hullsOf(rows: readonly WrongRow[]): ReadonlyMap<string, Range> {
     hulls.set(nameOf(row), { from: Math.min(from, row.span.from), to: Math.max(to, row.span.to) });
   }
   return hulls;
-}
-
-function columnsOf(alias: string): SQL {
-  const names = ['table_name', 'row_key', 'row_span', 'differs'];
-  return sql.join(
-    names.map((name) => sql`${sql.identifier(alias)}.${sql.identifier(name)}`),
-    sql`, `,
-  );
 }
 
 /** The seconds of a stream with a finding, as a scalar within a statement. */

@@ -4,6 +4,7 @@ import type { Priority } from '../../../budget/priority.ts';
 import type { Params } from '../../../dataset/paginator.ts';
 import type { Session } from '../../../db/connection/database.ts';
 import { readMasterchainBlocks, type BoundingBlock } from '../../../db/read/bounding-blocks.ts';
+import { NoEndpointError, NotFoundError } from '../../../errors.ts';
 import type { Range } from '../../../range.ts';
 
 /** A shard's block names a masterchain block that is hardly older, and is registered by one that is hardly younger. */
@@ -54,7 +55,10 @@ interface Bound {
 
 type Side = 'start' | 'end';
 
-/** Bounds from stored blocks; where none are stored, from the API, of which the last answer on each side is remembered. */
+/**
+ * Bounds from stored blocks; where none are stored, from the API, of which the last answer on each side is remembered.
+ * A source without those blocks is asked without a bound: the rows are the same.
+ */
 export function createLtBounds({ api, database }: BoundsOptions): LtBounds {
   const remembered = new Map<Side, Bound>();
   const find = async (side: Side, seconds: Range, asking: BoundsRequest): Promise<bigint | undefined> => {
@@ -68,7 +72,7 @@ export function createLtBounds({ api, database }: BoundsOptions): LtBounds {
     const bound = boundOf(side, stored) ?? fitting(remembered.get(side), within);
     // At the head there is no block yet that lies far enough behind, and the server has little to look through.
     if (bound !== undefined || asking.priority === 'tail') return bound?.lt;
-    const asked = boundOf(side, await ask(api, side, within, asking));
+    const asked = boundOf(side, await ask(api, side, within, asking).catch(noneWhereUnknown));
     if (asked !== undefined) remembered.set(side, asked);
     return asked?.lt;
   };
@@ -126,4 +130,9 @@ async function ask(api: ApiClient, side: Side, { from, to }: Range, asking: Boun
     parse: (body) => Blocks.parse(body).blocks,
   });
   return value.filter(({ gen_utime }) => (side === 'start' ? gen_utime < to : gen_utime >= from));
+}
+
+function noneWhereUnknown(error: unknown): BoundingBlock[] {
+  if (error instanceof NotFoundError || error instanceof NoEndpointError) return [];
+  throw error;
 }

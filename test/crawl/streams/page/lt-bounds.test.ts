@@ -3,6 +3,7 @@ import { backfill } from '../../../../src/crawl/streams/backfill.ts';
 import type { CrawlContext } from '../../../../src/crawl/crawl-context.ts';
 import { reachOf } from '../../../../src/crawl/streams/reach.ts';
 import { actionTypes } from '../../../../src/records/action-types.ts';
+import { errorResponse } from '../../../../src/simulator/http/response.ts';
 import type { Range } from '../../../../src/range.ts';
 import { select } from '../../../support/collections.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../../support/crawl.ts';
@@ -14,17 +15,28 @@ const DURATION = 2400;
 
 let store: TestStore;
 let simulator: Simulator;
+let isWithoutBlocks = false;
 beforeAll(async () => {
   store = await openTestStore();
-  simulator = await startSimulator({ start: START, duration: DURATION, seed: 5, load: 4, accounts: 600 });
+  simulator = await startSimulator({
+    start: START,
+    duration: DURATION,
+    seed: 5,
+    load: 4,
+    accounts: 600,
+    after: ({ path, search }, response) =>
+      isWithoutBlocks && path === '/api/v3/blocks' && search.has('workchain')
+        ? errorResponse(404, 'not here')
+        : response,
+  });
 });
 afterAll(async () => {
   await simulator.close();
   await store.close();
 });
 
-async function crawl(names: readonly string[]) {
-  const opened = await openTestCrawl(store, simulator.url, { maxAttempts: 1 });
+async function crawl(names: readonly string[], into = store) {
+  const opened = await openTestCrawl(into, simulator.url, { maxAttempts: 1 });
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
     const reach = await reachOf({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
@@ -36,9 +48,9 @@ async function crawl(names: readonly string[]) {
   }
 }
 
-async function storedActions(range: Range): Promise<number> {
+async function storedActions(range: Range, from = store): Promise<number> {
   const [row] = await select(
-    store,
+    from,
     `select count(*)::int as rows from ton.actions where utime < to_timestamp(${range.to})`,
   );
   return Number(row?.['rows']);
@@ -80,6 +92,21 @@ describe('logical times of seconds', () => {
     delete simulator.faults.scanSpeed;
     expect(missing).toEqual(new Map());
     expect(await storedActions(range)).toBe([...simulator.truth.actions(range, actionTypes)].length);
+  });
+
+  test('are left out where the source has no blocks', async () => {
+    const empty = await openTestStore();
+    try {
+      simulator.stats.clear();
+      isWithoutBlocks = true;
+      const { missing, range } = await crawl(['actions'], empty);
+      isWithoutBlocks = false;
+      expect(missing).toEqual(new Map());
+      expect(await storedActions(range, empty)).toBe([...simulator.truth.actions(range, actionTypes)].length);
+      expect(simulator.stats.byPath.get('/api/v3/blocks')).toBeGreaterThan(2);
+    } finally {
+      await empty.close();
+    }
   });
 
   test('are taken from stored blocks, where there are any', async () => {
