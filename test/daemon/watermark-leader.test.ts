@@ -108,7 +108,11 @@ test('a backfill waits for the delay where nobody saw what it is to read', async
   const seen = { from: START, to: START + 850 };
   expect((await reachOf({ ...reach, wanted: seen })).range).toEqual(seen);
   expect(slept).toEqual([]);
-  const { range } = await reachOf({ ...reach, wanted: { from: START, to: START + 2000 } });
+  const wanted = { from: START, to: START + 2000 };
+  const estimated = await reachOf({ ...reach, wanted, isEstimate: true });
+  expect(slept).toEqual([]);
+  const { range } = await reachOf({ ...reach, wanted });
+  expect(range).toEqual(estimated.range);
   expect(range?.to).toBeGreaterThan(START + 1030);
   expect(slept).toEqual([30_000]);
 });

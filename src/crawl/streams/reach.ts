@@ -21,6 +21,8 @@ interface ReachOptions {
   readonly wanted: Range;
   /** How far a replica may lag behind the others. */
   readonly delaySeconds: number;
+  /** True: nothing will be read, so what is visible counts, and nothing is waited for. */
+  readonly isEstimate?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -43,6 +45,7 @@ async function readWatermark({
   chain,
   wanted,
   delaySeconds,
+  isEstimate = false,
   signal,
 }: ReachOptions): Promise<number> {
   const { clock, logger } = context;
@@ -55,6 +58,7 @@ async function readWatermark({
       return watermark;
     });
   const { utime, visible } = await read();
+  if (isEstimate) return visible;
   const end = wanted.to + delaySeconds;
   // Of who asks for more than there is yet, a little less than there is suffices.
   if (utime >= (end <= visible ? end : visible - delaySeconds)) return utime;
