@@ -50,7 +50,12 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
     'a transaction was moved to another account',
     "update ton.transactions set account = '0:00' where hash = (select t.hash from ton.transactions t where exists (select 1 from ton.transactions n where n.prev_trans_hash = t.hash) and exists (select 1 from ton.transactions p where p.hash = t.prev_trans_hash) and t.description_type = 'ord' order by utime, lt, hash offset 300 limit 1)",
     'transactions',
-    ['receipts: vanished_rows_of_transactions', 'state-chain: missing_predecessor'],
+    [
+      'messages: other_receiver',
+      'messages: other_sender',
+      'receipts: vanished_rows_of_transactions',
+      'state-chain: missing_predecessor',
+    ],
   ],
   [
     'a block was made up',
@@ -91,6 +96,18 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
       'receipts: vanished_rows_of_block_parents',
       'receipts: vanished_rows_of_blocks',
     ],
+  ],
+  [
+    'the receiver of a message was changed',
+    'update ton.messages set destination = source where hash = (select m.hash from ton.messages m join ton.transactions t on t.in_msg_hash = m.hash where m.out_msg_tx_hash is not null order by m.utime, m.hash offset 100 limit 1)',
+    'transactions',
+    ['messages: other_receiver'],
+  ],
+  [
+    'the sender of a message was changed',
+    'update ton.messages set source = destination where hash = (select m.hash from ton.messages m join ton.transactions t on t.in_msg_hash = m.hash where m.out_msg_tx_hash is not null order by m.utime, m.hash offset 100 limit 1)',
+    'transactions',
+    ['messages: other_sender'],
   ],
   [
     'a message was made up',

@@ -11,6 +11,7 @@ import { databaseTime } from '../../src/db/read/quarantined.ts';
 import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
 import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
 import { messages } from '../../src/db/schema/ton/messages.ts';
+import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
 import { columnsToImport, commitImport } from '../../src/db/write/commit-import.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
@@ -147,6 +148,23 @@ describe('what stands in two ranges that touch, and are verified one by one', ()
     await proof.repair(chain, range, await proof.verify(chain, range));
     await expectProved(chain);
   });
+});
+
+test('a tick of the chain is found under another account, though it is the only one of both in the range', async () => {
+  const [tick] = await store.database.rows(
+    sql`select hash, extract(epoch from utime)::int8 as second from ton.transactions
+        where in_msg_hash is null and utime > to_timestamp(${range.from}) order by utime, lt, hash limit 1`,
+    z.object({ hash: z.string(), second: z.coerce.number() }),
+  );
+  const { hash, second } = tick!;
+  await run(`update ton.transactions set account = '-1:${'1'.repeat(64)}' where hash = '${hash}'`);
+  await resetReceipts(store.database, transactions, range);
+  await run(`update etl.coverage set verified = '{}'`);
+  const found = await proof.verify(chain, range);
+  expect(kindsOf(found, 'transactions')).toContain('state-chain: other_account');
+  expect(common(await certified('transactions'), [{ from: second, to: second + 1 }])).toEqual([]);
+  await proof.repair(chain, range, found);
+  await expectProved(chain);
 });
 
 test('an out message that is gone is missed also where retention has dropped the message received', async () => {

@@ -31,7 +31,10 @@ const isExpired = sql`
   coalesce(in_msg_utime < (select to_timestamp((${settings.value}->'tables'->>'messages')::float8) from ${settings}
     where ${settings.name} = 'floors'), false)`;
 
-/** Each transaction's in message is stored, as many out messages as it lists, and it lists as many as it created. */
+/**
+ * Each transaction's in message is stored, as many out messages as it lists, and it lists as many as it created. They are
+ * to its account, and from it; where they are not, nobody knows which of the two is wrong.
+ */
 const messageDoubts = sql`
   select 'messages' as "check", 'missing_in_message' as kind, 'hole' as outcome, hash as id, ${secondOf('x')} as span
   from x where in_msg_hash is not null and not received and not ${isExpired}
@@ -40,11 +43,17 @@ const messageDoubts = sql`
     case when sent < out_msg_count then 'hole' else 'doubt' end, hash, ${secondOf('x')}
   from x where sent <> out_msg_count
   union all
-  select 'messages', 'unlisted_out_messages', 'doubt', hash, ${secondOf('x')} from x where (${CREATED}) <> out_msg_count`;
+  select 'messages', 'unlisted_out_messages', 'doubt', hash, ${secondOf('x')} from x where (${CREATED}) <> out_msg_count
+  union all
+  select 'messages', 'other_receiver', 'doubt', hash, ${secondAt(sql`place`)}
+  from x, unnest(array[utime, in_msg_utime]) as place where is_anothers and place is not null
+  union all
+  select 'messages', 'other_sender', 'doubt', hash, ${secondOf('x')} from x where sends_anothers`;
 
 /** Nearly all transactions are in order: only the others are kept to be looked at one way after the other. */
 const sieve = sql`
-  (in_msg_hash is not null and not received) or sent <> out_msg_count or (${CREATED}) <> out_msg_count or ${bookSieve}`;
+  (in_msg_hash is not null and not received) or sent <> out_msg_count or (${CREATED}) <> out_msg_count
+  or is_anothers or sends_anothers or ${bookSieve}`;
 
 /** A message without a stored sender came from outside the chain, and was received at once. */
 const NEAR = 3600;

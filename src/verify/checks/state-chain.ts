@@ -25,10 +25,29 @@ export const stateChain: Check = {
     finding.kind === MISSING ? leaveOpen(finding, missingTransactions(others)) : [finding],
 };
 
+/** How far behind the stretch the next transaction of an account is looked for. */
+const NEAR = 60;
+
+/**
+ * A message names the account of whoever receives it. Of a transaction without one, such as a tick of the chain, only the
+ * one that it names before it, and the one that names it, know the account. The first is looked up wherever it lies.
+ */
+const strangers = (stretch: Range) => sql`
+  quiet as materialized (
+    select account, utime, hash, prev_trans_hash from ton.transactions t
+    where ${during('t', stretch)} and in_msg_hash is null),
+  strangers as (
+    select q.hash, q.utime, p.utime as last_utime from quiet q
+      join lateral (
+        select account, utime from ton.transactions p where p.hash = q.prev_trans_hash limit 1) p on p.account <> q.account
+    union all
+    select t.hash, t.utime, q.utime from quiet q join ton.transactions t on t.prev_trans_hash = q.hash
+    where ${during('t', { from: stretch.from, to: stretch.to + NEAR })} and t.account <> q.account)`;
+
 /**
  * Each transaction names its account's one before, and the account's state before it is the one after that. A chain
  * that begins anew (0, with status nonexist) has none before it. Of an account's first transaction in the stretch there
- * is nothing to compare. One between the two is missing only where the state has changed meanwhile. Both ends of a broken
+ * is nothing to compare but its account. One between the two is missing only where the state has changed meanwhile. Both ends of a broken
  * link are doubtful.
  */
 async function checkStateChain(session: Session, stretch: Range): Promise<Result> {
@@ -49,13 +68,17 @@ async function checkStateChain(session: Session, stretch: Range): Promise<Result
           when prev_trans_lt <> last_lt or prev_trans_hash <> last_hash then 'broken_link'
           when before_hash <> last_after or before_balance <> last_balance or before_account_status <> last_status
             then 'broken_state' end as kind
-        from t where last_lt is not null and not (prev_trans_lt = 0 and orig_status = 'nonexist'))
+        from t where last_lt is not null and not (prev_trans_lt = 0 and orig_status = 'nonexist')),
+      ${strangers(stretch)}
       select kind, case when exists (
           select 1 from ${quarantine} where ${quarantine.record_id} = b.prev_trans_hash) then 'known'
           when kind = ${MISSING} then 'hole' else 'doubt' end as outcome,
         hash as id, span
       from broken b cross join lateral (values (${secondOf('b')}), (${secondAt(sql`last_utime`)})) s (span)
-      where kind is not null`,
+      where kind is not null
+      union all
+      select 'other_account', 'doubt', hash, span
+      from strangers s cross join lateral (values (${secondOf('s')}), (${secondAt(sql`last_utime`)})) d (span)`,
   });
   const held = await holdRows(session, transactions, stretch);
   return { findings, rows: rowsOf(held), held: [held] };
