@@ -42,6 +42,14 @@ test('docs/endpoints.md says of each dataset which index of the server its reque
   expect(rows.filter((row) => !stored.includes(row)).join('\n')).toBe('');
 });
 
+test('docs/weather.md names tests that are there', () => {
+  const rows = [...textOf('docs/weather.md').matchAll(/^\| .+ \| `(test\/[^`]+)` \| (.+) \|$/gm)];
+  expect(rows.length).toBeGreaterThan(30);
+  const isThere = (file: string, name: string) =>
+    ["'", '`'].some((quote) => textOf(file).includes(`${quote}${name}${quote}`));
+  expect(rows.filter(([, file = '', name = '']) => !isThere(file, name)).map(([row]) => row)).toEqual([]);
+});
+
 describe('the documentation names', () => {
   const cli = readdirSync(join(ROOT, REGISTER))
     .map((name) => textOf(join(REGISTER, name)))

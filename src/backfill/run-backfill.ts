@@ -56,7 +56,7 @@ interface StreamsReport {
 export async function runBackfill(run: BackfillRun, report: BackfillReport): Promise<boolean> {
   const { wanted, stop, dryRun } = run;
   if (wanted === undefined) return dryRun || (await readBehind(run, report, undefined));
-  const reach = await reachOf({ ...run, wanted, signal: stop.finishing });
+  const reach = await reachOf({ ...run, wanted, isEstimate: dryRun, signal: stop.finishing });
   await outlastDatabase(waitingOf(run), () => report.onReach(reach));
   if (dryRun) return true;
   const { range, watermark } = reach;

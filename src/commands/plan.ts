@@ -30,7 +30,8 @@ export async function plan(invocation: Invocation, flags: PlanFlags): Promise<Ex
     try {
       const { context, chain } = crawl;
       const delaySeconds = config.watermarkDelay;
-      const { range, watermark } = await reachOf({ ...crawl, wanted, delaySeconds, signal: stop.finishing });
+      const looking = { delaySeconds, isEstimate: true, signal: stop.finishing };
+      const { range, watermark } = await reachOf({ ...crawl, wanted, ...looking });
       const about = { database: store.database, globalId: chain.globalId, baseUrl, datasets };
       const note = range === undefined ? 'nothing of it can be read now' : undefined;
       if (flags.json !== true) await printSummary({ ...about, wanted: range ?? wanted, note });

@@ -38,15 +38,20 @@ export function createWatermarkLeader({
     await requireOwnSchema(database);
     const leads = await takeDuty(database, 'watermark', owner, absentSeconds);
     const found = leads ? undefined : await readFound(context);
-    if (found !== undefined) return found;
+    if (found !== undefined) {
+      // Who leads again goes on from what another one saw meanwhile.
+      reader = undefined;
+      return found;
+    }
     reader ??= await openWatermarkReader(context, chain, delaySeconds);
     const watermark = await reader.read(signal);
-    const { utime, head, newest, waitingFor } = watermark;
+    const { utime, head, newest, waitingFor, polls } = watermark;
     await saveWatermark(database, {
       utime,
       headSeqno: head.seqno,
       headUtime: head.utime,
       newest,
+      polls,
       waitingFor: waitingFor ?? null,
     });
     warnOfStillHead(watermark);

@@ -4,7 +4,7 @@ import type { Database } from '../db/connection/database.ts';
 import { networkName, readNetwork } from '../db/connection/network.ts';
 import { holesIn, readStatus, type Status } from '../db/read/status.ts';
 import { readWanted } from '../db/coverage/wanted.ts';
-import { readSavedWatermark } from '../db/coverage/watermark.ts';
+import { readSavedWatermark, type SavedWatermark } from '../db/coverage/watermark.ts';
 import { readSpending, type Spending } from '../db/coordination/workers.ts';
 import { readPools } from '../db/cursors/pools.ts';
 import { countLookups, type LookupCounts } from '../db/cursors/subjects.ts';
@@ -71,7 +71,6 @@ export interface Report {
   } | null;
 }
 
-type SavedWatermark = Awaited<ReturnType<typeof readSavedWatermark>>;
 
 interface ReportOptions {
   /** `exact` counts for seconds, for a person who asks once; `estimated` is Postgres' own idea, for who asks all the time. */
@@ -132,7 +131,7 @@ function lakeOf(lake: Settings['lake'] | undefined, now: number): Report['lake']
   return { place, age: Math.max(0, now - (upTo ?? begunAt)), isWhole: upTo !== null, error };
 }
 
-function headOf(watermark: SavedWatermark, now: number): Report['head'] {
+function headOf(watermark: SavedWatermark | undefined, now: number): Report['head'] {
   if (watermark === undefined) return null;
   const { headSeqno: seqno, headUtime: time, utime, waitingFor } = watermark;
   return { seqno, time, age: ageOf(time, now), watermark: utime, waitingFor };

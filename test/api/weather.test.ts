@@ -60,6 +60,9 @@ test('a body or headers without an end take neither the memory nor more time tha
   const ofHeaders = await failureOf(api.client({ attempts: 1 }).get(blocks));
   expect(ofHeaders).toBeInstanceOf(ApiUnavailableError);
   expect(ofHeaders).not.toBeInstanceOf(ApiTimeoutError);
+  // Good JSON of 200 MB.
+  api.answer(text(`{"blocks":[${'1,'.repeat(10 ** 8)}1]}`, 200));
+  expect(await failureOf(api.client({ attempts: 1 }).get(blocks))).toBeInstanceOf(RequestTooLargeError);
   // The status is all that counts.
   api.answer(endless(503), good);
   expect(await api.client().get(blocks)).toMatchObject({ value: [1], attempts: 2 });
@@ -104,9 +107,7 @@ test('of two addresses the one that answers is taken, though the other is closed
       { address: dead, family },
       { address: '127.0.0.1', family: 4 },
     ];
-    vi.spyOn(dns, 'lookup').mockImplementation(((_name: string, _options: object, done: Done) => {
-      done(null, both);
-    }) as typeof dns.lookup);
+    resolveTo(() => [null, both]);
     const client = api.client({ baseUrl: `http://two.example:${portOf(server)}`, timeoutMs: 20_000 });
     expect(await client.get(blocks)).toMatchObject({ value: [1], attempts: 1 });
     await client.close();
@@ -114,7 +115,47 @@ test('of two addresses the one that answers is taken, though the other is closed
   server.close();
 }, 90_000);
 
-type Done = (error: null, addresses: { address: string; family: number }[]) => void;
+test('a name that does not resolve for a while is asked for again', async () => {
+  const server = await answering('127.0.0.1');
+  const codes = ['ENOTFOUND', 'EAI_AGAIN', 'ENOTFOUND', 'EAI_AGAIN'];
+  resolveTo(() => {
+    const code = codes.shift();
+    if (code === undefined) return [null, [{ address: '127.0.0.1', family: 4 }]];
+    return [
+      Object.assign(new Error(`getaddrinfo ${code} away.example`), { code, syscall: 'getaddrinfo' }),
+      [],
+    ];
+  });
+  const baseUrl = `http://away.example:${portOf(server)}`;
+  const client = api.client({ baseUrl });
+  const once = api.client({ baseUrl, attempts: 1 });
+  const failure = await failureOf(once.get(blocks));
+  expect(failure).toBeInstanceOf(ApiUnavailableError);
+  expect(failure).toHaveProperty('message', expect.stringContaining('away.example'));
+  expect(await client.get(blocks)).toMatchObject({ value: [1], attempts: 4 });
+  server.close();
+});
+
+test.skipIf(!hasIpv6)('a name that has an address of IPv6 and no other', async () => {
+  const server = await answering('::1');
+  resolveTo(() => [null, [{ address: '::1', family: 6 }]]);
+  const client = api.client({ baseUrl: `http://six.example:${portOf(server)}` });
+  expect(await client.get(blocks)).toMatchObject({ value: [1], attempts: 1 });
+  server.close();
+});
+
+type Resolved = readonly [Error | null, readonly { address: string; family: number }[]];
+
+/** What the system's resolver says from now on, whichever name it is asked for. */
+function resolveTo(answer: () => Resolved): void {
+  vi.spyOn(dns, 'lookup').mockImplementation(((
+    _name: string,
+    _options: object,
+    done: (...given: Resolved) => void,
+  ) => {
+    done(...answer());
+  }) as typeof dns.lookup);
+}
 
 async function answering(host: string): Promise<Server> {
   const server = createServer((socket) => {

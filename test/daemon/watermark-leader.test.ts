@@ -1,6 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
+import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
+import { reachOf } from '../../src/crawl/streams/reach.ts';
 import { createWatermarkLeader } from '../../src/daemon/watermark-leader.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { never, openTestCrawl } from '../support/crawl.ts';
@@ -15,7 +17,7 @@ let crawl: Crawl;
 
 beforeEach(async () => {
   store = await openTestStore();
-  simulator = await startSimulator({ start: START, duration: 900, load: 1 });
+  simulator = await startSimulator({ start: START, duration: 1800, headTime: START + 900, load: 1 });
   crawl = await openTestCrawl(store, simulator.url);
 });
 afterEach(async () => {
@@ -24,14 +26,25 @@ afterEach(async () => {
   await store.close();
 });
 
-const leaderOf = (owner: string) =>
-  createWatermarkLeader({ ...crawl, owner, absentSeconds: 30, delaySeconds: 30 });
+const time = { ms: 0 };
+
+/** A daemon's leader, by a clock that the test moves. */
+const leaderOf = (owner: string, { logger }: Partial<CrawlContext> = {}) => {
+  const clock = { ...crawl.context.clock, monotonic: () => time.ms };
+  const context = { ...crawl.context, clock, ...(logger && { logger }) };
+  return createWatermarkLeader({ ...crawl, owner, absentSeconds: 30, delaySeconds: 30, context });
+};
+
+const endDuty = () =>
+  store.database.run(
+    sql`update etl.settings set value = value || '{"until": "2020-01-01"}' where name = 'lookout'`,
+  );
 
 test('of two daemons one asks for the watermark, and the other takes what it found', async () => {
   const [first, second] = [leaderOf('first'), leaderOf('second')];
   const found = await first(never.leaving);
   const asked = simulator.stats.total;
-  expect(await second(never.leaving)).toEqual(found);
+  expect(found).toMatchObject(await second(never.leaving));
   expect(simulator.stats.total).toBe(asked);
   await first(never.leaving);
   expect(simulator.stats.total).toBeGreaterThan(asked);
@@ -39,27 +52,76 @@ test('of two daemons one asks for the watermark, and the other takes what it fou
 
 test('where the one that asks is gone, the other asks', async () => {
   await leaderOf('first')(never.leaving);
-  await store.database.run(
-    sql`update etl.settings set value = value || '{"until": "2020-01-01"}' where name = 'lookout'`,
-  );
+  await endDuty();
   const asked = simulator.stats.total;
   expect((await leaderOf('second')(never.leaving)).utime).toBeGreaterThan(START);
   expect(simulator.stats.total).toBeGreaterThan(asked);
 });
 
+test('what nobody saw for a while is given when it has been visible for the delay, whoever asks meanwhile', async () => {
+  const [first, second] = [leaderOf('first'), leaderOf('second')];
+  const given: number[] = [];
+  const poll = async (leader: typeof first, headTime: number, ms: number) => {
+    await endDuty();
+    simulator.headTime = headTime;
+    time.ms = ms;
+    const { utime, head } = await leader(never.leaving);
+    given.push(head.utime - utime);
+  };
+  await poll(first, START + 900, 0);
+  // Nobody asks for three minutes.
+  await poll(second, START + 1080, 5000);
+  // The first one, which follows meanwhile, goes on from what the second one saw.
+  await first(never.leaving);
+  await poll(first, START + 1112, 6000);
+  // The head stands still while the delay passes.
+  await poll(first, START + 1300, 8000);
+  await poll(first, START + 1300, 37_000);
+  await poll(first, START + 1300, 38_000);
+  const places = given.map((lag) => (lag < 15 ? 'near' : lag > 140 ? 'far' : lag));
+  expect(places).toEqual(['near', 'far', 'near', 'far', 'far', 'near']);
+});
+
+test('what an earlier version kept of the watermark is enough to go on', async () => {
+  const found = await leaderOf('first')(never.leaving);
+  await store.database.run(sql`update etl.settings set value = value - 'polls' where name = 'watermark'`);
+  await endDuty();
+  simulator.headTime = START + 1080;
+  const second = leaderOf('second');
+  expect((await second(never.leaving)).utime).toBe(found.utime);
+  time.ms += 30_000;
+  expect((await second(never.leaving)).utime).toBeGreaterThan(START + 1065);
+});
+
+test('a backfill waits for the delay where nobody saw what it is to read', async () => {
+  await leaderOf('first')(never.leaving);
+  simulator.headTime = START + 1080;
+  const slept: number[] = [];
+  const sleep = (ms: number) => {
+    time.ms += ms;
+    slept.push(ms);
+    return Promise.resolve();
+  };
+  const clock = { ...crawl.context.clock, monotonic: () => time.ms, sleep };
+  const context = { ...crawl.context, clock };
+  const reach = { ...crawl, context, delaySeconds: 30, signal: never.leaving };
+  const seen = { from: START, to: START + 850 };
+  expect((await reachOf({ ...reach, wanted: seen })).range).toEqual(seen);
+  expect(slept).toEqual([]);
+  const wanted = { from: START, to: START + 2000 };
+  const estimated = await reachOf({ ...reach, wanted, isEstimate: true });
+  expect(slept).toEqual([]);
+  const { range } = await reachOf({ ...reach, wanted });
+  expect(range).toEqual(estimated.range);
+  expect(range?.to).toBeGreaterThan(START + 1030);
+  expect(slept).toEqual([30_000]);
+});
+
 test('a head that does not move is logged after two minutes, then each time that it has lasted twice as long', async () => {
   const { logger, records } = keptLog();
-  const time = { ms: 0 };
-  const clock = { ...crawl.context.clock, monotonic: () => time.ms };
-  const poll = createWatermarkLeader({
-    ...crawl,
-    owner: 'alone',
-    absentSeconds: 30,
-    delaySeconds: 30,
-    context: { ...crawl.context, clock, logger },
-  });
+  const poll = leaderOf('alone', { logger });
   const logged: number[] = [];
-  for (; time.ms <= 700_000; time.ms += 20_000) {
+  for (time.ms = 0; time.ms <= 700_000; time.ms += 20_000) {
     const before = records.length;
     await poll(never.leaving);
     if (records.length > before) logged.push(time.ms / 1000);

@@ -6,6 +6,7 @@ import { systemClock, type Clock } from '../../src/clock.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
+import { readSavedWatermark } from '../../src/db/coverage/watermark.ts';
 import type { Range } from '../../src/range.ts';
 import type { Stop } from '../../src/stop.ts';
 import { datasetsNamed, openTestCrawl, testConfig } from '../support/crawl.ts';
@@ -38,6 +39,10 @@ async function follow(
   clock: Partial<Clock> = {},
 ): Promise<readonly Record<string, unknown>[]> {
   simulator = await startSimulator({ load: 1, accounts: 60, ...options });
+  return begin(clock);
+}
+
+async function begin(clock: Partial<Clock> = {}): Promise<readonly Record<string, unknown>[]> {
   const finishing = new AbortController();
   const stop: Stop = { finishing: finishing.signal, leaving: new AbortController().signal };
   const config = { since: 'first', watermarkDelay: DELAY, freshness: 1, rps: 200 };
@@ -118,6 +123,48 @@ test('a network that stands still for ten minutes is waited for, and goes on', a
   simulator.headTime = start + 600;
   await coversUntil(() => start + 540);
   await expectWhole(start, start + 540);
+}, 120_000);
+
+/** Whether masterchain blocks of the last minutes are missing where the head has come to a second. */
+async function hasGap(second: number): Promise<boolean> {
+  simulator.headTime = second;
+  const query = `workchain=-1&start_utime=${second - 100}&limit=100&sort=asc`;
+  const answer: unknown = await (await fetch(`${simulator.url}/api/v3/blocks?${query}`)).json();
+  const seqnos = z.object({ blocks: z.array(z.object({ seqno: z.number() })) }).parse(answer).blocks;
+  return seqnos.at(-1)!.seqno - seqnos[0]!.seqno !== seqnos.length - 1;
+}
+
+/** A second from which on a late block is visible, and that is the last one which was missing. */
+async function lateArrival(from: number): Promise<number> {
+  for (let gaps = 0, second = from; ; second += 1) {
+    const isMissing = await hasGap(second);
+    if (!isMissing && gaps > DELAY) return second;
+    gaps = isMissing ? gaps + 1 : 0;
+  }
+}
+
+test('a block that comes late while nobody looks is not lost, though most of the servers lack it', async () => {
+  const start = Date.UTC(2026, 2, 1) / 1000;
+  await follow({
+    start,
+    duration: 3000,
+    load: 4,
+    headTime: start + 300,
+    faults: { lateBlocks: { probability: 0.03, seconds: 60 } },
+  });
+  await coversUntil(() => start + 150);
+  await end();
+  const second = await lateArrival(start + 500);
+  simulator.headTime = second;
+  Object.assign(simulator.faults, { stale: 0.9, staleSeconds: DELAY });
+  // Our own clock hardly moves: the servers lack the block until the head has moved.
+  await begin({ monotonic: () => systemClock.monotonic() / 100 });
+  const polls = async () => (await readSavedWatermark(store.database))?.polls ?? [];
+  const passing = async () => (await polls()).filter(({ utime }) => utime > second - 50).length;
+  await expect.poll(passing, PATIENT).toBeGreaterThan(5);
+  simulator.headTime = second + DELAY + 1;
+  await coversUntil(() => second - 50);
+  await expectWhole(start, second - 50);
 }, 120_000);
 
 test('traces that end an hour after they began are found, and what was covered before they were known is whole', async () => {

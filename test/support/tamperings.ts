@@ -111,6 +111,19 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
     ['receipts: vanished_rows_of_traces', 'traces: missing_trace', 'traces: stray_edge'],
   ],
   [
+    'a trace was moved, with its nodes',
+    `with one as (select trace_id from ton.traces order by utime, trace_id offset 100 limit 1),
+     nodes as (
+       update ton.trace_edges set utime = utime + interval '1 second' where trace_id = (select * from one))
+     update ton.traces set utime = utime + interval '1 second' where trace_id = (select * from one)`,
+    'traces',
+    [
+      'receipts: vanished_rows_of_trace_edges',
+      'receipts: vanished_rows_of_traces',
+      'traces: misplaced_trace',
+    ],
+  ],
+  [
     'a node of a trace is gone',
     'delete from ton.trace_edges where tx_hash = (select tx_hash from ton.trace_edges order by utime, tx_hash offset 100 limit 1)',
     'traces',

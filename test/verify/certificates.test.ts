@@ -124,6 +124,30 @@ describe('what stands in two ranges that touch, and are verified one by one', ()
     await run(`update etl.coverage set verified = '{}'`);
     await expectFound('traces', chain, edge!, 'traces: doubled_edge');
   });
+
+  test.for([5, -5])('a trace that was moved by %i seconds is found, with its nodes', async (by) => {
+    const [moved] = await store.database.rows(
+      sql`select trace_id as name, extract(epoch from utime)::int8 as own,
+            extract(epoch from utime)::int8 + ${by}::int as copied
+          from ton.traces where utime > to_timestamp(${range.from + 200}) and transactions > 1
+          order by utime, trace_id limit 1`,
+      Copied,
+    );
+    for (const table of ['traces', 'trace_edges'])
+      await run(
+        `update ton.${table} set utime = utime + interval '${by} seconds' where trace_id = '${moved!.name}'`,
+      );
+    for (const table of [traces, trace_edges]) await resetReceipts(store.database, table, range);
+    await run(`update etl.coverage set verified = '{}'`);
+    const middle = Math.max(moved!.own, moved!.copied);
+    await proof.verify(chain, { from: range.from, to: middle });
+    const found = await proof.verify(chain, { from: middle, to: range.to });
+    expect(kindsOf(found, 'traces')).toContain('traces: misplaced_trace');
+    for (const from of [moved!.own, moved!.copied])
+      expect(common(await certified('traces'), [{ from, to: from + 1 }])).toEqual([]);
+    await proof.repair(chain, range, await proof.verify(chain, range));
+    await expectProved(chain);
+  });
 });
 
 test('an out message that is gone is missed also where retention has dropped the message received', async () => {

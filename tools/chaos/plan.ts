@@ -15,6 +15,7 @@ export const HARMS = [
   'fill connections',
   'fail over',
   'stand still',
+  'step clock',
 ] as const;
 
 export type Harm = (typeof HARMS)[number];
@@ -27,6 +28,8 @@ export interface Harmful {
   readonly worker: number;
   /** How long it lasts, where it lasts. */
   readonly ms: number;
+  /** By how much a worker's clock is wrong from then on, where it is stepped. */
+  readonly stepMs: number;
 }
 
 /** Everything that a seed decides. The same seed makes the same network, the same faults and the same schedule. */
@@ -45,6 +48,10 @@ export interface Plan {
   readonly commitMs: number;
   /** The API's name has a second address, at which nobody answers. */
   readonly hasDeadAddress: boolean;
+  /** The API answers at an address of IPv6 and at no other. */
+  readonly isIpv6: boolean;
+  /** In the end a newer version of the program migrates the database, while this one runs. */
+  readonly isMigrated: boolean;
 }
 
 const START = Date.UTC(2026, 5, 1) / 1000;
@@ -89,6 +96,8 @@ export function planOf(seed: number, seconds: number, processes: number): Plan {
     harms: harmsOf(random, seconds * 1000, processes),
     commitMs: random.below(25),
     hasDeadAddress: random.chance(0.4),
+    isIpv6: random.chance(0.3),
+    isMigrated: random.chance(0.3),
   };
 }
 
@@ -146,15 +155,24 @@ function harmsOf(random: Random, totalMs: number, processes: number): Harmful[] 
     // The first of several workers is never killed: its memory can be watched.
     const worker =
       processes > 1 && harm === 'kill worker' ? 1 + random.below(processes - 1) : random.below(processes);
-    harms.push({ at, harm, worker, ms: 1000 + random.below(2500) });
+    const ms = 1000 + random.below(2500);
+    // Derived, so that the rest of the plan is what it would be without.
+    harms.push({ at, harm, worker, ms, stepMs: stepOf(at, ms) });
   }
   const turns = [1 / 3, 2 / 3].map((share): Harmful => ({
     at: share * totalMs,
     harm: 'fail over',
     worker: 0,
     ms: 1000,
+    stepMs: 0,
   }));
   return isSoak ? [...harms, ...turns].sort((a, b) => a.at - b.at) : harms;
+}
+
+/** Up to five hours back or on. */
+function stepOf(at: number, ms: number): number {
+  const hours = (Math.floor(at) + ms) % 11;
+  return (hours - 5) * 3_600_000;
 }
 
 /** After these the database has to come back before the next of them. */
@@ -170,7 +188,8 @@ function draw(point: number, isSoak: boolean): Harm {
     [isSoak ? 'kill database' : 'fail over', 0.83],
     ['disk full', 0.87],
     ['read-only', 0.91],
-    ['fill connections', 0.95],
+    ['fill connections', 0.94],
+    ['stand still', 0.96],
   ];
-  return shares.find(([, until]) => point < until)?.[0] ?? 'stand still';
+  return shares.find(([, until]) => point < until)?.[0] ?? 'step clock';
 }

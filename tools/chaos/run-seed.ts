@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
 import { startSimulator } from '../../test/support/simulator/simulator.ts';
 import { installAudit } from './audit.ts';
 import { calm, type Findings } from './calm.ts';
@@ -6,6 +7,7 @@ import { urlOf, type Cluster } from './cluster.ts';
 import type { Plan } from './plan.ts';
 import { openProxy } from './harm/proxy.ts';
 import { DATASETS, settingsOf, withClient, type Run } from './run.ts';
+import { meetNewerVersion } from './harm/newer-version.ts';
 import { createSpoiler } from './harm/spoil.ts';
 import { storm } from './harm/storm.ts';
 import { within } from './within.ts';
@@ -40,9 +42,11 @@ export async function runSeed(plan: Plan, cluster: Cluster, directory: string): 
   await cluster.dropDatabase(name);
   const own = await cluster.createDatabase(name);
   const proxy = await openProxy(cluster.port);
+  const six =
+    plan.isIpv6 && hasIpv6() ? await openProxy(Number(new URL(simulator.url).port), '::1') : undefined;
   const url = urlOf(own, name, proxy.port);
   const run: Run = {
-    ...{ plan, cluster, directory, name, simulator, spoiler, proxy, url },
+    ...{ plan, cluster, directory, name, simulator, spoiler, proxy, six, url },
     harms: new Map(),
     isStill: false,
   };
@@ -50,9 +54,17 @@ export async function runSeed(plan: Plan, cluster: Cluster, directory: string): 
     await withClient(run, (client) => installAudit(client, plan.commitMs));
     return await harmAndCompare(run);
   } finally {
-    await within(30, Promise.all([proxy.close(), simulator.close()]), () => 'proxy and simulator stay open');
+    await within(
+      30,
+      Promise.all([proxy.close(), six?.close(), simulator.close()]),
+      () => 'proxy and simulator stay open',
+    );
     await cluster.dropDatabase(name);
   }
+}
+
+function hasIpv6(): boolean {
+  return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'));
 }
 
 async function harmAndCompare(run: Run): Promise<Outcome> {
@@ -66,6 +78,7 @@ async function harmAndCompare(run: Run): Promise<Outcome> {
   });
   try {
     await storm(run, workers);
+    if (plan.isMigrated) await meetNewerVersion(run, workers);
   } finally {
     await workers.end();
   }

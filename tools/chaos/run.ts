@@ -20,9 +20,11 @@ export interface Run {
   readonly simulator: Simulator;
   readonly spoiler: Spoiler;
   readonly proxy: Proxy;
+  /** The API's address of IPv6, where it has no other. */
+  readonly six: Proxy | undefined;
   /** The workers' way to the database, over a line that can be cut. */
   readonly url: string;
-  readonly harms: Map<Harm, number>;
+  readonly harms: Map<Harm | 'newer version', number>;
   /** True while the network's head does not move. */
   isStill: boolean;
 }
@@ -34,8 +36,9 @@ export function directUrl({ cluster, name }: Pick<Run, 'cluster' | 'name'>): str
   return urlOf(cluster.url, name);
 }
 
-/** The way to the API: of many seeds by a name of which one address is dead. */
-export function apiOf({ simulator, plan }: Pick<Run, 'simulator' | 'plan'>): string {
+/** The way to the API: of many seeds by a name of which one address is dead, of others by IPv6 alone. */
+export function apiOf({ simulator, plan, six }: Pick<Run, 'simulator' | 'plan' | 'six'>): string {
+  if (six !== undefined) return `http://[::1]:${six.port}`;
   const url = new URL(simulator.url);
   if (plan.hasDeadAddress) url.hostname = TWO_ADDRESSES;
   return url.origin;

@@ -1,10 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { entryOf } from './bundle.ts';
+import { CLOCK_FILE } from './harm/clock.ts';
 
 interface WorkersOptions {
   /** Where the workers' words go. */
@@ -26,6 +27,10 @@ export interface Workers {
   kill(worker: number): Promise<void>;
   /** SIGSTOP for a while; `meanwhile` runs with its process' number while it stands. */
   freeze(worker: number, ms: number, meanwhile: (pid: number) => Promise<void>): Promise<void>;
+  /** Sets a worker's clock, and that of whoever is started in its place. */
+  stepClock(worker: number, stepMs: number): Promise<void>;
+  /** From now on the program's version is an old one: who ends with exit 2 is right, and is not started again. */
+  expectOutdated(): void;
   /** Of a worker's process, while it lives. */
   pidOf(worker: number): number | undefined;
   /** SIGKILL to all of them, for good. */
@@ -40,23 +45,28 @@ export interface Workers {
 
 /** The compiled program beside this harness. */
 const PROGRAM = entryOf(join(import.meta.dirname, '../..'));
-const NAMES = join(import.meta.dirname, 'harm/two-addresses.js');
+/** What every worker loads before the program. */
+const HARMS = ['two-addresses', 'clock'].map((name) => join(import.meta.dirname, `harm/${name}.js`));
 /** Away for the moment: whoever runs the program starts it again. */
 const TRY_AGAIN = 75;
+const OUTDATED = 2;
 const SAMPLE_MS = 2000;
 
 export function startWorkers(options: WorkersOptions): Workers {
   const complaints: string[] = [];
   let over = false;
+  let isOutdated = false;
   let starts = 0;
   const workers: ChildProcess[] = [];
+  const clockOf = (worker: number) => join(options.directory, `clock-${worker}`);
   const start = (worker: number): void => {
     starts += 1;
     const log = join(options.directory, `worker-${worker}-${starts}.log`);
-    const child = launch(options, log);
+    const child = launch(options, log, clockOf(worker));
     workers[worker] = child;
     child.once('exit', (code, signal) => {
       if (over || ending || workers[worker] !== child) return;
+      if (isOutdated && code === OUTDATED) return;
       if (signal === null && code !== TRY_AGAIN)
         complaints.push(`worker ${worker} ended by itself with ${String(code)}: ${lastLine(log)}`);
       setTimeout(() => over || ending || workers[worker] !== child || start(worker), 200);
@@ -68,32 +78,42 @@ export function startWorkers(options: WorkersOptions): Workers {
     complaints,
     memory: sampler.samples,
     starts: () => starts,
-    logLines: () =>
-      readdirSync(options.directory).reduce(
-        (sum, name) => sum + readFileSync(join(options.directory, name), 'utf8').split('\n').length - 1,
-        0,
-      ),
+    logLines: () => linesIn(options.directory),
     async kill(worker) {
       const child = workers[worker];
       await killed(child);
       // Another kill of it may have started the next one meanwhile.
       if (!over && workers[worker] === child) start(worker);
     },
-    pidOf: (worker) => workers[worker]?.pid,
-    async freeze(worker, ms, meanwhile) {
-      const child = workers[worker];
-      if (child?.pid === undefined || child.exitCode !== null) return;
-      child.kill('SIGSTOP');
-      await meanwhile(child.pid).catch(() => undefined);
-      await delay(ms);
-      child.kill('SIGCONT');
+    stepClock: (worker, stepMs) => writeFile(clockOf(worker), String(stepMs)),
+    expectOutdated: () => {
+      isOutdated = true;
     },
+    pidOf: (worker) => workers[worker]?.pid,
+    freeze: (worker, ms, meanwhile) => frozen(workers[worker], ms, meanwhile),
     async end() {
       over = true;
       sampler.end();
       await Promise.all(workers.map(killed));
     },
   };
+}
+
+function linesIn(directory: string): number {
+  const textOf = (name: string) => readFileSync(join(directory, name), 'utf8');
+  return readdirSync(directory).reduce((sum, name) => sum + textOf(name).split('\n').length - 1, 0);
+}
+
+async function frozen(
+  child: ChildProcess | undefined,
+  ms: number,
+  meanwhile: (pid: number) => Promise<void>,
+): Promise<void> {
+  if (child?.pid === undefined || child.exitCode !== null) return;
+  child.kill('SIGSTOP');
+  await meanwhile(child.pid).catch(() => undefined);
+  await delay(ms);
+  child.kill('SIGCONT');
 }
 
 function sampleMemory(pidOf: () => number | undefined) {
@@ -120,11 +140,18 @@ export function killAll(): void {
 }
 
 /** A process of the program; its words go to a file. */
-function launch({ directory, settings, args }: WorkersOptions, log: string): ChildProcess {
+function launch({ directory, settings, args }: WorkersOptions, log: string, clock: string): ChildProcess {
   const output = openSync(log, 'a');
-  const child = spawn(process.execPath, ['--import', NAMES, PROGRAM, ...args], {
+  const before = HARMS.flatMap((path) => ['--import', path]);
+  const child = spawn(process.execPath, [...before, PROGRAM, ...args], {
     cwd: directory,
-    env: { PATH: process.env['PATH'], HOME: directory, LOG_LEVEL: 'info', ...settings },
+    env: {
+      PATH: process.env['PATH'],
+      HOME: directory,
+      LOG_LEVEL: 'info',
+      [CLOCK_FILE]: clock,
+      ...settings,
+    },
     stdio: ['ignore', output, output],
   });
   closeSync(output);

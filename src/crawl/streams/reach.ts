@@ -1,4 +1,4 @@
-import type { Range } from '../../range.ts';
+import { formatTime, type Range } from '../../range.ts';
 import { createOutagePolicy, retry } from '../../retry.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import type { ChainInfo } from '../watermark/chain-info.ts';
@@ -21,6 +21,8 @@ interface ReachOptions {
   readonly wanted: Range;
   /** How far a replica may lag behind the others. */
   readonly delaySeconds: number;
+  /** True: nothing will be read, so what is visible counts, and nothing is waited for. */
+  readonly isEstimate?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -34,13 +36,36 @@ export async function reachOf(options: ReachOptions): Promise<Reach> {
   return { range: from < to ? { from, to } : undefined, watermark };
 }
 
-/** Tried again for a while: just then a block may be on its way, or the server asked may lag behind the others. */
-async function readWatermark({ context, chain, delaySeconds, signal }: ReachOptions): Promise<number> {
+/**
+ * Tried again for a while: just then a block may be on its way, or the server asked may lag behind the others. Where
+ * nobody had polled for long, what is new is held back: it is looked at again when it has been visible for the delay.
+ */
+async function readWatermark({
+  context,
+  chain,
+  wanted,
+  delaySeconds,
+  isEstimate = false,
+  signal,
+}: ReachOptions): Promise<number> {
+  const { clock, logger } = context;
   let reader: WatermarkReader | undefined;
-  return retry({ ...context, ...createOutagePolicy(context.clock), signal }, async () => {
-    reader ??= await openWatermarkReader(context, chain, delaySeconds);
-    const watermark = await reader.read(signal);
-    if (watermark.utime === 0) throw watermarkNotKnown(watermark);
-    return watermark.utime;
-  });
+  const read = () =>
+    retry({ ...context, ...createOutagePolicy(clock), signal }, async () => {
+      reader ??= await openWatermarkReader(context, chain, delaySeconds);
+      const watermark = await reader.read(signal);
+      if (watermark.utime === 0) throw watermarkNotKnown(watermark);
+      return watermark;
+    });
+  const { utime, visible } = await read();
+  if (isEstimate) return visible;
+  const end = wanted.to + delaySeconds;
+  // Of who asks for more than there is yet, a little less than there is suffices.
+  if (utime >= (end <= visible ? end : visible - delaySeconds)) return utime;
+  logger.info(
+    { seconds: delaySeconds, watermark: formatTime(utime) },
+    'waiting until all servers have what is new',
+  );
+  await clock.sleep(1000 * delaySeconds, signal);
+  return (await read()).utime;
 }

@@ -1,20 +1,28 @@
-import { readFoundWatermark } from '../../db/coverage/watermark.ts';
+import { readSavedWatermark, type SavedWatermark } from '../../db/coverage/watermark.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import type { ChainInfo } from './chain-info.ts';
+import type { PollResult } from './settling.ts';
 import { createWatermarkReader, type WatermarkReader } from './watermark.ts';
 
 /**
  * Opens a reader of the watermark that goes on from what the last process saw.
  *
  * Two delays remain between the watermark and what is read. `ETL_WATERMARK_DELAY` (here `delaySeconds`) is how far one
- * replica of a source may lag behind another: everybody reads that far below the watermark, and a watermark that jumped
- * is held back by it. A dataset's `delay` takes its place where the endpoint is served from a copy that lags by minutes.
+ * replica of a source may lag behind another: everybody reads that far below the watermark, and what is new is held back
+ * for as long. A dataset's `delay` takes its place where the endpoint is served from a copy that lags by minutes.
  */
 export async function openWatermarkReader(
-  { api, database }: Pick<CrawlContext, 'api' | 'database'>,
+  { api, database, clock }: Pick<CrawlContext, 'api' | 'database' | 'clock'>,
   info: ChainInfo,
   delaySeconds: number,
 ): Promise<WatermarkReader> {
-  const before = await readFoundWatermark(database);
-  return createWatermarkReader({ api, info, delaySeconds, before });
+  const before = pollsOf(await readSavedWatermark(database), delaySeconds);
+  return createWatermarkReader({ api, info, clock, delaySeconds, before });
+}
+
+/** Of an earlier version of the program only the result is known: at most a delay above what all replicas had. */
+function pollsOf(saved: SavedWatermark | undefined, delaySeconds: number): readonly PollResult[] {
+  if (saved === undefined || saved.utime === 0) return [];
+  const { polls, newest, headUtime, utime } = saved;
+  return polls ?? [{ newest: newest ?? headUtime, utime: utime - delaySeconds }];
 }

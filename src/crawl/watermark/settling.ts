@@ -1,35 +1,47 @@
-/** Chain seconds that a watermark may gain on the newest block without having been held up. */
-const JUMP_SECONDS = 10;
-
 /** The chain as one poll shows it. Unix seconds of chain time. */
 export interface PollResult {
-  /** The newest block that is visible, whatever is missing below it. */
+  /** The newest block that is visible. */
   readonly newest: number;
   /** The watermark. */
   readonly utime: number;
 }
 
+interface Poll extends PollResult {
+  /** Seconds of our own clock; undefined of a poll of another process, whose clock is not ours. */
+  readonly at: number | undefined;
+}
+
+export interface Settling {
+  /** The watermark to use at a poll. `at`: seconds of a clock that never runs backwards. It never falls. */
+  settle(now: PollResult, at: number): number;
+  /** What decides about the polls to come, oldest first; for the process that polls after this one. */
+  polls(): readonly PollResult[];
+}
+
 /**
- * Holds back a watermark that jumped. While a late block is missing the watermark stands below it. When the block
- * appears the watermark passes it at once, and so do all who read `delaySeconds` below the watermark; but a replica that
- * lags still lacks the block, however old it is. So after a jump the watermark is at most `delaySeconds` above the one
- * of that long ago. Example with 30 s: the newest block moves from 1000 to 1050 while the watermark stands at 990; at
- * 1060 the block has come and the watermark is 1050. Until 1090 it is given as 1020.
- * @param before what another process saw last; used while it is fresh
- * @returns the watermark to use, for each poll
+ * Holds back what is new until it has been visible for `delaySeconds`. All read `delaySeconds` below the watermark. That
+ * suffices for a replica that lags so far as long as blocks appear in time. A late block appears below: the watermark
+ * passes it at once, and a replica that lags still lacks it. So the watermark is at most `delaySeconds` above that of the
+ * last poll which every replica has caught up with: one since which the newest block has gained the delay, or since
+ * which the delay has passed by our clock. The first is of use after a start, the second where the head stands still.
+ *
+ * It does not matter why the watermark gained much since that poll: a late block came, or nobody polled for a while. Of
+ * the very first poll of a database nothing can be held back: what was visible before, nobody knows.
+ * @param before what other processes saw last
  */
-export function createSettling(delaySeconds: number, before?: PollResult): (now: PollResult) => number {
-  const polls: PollResult[] = [];
+export function createSettling(delaySeconds: number, before: readonly PollResult[] = []): Settling {
+  let polls: Poll[] = before.map((poll) => ({ ...poll, at: undefined }));
   let highest = 0;
-  return (now) => {
-    const isFirst = polls.length === 0;
-    if (isFirst && before !== undefined && now.newest - before.newest <= delaySeconds) polls.push(before);
-    polls.push(now);
-    while (polls[1] !== undefined && polls[1].newest <= now.newest - delaySeconds) polls.shift();
-    const then = polls[0] ?? now;
-    const gained = now.utime - then.utime - (now.newest - then.newest);
-    const settled = gained <= JUMP_SECONDS ? now.utime : Math.min(now.utime, then.utime + delaySeconds);
-    highest = Math.max(highest, settled);
-    return highest;
+  return {
+    settle(now, at) {
+      const isCaughtUp = (poll: Poll) =>
+        poll.newest <= now.newest - delaySeconds || (poll.at ?? Infinity) <= at - delaySeconds;
+      polls.push({ ...now, at });
+      polls = polls.slice(Math.max(0, polls.findLastIndex(isCaughtUp)));
+      const then = polls[0] ?? now;
+      highest = Math.max(highest, Math.min(now.utime, then.utime + delaySeconds));
+      return highest;
+    },
+    polls: () => polls.map(({ newest, utime }) => ({ newest, utime })),
   };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ApiClient } from '../../api/client.ts';
+import type { Clock } from '../../clock.ts';
 import { ApiTimeoutError, ApiUnavailableError, NotFoundError } from '../../errors.ts';
 import { tiles } from '../../ton/shard.ts';
 import { blockKey } from '../../ton/block-key.ts';
@@ -29,9 +30,16 @@ export interface Watermark {
   readonly waitingFor: string | undefined;
 }
 
+/** A watermark, and what the process that polls next has to know. */
+export interface PolledWatermark extends Watermark {
+  /** Where the watermark will be when what is held back has been visible for long enough. */
+  readonly visible: number;
+  readonly polls: readonly PollResult[];
+}
+
 export interface WatermarkReader {
   /** Asks the API (two requests where the head is near) and returns a watermark that never falls. */
-  read(signal: AbortSignal): Promise<Watermark>;
+  read(signal: AbortSignal): Promise<PolledWatermark>;
 }
 
 /** What of the chain is not visible yet, named by its seqno or its key. */
@@ -62,10 +70,11 @@ const UNKNOWN: ChainState = {
 export interface WatermarkOptions {
   readonly api: ApiClient;
   readonly info: ChainInfo;
-  /** How far a replica may lag behind the others, in seconds of chain time. */
+  readonly clock: Clock;
+  /** How far a replica may lag behind the others, in seconds. */
   readonly delaySeconds: number;
-  /** The last poll of the process that polled before this one. */
-  readonly before?: PollResult | undefined;
+  /** The last polls of the process that polled before this one. */
+  readonly before?: readonly PollResult[];
 }
 
 /**
@@ -77,10 +86,11 @@ export interface WatermarkOptions {
 export function createWatermarkReader({
   api,
   info,
+  clock,
   delaySeconds,
   before,
 }: WatermarkOptions): WatermarkReader {
-  const holdBack = createSettling(delaySeconds, before);
+  const settling = createSettling(delaySeconds, before);
   // A server that once had no time for a page hardly has it a moment later.
   const size = { limit: PAGE };
   let state = UNKNOWN;
@@ -93,7 +103,9 @@ export function createWatermarkReader({
       return {
         head,
         newest,
-        utime: utime === 0 ? 0 : holdBack({ newest, utime }),
+        utime: utime === 0 ? 0 : settling.settle({ newest, utime }, clock.monotonic() / 1000),
+        visible: utime,
+        polls: settling.polls(),
         waitingFor: waitingFor && `${waitingFor.kind} ${waitingFor.name}`,
       };
     },

@@ -43,8 +43,9 @@ export const traces: Check = {
 };
 
 /**
- * A complete trace has as many transactions as it says, and each of them is stored; and every trace whose transactions
- * are all stored and have all been answered is stored too. `transactionsUntil`: transactions are proved up to there.
+ * A complete trace has as many transactions as it says, each of them is stored, and it lies where the latest of them
+ * does; and every trace whose transactions are all stored and have all been answered is stored too. `transactionsUntil`:
+ * transactions are proved up to there.
  */
 async function checkTraces(session: Session, stretch: Range, transactionsUntil: number): Promise<Result> {
   const facts = { check: NAME, dataset: 'traces' };
@@ -59,6 +60,7 @@ async function checkTraces(session: Session, stretch: Range, transactionsUntil: 
     ...lookedUp,
     ...(await findingsOf(session, { ...facts, query: incomplete(stretch) })),
     ...(await findingsOf(session, { ...facts, query: stray(stretch, { ...near, to: stretch.to + NEAR }) })),
+    ...(await findingsOf(session, { ...facts, query: misplaced(stretch) })),
   ];
   const edges = await holdRows(session, trace_edges, stretch);
   const whole = await holdRows(session, tracesTable, stretch);
@@ -90,6 +92,30 @@ const stray = (stretch: Range, near: Range) => sql`
     having count(*) > 1 and bool_or(${during('e', stretch)})) d using (tx_hash)
   where ${during('e', near)}`;
 
+/**
+ * The second of the latest transaction of a trace; null where not all of them are stored. Each is looked up by itself,
+ * whatever else is joined by hash.
+ */
+const lastOf = (trace: string) => {
+  const t = sql.identifier(trace);
+  return sql`(
+    select max(x.utime) from ton.trace_edges e
+      left join lateral (select x.utime from ton.transactions x where x.hash = e.tx_hash limit 1) x on true
+    where e.utime = ${t}.utime and e.trace_id = ${t}.trace_id having count(*) = count(x.utime))`;
+};
+
+/** Traces in a second that is not the one of their latest transaction. */
+const misplaced = (stretch: Range) => sql`
+  with placed as (
+    select e.utime, e.trace_id, bool_or(x.utime = e.utime) as is_there, bool_or(x.utime > e.utime) as goes_on
+    from ton.trace_edges e join ton.transactions x on x.hash = e.tx_hash and x.utime >= e.utime
+    where ${during('e', stretch)} and ${during('x', { from: stretch.from, to: stretch.to + NEAR })} group by 1, 2),
+  suspect as materialized (
+    select t.utime, t.trace_id, ${lastOf('t')} as last from ton.traces t left join placed p using (utime, trace_id)
+    where ${during('t', stretch)} and (p.goes_on or p.is_there is not true))
+  select 'misplaced_trace' as kind, 'surplus' as outcome, s.trace_id as id, ${secondOf('s')} as span
+  from suspect s where s.last <> s.utime`;
+
 /** Transactions of a trace began before it ended, so they may lie before the stretch. */
 const bodiless = (stretch: Range) => sql`
   with unseen as materialized (
@@ -101,14 +127,17 @@ const bodiless = (stretch: Range) => sql`
     ${secondOf('g')} as span
   from gone g`;
 
-/** A trace is over when no message that it sent within the chain waits for its receiver. */
+/**
+ * A trace is over when no message that it sent within the chain waits for its receiver. One that is stored, but in
+ * another second, is missing in this one.
+ */
 const unlisted = (stretch: Range, near: Range) => sql`
   with ends as (
     select trace_id, max(utime) as utime from ton.transactions t
     where ${during('t', near)} and trace_id is not null group by 1),
   unseen as materialized (
     select e.* from ends e where ${during('e', stretch)} and not exists (
-      select 1 from ton.traces t where t.trace_id = e.trace_id and ${during('t', near)})),
+      select 1 from ton.traces t where t.trace_id = e.trace_id and t.utime = e.utime)),
   absent as materialized (
     select u.* from unseen u where not exists (select 1 from ton.traces t where t.trace_id = u.trace_id)),
   sent as (
@@ -121,6 +150,9 @@ const unlisted = (stretch: Range, near: Range) => sql`
   select 'missing_trace' as kind, ${knownIf(sql`a.trace_id`, 'doubt')} as outcome, a.trace_id as id,
     ${secondOf('a')} as span
   from absent a where a.trace_id not in (select trace_id from waiting)
+  union all
+  select 'misplaced_trace', 'hole', u.trace_id, ${secondOf('u')}
+  from unseen u join ton.traces t using (trace_id) where ${lastOf('t')} = u.utime
   union all
   select 'no_trace_named', 'open', t.hash, ${secondOf('t')} from ton.transactions t
   where ${during('t', stretch)} and t.trace_id is null

@@ -7,7 +7,7 @@ import type { CrawlContext } from '../../../src/crawl/crawl-context.ts';
 import { withBelievingLimits } from '../../support/believing-limits.ts';
 import { actionTypes } from '../../../src/records/action-types.ts';
 import type { Faults } from '../../../src/simulator/faults.ts';
-import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 
@@ -26,7 +26,11 @@ afterEach(async () => {
 });
 
 /** Rows of each dataset's table after a backfill, those that there are, and the requests that it took. */
-async function crawl(faults: Faults, contextOf = (context: CrawlContext) => context) {
+async function crawl(
+  faults: Faults,
+  contextOf = (context: CrawlContext) => context,
+  after?: NonNullable<SimulatorOptions['after']>,
+) {
   simulator = await startSimulator({
     start: START,
     duration: 240,
@@ -34,6 +38,7 @@ async function crawl(faults: Faults, contextOf = (context: CrawlContext) => cont
     load: 6,
     accounts: 400,
     faults,
+    ...(after && { after }),
   });
   const opened = await openTestCrawl(store, simulator.url);
   try {
@@ -86,6 +91,18 @@ test('a server that refuses the limit is asked for the number that it names', as
   const { stored, there } = await crawl({ maxLimit: 60 });
   expect(stored).toEqual(there);
   expect(simulator!.stats.byStatus.get(422)).toBeLessThanOrEqual(5);
+});
+
+test('what comes as 200 MB of JSON is asked for in smaller pages, and none of it is lost', async () => {
+  const large = Buffer.alloc(2e8, ' ');
+  let given = 0;
+  const { stored, there } = await crawl({}, withBelievingLimits, ({ path, search }, response) => {
+    if (path !== '/api/v3/transactions' || Number(search.get('limit')) <= 250) return response;
+    given += 1;
+    return { ...response, body: Buffer.concat([Buffer.from(response.body), large]) };
+  });
+  expect(stored).toEqual(there);
+  expect(given).toBeGreaterThan(0);
 });
 
 test('a server that gives what it is asked for is asked a few times more, twice a dataset at most', async () => {

@@ -1,31 +1,56 @@
 import { expect, test } from 'vitest';
 import { createSettling, type PollResult } from '../../../src/crawl/watermark/settling.ts';
 
-const settle = (polls: readonly PollResult[], before?: PollResult) => polls.map(createSettling(30, before));
+const START = 1000;
 
-test('a watermark that keeps up with the chain is given as it is, also where it limps a little', () => {
-  const polls = [0, 10, 20, 30, 40, 50, 60].map((at) => ({
-    newest: 1000 + at,
-    utime: 990 + at - (at % 20) / 4,
-  }));
-  expect(settle(polls)).toEqual(polls.map(({ utime }) => utime));
+/** Polls of a chain that keeps up with our clock, each given by its second, newest block and watermark. */
+function settle(polls: readonly (readonly [number, number, number])[], before?: readonly PollResult[]) {
+  const settling = createSettling(30, before);
+  return polls.map(([at, newest, utime]) => settling.settle({ newest, utime }, at));
+}
+
+/** A chain whose watermark follows 10 s behind its newest block. */
+const follows = (...seconds: number[]) => seconds.map((at) => [at, START + at, START + at - 10] as const);
+
+test('a watermark that keeps up with the chain is given as it is', () => {
+  const polls = follows(0, 10, 20, 30, 40, 50, 60);
+  expect(settle(polls)).toEqual(polls.map(([, , utime]) => utime));
 });
 
-test('after a jump, what a replica that lags 30 s may lack is not within 30 s of the watermark', () => {
-  const held = [0, 10, 20, 30, 40, 50].map((at) => ({ newest: 1000 + at, utime: 990 }));
-  const after = [60, 70, 80, 90, 100].map((at) => ({ newest: 1000 + at, utime: 1000 + at - 10 }));
+test('what a replica that lags 30 s may lack of a late block is not within 30 s of the watermark', () => {
+  const held = [0, 10, 20, 30, 40, 50].map((at) => [at, START + at, 990] as const);
   // The late block appeared between newest 1050 and 1060: until 1090 a replica may stand before it.
-  expect(settle([...held, ...after])).toEqual([990, 990, 990, 990, 990, 990, 1020, 1020, 1020, 1080, 1090]);
+  const given = settle([...held, ...follows(60, 70, 80, 90, 100)]);
+  expect(given).toEqual([990, 990, 990, 990, 990, 990, 1020, 1020, 1020, 1080, 1090]);
 });
 
-test('what another process saw last counts as long as it is fresh', () => {
-  const now = { newest: 1100, utime: 1090 };
-  expect(settle([now], { newest: 1090, utime: 1000 })).toEqual([1030]);
-  expect(settle([now], { newest: 1000, utime: 900 })).toEqual([1090]);
-  expect(settle([now])).toEqual([1090]);
+test('after a silence nobody knows which blocks came late: what is new is held back until it has been visible for 30 s', () => {
+  expect(settle(follows(0, 10, 300, 310, 320, 330, 340))).toEqual([990, 1000, 1030, 1030, 1030, 1320, 1330]);
 });
 
-test('what another process saw last counts until 30 s have passed since the jump, however many polls there are', () => {
-  const now = [1100, 1121, 1129, 1131].map((newest) => ({ newest, utime: newest - 10 }));
-  expect(settle(now, { newest: 1090, utime: 1000 })).toEqual([1030, 1030, 1030, 1121]);
+test('a head that stands still is passed after 30 s of our clock, and not before', () => {
+  const still = [300, 310, 320, 329, 330, 400].map((at) => [at, 1300, 1290] as const);
+  expect(settle([...follows(0), ...still])).toEqual([990, 1020, 1020, 1020, 1020, 1290, 1290]);
+});
+
+test('a process goes on from the polls of the one before it, also where that one held back', () => {
+  const all = [...follows(0, 10), ...follows(100, 110, 120, 130, 140)];
+  for (let restart = 1; restart < all.length; restart += 1) {
+    const first = createSettling(30);
+    const given = all.slice(0, restart).map(([at, newest, utime]) => first.settle({ newest, utime }, at));
+    // Another process has another clock.
+    const rest = all.slice(restart).map(([at, newest, utime]) => [at - 5000, newest, utime] as const);
+    expect([...given, ...settle(rest, first.polls())]).toEqual([990, 1000, 1030, 1030, 1030, 1120, 1130]);
+  }
+});
+
+test('after a restart before a head that stands still, 30 s of the new process are waited for', () => {
+  const still = [7000, 7010, 7029, 7030].map((at) => [at, 1300, 1290] as const);
+  expect(settle(still, [{ newest: 1000, utime: 990 }])).toEqual([1020, 1020, 1020, 1290]);
+});
+
+test('it never falls, and without a delay nothing is held back', () => {
+  const settling = createSettling(0, [{ newest: 1000, utime: 990 }]);
+  expect(settling.settle({ newest: 1300, utime: 1290 }, 0)).toBe(1290);
+  expect(settling.settle({ newest: 1300, utime: 1200 }, 1)).toBe(1290);
 });

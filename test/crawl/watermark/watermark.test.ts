@@ -47,6 +47,7 @@ async function watch(options: SimulatorOptions, from: number, to: number): Promi
   const reader = createWatermarkReader({
     api,
     info: await readChainInfo(api, never.leaving),
+    clock: systemClock,
     delaySeconds: 30,
   });
   const looks: Look[] = [];
@@ -145,6 +146,7 @@ describe('the watermark', () => {
     const reader = createWatermarkReader({
       api,
       info: await readChainInfo(api, never.leaving),
+      clock: systemClock,
       delaySeconds: 30,
     });
     simulator.faults.shortBlocks = 1;
@@ -160,6 +162,7 @@ describe('the watermark', () => {
     const reader = createWatermarkReader({
       api,
       info: await readChainInfo(api, never.leaving),
+      clock: systemClock,
       delaySeconds: 30,
     });
     expect(simulator.headTime - (await reader.read(never.leaving)).utime).toBeLessThan(15);
@@ -181,6 +184,7 @@ describe('the watermark', () => {
     const reader = createWatermarkReader({
       api,
       info: await readChainInfo(api, never.leaving),
+      clock: systemClock,
       delaySeconds: 30,
     });
     await reader.read(never.leaving);

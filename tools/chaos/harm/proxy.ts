@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A line between the workers and the database that can be cut, and stays when the database has moved. */
+/** A line between the workers and a server that can be cut, and stays when the server has moved. */
 export interface Proxy {
   readonly port: number;
   /** Where to lead new connections. */
@@ -10,7 +10,8 @@ export interface Proxy {
   close(): Promise<void>;
 }
 
-export async function openProxy(target: number): Promise<Proxy> {
+/** `host`: where it listens. */
+export async function openProxy(target: number, host = '127.0.0.1'): Promise<Proxy> {
   const pairs = new Map<Socket, Socket>();
   const server = createServer((near) => {
     const far = connect(proxy.target, '127.0.0.1');
@@ -23,7 +24,7 @@ export async function openProxy(target: number): Promise<Proxy> {
     for (const socket of [near, far]) socket.on('error', end).on('close', end).setNoDelay(true);
     near.pipe(far).pipe(near);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const address = server.address();
   const proxy: Proxy = {
     port: typeof address === 'object' && address !== null ? address.port : 0,

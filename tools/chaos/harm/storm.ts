@@ -102,6 +102,7 @@ const HARM: Readonly<Record<Harm, (run: Run, workers: Workers, harmful: Harmful)
     proxy.target = cluster.port;
     proxy.drop();
   },
+  'step clock': (_, workers, { worker, stepMs }) => workers.stepClock(worker, stepMs),
   'stand still': async (run, _, { ms }) => {
     run.isStill = true;
     await delay(ms);

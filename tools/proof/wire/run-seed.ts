@@ -9,6 +9,7 @@ import { withClient, type ProvedNetwork } from '../matrix/proved-network.ts';
 import { compareRows, readRows, type Differing, type Rows } from '../matrix/rows.ts';
 import { isVouchedFor, readVouched } from '../matrix/vouching.ts';
 import type { Kind } from './kinds.ts';
+import { ofQuietBlocks } from './quiet-blocks.ts';
 import type { Wire } from './wire.ts';
 
 /** What became of a crawl some of whose responses were altered. */
@@ -97,9 +98,10 @@ async function vouchedFor(
   wrong: readonly Differing[],
 ): Promise<string[]> {
   const vouched = await readVouched(client);
+  const quiet = ofQuietBlocks(wrong);
   const falsely = wrong.filter((one) => {
     const table = network.tables.find(({ name }) => name === one.table);
-    if (table === undefined || isKnown(one)) return false;
+    if (table === undefined || isKnown(one) || quiet.has(one)) return false;
     return placesOfRow(table, [one.row], network.truth).some((where) => isVouchedFor(vouched, where));
   });
   return falsely.slice(0, 3).map(({ table, key, what }) => `verified: ${table} ${key} ${what}`);

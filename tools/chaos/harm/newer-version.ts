@@ -1,0 +1,41 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import { withClient, type Run } from '../run.ts';
+import type { Workers } from '../workers.ts';
+
+/** For so long the workers are watched. */
+const WATCHED_MS = 3000;
+
+/**
+ * A newer version of the program migrates the database while this one runs: whoever runs ends with exit 2, as does who is
+ * started, and nobody writes in the old form. Then all is as if it had not been.
+ */
+export async function meetNewerVersion(run: Run, workers: Workers): Promise<void> {
+  run.harms.set('newer version', 1);
+  await withClient(run, async (client) => {
+    await client.query('update chaos.weather set disk_full = false');
+    await client.query(`
+      begin;
+      alter table ton.blocks add column of_the_future int;
+      insert into etl.migrations (hash, created_at) values ('of the future', 9e12);
+      commit`);
+    workers.expectOutdated();
+    const before = await lastPage(client);
+    await delay(WATCHED_MS);
+    const written = (await lastPage(client)) - before;
+    if (written > 0) workers.complaints.push(`${written} pages were written in the form of an old version`);
+    await workers.end();
+    await client.query(`
+      begin;
+      delete from etl.migrations where hash = 'of the future';
+      alter table ton.blocks drop column of_the_future;
+      commit`);
+  });
+}
+
+async function lastPage(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ last: number }>(
+    'select coalesce(max(id), 0)::int as last from etl.pages',
+  );
+  return rows[0]?.last ?? 0;
+}
