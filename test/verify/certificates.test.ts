@@ -316,6 +316,7 @@ async function bring(table: object, row: Readonly<Record<string, string | null>>
   await commitImport(store.database, createPartitions(store.database, 'month'), {
     rows: [{ table, pieces: () => [Buffer.from(`${line.join()}\n`)] }],
     covered: [],
+    log: { request: 'import lake', worker: 'test' },
   });
 }
 
@@ -387,37 +388,6 @@ test('a row that may be wrong only because another is missing is not proved mean
   expect(kindsOf(found, 'transactions')).toContain('transactions: missing_transactions');
   expect(common(await certified('transactions'), [at(second)])).toEqual([]);
   await proof.repair(chain, range, found);
-  await expectProved(chain);
-});
-
-test('what a trace has shown to be wrong is known until that trace has been looked at again', async () => {
-  const Held = z.object({ hash: z.string(), own: z.coerce.number(), end: z.coerce.number() });
-  const [held] = await store.database.rows(
-    sql`select t.hash, extract(epoch from t.utime)::int8 as own, extract(epoch from e.utime)::int8 as end
-        from ton.trace_edges e join ton.transactions t on t.hash = e.tx_hash
-        where t.utime < e.utime - interval '2 seconds' and t.utime > to_timestamp(${range.from + 100})
-        order by e.utime, t.hash limit 1`,
-    Held,
-  );
-  const { hash, own, end } = held!;
-  const compare = (names: readonly string[], span: Range, repair: boolean) => {
-    const datasets = chain.filter(({ name }) => names.includes(name));
-    return proveRange(proof.context, { datasets, range: span, share: 1, repair, random: Math.random });
-  };
-  await run(`update ton.transactions set compute_gas_used = 5 where hash = '${hash}'`);
-  await compare(['traces'], range, false);
-  await openHoles(store.database, {
-    stream: { dataset: 'traces', scope: '', pass: 0 },
-    holes: [at(end)],
-    surplus: [],
-    receipts: [],
-  });
-  // Other traces end in the transaction's own second.
-  await compare(['traces'], at(own), false);
-  await proof.verify(chain, range);
-  expect(common(await certified('transactions'), [at(own)])).toEqual([]);
-  await proof.cover(chain, await proof.reach());
-  await compare(['transactions', 'traces'], range, true);
   await expectProved(chain);
 });
 
