@@ -56,7 +56,7 @@ async function faultOf(
   const [rows, owed] = [await stateOf(database, { table, span }), await receiptsOf(database, { name, span })];
   if (rows.rows !== owed.rows || rows.keys !== owed.keys)
     return `it has ${rows.rows} rows, and its receipts speak of ${owed.rows}, or of others`;
-  const log = await readLog(lake.store, name);
+  const log = await readLog(lake, name);
   const parts = log.parts.filter((part) => common([part.span], [span]).length > 0);
   const covered = await coveredBy(database, datasets[0], span);
   const [lacking] = without(

@@ -31,7 +31,7 @@ interface VerifyLakeOptions {
 export async function verifyLake(options: VerifyLakeOptions): Promise<boolean> {
   const { lake, tables, stop, onTable, onFault } = options;
   for (const name of await tablesIn(lake.store)) {
-    const log = await readLog(lake.store, name);
+    const log = await readLog(lake, name);
     onTable(log);
     for (const fault of overlaps(log)) onFault(fault);
     for (const part of log.parts) {

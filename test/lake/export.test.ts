@@ -1,10 +1,11 @@
-import { appendFile, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { columnType } from '../../src/lake/column-type.ts';
-import { readLog, tablesIn, type TableLog } from '../../src/lake/delta/table-log.ts';
+import { commit, tablesIn, type TableLog } from '../../src/lake/delta/table-log.ts';
 import { openEngine } from '../../src/lake/engine.ts';
+import { withLake } from '../../src/lake/open-lake.ts';
 import { openLakeReader } from '../../src/lake/sql/open-lake-reader.ts';
 import { LakeBusyError } from '../../src/errors.ts';
 import { KeySum } from '../../src/lake/key-hash.ts';
@@ -12,7 +13,7 @@ import { directoryStore } from '../../src/lake/store/directory-store.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { openCli } from '../support/program/cli.ts';
 import { openDuck, type Duck } from '../support/duck.ts';
-import { exported, verified, type Outcome } from '../support/lake.ts';
+import { exported, logIn, verified, type Outcome } from '../support/lake.ts';
 import { twoDays } from '../support/two-days.ts';
 
 let store: CrawledStore;
@@ -53,7 +54,7 @@ const run = (wanted: Wanted): Promise<Outcome> =>
 const written = ({ printed }: Outcome): string[] =>
   printed.flatMap((line) => /^written (\w+)\//.exec(line)?.[1] ?? []);
 
-const logOf = (table: string, place = lake): Promise<TableLog> => readLog(directoryStore(place), table);
+const logOf = (table: string, place = lake): Promise<TableLog> => logIn(place, table);
 
 const filesOf = ({ table, parts }: TableLog, place = lake): string =>
   `read_parquet([${parts.map(({ path }) => `'${join(place, table, path)}'`).join(', ')}])`;
@@ -246,6 +247,51 @@ describe('an export into a lake that is there', () => {
       (await logOf('jetton_transfers', place)).parts.map((part) => part.rows);
     await run({ only: ['jetton_transfers'] });
     expect(await rows(out)).toEqual(await rows(lake));
+  });
+
+  test('sums up its commits again and again, and drops those that nobody needs', async () => {
+    const out = join(directory, 'summed');
+    await run({ only: ['jetton_transfers'], out });
+    const folder = join(out, 'jetton_transfers', '_delta_log');
+    const count = async () =>
+      (
+        await withLake(out, async ({ engine }) => {
+          const ask = await openLakeReader(engine, out);
+          return ask(
+            'select count(*), count(distinct part) from jetton_transfers, (select path as part from etl.parts)',
+          );
+        })
+      ).rows;
+    const first = await logIn(out, 'jetton_transfers');
+    const before = await count();
+    const commits = (times: number) =>
+      withLake(out, async (place) => {
+        let log = await logIn(out, 'jetton_transfers');
+        for (let time = 0; time < times; time += 1)
+          log = await commit(place, log, { add: log.parts, remove: [], isNew: false });
+      });
+    await commits(30);
+    const names = async () => (await readdir(folder)).filter((name) => !name.startsWith('_')).sort();
+    expect((await names()).filter((name) => name.endsWith('.parquet'))).toHaveLength(1);
+    const old = new Date(Date.now() - 2 * 86_400_000);
+    for (const name of await names()) await utimes(join(folder, name), old, old);
+    await commits(30);
+    const left = await names();
+    // The two last ones are young.
+    expect(left.filter((name) => name.endsWith('.parquet'))).toHaveLength(2);
+    expect(left.length).toBeLessThan(38);
+    const { version, checkpoint, ...facts } = await logIn(out, 'jetton_transfers');
+    expect(version).toBe(first.version + 60);
+    expect(checkpoint).toBeGreaterThan(40);
+    expect(facts).toEqual({
+      table: first.table,
+      id: first.id,
+      network: first.network,
+      columns: first.columns,
+      parts: first.parts,
+    });
+    expect(await count()).toEqual(before);
+    expect(await verified(out)).toEqual({ code: 0, printed: [] });
   });
 
   test('may be killed at any moment: the lake is as it was or as it should be', async () => {

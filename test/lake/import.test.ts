@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { readDue } from '../../src/db/coverage/coverage.ts';
 import { isProved, type Verified } from '../../src/verify/verify.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
@@ -39,11 +40,12 @@ afterAll(async () => {
 
 const lake = (name = 'honest'): string => join(directory, name);
 
-/** A new database with what of a lake is imported. */
-async function fillFrom(name: string): Promise<TestStore> {
+/** A new database with what of a lake is imported: by one run, or by several, up to these moments. */
+async function fillFrom(name: string, ...stops: readonly string[]): Promise<TestStore> {
   const store = await openTestStore();
   opened.push(store);
-  await imported(store.url, { ...ALL, only: CORE, lake: lake(name) });
+  for (const to of [...stops, ALL.to])
+    await imported(store.url, { ...ALL, to, only: CORE, lake: lake(name) });
   return store;
 }
 
@@ -53,6 +55,10 @@ const contents = (table: string) =>
 
 const receipts = `select table_name, minute::text, sum(rows)::text as rows, sum(keys)::text as keys from etl.receipts
   where table_name in ('${TABLES.join("', '")}') group by 1, 2 having sum(rows) > 0 order by 1, 2`;
+
+const partitions = `select p.parent, p.name, p.span::text, (select string_agg(distinct split_part(pg_get_indexdef(i.indexrelid), ' USING ', 2), ';')
+    from pg_index i where i.indrelid = ('etl_partitions.' || p.name)::regclass and i.indisvalid) as indexes
+  from etl.partitions p where p.parent in ('${TABLES.join("', '")}') order by 1, 2`;
 
 const Text = z.record(z.string(), z.string().nullable());
 const ask = (store: TestStore, text: string) => store.database.rows(sql.raw(text), Text);
@@ -73,7 +79,8 @@ const provedOf = ({ range, found }: Awaited<ReturnType<typeof verify>>): boolean
 
 describe('an empty database that is filled from a lake', () => {
   test('has the same rows, receipts and coverage, none of it verified before verify has proved it', async () => {
-    const store = await fillFrom('honest');
+    // The first month's partition is there when the second run comes.
+    const store = await fillFrom('honest', '2026-01-31T23:40Z');
     // What pages brought along of seconds that nobody covered is not in the lake.
     const within = `utime >= to_timestamp(${source.span.from}) and utime < to_timestamp(${source.span.to})`;
     for (const table of TABLES)
@@ -91,6 +98,13 @@ describe('an empty database that is filled from a lake', () => {
     const covered = `select dataset, covered::text from etl.coverage where pass = 0 and dataset in (${names}) order by 1`;
     expect(await ask(store, covered)).toEqual(await source.ask(covered));
     expect(await ask(store, `select 1 from etl.coverage where not isempty(verified)`)).toEqual([]);
+    // Filled at once, partitions are as those that were there before their rows.
+    expect(await ask(store, partitions)).toEqual(await source.ask(partitions));
+    // When the rows came is when they were read: another reading now is none at another time.
+    const stream = { dataset: 'transactions', scope: '', pass: 0 };
+    expect(await readDue(store.database, stream, source.span, 3600)).toEqual([]);
+    await ask(store, `update etl.pages set committed_at = committed_at - interval '2 hours'`);
+    expect(await readDue(store.database, stream, source.span, 3600)).toEqual([source.span]);
 
     expect(provedOf(await verify(store))).toEqual([true, true, true]);
     // What is there is not brought again.

@@ -2,6 +2,8 @@ import { vi } from 'vitest';
 import { exportRows } from '../../src/commands/export.ts';
 import { importRows } from '../../src/commands/import.ts';
 import { verifyOfLake } from '../../src/commands/verify-lake.ts';
+import { readLog, type TableLog } from '../../src/lake/delta/table-log.ts';
+import { withLake } from '../../src/lake/open-lake.ts';
 import { silent, testConfig } from './crawl.ts';
 
 /** What a command came to, and what it wrote to stdout. */
@@ -37,3 +39,7 @@ export const imported = (url: string, flags: Parameters<typeof importRows>[1]): 
 
 export const verified = (place: string): Promise<Outcome> =>
   quietly(() => verifyOfLake(invocationOf(''), place));
+
+/** What the log of a table says. */
+export const logIn = (place: string, table: string): Promise<TableLog> =>
+  withLake(place, (lake) => readLog(lake, table));

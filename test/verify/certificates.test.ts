@@ -314,7 +314,8 @@ test('another version of a stored row, such as a lake brings, takes the certific
   expect(common(await certified('traces'), [span])).toEqual([span]);
   await commitImport(store.database, createPartitions(store.database, 'month'), {
     rows: [{ table: traces, pieces: () => [Buffer.from(`${line}\n`)] }],
-    covered: [{ dataset: 'traces', span }],
+    covered: [{ dataset: 'traces', span, rows: 1 }],
+    log: { request: 'import lake', worker: 'test' },
   });
   expect(await run(`select 1 from ton.traces where messages = 99`)).toBe(1);
   expect(common(await certified('traces'), [span])).toEqual([]);

@@ -3,6 +3,7 @@ import { crawlApart } from './crawl-apart.ts';
 import type { CrawlOrder } from './crawl-child.ts';
 import { crawlCore } from './measures/derived.ts';
 import { indexCosts } from './measures/index-cost.ts';
+import { measureLake } from './measures/lake.ts';
 import { measureLatencies } from './measures/latency.ts';
 import { lookUp } from './measures/look-up.ts';
 import { busyNetworkOf, networkOf, serveNetwork, SPAN } from './network.ts';
@@ -16,7 +17,7 @@ import { writePath, type Written } from './measures/write-path.ts';
  * What the program costs, as JSON lines, each held against the limit of the same run: on a machine that others use,
  * only ratios mean something. `--million` crawls a million transactions instead of 120 000;
  * `queries` measures analysts' questions instead, as queries/main.ts says, `indexes` what other indexes would cost and
- * bring, as indexes/main.ts says, `verify` what a proof does, `latency` how much of the allowed rate is used where the
+ * bring, as indexes/main.ts says, `verify` what a proof does, `lake` what export and import cost beside a crawl, `latency` how much of the allowed rate is used where the
  * source is slow.
  */
 
@@ -149,6 +150,7 @@ async function measureVerificationAlone(): Promise<void> {
 if (process.argv[2] === 'queries') await import('./queries/main.ts');
 else if (process.argv[2] === 'indexes') await import('./indexes/main.ts');
 else if (process.argv[2] === 'latency') await measureLatencies(tell, process.argv.slice(3));
+else if (process.argv[2] === 'lake') await measureLake(tell, network);
 else if (process.argv[2] === 'stages') await measureStages(tell);
 else if (process.argv[2] === 'verify') await measureVerificationAlone();
 else await measureAll();

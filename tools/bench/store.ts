@@ -25,8 +25,8 @@ export interface BenchStore {
 }
 
 export interface BenchServer {
-  /** An empty database with partitions for `span`. */
-  create(name: string, span: Range): Promise<BenchStore>;
+  /** An empty database, with partitions for `span`. */
+  create(name: string, span?: Range): Promise<BenchStore>;
   /** What all its processes have cost so far; 0 where the system does not tell. */
   cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
@@ -71,7 +71,7 @@ async function statOf(pid: string) {
   return { pid, parent, own: user + system, ended: endedUser + endedSystem };
 }
 
-async function createStore(server: string, name: string, span: Range): Promise<BenchStore> {
+async function createStore(server: string, name: string, span?: Range): Promise<BenchStore> {
   const admin = await connect(server);
   await admin.query(`create database ${pg.escapeIdentifier(name)}`);
   await admin.end();
@@ -79,7 +79,7 @@ async function createStore(server: string, name: string, span: Range): Promise<B
   url.pathname = `/${name}`;
   const database = await openDatabase({ url: url.href, applicationName: 'bench' });
   await migrate(database);
-  await createPartitions(database, 'month').ensure(TABLES, monthsOf(span));
+  if (span !== undefined) await createPartitions(database, 'month').ensure(TABLES, monthsOf(span));
   const client = await connect(url.href);
   return {
     url: url.href,

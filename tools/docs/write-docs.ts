@@ -8,6 +8,7 @@ import { declaredRelations } from './declared-relations.ts';
 import { writeDbtSources } from './dbt-sources.ts';
 import { writeDiagram } from './diagram.ts';
 import { writeDictionary } from './dictionary.ts';
+import { sparkSql } from './spark-sql.ts';
 import { writeForeignKeys, writeForeignKeyStatements } from './foreign-keys.ts';
 import { readFeeds, writeNeeds } from './needs.ts';
 
@@ -26,6 +27,7 @@ export async function writeDocs(database: Database): Promise<Readonly<Record<str
     'foreign-keys.sql': writeForeignKeyStatements(relations),
     'dbt-sources.yml': writeDbtSources(catalog),
     'lake.sql': await lakeSqlOfTables(),
+    'lake-spark.sql': await sparkSql(),
     'questions.md': writeNeeds(questions, await readFeeds(database)),
   };
 }

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { z, type ZodType } from 'zod';
 import { DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
 import { queryAsText, type TextOptions, type TextResult } from './as-text.ts';
-import { copyIn } from './copy-in.ts';
+import { copyIn, type CopyPieces } from './copy-in.ts';
 import { copyOut } from './copy-out.ts';
 import { createIdentity, type Identity } from './identity.ts';
 import { chooseServer, type ServerChoice } from './server-choice.ts';
@@ -44,7 +44,7 @@ export interface Session {
   /** Runs a statement; the number of rows that it touched. */
   run(query: SQL): Promise<number>;
   /** Runs statements without parameters, of which one is a `copy … from stdin` that takes the data. */
-  copyIn(statements: SQL, pieces: Iterable<string | Buffer>): Promise<void>;
+  copyIn(statements: SQL, pieces: CopyPieces): Promise<void>;
   /** Runs a `copy … to stdout` without parameters. Its data is valid until `onData` returns. */
   copyOut(statement: SQL, onData: (data: Buffer) => void): Promise<void>;
 }

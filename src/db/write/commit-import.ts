@@ -1,24 +1,41 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { formatTime, type Range } from '../../range.ts';
-import type { Database, Session } from '../connection/database.ts';
+import type { CopyPieces } from '../connection/copy-in.ts';
+import type { Database, OpenTransaction, Session } from '../connection/database.ts';
 import { addCoverage } from '../coverage/coverage.ts';
 import { forgetRefusals } from '../coverage/refused.ts';
+import { logPage } from './log-page.ts';
 import type { Partitions } from './partitions.ts';
 import { insertStaged, type Staged } from './rows/insert.ts';
 import { byRank } from './rows/rows-by-table.ts';
 import { targetOf, type Target } from './rows/target.ts';
 
 /** Rows of a table as CSV without a header, in the order of `columnsToImport`. */
-interface ImportedRows {
+export interface ImportedRows {
   readonly table: object;
-  readonly pieces: () => Iterable<Buffer>;
+  /** Made while the server takes them. */
+  readonly pieces: () => CopyPieces;
 }
 
-interface Import {
+/** Rows from elsewhere, and what they cover. */
+export interface Import {
   readonly rows: readonly ImportedRows[];
   /** The seconds that the rows are all of, for each dataset; all of one day. */
-  readonly covered: readonly { readonly dataset: string; readonly span: Range }[];
+  readonly covered: readonly Covered[];
+  /** What stands in the log of pages. */
+  readonly log: {
+    /** `import` and where the rows come from. */
+    readonly request: string;
+    readonly worker: string;
+  };
+}
+
+interface Covered {
+  readonly dataset: string;
+  readonly span: Range;
+  /** Of its own table, about. */
+  readonly rows: number;
 }
 
 /** Names of the columns that rows from elsewhere bring: `loaded_at` says when a row came here. */
@@ -34,8 +51,9 @@ export function columnsToImport(table: object): readonly string[] {
 export async function commitImport(
   database: Database,
   partitions: Partitions,
-  { rows, covered }: Import,
+  brought: Import,
 ): Promise<number> {
+  const { rows, covered } = brought;
   const tables = rows.map(({ table }) => table);
   await partitions.ensure(tables, new Set(covered.map(({ span }) => formatTime(span.from))));
   return database.transaction(async (session) => {
@@ -43,16 +61,26 @@ export async function commitImport(
     for (const { table, pieces } of rows) staged.push(await stage(session, targetOf(table), pieces()));
     staged.sort((a, b) => byRank(a.target, b.target));
     const written = await insertStaged(session, staged);
-    for (const { dataset, span } of covered) {
-      const stream = { dataset, scope: '', pass: 0 };
-      await forgetRefusals(session, stream, span);
-      await addCoverage(session, stream, span);
-    }
+    await coverImported(session, brought);
     return written;
   });
 }
 
-async function stage(session: Session, target: Target, pieces: Iterable<Buffer>): Promise<Staged> {
+/**
+ * Adds to coverage what rows from elsewhere are all of. The log of pages has them too: when they came is when they were
+ * read, for a second reading as for look-ups of what is new in them.
+ */
+export async function coverImported(session: OpenTransaction, { covered, log }: Import): Promise<void> {
+  for (const { dataset, span, rows } of covered) {
+    const stream = { dataset, scope: '', pass: 0 };
+    await forgetRefusals(session, stream, span);
+    const page = { span, rows, request: log.request, bytes: 0, ms: 0, apiVersion: undefined };
+    await logPage(session, { ...stream, worker: log.worker }, page, span);
+    await addCoverage(session, stream, span);
+  }
+}
+
+async function stage(session: Session, target: Target, pieces: CopyPieces): Promise<Staged> {
   await session.copyIn(sql`${target.staging.copy} (format csv)`, pieces);
   const [row] = await session.rows(
     sql`select count(*) as rows from ${target.staging.name}`,

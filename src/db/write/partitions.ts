@@ -1,6 +1,7 @@
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
-import { DAY, formatTime, type Range } from '../../range.ts';
+import { DatabaseConflictError } from '../../errors.ts';
+import { DAY, formatRange, formatTime, type Range } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { insertInto, rangeParam } from '../connection/sql.ts';
 import { partitions } from '../schema/etl/pages.ts';
@@ -13,6 +14,7 @@ const FIRST_MONDAY = Date.UTC(1970, 0, 5) / 1000;
 
 /** Makes the partitions that rows need, ahead of the transaction that writes them. */
 export interface Partitions {
+  readonly size: PartitionSize;
   /** Resolves when every table has partitions for all of the times (ISO 8601). */
   ensure(tables: readonly object[], times: Iterable<string>): Promise<void>;
   /** What was there may be there no longer: another process drops what is not kept. */
@@ -22,6 +24,7 @@ export interface Partitions {
 export function createPartitions(database: Database, size: PartitionSize): Partitions {
   const known = new Set<string>();
   return {
+    size,
     forget: () => known.clear(),
     async ensure(tables, times) {
       const periods = new Map<number, Range>();
@@ -59,11 +62,43 @@ export function periodOf(time: number, size: PartitionSize): Range {
  */
 async function makePartition(database: Database, parent: string, period: Range): Promise<void> {
   await database.transaction(async (session) => {
-    await session.run(
-      sql`select pg_advisory_xact_lock(hashtextextended(${`toncenter-etl/partitions/${parent}`}, 0))`,
-    );
-    for (const free of await freeSpans(session, parent, period)) await attach(session, parent, free);
+    await holdPartitions(session, parent);
+    for (const free of await freeSpans(session, parent, period)) {
+      await makeTable(session, parent, nameOf(parent, free));
+      await attach(session, parent, free);
+    }
   });
+}
+
+/** Nobody else makes partitions of a table until the transaction ends. */
+async function holdPartitions(session: Session, parent: string): Promise<void> {
+  await session.run(
+    sql`select pg_advisory_xact_lock(hashtextextended(${`toncenter-etl/partitions/${parent}`}, 0))`,
+  );
+}
+
+/** True where a table has no partition that reaches into a period. */
+export async function isFree(session: Session, parent: string, period: Range): Promise<boolean> {
+  const [free] = await freeSpans(session, parent, period);
+  return free?.from === period.from && free.to === period.to;
+}
+
+/**
+ * Makes a partition of a table that was filled under another name.
+ * @throws DatabaseConflictError where another process has made one of the period meanwhile
+ */
+export async function attachFilled(
+  session: Session,
+  parent: string,
+  { period, name }: { readonly period: Range; readonly name: string },
+): Promise<void> {
+  await holdPartitions(session, parent);
+  if (!(await isFree(session, parent, period)))
+    throw new DatabaseConflictError(
+      `another process has made a partition of ${parent} for ${formatRange(period)}`,
+    );
+  await session.run(sql`alter table ${tableNamed(name)} rename to ${sql.identifier(nameOf(parent, period))}`);
+  await attach(session, parent, period);
 }
 
 const Span = z.object({ from: z.coerce.number(), to: z.coerce.number() });
@@ -79,14 +114,29 @@ async function freeSpans(session: Session, parent: string, period: Range): Promi
   );
 }
 
-async function attach(session: Session, parent: string, { from, to }: Range): Promise<void> {
-  const name = `${parent}_${formatTime(from).slice(0, 10).replaceAll('-', '_')}`;
-  const partition = sql`etl_partitions.${sql.identifier(name)}`;
-  const table = sql`ton.${sql.identifier(parent)}`;
-  const bounds = sql.raw(`from ('${formatTime(from)}') to ('${formatTime(to)}')`);
+/** What the partition of a table for a period is called. */
+export function nameOf(parent: string, { from }: Range): string {
+  return `${parent}_${formatTime(from).slice(0, 10).replaceAll('-', '_')}`;
+}
+
+/** A table among the partitions, within a statement. */
+export function tableNamed(name: string): SQL {
+  return sql`etl_partitions.${sql.identifier(name)}`;
+}
+
+/** Makes a table that can become a partition; its rows are not among those of its parent yet. */
+export async function makeTable(session: Session, parent: string, name: string): Promise<void> {
   await session.run(
-    sql`create table ${partition} (like ${table} including defaults including generated including constraints including storage)`,
+    sql`create table ${tableNamed(name)}
+      (like ton.${sql.identifier(parent)} including defaults including generated including constraints including storage)`,
   );
-  await session.run(sql`alter table ${table} attach partition ${partition} for values ${bounds}`);
-  await session.run(insertInto(partitions, { parent, span: rangeParam({ from, to }), name }));
+}
+
+async function attach(session: Session, parent: string, span: Range): Promise<void> {
+  const name = nameOf(parent, span);
+  const bounds = sql.raw(`from ('${formatTime(span.from)}') to ('${formatTime(span.to)}')`);
+  await session.run(
+    sql`alter table ton.${sql.identifier(parent)} attach partition ${tableNamed(name)} for values ${bounds}`,
+  );
+  await session.run(insertInto(partitions, { parent, span: rangeParam(span), name }));
 }

@@ -24,7 +24,7 @@ export async function compact(lake: Lake, log: TableLog, day: string): Promise<T
       ),
   );
   const merged = await putPart(lake, log.table, file, together(parts, whole));
-  const compacted = await commit(lake.store, log, { add: [merged], remove: parts, isNew: false });
+  const compacted = await commit(lake, log, { add: [merged], remove: parts, isNew: false });
   await removeParts(lake, log.table, parts);
   return compacted;
 }

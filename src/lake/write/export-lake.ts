@@ -64,8 +64,9 @@ async function exportDays(options: SourceOptions): Promise<boolean> {
 }
 
 /** @throws WrongDatabaseError where the lake holds another network */
-async function openLog({ lake: { store }, network }: SourceOptions, table: string): Promise<TableLog> {
-  const log = await readLog(store, table);
+async function openLog({ lake, network }: SourceOptions, table: string): Promise<TableLog> {
+  const { store } = lake;
+  const log = await readLog(lake, table);
   if (log.network === undefined || network === undefined || log.network === network) return log;
   throw new WrongDatabaseError(
     `${store.label} holds ${networkName(log.network)}, the database ${networkName(network)}: one lake holds one network`,
@@ -119,7 +120,7 @@ async function replaceParts(
   { add, remove }: Pick<Change, 'add' | 'remove'>,
 ): Promise<TableLog> {
   const facts = { network, columns: lakeColumns(source.facts) };
-  const changed = await commit(lake.store, log, { add, remove, isNew: true }, facts);
+  const changed = await commit(lake, log, { add, remove, isNew: true }, facts);
   await removeParts(lake, log.table, remove);
   return changed;
 }

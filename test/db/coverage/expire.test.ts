@@ -19,12 +19,11 @@ import { keepWanted, readWanted } from '../../../src/db/coverage/wanted.ts';
 import { UsageError } from '../../../src/errors.ts';
 import { keepUp } from '../../../src/daemon/lake-loop.ts';
 import { readSetting } from '../../../src/db/settings.ts';
-import { readLog } from '../../../src/lake/delta/table-log.ts';
 import { keptBy } from '../../../src/lake/kept-by.ts';
-import { directoryStore } from '../../../src/lake/store/directory-store.ts';
 import { packageRoot } from '../../../src/package.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { openDuck } from '../../support/duck.ts';
+import { logIn } from '../../support/lake.ts';
 import { datasetsNamed, never, openTestCrawl, testConfig } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { openProof } from '../../support/verify.ts';
@@ -188,7 +187,7 @@ describe('retention that a lake must allow', () => {
   const keep = (owner: string) =>
     keepUp({ ...crawl, owner, datasets, config: testConfig({ lake: place }), stop: never }, place);
   const firstPart = async () => {
-    const { parts } = await readLog(directoryStore(place), TABLE);
+    const { parts } = await logIn(place, TABLE);
     const part = parts.find(({ span, rows }) => span.from >= START && rows > 0);
     return join(place, TABLE, part?.path ?? '');
   };
@@ -210,7 +209,7 @@ describe('retention that a lake must allow', () => {
     await store.database.run(
       sql`update etl.coverage set covered = covered - int8multirange(int8range(${END - DAY}, ${END})) where dataset = 'blocks'`,
     );
-    const days = async () => (await readLog(directoryStore(place), 'blocks')).parts.map(({ day }) => day);
+    const days = async () => (await logIn(place, 'blocks')).parts.map(({ day }) => day);
     expect(await days()).toHaveLength(5);
     await rm(join(place, 'blocks'), { recursive: true });
     await keep('one');

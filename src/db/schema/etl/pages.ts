@@ -27,7 +27,8 @@ export const pages = etl.table(
 );
 
 describe(pages, {
-  comment: 'One row for each page that was committed: what was asked, what came, who wrote it.',
+  comment:
+    'One row for each page that was committed, or range that was imported: what was asked, what came, who wrote it.',
   key: ['id'],
   conflict: { kind: 'keep' },
   partitioned: false,
@@ -38,7 +39,8 @@ describe(pages, {
     pass: 'Which reading the page belongs to: 0 the first, 1 the second one of rows that mature.',
     span: 'Half-open range of unix seconds in which the rows of the page lie, as far as it was asked for.',
     completed: 'Half-open range of unix seconds that the page completed; null where it completed none yet.',
-    request: 'Path and query of the request, without the host and without any key.',
+    request:
+      'Path and query of the request, without the host and without any key; `import` and the lake where rows came from one.',
     rows: 'Records in the response, quarantined ones included.',
     bytes: 'Bytes of the response body as it came over the wire, mostly compressed.',
     ms: 'Milliseconds from sending the request to the end of its body.',

@@ -1,0 +1,91 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chooseDatasets } from '../../../src/dataset/dataset.ts';
+import { loadJobs } from '../../../src/dataset/load-jobs.ts';
+import { createPartitions } from '../../../src/db/write/partitions.ts';
+import { tablesOf } from '../../../src/export/tables-of.ts';
+import { importLake } from '../../../src/lake/import-lake.ts';
+import { withLake } from '../../../src/lake/open-lake.ts';
+import { exportLake } from '../../../src/lake/write/export-lake.ts';
+import { crawlApart } from '../crawl-apart.ts';
+import { busyNetworkOf, serveNetwork } from '../network.ts';
+import { countRows, startServer, type BenchServer } from '../store.ts';
+
+const never = new AbortController().signal;
+const stop = { finishing: never, leaving: never };
+const ignore = () => undefined;
+
+interface Cost {
+  readonly rows: number;
+  readonly seconds: number;
+  /** Of the program and of Postgres together. */
+  readonly cpuSeconds: number;
+}
+
+/**
+ * What a crawl of so many transactions costs, and what it costs to bring them out of the database into a lake and from
+ * there into an empty one. CPU seconds compare on a machine that others use too.
+ */
+export async function measureLake(
+  tell: (measure: string, values: Readonly<Record<string, unknown>>) => void,
+  transactions: number,
+): Promise<void> {
+  const network = busyNetworkOf(transactions);
+  const range = { from: network.start, to: network.start + network.duration };
+  const api = await serveNetwork(network);
+  const server = await startServer();
+  const place = await mkdtemp(join(tmpdir(), 'toncenter-etl-bench-lake-'));
+  try {
+    const source = await server.create('crawled', range);
+    let crawler = 0;
+    const crawl = await costOf(server, async () => {
+      crawler = (await crawlApart({ database: source.url, api: api.url, range })).cpuSeconds;
+      return countRows(source);
+    });
+    const crawled = { ...crawl, cpuSeconds: crawl.cpuSeconds + crawler };
+    tell('crawl', perSecond(crawled));
+    const datasets = chooseDatasets(['transactions'], await loadJobs());
+    const shared = { range, stop, now: range.to };
+    const exported = await costOf(server, () =>
+      withLake(place, async (lake) => {
+        const { database } = source;
+        await exportLake({ ...shared, lake, database, tables: tablesOf(datasets), onPart: ignore });
+        return countRows(source);
+      }),
+    );
+    tell('export', perSecond(exported));
+    const target = await server.create('imported');
+    const imported = await costOf(server, () =>
+      withLake(place, async (lake) => {
+        const { database } = target;
+        const partitions = createPartitions(database, 'month');
+        await importLake({ ...shared, lake, database, partitions, datasets, onCommit: ignore });
+        return countRows(target);
+      }),
+    );
+    const times = crawled.cpuSeconds / crawled.rows / (imported.cpuSeconds / imported.rows);
+    tell('import', { ...perSecond(imported), timesTheCrawl: times, aim: 5 });
+    await target.close();
+    await source.close();
+  } finally {
+    await rm(place, { recursive: true });
+    await server.stop();
+    await api.stop();
+  }
+}
+
+async function costOf(server: BenchServer, work: () => Promise<number>): Promise<Cost> {
+  const [start, cpu, before] = [performance.now(), process.cpuUsage(), await server.cpuSeconds()];
+  const rows = await work();
+  const { user, system } = process.cpuUsage(cpu);
+  const cpuSeconds = (user + system) / 1e6 + (await server.cpuSeconds()) - before;
+  return { rows, seconds: (performance.now() - start) / 1000, cpuSeconds };
+}
+
+const perSecond = ({ rows, seconds, cpuSeconds }: Cost) => ({
+  rows,
+  rowsPerSecond: Math.round(rows / seconds),
+  rowsPerCpuSecond: Math.round(rows / cpuSeconds),
+  microsecondsPerRow: (cpuSeconds / rows) * 1e6,
+});

@@ -1,0 +1,28 @@
+/** What Postgres says otherwise than Spark. */
+const WORDS: readonly (readonly [RegExp, string])[] = [
+  [/^ *--.*\n/gm, ''],
+  // Only there to keep the planner of Postgres from another way.
+  [/ offset 0\b/g, ''],
+  [/ collate "C"/g, ''],
+  [/::numeric\b/g, '::decimal(38,0)'],
+  [/::text\b/g, '::string'],
+  [/, 'UTC'\)/g, ')'],
+  [/\bto_timestamp\(/g, 'timestamp_seconds('],
+  [/'infinity'/g, `timestamp'9999-12-31 00:00:00Z'`],
+  [/extract\(epoch from (\S+) - (\S+)\)/g, '(unix_seconds($1) - unix_seconds($2))'],
+  [/\(array_agg\((\S+) order by (\S+) desc, (\S+) desc\)\)\[1\]/g, 'max_by($1, struct($2, $3))'],
+  [/\(array_agg\((\S+) order by (\S+), (\S+)\)\)\[1\]/g, 'min_by($1, struct($2, $3))'],
+  [
+    /array_agg\((\S+) order by (\S+)\)/g,
+    'nullif(transform(array_sort(collect_list(struct($2 as place, $1 as value))), one -> one.value), array())',
+  ],
+  [/(\w\.\w+)->'(\w+)'->>'(\w+)'/g, `get_json_object($1, '$$.$2.$3')`],
+  [/(\w\.\w+)->>'(\w+)'/g, `get_json_object($1, '$$.$2')`],
+  // All of a day.
+  [/\b(\w)\.utime >= d\.starts and \1\.utime < d\.ends\b/g, 'to_date($1.utime) = d.day'],
+];
+
+/** A query of Postgres in the words of Spark. */
+export function toSpark(query: string): string {
+  return WORDS.reduce((said, [from, to]) => said.replace(from, to), query);
+}
