@@ -13,7 +13,6 @@ import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
 import { messages } from '../../src/db/schema/ton/messages.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
-import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import { columnsToImport, commitImport } from '../../src/db/write/commit-import.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
