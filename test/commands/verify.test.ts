@@ -35,15 +35,15 @@ afterAll(async () => {
   await store.close();
 });
 
-const run = (...args: string[]): Promise<CliResult> => start(...args).ended;
+const command = (args: readonly string[]) =>
+  [
+    [...args, '--only', 'blocks,transactions'],
+    { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '200' },
+  ] as const;
 
-function start(...args: string[]): RunningCli {
-  return cli.start([...args, '--only', 'blocks,transactions'], {
-    DATABASE_URL: store.url,
-    TONCENTER_NETWORK: simulator.url,
-    TONCENTER_RPS: '200',
-  });
-}
+const run = (...args: string[]): Promise<CliResult> => cli.ask(...command(args));
+
+const start = (...args: string[]): RunningCli => cli.start(...command(args));
 
 test('verify prints what each check held, and ends with 0 where all is proved', async () => {
   const { code, stdout } = await run('verify', ...RANGE);
@@ -124,7 +124,7 @@ describe('a deep repair', () => {
 
   test('that two processes make at the same time ends as one, with the truth', async () => {
     const truth = await alter();
-    const ended = await Promise.all([run(...DEEP), run(...DEEP)]);
+    const ended = await Promise.all([start(...DEEP).ended, start(...DEEP).ended]);
     for (const { code } of ended) expect([0, 3]).toContain(code);
     expect(await falselyCertified(truth)).toBe(false);
     await run('backfill', ...RANGE);

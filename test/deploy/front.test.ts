@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { packageRoot } from '../../src/package.ts';
 import { openCrawledStore, type CrawledStore, type Printed } from '../support/database/crawled-store.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { demoPart } from '../support/demo-part.ts';
 import { questions } from '../support/questions.ts';
-import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
 
 /** Where the one server ends and the other begins: between two partitions, and in the midst of what questions ask for. */
 const [START, CUT, END] = ['2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', '2026-02-01T00:00:00Z'];
@@ -17,9 +17,7 @@ let client: pg.Client;
 
 /** Puts two databases behind one: each keeps the rows of one hour, in partitions of its own. */
 beforeAll(async () => {
-  [whole, cold, hot] = await Promise.all(
-    [1, 2, 3].map(() => openCrawledStore({ name: 'demo', options: demoNetwork })),
-  );
+  [whole, cold, hot] = await Promise.all([1, 2, 3].map(() => openCrawledStore(demoPart)));
   front = await openTestStore();
   await keep(cold, START, CUT);
   await keep(hot, CUT, END);
@@ -82,7 +80,7 @@ const sorted = (rows: readonly Printed[]) => rows.map((row) => JSON.stringify(ro
 test('coverage is that of both, each for its own time', async () => {
   const covered = `select dataset, scope, covered, verified from coverage_report order by 1, 2`;
   expect(await ask(covered)).toEqual(await whole?.ask(covered));
-  const assert = `select etl.assert_complete('transactions', '2026-01-01 00:30Z', '2026-01-01 01:30Z')`;
+  const assert = `select etl.assert_complete('transactions', '2026-01-01 00:30Z', '2026-01-01 01:10Z')`;
   expect(await ask(assert)).toEqual([{ assert_complete: 't' }]);
   await hot?.ask(`update etl.coverage set covered = covered - int8multirange(int8range(${String(Date.parse(CUT) / 1000 + 60)},
     ${String(Date.parse(CUT) / 1000 + 120)})) where dataset = 'transactions'`);

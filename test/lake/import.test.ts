@@ -1,4 +1,5 @@
-import { appendFile, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { appendFile, cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
@@ -39,6 +40,12 @@ afterAll(async () => {
 });
 
 const lake = (name = 'honest'): string => join(directory, name);
+
+/** Gives a lake the tables of the honest one that it does not have. */
+async function addHonest(out: string): Promise<void> {
+  for (const table of await readdir(lake()))
+    if (!existsSync(join(out, table))) await cp(join(lake(), table), join(out, table), { recursive: true });
+}
 
 /** A new database with what of a lake is imported: by one run, or by several, up to these moments. */
 async function fillFrom(name: string, ...stops: readonly string[]): Promise<TestStore> {
@@ -139,7 +146,8 @@ describe('a forged lake, whose log agrees with its parts, is found by verify:', 
       await source.ask('create table truth as select * from ton.transactions');
       await source.ask(forge);
       const out = lake(name);
-      await exported(source.url, { ...ALL, only: CORE, format: 'parquet', out });
+      await exported(source.url, { ...ALL, only: ['transactions'], format: 'parquet', out });
+      await addHonest(out);
       await source.ask('delete from ton.transactions');
       await source.ask('insert into ton.transactions select * from truth');
       await source.ask('drop table truth');
@@ -154,7 +162,7 @@ describe('a forged lake, whose log agrees with its parts, is found by verify:', 
     const store = await openTestStore();
     opened.push(store);
     const out = lake('spoiled');
-    await exported(source.url, { ...ALL, only: CORE, format: 'parquet', out });
+    await addHonest(out);
     const [path = ''] = (await readdir(join(out, 'blocks'), { recursive: true })).filter((name) =>
       name.endsWith('.parquet'),
     );

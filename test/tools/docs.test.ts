@@ -3,14 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase } from '../../src/db/connection/database.ts';
+import { openDatabase, type Database } from '../../src/db/connection/database.ts';
 import { runSql } from '../../src/db/read/free-sql.ts';
 import { openEngine, type Engine } from '../../src/lake/engine.ts';
 import { openLakeReader } from '../../src/lake/sql/open-lake-reader.ts';
 import { packageRoot } from '../../src/package.ts';
-import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { sorted } from '../support/books/facts.ts';
+import { demoPart } from '../support/demo-part.ts';
 import { exported } from '../support/lake.ts';
 import { questions } from '../support/questions.ts';
 import type { Network } from '../../tools/docs/answer.ts';
@@ -24,17 +24,16 @@ const FOLDER = join(packageRoot, 'docs', 'analyst');
 
 const all = { ...answers, ...answersOfMoney };
 
-/** So much of the demo network, with shorter elections, that every question has an answer. */
-const part = { name: 'demo_part', options: { ...demoNetwork, duration: 75 * 60, electionSeconds: 600 } };
-
 let store: CrawledStore;
+let database: Database;
 let network: Network;
 let engine: Engine;
 let directory: string;
 let askLake: Awaited<ReturnType<typeof openLakeReader>>;
 
 beforeAll(async () => {
-  store = await openCrawledStore(part);
+  store = await openCrawledStore(demoPart);
+  database = await openDatabase({ url: store.url, applicationName: 'docs' });
   network = {
     truth: store.truth,
     span: store.span,
@@ -49,14 +48,13 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await engine.close();
+  await database.close();
   await store.close();
   await rm(directory, { recursive: true });
 });
 
 test('the generated pages are what the database and the declared relations say: npm run docs writes them', async () => {
-  const database = await openDatabase({ url: store.url, applicationName: 'docs' });
   const pages = await writeDocs(database);
-  await database.close();
   for (const [name, text] of Object.entries(pages))
     expect(readFileSync(join(FOLDER, name), 'utf8'), name).toBe(text);
 });
@@ -67,10 +65,7 @@ describe('every question has the response of the network itself, from the databa
   });
 
   test.each(questions)('$title', async ({ title, statement }) => {
-    const database = await openDatabase({ url: store.url, applicationName: 'docs' });
-    const result = await runSql(database, statement, { write: false });
-    const { columns, rows } = result;
-    await database.close();
+    const { columns, rows } = await runSql(database, statement, { write: false });
     const ofLake = await askLake(statement);
     expect({ columns: ofLake.columns, rows: ofLake.rows }).toEqual({ columns, rows });
     const said = rows.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]])));

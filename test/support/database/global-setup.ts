@@ -65,6 +65,8 @@ async function openSharedEmbedded(): Promise<TestServer> {
       fsync: 'off',
       synchronous_commit: 'off',
       full_page_writes: 'off',
+      // What it would tidy is dropped a minute later.
+      autovacuum: 'off',
       shared_buffers: '128MB',
       max_connections: '200',
     },

@@ -19,47 +19,64 @@ export async function createDatabase({ template }: { template?: string } = {}): 
   // Copied as files, not page by page through the log: a tenth of the time where nothing waits for a disk.
   const source =
     template === undefined ? '' : ` template ${pg.escapeIdentifier(template)} strategy file_copy`;
-  await asAdmin((admin) =>
-    whileInUse(() => admin.query(`create database ${pg.escapeIdentifier(name)}${source}`)),
-  );
-  return { url: urlOf(name), drop: () => asAdmin((admin) => drop(admin, name)) };
+  await whileInUse(() => admin().query(`create database ${pg.escapeIdentifier(name)}${source}`));
+  return { url: urlOf(name), drop: () => drop(name) };
 }
+
+/** Templates that this process knows to be there, or waits for. */
+const templates = new Map<string, Promise<string>>();
 
 /**
  * The name of a database that `prepare` filled, once in a run however many workers ask; `name` must tell what is in it.
  * `prepare` closes its connections before it resolves; where it fails the next caller tries again.
  */
-export async function templateDatabase(
-  name: string,
-  prepare: (url: string) => Promise<void>,
-): Promise<string> {
+export function templateDatabase(name: string, prepare: (url: string) => Promise<void>): Promise<string> {
   const template = `${inject('postgresRun')}_tpl_${name}`;
-  await asAdmin(async (admin) => {
-    await admin.query('select pg_advisory_lock(hashtext($1))', [template]);
-    const { rowCount } = await admin.query('select from pg_database where datname = $1', [template]);
-    if (rowCount !== 0) return;
-    const making = `${template}_making`;
-    await drop(admin, making);
-    await admin.query(`create database ${pg.escapeIdentifier(making)}`);
-    await prepare(urlOf(making));
-    const rename = `alter database ${pg.escapeIdentifier(making)} rename to ${pg.escapeIdentifier(template)}`;
-    await whileInUse(() => admin.query(rename));
-  });
-  return template;
+  const known = templates.get(template);
+  if (known !== undefined) return known;
+  const making = makeOnce(template, prepare);
+  templates.set(template, making);
+  making.catch(() => templates.delete(template));
+  return making;
 }
 
-async function asAdmin<T>(work: (admin: pg.Client) => Promise<T>): Promise<T> {
-  const admin = new pg.Client({ connectionString: inject('postgresUrl') });
-  await admin.connect();
+/** While one worker makes a template, the others wait for its lock, each on a connection of its own. */
+async function makeOnce(template: string, prepare: (url: string) => Promise<void>): Promise<string> {
+  const waiting = new pg.Client({ connectionString: inject('postgresUrl') });
+  await waiting.connect();
   try {
-    return await work(admin);
+    await waiting.query('select pg_advisory_lock(hashtext($1))', [template]);
+    const { rowCount } = await waiting.query('select from pg_database where datname = $1', [template]);
+    if (rowCount !== 0) return template;
+    const making = `${template}_making`;
+    await drop(making);
+    await waiting.query(`create database ${pg.escapeIdentifier(making)}`);
+    await prepare(urlOf(making));
+    const rename = `alter database ${pg.escapeIdentifier(making)} rename to ${pg.escapeIdentifier(template)}`;
+    await whileInUse(() => waiting.query(rename));
+    return template;
   } finally {
-    await admin.end();
+    await waiting.end();
   }
 }
 
-async function drop(admin: pg.Client, name: string): Promise<void> {
-  await admin.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`);
+let admins: pg.Pool | undefined;
+
+/** Kept open for all files of a worker: a connection costs more than what is asked over it. */
+function admin(): pg.Pool {
+  if (admins !== undefined) return admins;
+  admins = new pg.Pool({
+    connectionString: inject('postgresUrl'),
+    idleTimeoutMillis: 0,
+    allowExitOnIdle: true,
+  });
+  // The server may end before the worker does.
+  admins.on('error', () => undefined);
+  return admins;
+}
+
+async function drop(name: string): Promise<void> {
+  await admin().query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`);
 }
 
 /** A client that ended a moment ago can still be listed as connected. */

@@ -230,8 +230,10 @@ export class Generator {
     const { world } = this;
     const round = this.newRound(utime, Infinity);
     const seqno = world.seqnoOfTick(tick);
-    const row = { shard: 0, seqno, utime, startLt: round.baseLt, flags: seqno % 1000 === 0 ? BLOCK.key : 0 };
-    const block = world.blocks.push({ ...row, round: round.index, parents: [this.mcTop, NONE] });
+    const flags = seqno % 1000 === 0 ? BLOCK.key : 0;
+    const { baseLt: startLt, index } = round;
+    const parents = [this.mcTop, NONE] as const;
+    const block = world.blocks.push({ shard: 0, seqno, utime, startLt, flags, round: index, parents });
     this.mcTop = block;
     this.mailbox.open(block);
     const tie = this.timetable.electorTies.find(({ second }) => second === utime);
