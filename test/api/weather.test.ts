@@ -70,7 +70,7 @@ test('a body or headers without an end take neither the memory nor more time tha
     text(gzipSync(Buffer.alloc(2 ** 27 + 1, ' '), { level: 1 }), 200, { 'content-encoding': 'gzip' }),
   );
   expect(await failureOf(api.client({ attempts: 1 }).get(blocks))).toBeInstanceOf(RequestTooLargeError);
-}, 60_000);
+});
 
 test.each([
   ['a byte now and then', dribbling(200)],
@@ -113,7 +113,7 @@ test('of two addresses the one that answers is taken, though the other is closed
     await client.close();
   }
   server.close();
-}, 90_000);
+});
 
 test('a name that does not resolve for a while is asked for again', async () => {
   const server = await answering('127.0.0.1');

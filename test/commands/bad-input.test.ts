@@ -302,7 +302,7 @@ test('a version that still runs when a newer one migrates ends, and writes nothi
       sql`select count(distinct worker)::int as writers, coalesce(max(id), 0)::int as last from etl.pages`,
       Pages,
     );
-  await expect.poll(pages, { timeout: 60_000 }).toMatchObject([{ writers: 2 }]);
+  await expect.poll(pages).toMatchObject([{ writers: 2 }]);
   await store.database.transaction(async (session) => {
     await session.run(sql`alter table ton.blocks add column of_the_future int`);
     await session.run(sql`insert into etl.migrations (hash, created_at) values ('of the future', 9e12)`);

@@ -54,7 +54,7 @@ const ask = (url: string, ...args: string[]) =>
 async function catchUp(): Promise<void> {
   const [there] = await pair.primary().query('select pg_current_wal_lsn()::text as lsn');
   const asked = `select pg_last_wal_replay_lsn() >= '${String(there?.['lsn'])}' as done`;
-  await expect.poll(() => pair.standby().query(asked), { timeout: 30_000 }).toEqual([{ done: true }]);
+  await expect.poll(() => pair.standby().query(asked)).toEqual([{ done: true }]);
 }
 
 test('a standby that lacks the schema says where it comes from', async () => {
@@ -74,7 +74,7 @@ test('a crawl ends where a standby was promoted; the next one counts what was lo
     (missing) => expect.fail(`it ended, ${missing} ranges are missing`),
     (error: unknown) => toError(error),
   );
-  const reach = (count: number) => expect.poll(() => pages, { timeout: 60_000 }).toBeGreaterThan(count);
+  const reach = (count: number) => expect.poll(() => pages).toBeGreaterThan(count);
   await reach(5);
   await pair.cutOff();
   await reach(pages + 5);

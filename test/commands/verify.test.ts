@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { common } from '../../src/range.ts';
@@ -16,9 +16,6 @@ let simulator: Simulator;
 let cli: Cli;
 /** Hears of each request before it is answered. */
 let onRequest: (request: ApiRequest) => void = () => undefined;
-
-// Many processes, on machines that may have other work.
-vi.setConfig({ testTimeout: 90_000 });
 
 beforeAll(async () => {
   [store, cli] = await Promise.all([openTestStore(), openCli()]);

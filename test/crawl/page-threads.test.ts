@@ -47,23 +47,19 @@ describe('threads that read pages', () => {
   beforeAll(async () => {
     const program = pathToFileURL(join(await compile(), 'src/crawl/streams/page/read-thread.js'));
     threads = createPageThreads({ count: 2, apiKey: KEY, program });
-  }, 120_000);
+  });
   afterAll(() => threads.close());
 
-  it(
-    'reads pages as this thread does, several at once, and without the key',
-    { timeout: 120_000 },
-    async () => {
-      const body = bodyOf({ unknown_member: `said ${KEY}` });
-      const page = await readThere(body);
-      expect(shown(page)).toEqual(shown(readApart(body, HOW)));
-      expect(JSON.stringify(page.odd)).toContain('said [key]');
-      const all = await Promise.all(Array.from({ length: 8 }, () => readThere(body)));
-      expect(all.map(shown)).toEqual(Array.from({ length: 8 }, () => shown(page)));
-    },
-  );
+  it('reads pages as this thread does, several at once, and without the key', async () => {
+    const body = bodyOf({ unknown_member: `said ${KEY}` });
+    const page = await readThere(body);
+    expect(shown(page)).toEqual(shown(readApart(body, HOW)));
+    expect(JSON.stringify(page.odd)).toContain('said [key]');
+    const all = await Promise.all(Array.from({ length: 8 }, () => readThere(body)));
+    expect(all.map(shown)).toEqual(Array.from({ length: 8 }, () => shown(page)));
+  });
 
-  it('hands a page back that it cannot read', { timeout: 120_000 }, async () => {
+  it('hands a page back that it cannot read', async () => {
     await readThere(bodyOf({}));
     const broken = bodyOf({}).subarray(0, -1);
     const { page, body } = await threads.read(ORDER, Buffer.from(broken));

@@ -71,4 +71,4 @@ test('a block that is reorganised after it was covered: the transactions that fo
     z.object({ blocks: z.number(), transactions: z.number(), messages: z.number() }),
   );
   expect(rows).toEqual(simulator.truth.counts(whole));
-}, 120_000);
+});

@@ -109,6 +109,18 @@ export const MUTANTS: readonly Mutant[] = [
     faults: { lateBlocks: { probability: 0.06, seconds: 70 } },
   },
   {
+    name: 'late block passed',
+    what: 'a block that came late is passed at once, though some servers still lack it',
+    edits: [
+      {
+        module: 'crawl/watermark/settling',
+        find: 'Math.min(now.utime, then.utime + delaySeconds)',
+        instead: 'now.utime',
+      },
+    ],
+    faults: { lateBlocks: { probability: 0.03, seconds: 70 }, stale: 0.6, staleSeconds: 20 },
+  },
+  {
     name: 'retry counted as done',
     what: 'a range that is to be tried again counts as read',
     edits: [
@@ -178,7 +190,7 @@ export function mutate(module: string, text: string, { name, edits }: Mutant): s
 /** A copy of the compiled program, and of the harness beside it, with the bug in it. */
 export async function compileMutant(program: string, directory: string, mutant: Mutant): Promise<void> {
   await rm(directory, { recursive: true, force: true });
-  for (const part of ['src', 'jobs', 'test'])
+  for (const part of ['src', 'jobs', 'test', 'tools'])
     await cp(join(program, part), join(directory, part), { recursive: true });
   for (const module of new Set(mutant.edits.map((edit) => edit.module))) {
     const path = join(directory, 'src', `${module}.js`);

@@ -82,7 +82,9 @@ export async function crawlLease(context: CrawlContext, reading: LeaseReading): 
     logger.warn({ dataset: dataset.name, scope, range: formatRange(progress.held.span) }, 'lease lost');
   } finally {
     letGo();
-    await releaseLease(database, lease).catch(() => undefined);
+    const { from, to } = progress.held.span;
+    // The commit that completes a lease ends it.
+    if (from < to) await releaseLease(database, lease).catch(() => undefined);
   }
 }
 

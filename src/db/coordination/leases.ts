@@ -143,14 +143,12 @@ export async function holdLease(session: Session, lease: Lease, part: Range): Pr
 
 /** Gives back what was done up to `until`, prolongs the rest; an empty lease ends. Within the commit's transaction. */
 export async function shortenLease(session: Session, lease: Lease, until: number): Promise<void> {
-  const ended = await session.run(
-    sql`delete from ${leases} where ${leases.id} = ${lease.id} and upper(${leases.span}) <= ${until}::int8`,
-  );
-  if (ended > 0) return;
   await session.run(sql`
+    with ended as (
+      delete from ${leases} where ${leases.id} = ${lease.id} and upper(${leases.span}) <= ${until}::int8)
     update ${leases} set ${bare(leases.expires_at)} = ${expiry},
       ${bare(leases.span)} = int8range(greatest(lower(${leases.span}), ${until}::int8), upper(${leases.span}))
-    where ${leases.id} = ${lease.id}`);
+    where ${leases.id} = ${lease.id} and upper(${leases.span}) > ${until}::int8`);
 }
 
 /** Gives back the end of a lease that turned out longer than its share; what is left, or undefined if it was lost. */

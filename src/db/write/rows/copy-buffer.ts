@@ -5,6 +5,8 @@ import { escapeCopy, toArray, toJson } from './copy-text.ts';
 /** Room for a row of the widest table whose values are all short. */
 const ROW_BYTES = 2 ** 18;
 const SHORT = 1024;
+/** A text of fewer characters is copied sooner than a call that copies it would begin. */
+const BRIEF = 48;
 const TAB = 9;
 const NEWLINE = 10;
 const BACKSLASH = 92;
@@ -100,7 +102,7 @@ export class CopyBuffer {
     if (length > SHORT) this.reserve(length + ROW_BYTES);
     const { buffer } = this;
     let { at } = this;
-    if (length < 24) for (let index = 0; index < length; index++) buffer[at++] = text.charCodeAt(index);
+    if (length < BRIEF) for (let index = 0; index < length; index++) buffer[at++] = text.charCodeAt(index);
     else at += buffer.write(text, at, 'latin1');
     buffer[at] = TAB;
     this.at = at + 1;
