@@ -8,7 +8,7 @@ import { countHoles } from '../db/coverage/holes.ts';
 import { readVerified } from '../db/coverage/verifications.ts';
 import { takeDuty } from '../db/settings.ts';
 import { concernsRun, EtlError } from '../errors.ts';
-import { common, formatRange, lengthOf, type Range, union, without } from '../range.ts';
+import { common, formatRange, type Range, union, without } from '../range.ts';
 import { createRepairContext } from '../verify/repair-context.ts';
 import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
 import { repairRange, type RepairContext } from '../verify/repair.ts';
@@ -35,7 +35,7 @@ interface VerifyLoopOptions extends DaemonContext {
 
 /** Verifies what the daemon has covered; of several daemons one does. */
 export interface VerifyLoop {
-  /** Verifies the newest stretch that is not verified yet and repairs it; false where there is none, or another daemon sees to it. */
+  /** Verifies the newest stretch that is not verified yet, every other time the oldest, and repairs it; false where there is none, or another daemon sees to it. */
   round(): Promise<boolean>;
   /** Milliseconds between two rounds, so that they cost a hundredth of the budget. */
   readonly periodMs: number;
@@ -63,6 +63,7 @@ export async function createVerifyLoop(options: VerifyLoopOptions): Promise<Veri
   const jobs = await loadJobs();
   const periodMs = Math.max(SHORTEST_PERIOD_MS, (1000 * REQUESTS_OF_A_ROUND) / SHARE / config.rps);
   let doubts: readonly DoubtfulSpan[] = [];
+  let end: StretchEnd = 'oldest';
   return {
     periodMs,
     async round() {
@@ -70,7 +71,8 @@ export async function createVerifyLoop(options: VerifyLoopOptions): Promise<Veri
         return false;
       const now = context.clock.monotonic();
       const waiting = doubts.filter(({ until }) => until > now).map(({ span }) => span);
-      const range = await nextRange(options, waiting);
+      end = end === 'newest' ? 'oldest' : 'newest';
+      const range = await nextRange(options, waiting, end);
       if (range === undefined) return false;
       const holes = await countHoles(context.database);
       const repair = createRepairContext(options, {
@@ -143,22 +145,33 @@ function remember(doubts: readonly DoubtfulSpan[], unproved: readonly Range[], n
   return [...doubts.filter(({ span, until }) => !touched(span) && until > now), ...again];
 }
 
-/** The newest stretch that is to be verified, from the first second of what is known to be wrong with it. */
-async function nextRange(options: VerifyLoopOptions, waiting: readonly Range[]): Promise<Range | undefined> {
-  const next = await newestUnverified(options, waiting);
+/**
+ * Which stretch comes next. The head of the chain leaves a new one with every round: were the newest always taken, no
+ * older second would ever be verified.
+ */
+type StretchEnd = 'newest' | 'oldest';
+
+/** The next stretch that is to be verified, from the first second of what is known to be wrong with it. */
+async function nextRange(
+  options: VerifyLoopOptions,
+  waiting: readonly Range[],
+  end: StretchEnd,
+): Promise<Range | undefined> {
+  const next = await nextUnverified(options, waiting, end);
   if (next === undefined) return undefined;
   const { from } = await withReach(options.context.database, next);
   return { from: Math.max(from, next.to - CHUNK), to: next.to };
 }
 
-/** The newest stretch of any dataset that is covered (read twice, where that is needed), and not verified. */
-async function newestUnverified(
+/** The newest or oldest stretch of any dataset that is covered (read twice, where that is needed), and not verified. */
+async function nextUnverified(
   { context, datasets, watermark }: VerifyLoopOptions,
   waiting: readonly Range[],
-) {
+  end: StretchEnd,
+): Promise<Range | undefined> {
   const { database } = context;
   const ripe = [{ from: 0, to: watermark() - LEAD }];
-  let next: Range | undefined;
+  const found: Range[] = [];
   for (const dataset of datasets) {
     for (const stream of await streamsOf(database, dataset)) {
       const once = await readCoverage(database, stream);
@@ -166,11 +179,12 @@ async function newestUnverified(
         dataset.job.maturitySeconds === undefined
           ? once
           : common(once, await readCoverage(database, { ...stream, pass: 1 }));
-      const todo = without(common(covered, ripe), [...(await readVerified(database, stream)), ...waiting]);
-      const last = todo.at(-1);
-      if (last !== undefined && lengthOf([last]) > 0 && last.to > (next?.to ?? 0))
-        next = { from: Math.max(last.from, last.to - CHUNK), to: last.to };
+      found.push(...without(common(covered, ripe), [...(await readVerified(database, stream)), ...waiting]));
     }
   }
-  return next;
+  const [first] = found.toSorted((a, b) => (end === 'newest' ? b.to - a.to : a.from - b.from));
+  if (first === undefined) return undefined;
+  return end === 'newest'
+    ? { from: Math.max(first.from, first.to - CHUNK), to: first.to }
+    : { from: first.from, to: Math.min(first.to, first.from + CHUNK) };
 }

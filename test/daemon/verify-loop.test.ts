@@ -52,6 +52,21 @@ test('the daemon verifies what it has covered, but for its newest end, with one 
   expect(await loop.round()).toBe(false);
 });
 
+test('an older second is verified too, however the chain grows meanwhile', async () => {
+  await store.database.run(sql`update etl.coverage set verified = '{}'`);
+  let watermark = range.from + 300;
+  const options = { ...crawl, datasets, config: testConfig(), stop: never };
+  const growing = await createVerifyLoop({ ...options, watermark: () => watermark });
+  await growing.round();
+  const second = `'{[${range.from + 20},${range.from + 21})}'::int8multirange`;
+  await store.database.run(sql.raw(`update etl.coverage set verified = verified - ${second}`));
+  for (let round = 0; round < 4; round += 1) {
+    watermark += 60;
+    await growing.round();
+  }
+  expect(without([{ from: range.from, to: range.from + 300 }], await verified('blocks'))).toEqual([]);
+});
+
 test('of two daemons one verifies', async () => {
   const options = { ...crawl, datasets, config: testConfig(), stop: never, watermark: () => range.to };
   const other = await createVerifyLoop({ ...options, owner: 'another' });

@@ -12,6 +12,7 @@ import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
 import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
 import { messages } from '../../src/db/schema/ton/messages.ts';
 import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
+import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import { columnsToImport, commitImport } from '../../src/db/write/commit-import.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
@@ -297,29 +298,96 @@ test('what was emptied and read anew since the checks began is not verified by t
   expect((await proof.verify(transfers, range)).at(-1)?.verified).toEqual([range]);
 });
 
-test('another version of a stored row, such as a lake brings, takes the certificate of its second', async () => {
-  await proof.repair(chain, range, await proof.verify(chain, range));
+/** A stored row as text, and its second. */
+async function storedRow(table: string, condition: string) {
   const [stored] = await store.database.rows(
-    sql`select extract(epoch from utime)::int8 as second,
-          (select jsonb_object_agg(key, value) from jsonb_each_text(to_jsonb(t))) as row from ton.traces t
-        where utime > to_timestamp(${range.from + 100}) order by utime, trace_id limit 1`,
+    sql.raw(`select extract(epoch from utime)::int8 as second,
+          (select jsonb_object_agg(key, value) from jsonb_each_text(to_jsonb(t))) as row from ton.${table} t
+        where utime > to_timestamp(${range.from + 100}) and ${condition} order by utime limit 1`),
     z.object({ second: z.coerce.number(), row: z.record(z.string(), z.string().nullable()) }),
   );
-  const { second, row } = stored!;
-  const altered: Record<string, string | null> = { ...row, messages: '99' };
-  const line = columnsToImport(traces)
-    .map((name) => JSON.stringify(altered[name] ?? null).replace('null', ''))
-    .join(',');
-  const span = { from: second, to: second + 1 };
-  expect(common(await certified('traces'), [span])).toEqual([span]);
+  return stored!;
+}
+
+/** Writes a row as a lake brings it. */
+async function bring(table: object, row: Readonly<Record<string, string | null>>): Promise<void> {
+  const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
+  const line = columnsToImport(table).map((name) => (row[name] == null ? '' : quoted(row[name])));
   await commitImport(store.database, createPartitions(store.database, 'month'), {
-    rows: [{ table: traces, pieces: () => [Buffer.from(`${line}\n`)] }],
-    covered: [{ dataset: 'traces', span, rows: 1 }],
+    rows: [{ table, pieces: () => [Buffer.from(`${line.join()}\n`)] }],
+    covered: [],
     log: { request: 'import lake', worker: 'test' },
   });
-  expect(await run(`select 1 from ton.traces where messages = 99`)).toBe(1);
-  expect(common(await certified('traces'), [span])).toEqual([]);
-  await run(`update ton.traces set messages = ${Number(row['messages'])} where messages = 99`);
+}
+
+const at = (second: number): Range => ({ from: second, to: second + 1 });
+
+describe('what comes into a verified second later', () => {
+  test('takes its certificate, as another version of a stored row', async () => {
+    await proof.repair(chain, range, await proof.verify(chain, range));
+    const { second, row } = await storedRow('traces', 'true');
+    expect(common(await certified('traces'), [at(second)])).toHaveLength(1);
+    await bring(traces, { ...row, messages: '99' });
+    expect(await run(`select 1 from ton.traces where messages = 99`)).toBe(1);
+    expect(common(await certified('traces'), [at(second)])).toEqual([]);
+    await run(`update ton.traces set messages = ${Number(row['messages'])} where messages = 99`);
+    await expectProved(chain);
+  });
+
+  test('takes its certificate, as a value of a stored row that had none', async () => {
+    const balance = 'before_balance = null, after_balance = null, before_hash = null, after_hash = null';
+    const { second, row } = await storedRow('transactions', `description_type = 'ord'`);
+    await run(`update ton.transactions set ${balance} where hash = '${row['hash']}'`);
+    await expectProved(chain);
+    await bring(transactions, { ...row, after_balance: `${row['after_balance']}0` });
+    expect(common(await certified('transactions'), [at(second)])).toEqual([]);
+    const found = await proof.verify(chain, range);
+    expect(kindsOf(found, 'transactions')).toContain('books: unbalanced_ord');
+    await proof.repair(chain, range, found);
+    await expectProved(chain);
+  });
+
+  test('has been read once, whatever was read twice before', async () => {
+    await proof.readAgain(transfers, range);
+    await expectProved(transfers);
+    const others = `from ton.transactions o where o.utime = t.utime
+      and not exists (select 1 from ton.jetton_transfers j where j.transaction_hash = o.hash)`;
+    const { second, row } = await storedRow('jetton_transfers', `exists (select 1 ${others})`);
+    const [other] = await store.database.rows(
+      sql.raw(`select o.hash ${others.replace('t.utime', `to_timestamp(${second})`)} order by 1 limit 1`),
+      z.object({ hash: z.string() }),
+    );
+    await bring(jetton_transfers, { ...row, transaction_hash: other!.hash });
+    const found = await proof.verify(transfers, range);
+    expect(common(await certified('jetton_transfers'), [at(second)])).toEqual([]);
+    expect(kindsOf(found, 'jetton_transfers')).toEqual(['second-reading: read_once']);
+    await run(`delete from ton.jetton_transfers where transaction_hash = '${other!.hash}'`);
+    await resetReceipts(store.database, jetton_transfers, range);
+    await proof.readAgain(transfers, range);
+    await expectProved(transfers);
+  });
+});
+
+test('a row that may be wrong only because another is missing is not proved meanwhile', async () => {
+  const [linked] = await store.database.rows(
+    sql`select t.hash, extract(epoch from t.utime)::int8 as second, (
+          select n.hash from ton.transactions n where n.utime > p.utime and n.utime < t.utime
+            and n.account <> t.account order by n.utime, n.lt limit 1) as between
+        from ton.transactions t join ton.transactions p on p.hash = t.prev_trans_hash
+        where p.utime < t.utime - interval '3 seconds' and p.utime > to_timestamp(${range.from + 100})
+        order by t.utime, t.lt limit 1`,
+    z.object({ hash: z.string(), second: z.coerce.number(), between: z.string() }),
+  );
+  const { hash, second, between } = linked!;
+  await expectProved(chain);
+  await run(`delete from ton.transactions where hash = '${between}'`);
+  await resetReceipts(store.database, transactions, range);
+  await run(`update ton.transactions set prev_trans_lt = lt - 1, prev_trans_hash = hash, before_hash = hash
+    where hash = '${hash}'`);
+  const found = await proof.verify(chain, range);
+  expect(kindsOf(found, 'transactions')).toContain('transactions: missing_transactions');
+  expect(common(await certified('transactions'), [at(second)])).toEqual([]);
+  await proof.repair(chain, range, found);
   await expectProved(chain);
 });
 

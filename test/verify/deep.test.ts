@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
+import { openHoles } from '../../src/db/coverage/reopen.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { compareRows, type RowSum } from '../../src/db/read/compare.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
@@ -344,4 +345,38 @@ test('a response for another window than the one asked for is refused, also an e
   } finally {
     await lying.close();
   }
+});
+
+test('what a trace has shown to be wrong is known until that trace has been looked at again', async () => {
+  const at = (second: number): Range => ({ from: second, to: second + 1 });
+  const Held = z.object({ hash: z.string(), own: z.coerce.number(), end: z.coerce.number() });
+  const [held] = await store.database.rows(
+    sql`select t.hash, extract(epoch from t.utime)::int8 as own, extract(epoch from e.utime)::int8 as end
+        from ton.trace_edges e join ton.transactions t on t.hash = e.tx_hash
+        where t.utime < e.utime - interval '2 seconds' and t.utime > to_timestamp(${range.from + 100})
+        order by e.utime, t.hash limit 1`,
+    Held,
+  );
+  const { hash, own, end } = held!;
+  const compare = (names: readonly string[], span: Range, repair: boolean) => {
+    const chosen = datasets.filter(({ name }) => names.includes(name));
+    const options = { datasets: chosen, range: span, share: 1, repair, random: Math.random };
+    return proveRange(proof.context, options);
+  };
+  await run(`update ton.transactions set compute_gas_used = 5 where hash = '${hash}'`);
+  await compare(['traces'], range, false);
+  await openHoles(store.database, {
+    stream: { dataset: 'traces', scope: '', pass: 0 },
+    holes: [at(end)],
+    surplus: [],
+    receipts: [],
+  });
+  // Other traces end in the transaction's own second.
+  await compare(['traces'], at(own), false);
+  await proof.verify(datasets, range);
+  const transactionsRead = { dataset: 'transactions', scope: '', pass: 0 };
+  expect(common(await readVerified(store.database, transactionsRead), [at(own)])).toEqual([]);
+  await proof.cover(datasets, await proof.reach());
+  const { reports } = await compare(['transactions', 'traces'], range, true);
+  expect(kinds(reports)).toEqual([]);
 });

@@ -59,7 +59,8 @@ export async function keepFindings(session: Session, checked: CheckedStretch): P
 
 /**
  * Forgets of earlier findings what was checked to its end; a finding of which nothing is left, for every dataset. One
- * that lies in several seconds, such as a link between two of them, is seen only where all of these are looked at.
+ * that lies in several seconds, such as a link between two of them, is seen only where all of these are looked at, as far
+ * as they are covered. A row that another one holds, a transaction its trace, is seen only where that one is brought.
  */
 async function settle(
   session: Session,
@@ -75,7 +76,8 @@ async function settle(
     with named as (
       select ctid as place, ${isEarlier} as is_earlier, count(*) over name as spans,
         bool_or(${isEarlier} and span && ${seen}) over name as is_touched,
-        bool_and(isempty(int8multirange(span) * ${coveredOf({ ...stream, pass: 0 })} - ${seen})) over name as is_seen
+        bool_and(isempty(int8multirange(span) * ${coveredOf({ ...stream, pass: 0 })}
+          + (int8multirange(span) - int8multirange(row_span)) - ${seen})) over name as is_seen
       from ${findings} where ${same} and dataset = ${dataset} window name as (partition by ${NAME})),
     gone as (
       delete from ${findings} f using named n

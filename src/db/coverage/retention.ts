@@ -104,8 +104,7 @@ async function expire(session: Session, dataset: string, floor: number): Promise
   await takeOutOfCoverage(session, old, { leases: of(leases), coverage: of(coverage) });
   await session.run(sql`delete from ${refused} where ${of(refused)} and ${refused.span} <@ ${old}`);
   await session.run(sql`delete from ${holes} where ${of(holes)} and ${holes.span} <@ ${old}`);
-  await session.run(sql`
-    delete from ${quarantine} where ${of(quarantine)} and ${quarantine.utime} < to_timestamp(${floor}::float8)`);
+  await session.run(sql`delete from ${quarantine} where ${of(quarantine)} and ${quarantine.span} <@ ${old}`);
 }
 
 /**

@@ -2,14 +2,29 @@ import { z } from 'zod';
 import type { ApiClient } from '../../api/client.ts';
 import { LinkedBlock } from '../../crawl/watermark/block-links.ts';
 import type { ChainInfo } from '../../crawl/watermark/chain-info.ts';
-import { NotFoundError } from '../../errors.ts';
+import { BadResponseError, NotFoundError } from '../../errors.ts';
+import { blockKey } from '../../ton/block-key.ts';
 import type { Params } from '../../dataset/paginator.ts';
 
 /** Rows of a page of blocks before or after a stretch: several blocks of each shard. */
 const PAGE = 1000;
 const PAGE_BEFORE = 256;
 
-const Blocks = z.object({ blocks: z.array(LinkedBlock) });
+/** Without its parents a block ends every chain that comes to it, so that nothing below it would be missed. */
+const Linked = LinkedBlock.extend({ after_merge: z.boolean().nullish() });
+const Block = Linked.refine(hasParents, { error: 'does not name the blocks before it' });
+
+const Blocks = z.object({ blocks: z.array(Block) });
+
+function hasParents({ workchain, seqno, after_merge, prev_blocks }: z.output<typeof Linked>): boolean {
+  const parents = prev_blocks ?? [];
+  return (
+    seqno === 0 ||
+    (parents.length >= (after_merge === true ? 2 : 1) &&
+      parents.every((parent) => parent.workchain === workchain) &&
+      Math.max(...parents.map((parent) => parent.seqno)) === seqno - 1)
+  );
+}
 
 /** What verification asks of the API: a few blocks around a stretch, and which shards there were. */
 export interface BlocksOfSource {
@@ -29,14 +44,19 @@ export interface BlocksOfSource {
 /** Asks with the priority of repairs: what is verified is older than the tail, and comes before any backfill. */
 export function createBlockSource(api: ApiClient, chain: ChainInfo, signal: AbortSignal): BlocksOfSource {
   let requests = 0;
-  const ask = async (path: string, params: Params) => {
+  const ask = async (path: string, params: Params, isAsked: (block: LinkedBlock) => boolean = () => true) => {
     requests += 1;
     const { value, request } = await api.get({
       path,
       params,
       signal,
       priority: 'repair',
-      parse: (body) => Blocks.parse(body).blocks,
+      parse: (body) => {
+        const { blocks } = Blocks.parse(body);
+        const other = blocks.find((block) => !isAsked(block));
+        if (other === undefined) return blocks;
+        throw new BadResponseError(`block ${blockKey(other)} is none of those that were asked for`);
+      },
     });
     return { blocks: value, limit: request.limit };
   };
@@ -44,17 +64,14 @@ export function createBlockSource(api: ApiClient, chain: ChainInfo, signal: Abor
     chain,
     requests: () => requests,
     async after(second) {
-      const { blocks, limit = PAGE } = await ask('/api/v3/blocks', {
-        start_utime: second,
-        sort: 'asc',
-        limit: PAGE,
-        offset: 0,
-      });
+      const params = { start_utime: second, sort: 'asc', limit: PAGE, offset: 0 };
+      const isAfter = ({ gen_utime }: LinkedBlock) => gen_utime >= second;
+      const { blocks, limit = PAGE } = await ask('/api/v3/blocks', params, isAfter);
       return { blocks, whole: blocks.length < limit };
     },
     async before(second) {
       const params = { end_utime: second - 1, sort: 'desc', limit: PAGE_BEFORE, offset: 0 };
-      return (await ask('/api/v3/blocks', params)).blocks;
+      return (await ask('/api/v3/blocks', params, ({ gen_utime }) => gen_utime < second)).blocks;
     },
     async topsOf(seqno) {
       try {
@@ -65,15 +82,9 @@ export function createBlockSource(api: ApiClient, chain: ChainInfo, signal: Abor
       }
     },
     async named({ workchain, shard, seqno }) {
-      const { blocks: found } = await ask('/api/v3/blocks', {
-        workchain,
-        shard,
-        seqno,
-        sort: 'asc',
-        limit: 2,
-        offset: 0,
-      });
-      return found.find((block) => block.shard === shard && block.seqno === seqno);
+      const params = { workchain, shard, seqno, sort: 'asc', limit: 2, offset: 0 };
+      const { blocks } = await ask('/api/v3/blocks', params);
+      return blocks.find((block) => blockKey(block) === blockKey({ workchain, shard, seqno }));
     },
   };
 }

@@ -52,6 +52,8 @@ async function crawl(names: string[], options: SimulatorOptions): Promise<Range>
   }
 }
 
+const PoolPage = z.looseObject({ events: z.array(z.looseObject({ pool_address: z.string() })) });
+
 /** Reads what one stream wants, to the end. */
 async function crawlWants(opened: Crawl, want: Want): Promise<void> {
   await readLeases({
@@ -208,11 +210,23 @@ describe('from build 1.3', () => {
     ).toEqual(votes.sort());
   });
 
-  test('pools of the watch list, and everybody who staked, are read one by one', async () => {
+  test('pools of the watch list, and everybody who staked, are read one by one, each its own', async () => {
     simulator = await startSimulator({ start: START, seed: 11, accounts: 400, ...network });
     for (const pool of simulator.truth.pools) await addWatch(store.database, pool, 'a pool');
     await simulator.close();
-    const range = readable(await crawl(['validator_events', 'nominator_pool_events'], network));
+    let mixedUp = 0;
+    const after: SimulatorOptions['after'] = ({ path }, response) => {
+      if (mixedUp > 0 || !path.endsWith('/nominatorPools/validatorEvents')) return response;
+      const body = PoolPage.parse(JSON.parse(String(response.body)));
+      const [event] = body.events;
+      if (event === undefined) return response;
+      mixedUp += 1;
+      event.pool_address = `0:${'A'.repeat(64)}`;
+      return { ...response, body: JSON.stringify(body) };
+    };
+    const names = ['validator_events', 'nominator_pool_events'];
+    const range = readable(await crawl(names, { ...network, after }));
+    expect(mixedUp).toBe(1);
     const expected = simulator.truth.pools.flatMap((pool) => [...simulator.truth.poolEvents(pool, range)]);
     expect(expected.length).toBeGreaterThan(0);
     expect(

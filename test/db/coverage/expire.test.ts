@@ -116,6 +116,12 @@ describe('retention', () => {
     const stream = streamOf(transactions);
     const tables = ownTablesOf(transactions, jobs).map(([, table]) => table);
     const lastReceipt = await readLastReceipt(store.database, tables);
+    const floor = START + 2 * DAY;
+    // Of a record without a time only its neighbours' are known.
+    await store.database.run(sql`
+      insert into etl.quarantine (dataset, record_id, utime, span, path, reason, raw, request)
+      select 'transactions', upper(span)::text, to_timestamp(lower(span)), span, 'now', 'is no time', '{}', 'r'
+      from (values (int8range(${floor}::int8 - 90, ${floor}::int8 - 30)), (int8range(${floor}::int8 - 90, ${floor}::int8 + 30))) v (span)`);
     const { dropped, left } = await prune(store.database, kept(), {
       attempts: 5,
       clock: systemClock,
@@ -123,7 +129,11 @@ describe('retention', () => {
     });
     expect(dropped.length).toBeGreaterThan(3);
     expect(left).toEqual([]);
-    const floor = START + 2 * DAY;
+    const quarantined = sql`delete from etl.quarantine where span && int8range(${floor}::int8, null)`;
+    expect([
+      await store.database.run(quarantined),
+      await store.database.run(sql`table etl.quarantine`),
+    ]).toEqual([1, 0]);
     expect(await oldest('transactions')).toBeGreaterThanOrEqual(floor);
     expect(await oldest('messages')).toBeGreaterThanOrEqual(floor);
     expect(await oldest('blocks')).toBeLessThan(START + DAY);

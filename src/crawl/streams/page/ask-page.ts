@@ -8,6 +8,7 @@ import type { Dataset } from '../../../dataset/dataset.ts';
 import type { Job, RecordsReading } from '../../../dataset/job.ts';
 import type { Echo, Params, Step } from '../../../dataset/paginator.ts';
 import type { Stream } from '../../../db/coverage/coverage.ts';
+import { BadResponseError } from '../../../errors.ts';
 import type { Range } from '../../../range.ts';
 import type { PageThreads } from '../../page-threads.ts';
 import { contentOf, inside, type Content } from './content.ts';
@@ -88,6 +89,7 @@ export async function askPage({ api, lts }: Asking, request: PageRequest): Promi
     parse: (body, form, limit): PageRead => {
       const records = recordsIn(body);
       const reading = readRecords(job, records, toWrite && form);
+      requireScope(dataset, stream, reading);
       const step = stepTo({ ...reading, echo: echoOf(body) }, limit);
       return toWrite?.span === undefined
         ? { records, reading, step }
@@ -118,7 +120,8 @@ function apartOf(
   { span, threads }: ToWrite,
   stepTo: (shown: PagePlace, limit: number | undefined) => PageRead['step'],
 ) {
-  if (span === undefined) return undefined;
+  // Pages of one pool are small, and their rows are looked at here.
+  if (span === undefined || job.scopes !== undefined) return undefined;
   return async (body: Buffer, limit: number | undefined) => {
     const { page, body: back } = await threads.read({ dataset: name, span }, body);
     if (page === undefined) return { body: back };
@@ -126,6 +129,20 @@ function apartOf(
     const step = stepTo({ positions, echo, ...(joinedUntil !== undefined && { joinedUntil }) }, limit);
     return { value: { ...shownOnly(page), step, content: contentApart(job, page) } };
   };
+}
+
+/** A row of another pool than the one asked for would lie where that one's own readings were confirmed. */
+function requireScope(
+  { job: { scopes } }: Dataset,
+  { scope }: PageRequest['stream'],
+  { accepted }: Pick<RecordsReading, 'accepted'>,
+): void {
+  if (scopes === undefined) return;
+  for (const { position, rows } of accepted) {
+    const own = Object.values(rows).flatMap((of) => of ?? []);
+    if (own.some((row) => Reflect.get(row, scopes.column) !== scope))
+      throw new BadResponseError(`${position.id} is not of ${scope}, which was asked for`);
+  }
 }
 
 function windowOf(paging: Params): Parameters<SpanTrust['judge']>[0]['window'] {

@@ -95,14 +95,11 @@ async function insertFrom(
     where ${isCurrent(target)}
     ${conflict(target.facts, target.columns, began)}`;
   if (!target.facts.partitioned) return session.run(insert);
-  // What fills a null that servers fill later takes no certificate; another version of a row does.
-  const doubtful = overwrite || target.facts.conflict.kind !== 'fill' ? sql`written` : sql`fresh`;
   const [written] = await session.rows(
     sql`
       with written as (${insert} returning ${receiptColumns(target, sql`t`)}, t.loaded_at = ${began}::timestamptz as is_new),
-        fresh as (select * from written where is_new),
-        receipt as (${leaveReceipt(target, doubtful, 'written')}),
-        unverified as (${unverify(target, doubtful)})
+        receipt as (${leaveReceipt(target, sql`written`, 'written')}),
+        unverified as (${unverify(target, sql`written`)})
       select count(*) as rows from written`,
     Written,
   );

@@ -1,0 +1,96 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import { readVerified } from '../../src/db/coverage/verifications.ts';
+import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
+import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { common, type Range } from '../../src/range.ts';
+import type { TestStore } from '../support/database/database.ts';
+import type { Simulator, SimulatorOptions } from '../support/simulator/simulator.ts';
+import { openNetworkProof, type Proof } from '../support/verify.ts';
+
+const START = Date.UTC(2026, 4, 1) / 1000;
+
+let store: TestStore;
+let simulator: Simulator;
+let proof: Proof;
+let datasets: Dataset[];
+let range: Range;
+let close: () => Promise<void>;
+
+/** What becomes of each response, where a test says so. */
+let alter: NonNullable<SimulatorOptions['after']> = (_, response) => response;
+
+beforeAll(async () => {
+  const after: SimulatorOptions['after'] = (request, response) => alter(request, response);
+  const network = { start: START, duration: 400, seed: 8, reshardEvery: 15, after };
+  ({ store, simulator, proof, datasets, range, close } = await openNetworkProof({
+    network,
+    datasets: ['blocks'],
+    config: { attempts: 2 },
+  }));
+});
+afterAll(() => close());
+
+const run = (text: string) => store.database.run(sql.raw(text));
+
+describe('a source that answers something else than it was asked, where verification asks', () => {
+  const BlockPage = z.looseObject({ blocks: z.array(z.looseObject({ prev_blocks: z.array(z.unknown()) })) });
+  const certified = () => readVerified(store.database, { dataset: 'blocks', scope: '', pass: 0 });
+
+  /** Takes a block away as if it had never come. */
+  async function lose(condition: string): Promise<number> {
+    const [block] = await store.database.rows(
+      sql.raw(`select workchain || ' ' || shard || ' ' || seqno as name, extract(epoch from utime)::int8 as second
+        from ton.blocks where workchain = 0 and ${condition} limit 1`),
+      z.object({ name: z.string(), second: z.coerce.number() }),
+    );
+    const { name, second } = block!;
+    for (const table of ['blocks', 'block_parents'])
+      await run(`delete from ton.${table} where concat_ws(' ', workchain, shard, seqno) = '${name}'`);
+    for (const table of [blocks, block_parents]) await resetReceipts(store.database, table, range);
+    await run(`update etl.coverage set verified = '{}' where dataset = 'blocks'`);
+    return second;
+  }
+
+  /** Verifies blocks while responses are altered, and then not. */
+  async function expectUnproved(part: Range, second: number, change: typeof alter): Promise<void> {
+    let altered = 0;
+    alter = (request, response) => {
+      const changed = change(request, response);
+      if (changed !== response) altered += 1;
+      return changed;
+    };
+    await proof.verify(datasets, part).catch(() => undefined);
+    alter = (_, response) => response;
+    expect(altered).toBeGreaterThan(0);
+    expect(common(await certified(), [{ from: second, to: second + 1 }])).toEqual([]);
+    await proof.cover(datasets, await proof.reach());
+    await proof.repair(datasets, range, await proof.verify(datasets, range));
+    expect(await certified()).toEqual([range]);
+  }
+
+  test('proves nothing by tops without parents', async () => {
+    const second = await lose(`true order by utime desc, shard`);
+    await expectUnproved(range, second, ({ path }, response) => {
+      if (path !== '/api/v3/masterchainBlockShardState') return response;
+      const { blocks: tops, ...rest } = BlockPage.parse(JSON.parse(String(response.body)));
+      const loose = tops.map((block) => ({ ...block, prev_blocks: [] }));
+      return { ...response, body: JSON.stringify({ ...rest, blocks: loose }) };
+    });
+  });
+
+  test('proves nothing by blocks of another time than the one before a range', async () => {
+    const part = { from: range.from + 100, to: range.from + 300 };
+    const second = await lose(`utime > to_timestamp(${part.from + 40}) order by utime, shard`);
+    await run(
+      `update etl.coverage set covered = covered - '{[${range.from},${part.from})}' where dataset = 'blocks'`,
+    );
+    const newest = await fetch(`${simulator.url}/api/v3/blocks?sort=desc&limit=1000&offset=0`);
+    const body = await newest.text();
+    await expectUnproved(part, second, ({ path, search }, response) =>
+      path === '/api/v3/blocks' && search.get('sort') === 'desc' ? { ...response, body } : response,
+    );
+  });
+});
