@@ -16,12 +16,8 @@ export async function sqlOfLake(
   const wanted = await parseSql(given, flags);
   if (wanted.kind === 'url' || flags.write === true)
     throw new UsageError('--lake reads a lake: it goes with neither --url nor --write');
-  if (place.startsWith('s3:'))
-    throw new UsageError('sql reads lakes in directories', {
-      hint: 'DuckDB with its extension httpfs reads a bucket by docs/analyst/lake.sql.',
-    });
   return withLake(place, async ({ engine, store }) => {
-    const ask = await openLakeReader(engine, resolve(place));
+    const ask = await openLakeReader(engine, place.startsWith('s3:') ? place : resolve(place));
     const run = openRunner(async (statement, shape) => {
       showResult(await ask(statement), wanted.format, shape);
     });

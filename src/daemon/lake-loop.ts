@@ -8,8 +8,10 @@ import { waitFor, type DaemonContext } from './daemon-context.ts';
 
 /** Milliseconds between two rounds. */
 const PERIOD_MS = 120_000;
-/** Seconds after which another process writes, where this one has not come back. */
-const ABSENT_SECONDS = 600;
+/** Seconds after which another process writes, where this one has not come back: more than between two rounds. */
+const ABSENT_SECONDS = 240;
+/** Milliseconds after which a process that writes says so again: a round over many days takes longer than the above. */
+const SIGN_MS = 60_000;
 /** Seconds between two looks for rows that have changed, and between two snapshots of lists: both read everything. */
 const RENEWAL_SECONDS = 86_400;
 
@@ -32,6 +34,8 @@ export async function keepUp(daemon: DaemonContext, place: string): Promise<void
   const now = Math.floor(clock.now() / 1000);
   const before = await stateOf(context, place, now);
   const isQuick = before.renewedAt !== null && now - before.renewedAt < RENEWAL_SECONDS;
+  const round = new AbortController();
+  const signs = holdDuty(daemon, round.signal);
   try {
     if (!(await bring(daemon, { place, now, isQuick }))) return;
     const renewedAt = isQuick ? before.renewedAt : now;
@@ -42,6 +46,18 @@ export async function keepUp(daemon: DaemonContext, place: string): Promise<void
     const { message } = toError(error);
     await keepSetting(database, 'lake', { ...before, error: message });
     logger.error({ lake: place, reason: message }, 'the lake cannot be written: it is tried again');
+  } finally {
+    round.abort();
+    await signs;
+  }
+}
+
+async function holdDuty({ context, owner }: DaemonContext, ended: AbortSignal): Promise<void> {
+  for (;;) {
+    await context.clock.sleep(SIGN_MS, ended).catch(() => undefined);
+    if (ended.aborted) return;
+    // Where the database is away, the round itself says so.
+    await takeDuty(context.database, 'lake', owner, ABSENT_SECONDS).catch(() => undefined);
   }
 }
 

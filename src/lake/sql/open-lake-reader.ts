@@ -4,6 +4,8 @@ import type { TextResult } from '../../db/connection/as-text.ts';
 import { literal } from '../../db/migrate/literal.ts';
 import { toError, UsageError } from '../../errors.ts';
 import type { Engine } from '../engine.ts';
+import { failAt } from '../store/s3-store.ts';
+import { bucketSql } from './bucket-sql.ts';
 import { lakeSql } from './lake-sql.ts';
 
 /** The statements of docs/analyst/lake.sql, for this version's tables. */
@@ -13,15 +15,28 @@ export async function lakeSqlOfTables(): Promise<string> {
 }
 
 /**
- * Makes an engine a reader of the lake of a directory: what it is asked then finds the tables, views and functions that a
+ * Makes an engine a reader of the lake at a place, a directory or a bucket: what it is asked then finds the tables, views and functions that a
  * database has, with the parts that the lake has now.
  */
 export async function openLakeReader(
   engine: Engine,
-  directory: string,
+  place: string,
 ): Promise<(statement: string) => Promise<TextResult>> {
-  await engine.ask(`set variable lake = ${literal(directory)};\n${await lakeSqlOfTables()}`).catch(refuse);
+  if (place.startsWith('s3:')) {
+    const bucket = await bucketSql().catch((cause: unknown) => failAt(place, cause));
+    await engine.ask(bucket).catch(refuseBucket);
+  }
+  // As addresses of files are put together from it, without a slash at its end.
+  const lake = literal(place.replace(/(?<=.)\/+$/, ''));
+  await engine.ask(`set variable lake = ${lake};\n${await lakeSqlOfTables()}`).catch(refuse);
   return (statement) => engine.ask(statement).catch(refuse);
+}
+
+function refuseBucket(cause: unknown): never {
+  throw new UsageError('DuckDB has no extension `httpfs` here, by which it reads buckets', {
+    cause,
+    hint: 'It fetches that from extensions.duckdb.org, once. Where this cannot be reached, copy the lake into a directory.',
+  });
 }
 
 function refuse(cause: unknown): never {

@@ -33,7 +33,7 @@ export async function s3Store(place: string, scratch: (name: string) => string):
   } as const;
   const client = new sdk.S3Client({ forcePathStyle: true, ...how });
   const at = (name: string) => ({ Bucket, Key: `${prefix}${name}` });
-  const said = <T>(work: Promise<T>) => work.catch((cause: unknown) => fail(place, cause));
+  const said = <T>(work: Promise<T>) => work.catch((cause: unknown) => failAt(place, cause));
   return {
     label: place,
     list: (folder) =>
@@ -65,7 +65,7 @@ export async function s3Store(place: string, scratch: (name: string) => string):
 }
 
 /** Loaded here alone: few lakes are in buckets. */
-async function loadSdk() {
+export async function loadSdk() {
   try {
     const sdk = await import('@aws-sdk/client-s3');
     const { Upload } = await import('@aws-sdk/lib-storage');
@@ -95,7 +95,8 @@ function unless<T>(names: ReadonlySet<string>, value: T): (error: unknown) => T 
   };
 }
 
-function fail(place: string, cause: unknown): never {
+/** @throws LakeError that says where keys and addresses come from */
+export function failAt(place: string, cause: unknown): never {
   throw new LakeError(`${place}: ${toError(cause).message || toError(cause).name}`, {
     cause,
     hint: 'AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL_S3 say where it is and who asks.',

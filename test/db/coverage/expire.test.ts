@@ -18,7 +18,7 @@ import { findExpired } from '../../../src/db/coverage/retention.ts';
 import { keepWanted, readWanted } from '../../../src/db/coverage/wanted.ts';
 import { UsageError } from '../../../src/errors.ts';
 import { keepUp } from '../../../src/daemon/lake-loop.ts';
-import { readSetting } from '../../../src/db/settings.ts';
+import { readOwner, readSetting } from '../../../src/db/settings.ts';
 import { keptBy } from '../../../src/lake/kept-by.ts';
 import { packageRoot } from '../../../src/package.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
@@ -194,8 +194,8 @@ describe('retention that a lake must allow', () => {
       store.database,
       END,
     );
-  const keep = (owner: string) =>
-    keepUp({ ...crawl, owner, datasets, config: testConfig({ lake: place }), stop: never }, place);
+  const keep = (owner: string, of: Crawl = crawl) =>
+    keepUp({ ...of, owner, datasets, config: testConfig({ lake: place }), stop: never }, place);
   const firstPart = async () => {
     const { parts } = await logIn(place, TABLE);
     const part = parts.find(({ span, rows }) => span.from >= START && rows > 0);
@@ -215,6 +215,31 @@ describe('retention that a lake must allow', () => {
     expect(upTo).toBeGreaterThan(END);
     await keep('another');
     expect((await readSetting(store.database, 'lake'))?.upTo).toBe(upTo);
+    // While a round goes on, its process says so: here as soon as it sleeps, and then no more.
+    const until = async () =>
+      (
+        await store.database.rows(
+          sql`select value->>'until' as until from etl.settings where name = 'lake writer'`,
+          z.object({ until: z.string() }),
+        )
+      )[0]?.until;
+    const before: (string | undefined)[] = [];
+    const sleep: Crawl['context']['clock']['sleep'] = async (_, signal) => {
+      before.push(await until());
+      if (before.length > 1 && signal?.aborted !== true)
+        await new Promise((resolve) => signal?.addEventListener('abort', resolve));
+    };
+    const context = { ...crawl.context, clock: { ...crawl.context.clock, sleep } };
+    await keep('one', { ...crawl, context });
+    expect(Date.parse(before[1] ?? '')).toBeGreaterThan(Date.parse(before[0] ?? ''));
+    // One that was killed is waited for no longer than its duty lasts.
+    await store.database.run(
+      sql`update etl.settings set value = jsonb_set(value, '{until}', to_jsonb(now())) where name = 'lake writer'`,
+    );
+    await keep('another');
+    expect((await readSetting(store.database, 'lake'))?.upTo).toBeGreaterThanOrEqual(upTo ?? Infinity);
+    expect((await readOwner(store.database, 'lake'))?.owner).toBe('another');
+    await store.database.run(sql`delete from etl.settings where name = 'lake writer'`);
     // What is covered later is added, also in a round that looks for nothing else.
     await store.database.run(
       sql`update etl.coverage set covered = covered - int8multirange(int8range(${END - DAY}, ${END})) where dataset = 'blocks'`,
