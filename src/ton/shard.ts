@@ -5,6 +5,9 @@ interface ShardId {
   readonly shard: string;
 }
 
+/** How a shard is written: a prefix in upper-case hex without padding. */
+export const SHARD = /^[1-9A-F][0-9A-F]{0,15}$/;
+
 const MASTERCHAIN = -1;
 const SHARD_BITS = 64n;
 

@@ -110,6 +110,18 @@ export const TAMPERINGS: readonly (readonly [string, string, string, readonly st
     ['messages: other_sender'],
   ],
   [
+    'a message was moved to another second',
+    "update ton.messages set utime = utime - interval '6 seconds' where hash = (select m.hash from ton.messages m join ton.transactions t on t.in_msg_hash = m.hash where m.out_msg_tx_hash is not null order by m.utime, m.hash offset 100 limit 1)",
+    'transactions',
+    [
+      'messages: missing_in_message',
+      'messages: missing_out_messages',
+      'messages: stray_message',
+      'receipts: unknown_rows_of_messages',
+      'receipts: vanished_rows_of_messages',
+    ],
+  ],
+  [
     'a message was made up',
     "insert into ton.messages (utime, hash, source, destination) select utime, '1', source, destination from ton.messages where source is not null order by utime, hash offset 40 limit 1",
     'transactions',

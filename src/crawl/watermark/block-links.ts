@@ -1,8 +1,12 @@
 import { z } from 'zod';
 import { blockKey } from '../../ton/block-key.ts';
-import { overlaps } from '../../ton/shard.ts';
+import { overlaps, SHARD } from '../../ton/shard.ts';
 
-const BlockId = z.object({ workchain: z.number(), shard: z.string(), seqno: z.number() });
+const BlockId = z.object({
+  workchain: z.int(),
+  shard: z.string().regex(SHARD, 'is no shard'),
+  seqno: z.int(),
+});
 
 /** What of a block tells where it stands in the chain; the rest is the business of the dataset. */
 export const LinkedBlock = BlockId.extend({

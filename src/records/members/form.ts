@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { withFastForm } from '../../dataset/declaration/fast-form.ts';
 import { ACCOUNT } from '../../ton/address.ts';
+import { SHARD } from '../../ton/shard.ts';
 
 /*
  * Forms of TON's own names, as the servers print them. What does not fit is no such thing, however plausible it looks:
@@ -39,8 +40,7 @@ export const optionalAddress = address.nullish();
 /** The masterchain and the one workchain that its configuration knows. */
 export const workchain = z.literal([-1, 0], { error: 'is no workchain: -1 or 0' });
 
-/** A shard's prefix in upper-case hex without padding. */
-export const shard = z.string().regex(/^[1-9A-F][0-9A-F]{0,15}$/, 'is no shard: up to 16 hex digits');
+export const shard = z.string().regex(SHARD, 'is no shard: up to 16 hex digits');
 
 /** The number of a block within its shard. */
 export const seqno = z.int32().min(0, 'is no seqno: 0 or more');

@@ -15,7 +15,7 @@ const nearOf = ({ from, to }: Range): Range => ({ from: from - NEAR, to });
 
 /**
  * Queries by name: `near`, the messages of a stretch and of shortly before; `own`, its transactions; `sent`, what each of
- * these sent. The tables are read once: joined as a whole, and not looked up one by one.
+ * these sent in its own second, which is that of its messages. The tables are read once: joined as a whole, and not looked up one by one.
  */
 export function messageLists(stretch: Range): SQL {
   return sql`
@@ -29,9 +29,9 @@ export function messageLists(stretch: Range): SQL {
         before_balance, after_balance, total_fees, action_success, action_msgs_created, bounce_type
       from ton.transactions t where ${during('t', stretch)}),
     sent as (
-      select out_msg_tx_hash as hash, count(*) as messages, min(sender) as first_sender, max(sender) as last_sender,
+      select out_msg_tx_hash as hash, utime, count(*) as messages, min(sender) as first_sender, max(sender) as last_sender,
         sum(coalesce(value, 0) + coalesce(fwd_fee, 0) + coalesce(ihr_fee, 0)) as value
-      from near m where ${during('m', stretch)} and out_msg_tx_hash is not null group by 1)`;
+      from near m where ${during('m', stretch)} and out_msg_tx_hash is not null group by 1, 2)`;
 }
 
 /**
@@ -46,7 +46,7 @@ export function transactionsWithMessages(stretch: Range): SQL {
       ${receiver} <> t.account as is_anothers,
       s.first_sender <> t.account or s.last_sender <> t.account as sends_anothers,
       coalesce(s.messages, 0) as sent, coalesce(s.value, 0) as out_value
-    from own t left join sent s on s.hash = t.hash ${join}`;
+    from own t left join sent s on s.hash = t.hash and s.utime = t.utime ${join}`;
   return sql`
     ${received(sql`
       left join near m on m.hash = t.in_msg_hash and m.utime = t.in_msg_utime
