@@ -1,7 +1,7 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import { closeDays } from '../db/coverage/close-days.ts';
 import type { Range } from '../range.ts';
-import { DEEP } from './deep/deep-check.ts';
+import { DEEP } from '../db/coverage/found-row.ts';
 import { checkDeep, type ComparedTable } from './deep/deep.ts';
 import { repairRange, type RepairContext } from './repair.ts';
 import { verifyRange, type Verified } from './verify.ts';

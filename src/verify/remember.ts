@@ -2,11 +2,10 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { ownersOf } from '../dataset/owners.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
 import { keepFindings, readFindings, type FindingKind } from '../db/coverage/findings.ts';
-import type { WrongRow } from '../db/coverage/found-row.ts';
+import { DEEP, type WrongRow } from '../db/coverage/found-row.ts';
 import type { Session } from '../db/connection/database.ts';
 import { targetOf } from '../db/write/rows/target.ts';
 import { common, type Range, union, without } from '../range.ts';
-import { DEEP } from './deep/deep-check.ts';
 import type { Checked, Finding } from './finding.ts';
 
 /** Rows of the findings of one check of a stream, by name where they have one, else by their seconds. */

@@ -8,7 +8,7 @@ import { readConfig } from '../../src/settings/config.ts';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import { EXIT, type ExitCode } from '../../src/errors.ts';
 import { checkDeep } from '../../src/verify/deep/deep.ts';
-import { DEEP } from '../../src/verify/deep/deep-check.ts';
+import { DEEP } from '../../src/db/coverage/found-row.ts';
 import { describeFinding } from '../../src/verify/finding.ts';
 import { differences } from '../proof/differences.ts';
 import { datasetsNamed, openTestCrawl, silent } from '../../test/support/crawl.ts';

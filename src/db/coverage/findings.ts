@@ -5,7 +5,7 @@ import type { Session } from '../connection/database.ts';
 import { multirangeParam, rangeParam } from '../connection/sql.ts';
 import { findings } from '../schema/etl/findings.ts';
 import { coveredOf, type Stream } from './coverage.ts';
-import type { WrongRow } from './found-row.ts';
+import { DEEP, type WrongRow } from './found-row.ts';
 import { heldByTraces } from './held-by-traces.ts';
 
 /** What one check found in a stretch of a stream. */
@@ -105,6 +105,24 @@ function hullsOf(rows: readonly WrongRow[]): ReadonlyMap<string, Range> {
     hulls.set(nameOf(row), { from: Math.min(from, row.span.from), to: Math.max(to, row.span.to) });
   }
   return hulls;
+}
+
+/**
+ * Forgets what is known of seconds that are not kept any more. Of what lies in a kept second as well, one half is gone, so
+ * that no check of stored rows can settle it: from now on it is the comparison with the source that does.
+ */
+export async function expireFindings(session: Session, dataset: string, floor: number): Promise<void> {
+  const place = sql`scope, check_name, found_in, ${NAME}`;
+  await session.run(sql`
+    with gone as (
+      delete from ${findings} where dataset = ${dataset} and span <@ ${rangeParam({ from: 0, to: floor })}
+      returning ${place}),
+    halved as (
+      delete from ${findings} where check_name <> ${DEEP} and found_in = ${dataset} and (${place}) in (table gone)
+        and not (dataset = ${dataset} and span <@ ${rangeParam({ from: 0, to: floor })})
+      returning dataset, scope, span, ${NAME}, found_in, found_at)
+    insert into ${findings} (dataset, scope, span, ${NAME}, found_in, found_at, check_name)
+    select *, ${DEEP} from halved on conflict do nothing`);
 }
 
 /** The seconds of a stream with a finding, as a scalar within a statement. */

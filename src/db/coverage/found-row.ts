@@ -1,5 +1,8 @@
 import type { Range } from '../../range.ts';
 
+/** Name of the check that compares stored rows with the source. */
+export const DEEP = 'deep';
+
 /** A row that is wrong, missing or surplus. */
 export interface WrongRow {
   readonly table: string;

@@ -11,6 +11,7 @@ import { holes, receipts } from '../schema/etl/verification.ts';
 import { keepSetting, readSetting } from '../settings.ts';
 import { RECEIPT_SECONDS } from '../write/receipts.ts';
 import { takeOutOfCoverage } from './coverage.ts';
+import { expireFindings } from './findings.ts';
 
 /** The first second that is kept of each dataset, and of each table: what is older is neither read nor written. */
 export interface Floors {
@@ -105,6 +106,7 @@ async function expire(session: Session, dataset: string, floor: number): Promise
   await session.run(sql`delete from ${refused} where ${of(refused)} and ${refused.span} <@ ${old}`);
   await session.run(sql`delete from ${holes} where ${of(holes)} and ${holes.span} <@ ${old}`);
   await session.run(sql`delete from ${quarantine} where ${of(quarantine)} and ${quarantine.span} <@ ${old}`);
+  await expireFindings(session, dataset, floor);
 }
 
 /**

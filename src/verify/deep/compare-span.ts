@@ -17,7 +17,7 @@ import { keysWithFindings, settleRows } from '../../db/coverage/findings.ts';
 import { type Range, union } from '../../range.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import { addRows } from './added-rows.ts';
-import { DEEP } from './deep-check.ts';
+import { DEEP } from '../../db/coverage/found-row.ts';
 import type { Finding, NamedRow } from '../finding.ts';
 import type { VerifyContext } from '../check.ts';
 import type { FillContext } from '../../crawl/streams/fill-holes.ts';

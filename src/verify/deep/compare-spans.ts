@@ -7,7 +7,7 @@ import { databaseTime } from '../../db/read/quarantined.ts';
 import type { RowSum } from '../../db/read/compare.ts';
 import { type Range, union, without } from '../../range.ts';
 import { addRows } from './added-rows.ts';
-import { DEEP } from './deep-check.ts';
+import { DEEP } from '../../db/coverage/found-row.ts';
 import type { Checked } from '../finding.ts';
 import { logChecks } from '../run/log-checks.ts';
 import { rememberFindings } from '../remember.ts';

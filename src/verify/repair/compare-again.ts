@@ -7,7 +7,7 @@ import { CONFLICT, retry } from '../../retry.ts';
 import { addRows, isSameSum } from '../deep/added-rows.ts';
 import type { CompareContext } from '../deep/compare-span.ts';
 import { compareSpans } from '../deep/compare-spans.ts';
-import { DEEP } from '../deep/deep-check.ts';
+import { DEEP } from '../../db/coverage/found-row.ts';
 import { rowsBySecond } from '../deep/sample.ts';
 import { receipts } from '../checks/receipts.ts';
 import type { Finding } from '../finding.ts';

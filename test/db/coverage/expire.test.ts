@@ -14,6 +14,9 @@ import type { Dataset } from '../../../src/dataset/dataset.ts';
 import { ownTablesOf } from '../../../src/dataset/owners.ts';
 import { readLastReceipt, readVerified, setVerified } from '../../../src/db/coverage/verifications.ts';
 import { readCoverage } from '../../../src/db/coverage/coverage.ts';
+import { keepFindings } from '../../../src/db/coverage/findings.ts';
+import type { WrongRow } from '../../../src/db/coverage/found-row.ts';
+import { databaseTime } from '../../../src/db/read/quarantined.ts';
 import { findExpired } from '../../../src/db/coverage/retention.ts';
 import { keepWanted, readWanted } from '../../../src/db/coverage/wanted.ts';
 import { UsageError } from '../../../src/errors.ts';
@@ -77,6 +80,11 @@ const oldest = async (table: string) => {
   );
   return row?.oldest ?? 0;
 };
+const foundOf = (key: string) =>
+  store.database.rows(
+    sql`select dataset, check_name as "check", span::text from etl.findings where row_key = ${key} order by dataset desc, span`,
+    z.object({ dataset: z.string(), check: z.string(), span: z.string() }),
+  );
 const coverageOf = (name: string) =>
   readCoverage(store.database, streamOf(datasets.find((dataset) => dataset.name === name)!));
 
@@ -122,6 +130,16 @@ describe('retention', () => {
       insert into etl.quarantine (dataset, record_id, utime, span, path, reason, raw, request)
       select 'transactions', upper(span)::text, to_timestamp(lower(span)), span, 'now', 'is no time', '{}', 'r'
       from (values (int8range(${floor}::int8 - 90, ${floor}::int8 - 30)), (int8range(${floor}::int8 - 90, ${floor}::int8 + 30))) v (span)`);
+    // What lies in two seconds, of which one is dropped.
+    const look = (check: string, rows: readonly WrongRow[]) =>
+      databaseTime(store.database).then((began) =>
+        keepFindings(store.database, { stream, check, began, settled: [{ from: floor, to: END }], rows }),
+      );
+    const half = { table: 'transactions', key: 'x', differs: 'unbalanced_ord', datasets: ['traces'] };
+    await look(
+      'books',
+      [floor - 5, floor + 5].map((from) => ({ ...half, span: { from, to: from + 1 } })),
+    );
     const { dropped, left } = await prune(store.database, kept(), {
       attempts: 5,
       clock: systemClock,
@@ -129,6 +147,20 @@ describe('retention', () => {
     });
     expect(dropped.length).toBeGreaterThan(3);
     expect(left).toEqual([]);
+    await look('books', []);
+    // Traces are kept, and hold both.
+    const stillOpen = (dataset: string, at: number) => ({
+      dataset,
+      check: 'deep',
+      span: `[${floor + at},${floor + at + 1})`,
+    });
+    expect(await foundOf('x')).toEqual([
+      stillOpen('transactions', 5),
+      stillOpen('traces', -5),
+      stillOpen('traces', 5),
+    ]);
+    await look('deep', []);
+    expect(await foundOf('x')).toEqual([]);
     const quarantined = sql`delete from etl.quarantine where span && int8range(${floor}::int8, null)`;
     expect([
       await store.database.run(quarantined),

@@ -1,2 +1,0 @@
-/** Name of the comparison with the source. */
-export const DEEP = 'deep';
