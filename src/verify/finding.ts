@@ -21,9 +21,10 @@ export interface Finding {
    * What becomes of the seconds. `hole`: rows are missing, so they are not covered. `surplus`: rows are stored that the
    * source does not know, so they are removed before the seconds are read again. `doubt`: rows do not agree, but none is
    * known to be missing; where the source stands by them, they stay. `known`: what is missing lies in quarantine, so
-   * reading again would not help. `open`: nothing is wrong, but nothing proves it either.
+   * reading again would not help. `follows`: wrong perhaps only because of another finding, and proved by nothing until
+   * that one is over. `open`: nothing is wrong, but nothing proves it either.
    */
-  readonly outcome: 'hole' | 'surplus' | 'doubt' | 'known' | 'open';
+  readonly outcome: 'hole' | 'surplus' | 'doubt' | 'known' | 'follows' | 'open';
   /** The table whose rows are surplus, or do not agree with their receipts. */
   readonly table?: object;
   /** The rows, as far as they are named one by one. */
@@ -72,7 +73,7 @@ const Named = z.object({
 const Row = z.object({
   check: z.string(),
   kind: z.string(),
-  outcome: z.enum(['hole', 'surplus', 'doubt', 'known', 'open']),
+  outcome: z.enum(['hole', 'surplus', 'doubt', 'known', 'follows', 'open']),
   count: z.coerce.number(),
   spans: z.string().transform(parseRangeText),
   example: z.string(),

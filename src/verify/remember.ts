@@ -8,6 +8,9 @@ import { targetOf } from '../db/write/rows/target.ts';
 import { common, type Range, union, without } from '../range.ts';
 import type { Checked, Finding } from './finding.ts';
 
+/** Outcomes that say nothing of a row. */
+const SILENT: ReadonlySet<Finding['outcome']> = new Set(['open', 'follows']);
+
 /** Rows of the findings of one check of a stream, by name where they have one, else by their seconds. */
 export interface Remembering {
   readonly jobs: readonly Dataset[];
@@ -29,7 +32,7 @@ export async function rememberFindings(
   for (const check of new Set(checks.map((checked) => checked.check))) {
     const same = checks.filter((checked) => checked.check === check);
     const findings = same.flatMap((checked) => checked.findings);
-    const silent = findings.filter(({ outcome }) => outcome === 'open').flatMap(({ spans }) => spans);
+    const silent = findings.filter(({ outcome }) => SILENT.has(outcome)).flatMap(({ spans }) => spans);
     await keepFindings(session, {
       stream: place.stream,
       check,
@@ -41,7 +44,7 @@ export async function rememberFindings(
 }
 
 function rowsOf({ jobs, dataset }: Remembering, finding: Finding): WrongRow[] {
-  if (finding.outcome === 'open' || finding.outcome === 'known') return [];
+  if (SILENT.has(finding.outcome) || finding.outcome === 'known') return [];
   const [first = ''] = Object.keys(dataset.job.tables);
   const own = finding.table === undefined ? first : targetOf(finding.table).name;
   const named = finding.rows.map((row): WrongRow => {

@@ -106,10 +106,7 @@ async function remember(
 ): Promise<void> {
   const { dataset, stream, tables, lastReceipt, checks, verified } = report;
   const findings = checks.flatMap((check) => check.findings);
-  // Also a row that only follows from another finding: it may be wrong itself.
-  const wrong = findings
-    .filter(({ outcome, rows }) => outcome !== 'open' || rows.length > 0)
-    .map(({ spans }) => spans);
+  const wrong = findings.filter(({ outcome }) => outcome !== 'open').map(({ spans }) => spans);
   await setVerified(database, { stream, tables }, { good: verified, bad: union(...wrong), lastReceipt });
   await forgetHoles(database, stream, verified);
   await logChecks(database, checks);

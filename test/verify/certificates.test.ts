@@ -124,47 +124,6 @@ describe('what stands in two ranges that touch, and are verified one by one', ()
     await run(`update etl.coverage set verified = '{}'`);
     await expectFound('traces', chain, edge!, 'traces: doubled_edge');
   });
-
-  test.for([5, -5])('a trace that was moved by %i seconds is found, with its nodes', async (by) => {
-    const [moved] = await store.database.rows(
-      sql`select trace_id as name, extract(epoch from utime)::int8 as own,
-            extract(epoch from utime)::int8 + ${by}::int as copied
-          from ton.traces where utime > to_timestamp(${range.from + 200}) and transactions > 1
-          order by utime, trace_id limit 1`,
-      Copied,
-    );
-    for (const table of ['traces', 'trace_edges'])
-      await run(
-        `update ton.${table} set utime = utime + interval '${by} seconds' where trace_id = '${moved!.name}'`,
-      );
-    for (const table of [traces, trace_edges]) await resetReceipts(store.database, table, range);
-    await run(`update etl.coverage set verified = '{}'`);
-    const middle = Math.max(moved!.own, moved!.copied);
-    await proof.verify(chain, { from: range.from, to: middle });
-    const found = await proof.verify(chain, { from: middle, to: range.to });
-    expect(kindsOf(found, 'traces')).toContain('traces: misplaced_trace');
-    for (const from of [moved!.own, moved!.copied])
-      expect(common(await certified('traces'), [{ from, to: from + 1 }])).toEqual([]);
-    await proof.repair(chain, range, await proof.verify(chain, range));
-    await expectProved(chain);
-  });
-});
-
-test('a tick of the chain is found under another account, though it is the only one of both in the range', async () => {
-  const [tick] = await store.database.rows(
-    sql`select hash, extract(epoch from utime)::int8 as second from ton.transactions
-        where in_msg_hash is null and utime > to_timestamp(${range.from}) order by utime, lt, hash limit 1`,
-    z.object({ hash: z.string(), second: z.coerce.number() }),
-  );
-  const { hash, second } = tick!;
-  await run(`update ton.transactions set account = '-1:${'1'.repeat(64)}' where hash = '${hash}'`);
-  await resetReceipts(store.database, transactions, range);
-  await run(`update etl.coverage set verified = '{}'`);
-  const found = await proof.verify(chain, range);
-  expect(kindsOf(found, 'transactions')).toContain('state-chain: other_account');
-  expect(common(await certified('transactions'), [{ from: second, to: second + 1 }])).toEqual([]);
-  await proof.repair(chain, range, found);
-  await expectProved(chain);
 });
 
 test('an out message that is gone is missed also where retention has dropped the message received', async () => {

@@ -9,7 +9,7 @@ import { during, type Finding, findingsOf, secondAt, secondOf } from '../finding
 import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { piecesOf } from '../run/pieces.ts';
-import { leaveOpen } from '../leave-open.ts';
+import { letFollow } from '../let-follow.ts';
 import { missingTransactions } from './transactions.ts';
 import { settings } from '../../db/schema/etl/pages.ts';
 
@@ -96,7 +96,7 @@ export const messages: Check = {
   },
   // What a missing transaction sent has no sender: that says nothing of whoever received it.
   unexplained: (finding, others) =>
-    finding.kind === UNSENT ? leaveOpen(finding, missingTransactions(others)) : [finding],
+    finding.kind === UNSENT ? letFollow(finding, missingTransactions(others)) : [finding],
 };
 
 /** Messages are counted and books are balanced in one go: both need every transaction with all its messages. */

@@ -3,7 +3,7 @@ import { transactions } from '../../db/schema/ton/transactions.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
-import { leaveOpen } from '../leave-open.ts';
+import { letFollow } from '../let-follow.ts';
 import { missingTransactions } from './transactions.ts';
 import { during, findingsOf, secondAt, secondOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
@@ -22,7 +22,7 @@ export const stateChain: Check = {
     })),
   // Where a transaction is missing, its own second is known, so its neighbours need not be read again: they are all there.
   unexplained: (finding, others) =>
-    finding.kind === MISSING ? leaveOpen(finding, missingTransactions(others)) : [finding],
+    finding.kind === MISSING ? letFollow(finding, missingTransactions(others)) : [finding],
 };
 
 /** How far behind the stretch the next transaction of an account is looked for. */

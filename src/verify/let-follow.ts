@@ -5,7 +5,7 @@ import type { Finding, NamedRow } from './finding.ts';
  * What follows from another finding is not read again: it is over when that one is. Until then nothing proves it. Each
  * thing that the finding names lies in two seconds or more; it may follow where one of `causes` lies between them.
  */
-export function leaveOpen(finding: Finding, causes: readonly Range[]): readonly Finding[] {
+export function letFollow(finding: Finding, causes: readonly Range[]): readonly Finding[] {
   const byKey = new Map<string, NamedRow[]>();
   for (const row of finding.rows) byKey.set(row.key, [...(byKey.get(row.key) ?? []), row]);
   // Some of its rows have no name.
@@ -22,7 +22,7 @@ export function leaveOpen(finding: Finding, causes: readonly Range[]): readonly 
       finding.outcome,
       things.filter((rows) => !follows(rows)),
     ),
-    ...part('open', things.filter(follows)),
+    ...part('follows', things.filter(follows)),
   ];
 }
 

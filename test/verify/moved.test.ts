@@ -1,0 +1,92 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import { readVerified } from '../../src/db/coverage/verifications.ts';
+import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
+import { transactions } from '../../src/db/schema/ton/transactions.ts';
+import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { common, type Range } from '../../src/range.ts';
+import type { Verified } from '../../src/verify/verify.ts';
+import type { TestStore } from '../support/database/database.ts';
+import { openNetworkProof, type Proof } from '../support/verify.ts';
+
+const START = Date.UTC(2026, 4, 1) / 1000;
+
+let store: TestStore;
+let proof: Proof;
+/** Blocks, transactions, traces. */
+let chain: Dataset[];
+let range: Range;
+let close: () => Promise<void>;
+
+// One network for all: each test leaves it as it was, because what it breaks is repaired.
+beforeAll(async () => {
+  ({
+    store,
+    proof,
+    datasets: chain,
+    range,
+    close,
+  } = await openNetworkProof({
+    network: { start: START, duration: 400, seed: 8, load: 2, reshardEvery: 15 },
+    datasets: ['blocks', 'transactions', 'traces'],
+  }));
+});
+afterAll(() => close());
+
+const run = (text: string) => store.database.run(sql.raw(text));
+
+const certified = (dataset: string) => readVerified(store.database, { dataset, scope: '', pass: 0 });
+
+async function expectProved(datasets: readonly Dataset[]): Promise<void> {
+  for (const { dataset, findings, verified } of await proof.verify(datasets, range))
+    expect([dataset.name, findings, verified]).toEqual([dataset.name, [], [range]]);
+}
+
+const kindsOf = (reports: readonly Verified[], name: string) =>
+  reports
+    .filter(({ dataset }) => dataset.name === name)
+    .flatMap(({ findings }) => findings.map(({ check, kind }) => `${check}: ${kind}`));
+
+// What came wrong from the source has receipts that agree with it.
+test.for([5, -5])('a trace that was moved by %i seconds is found, with its nodes', async (by) => {
+  const [moved] = await store.database.rows(
+    sql`select trace_id as name, extract(epoch from utime)::int8 as own,
+          extract(epoch from utime)::int8 + ${by}::int as copied
+        from ton.traces where utime > to_timestamp(${range.from + 200}) and transactions > 1
+        order by utime, trace_id limit 1`,
+    z.object({ name: z.string(), own: z.coerce.number(), copied: z.coerce.number() }),
+  );
+  for (const table of ['traces', 'trace_edges'])
+    await run(
+      `update ton.${table} set utime = utime + interval '${by} seconds' where trace_id = '${moved!.name}'`,
+    );
+  for (const table of [traces, trace_edges]) await resetReceipts(store.database, table, range);
+  await run(`update etl.coverage set verified = '{}'`);
+  const middle = Math.max(moved!.own, moved!.copied);
+  await proof.verify(chain, { from: range.from, to: middle });
+  const found = await proof.verify(chain, { from: middle, to: range.to });
+  expect(kindsOf(found, 'traces')).toContain('traces: misplaced_trace');
+  for (const from of [moved!.own, moved!.copied])
+    expect(common(await certified('traces'), [{ from, to: from + 1 }])).toEqual([]);
+  await proof.repair(chain, range, await proof.verify(chain, range));
+  await expectProved(chain);
+});
+
+test('a tick of the chain is found under another account, though it is the only one of both in the range', async () => {
+  const [tick] = await store.database.rows(
+    sql`select hash, extract(epoch from utime)::int8 as second from ton.transactions
+        where in_msg_hash is null and utime > to_timestamp(${range.from}) order by utime, lt, hash limit 1`,
+    z.object({ hash: z.string(), second: z.coerce.number() }),
+  );
+  const { hash, second } = tick!;
+  await run(`update ton.transactions set account = '-1:${'1'.repeat(64)}' where hash = '${hash}'`);
+  await resetReceipts(store.database, transactions, range);
+  await run(`update etl.coverage set verified = '{}'`);
+  const found = await proof.verify(chain, range);
+  expect(kindsOf(found, 'transactions')).toContain('state-chain: other_account');
+  expect(common(await certified('transactions'), [{ from: second, to: second + 1 }])).toEqual([]);
+  await proof.repair(chain, range, found);
+  await expectProved(chain);
+});
