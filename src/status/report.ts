@@ -71,7 +71,6 @@ export interface Report {
   } | null;
 }
 
-
 interface ReportOptions {
   /** `exact` counts for seconds, for a person who asks once; `estimated` is Postgres' own idea, for who asks all the time. */
   readonly rows: 'exact' | 'estimated';
