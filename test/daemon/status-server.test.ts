@@ -1,4 +1,3 @@
-import { sql } from 'drizzle-orm';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
@@ -85,6 +84,9 @@ async function openEvents(url: string) {
   };
 }
 
+const Rows = z.object({ datasets: z.array(z.looseObject({ dataset: z.string() })).default([]) });
+const rowsOf = (message: Record<string, unknown>) => Rows.parse(message).datasets;
+
 describe('the daemon’s server', () => {
   test('says at /health that it lives', async () => {
     expect(await ask('/health')).toEqual({ status: 200, text: '{"alive":true}\n' });
@@ -169,11 +171,10 @@ describe('the daemon’s server', () => {
   });
 
   test('sends at /events only what has changed, and of a list only its rows that have', async () => {
-    // Else Postgres does it meanwhile, and the estimated rows of both change.
-    await store.database.run(sql`analyze`);
     const events = await openEvents(server.url);
     const first = await events.next();
     expect(first['datasets']).toHaveLength(2);
+    const last = new Map(rowsOf(first).map((row) => [row.dataset, JSON.stringify(row)]));
     expect(JSON.stringify(first['datasets'])).not.toContain('"lag"');
     expect(first['activity']).not.toEqual([]);
     const { reasons } = z.object({ reasons: z.array(z.looseObject({})) }).parse(first['readiness']);
@@ -182,14 +183,16 @@ describe('the daemon’s server', () => {
     const before = asked;
     await expect.poll(() => asked).toBeGreaterThan(before + 3);
     await keepWanted(store.database, 'blocks', now - 950, 'another');
-    let next = await events.next();
-    while (!JSON.stringify(next['datasets'] ?? []).includes(String(now - 950))) {
-      expect(Object.keys(next).length).toBeGreaterThan(1);
-      expect(next).not.toHaveProperty('readiness');
+    for (let next = first; !last.get('blocks')?.includes(String(now - 950));) {
       next = await events.next();
+      expect(Object.keys(next).length).toBeGreaterThan(1);
+      for (const name of ['head', 'activity', 'collections']) expect(next).not.toHaveProperty(name);
+      // Postgres may tell of rows late: then the estimate of another dataset changes, too.
+      for (const row of rowsOf(next)) {
+        expect(JSON.stringify(row)).not.toBe(last.get(row.dataset));
+        last.set(row.dataset, JSON.stringify(row));
+      }
     }
-    for (const name of ['head', 'activity', 'collections']) expect(next).not.toHaveProperty(name);
-    expect(next['datasets']).toMatchObject([{ dataset: 'blocks' }]);
     events.close();
   });
 
