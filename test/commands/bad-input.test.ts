@@ -289,8 +289,14 @@ describe('a crawl refuses', () => {
 
 test('a version that still runs when a newer one migrates ends, and writes nothing in the old form: exit 2', async () => {
   const [start, store] = [Date.UTC(2026, 0, 1) / 1000, await openTestStore()];
-  const simulator = await startSimulator({ start, duration: 1800, load: 1, faults: { maxLimit: 20 } });
-  const settings = { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '5' };
+  // More than one of them reads before the other begins.
+  const simulator = await startSimulator({ start, duration: 1800, load: 4, faults: { maxLimit: 20 } });
+  const settings = {
+    DATABASE_URL: store.url,
+    TONCENTER_NETWORK: simulator.url,
+    TONCENTER_RPS: '5',
+    ETL_WATERMARK_DELAY: '1s',
+  };
   const only = ['--only', 'blocks,transactions'];
   const old = [
     cli.start(['sync', ...only], { ...settings, ETL_SINCE: 'first' }),
