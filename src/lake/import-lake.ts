@@ -62,8 +62,12 @@ export async function importLake(options: ImportOptions): Promise<Imported[]> {
 function periodsOf(ranges: readonly Range[], { size }: Partitions): Range[] {
   const periods = new Map<number, Range>();
   for (const { from, to } of ranges)
-    for (let at = from; at < to; at = periodOf(at, size).to) periods.set(at, periodOf(at, size));
-  return [...new Map([...periods.values()].map((period) => [period.from, period])).values()];
+    for (let at = from; at < to;) {
+      const period = periodOf(at, size);
+      periods.set(period.from, period);
+      at = period.to;
+    }
+  return [...periods.values()];
 }
 
 async function wantedOf(

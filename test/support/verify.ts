@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
+import { expect } from 'vitest';
 import type { Crawl } from '../../src/app.ts';
 import type { Config } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
@@ -51,6 +52,19 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
     verify: (datasets, range) => verifyRange(context, datasets, range),
     repair: (datasets, range, found) => repairRange(context, datasets, range, found),
   };
+}
+
+/** What was found of a dataset, by check and kind. */
+export function kindsOf(reports: readonly Verified[], name: string): string[] {
+  return reports
+    .filter(({ dataset }) => dataset.name === name)
+    .flatMap(({ findings }) => findings.map(({ check, kind }) => `${check}: ${kind}`));
+}
+
+/** Verifies, and expects that nothing is found and that every second has its grade. */
+export async function expectProved(proof: Proof, datasets: readonly Dataset[], range: Range): Promise<void> {
+  for (const { dataset, findings, verified } of await proof.verify(datasets, range))
+    expect([dataset.name, findings, verified]).toEqual([dataset.name, [], [range]]);
 }
 
 /** A simulated network, a database of its own, and the crawl of the one into the other. */

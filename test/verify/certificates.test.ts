@@ -19,10 +19,9 @@ import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { release } from '../../src/db/write/release-from-quarantine.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import { common, type Range, without } from '../../src/range.ts';
-import type { Verified } from '../../src/verify/verify.ts';
 import type { TestStore } from '../support/database/database.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
-import { openNetworkProof, type Proof } from '../support/verify.ts';
+import { expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 
@@ -54,16 +53,6 @@ const run = (text: string) => store.database.run(sql.raw(text));
 
 const certified = (dataset: string) => readVerified(store.database, { dataset, scope: '', pass: 0 });
 
-async function expectProved(datasets: readonly Dataset[]): Promise<void> {
-  for (const { dataset, findings, verified } of await proof.verify(datasets, range))
-    expect([dataset.name, findings, verified]).toEqual([dataset.name, [], [range]]);
-}
-
-const kindsOf = (reports: readonly Verified[], name: string) =>
-  reports
-    .filter(({ dataset }) => dataset.name === name)
-    .flatMap(({ findings }) => findings.map(({ check, kind }) => `${check}: ${kind}`));
-
 describe('what stands in two ranges that touch, and are verified one by one', () => {
   const Copied = z.object({ name: z.string(), own: z.coerce.number(), copied: z.coerce.number() });
 
@@ -81,7 +70,7 @@ describe('what stands in two ranges that touch, and are verified one by one', ()
     for (const from of [own, copied])
       expect(common(await certified(name), [{ from, to: from + 1 }])).toEqual([]);
     await proof.repair(only, later, found);
-    await expectProved(chain);
+    await expectProved(proof, chain, range);
   }
 
   test('a block is found that is stored twice, once in each', async () => {
@@ -145,7 +134,7 @@ test('an out message that is gone is missed also where retention has dropped the
     expect.arrayContaining([expect.stringMatching(/^messages: (missing_out|unlisted)/) as unknown]),
   );
   await proof.repair(chain, range, await proof.verify(chain, range));
-  await expectProved(chain);
+  await expectProved(proof, chain, range);
 });
 
 test('two surplus copies of a row are two findings: each is remembered until its own second was looked at', async () => {
@@ -175,7 +164,7 @@ test('two surplus copies of a row are two findings: each is remembered until its
   await compare(second!, true);
   expect(await known()).toEqual([]);
   await proof.readAgain(transfers, range);
-  await expectProved(transfers);
+  await expectProved(proof, transfers, range);
 });
 
 test('what was found is forgotten only where it was looked at again', async () => {
@@ -307,25 +296,25 @@ describe('what comes into a verified second later', () => {
     expect(await run(`select 1 from ton.traces where messages = 99`)).toBe(1);
     expect(common(await certified('traces'), [at(second)])).toEqual([]);
     await run(`update ton.traces set messages = ${Number(row['messages'])} where messages = 99`);
-    await expectProved(chain);
+    await expectProved(proof, chain, range);
   });
 
   test('takes its certificate, as a value of a stored row that had none', async () => {
     const balance = 'before_balance = null, after_balance = null, before_hash = null, after_hash = null';
     const { second, row } = await storedRow('transactions', `description_type = 'ord'`);
     await run(`update ton.transactions set ${balance} where hash = '${row['hash']}'`);
-    await expectProved(chain);
+    await expectProved(proof, chain, range);
     await bring(transactions, { ...row, after_balance: `${row['after_balance']}0` });
     expect(common(await certified('transactions'), [at(second)])).toEqual([]);
     const found = await proof.verify(chain, range);
     expect(kindsOf(found, 'transactions')).toContain('books: unbalanced_ord');
     await proof.repair(chain, range, found);
-    await expectProved(chain);
+    await expectProved(proof, chain, range);
   });
 
   test('has been read once, whatever was read twice before', async () => {
     await proof.readAgain(transfers, range);
-    await expectProved(transfers);
+    await expectProved(proof, transfers, range);
     const others = `from ton.transactions o where o.utime = t.utime
       and not exists (select 1 from ton.jetton_transfers j where j.transaction_hash = o.hash)`;
     const { second, row } = await storedRow('jetton_transfers', `exists (select 1 ${others})`);
@@ -340,7 +329,7 @@ describe('what comes into a verified second later', () => {
     await run(`delete from ton.jetton_transfers where transaction_hash = '${other!.hash}'`);
     await resetReceipts(store.database, jetton_transfers, range);
     await proof.readAgain(transfers, range);
-    await expectProved(transfers);
+    await expectProved(proof, transfers, range);
   });
 });
 
@@ -355,7 +344,7 @@ test('a row that may be wrong only because another is missing is not proved mean
     z.object({ hash: z.string(), second: z.coerce.number(), between: z.string() }),
   );
   const { hash, second, between } = linked!;
-  await expectProved(chain);
+  await expectProved(proof, chain, range);
   await run(`delete from ton.transactions where hash = '${between}'`);
   await resetReceipts(store.database, transactions, range);
   await run(`update ton.transactions set prev_trans_lt = lt - 1, prev_trans_hash = hash, before_hash = hash
@@ -364,7 +353,7 @@ test('a row that may be wrong only because another is missing is not proved mean
   expect(kindsOf(found, 'transactions')).toContain('transactions: missing_transactions');
   expect(common(await certified('transactions'), [at(second)])).toEqual([]);
   await proof.repair(chain, range, found);
-  await expectProved(chain);
+  await expectProved(proof, chain, range);
 });
 
 test('a reading confirms no minute in which a record left quarantine meanwhile', async () => {
@@ -404,5 +393,5 @@ test('a reading confirms no minute in which a record left quarantine meanwhile',
   expect(without([range], await confirm(lastReceipt))).toEqual(common([range], [minute]));
   expect(await confirm(await readLastReceipt(store.database, tables))).toEqual(common([range], [minute]));
   await proof.readAgain(transfers, range);
-  await expectProved(transfers);
+  await expectProved(proof, transfers, range);
 });

@@ -7,9 +7,8 @@ import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { common, type Range } from '../../src/range.ts';
-import type { Verified } from '../../src/verify/verify.ts';
 import type { TestStore } from '../support/database/database.ts';
-import { openNetworkProof, type Proof } from '../support/verify.ts';
+import { expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 
@@ -39,16 +38,6 @@ const run = (text: string) => store.database.run(sql.raw(text));
 
 const certified = (dataset: string) => readVerified(store.database, { dataset, scope: '', pass: 0 });
 
-async function expectProved(datasets: readonly Dataset[]): Promise<void> {
-  for (const { dataset, findings, verified } of await proof.verify(datasets, range))
-    expect([dataset.name, findings, verified]).toEqual([dataset.name, [], [range]]);
-}
-
-const kindsOf = (reports: readonly Verified[], name: string) =>
-  reports
-    .filter(({ dataset }) => dataset.name === name)
-    .flatMap(({ findings }) => findings.map(({ check, kind }) => `${check}: ${kind}`));
-
 // What came wrong from the source has receipts that agree with it.
 test.for([5, -5])('a trace that was moved by %i seconds is found, with its nodes', async (by) => {
   const [moved] = await store.database.rows(
@@ -71,7 +60,7 @@ test.for([5, -5])('a trace that was moved by %i seconds is found, with its nodes
   for (const from of [moved!.own, moved!.copied])
     expect(common(await certified('traces'), [{ from, to: from + 1 }])).toEqual([]);
   await proof.repair(chain, range, await proof.verify(chain, range));
-  await expectProved(chain);
+  await expectProved(proof, chain, range);
 });
 
 test('a tick of the chain is found under another account, though it is the only one of both in the range', async () => {
@@ -88,5 +77,5 @@ test('a tick of the chain is found under another account, though it is the only 
   expect(kindsOf(found, 'transactions')).toContain('state-chain: other_account');
   expect(common(await certified('transactions'), [{ from: second, to: second + 1 }])).toEqual([]);
   await proof.repair(chain, range, found);
-  await expectProved(chain);
+  await expectProved(proof, chain, range);
 });

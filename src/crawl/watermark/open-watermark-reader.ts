@@ -1,7 +1,6 @@
-import { readSavedWatermark, type SavedWatermark } from '../../db/coverage/watermark.ts';
+import { readFoundWatermark } from '../../db/coverage/watermark.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import type { ChainInfo } from './chain-info.ts';
-import type { PollResult } from './settling.ts';
 import { createWatermarkReader, type WatermarkReader } from './watermark.ts';
 
 /**
@@ -16,13 +15,8 @@ export async function openWatermarkReader(
   info: ChainInfo,
   delaySeconds: number,
 ): Promise<WatermarkReader> {
-  const before = pollsOf(await readSavedWatermark(database), delaySeconds);
+  const found = await readFoundWatermark(database);
+  // Of an earlier version of the program only the result is known: at most a delay above what all replicas had.
+  const before = found && (found.polls ?? [{ newest: found.newest, utime: found.utime - delaySeconds }]);
   return createWatermarkReader({ api, info, clock, delaySeconds, before });
-}
-
-/** Of an earlier version of the program only the result is known: at most a delay above what all replicas had. */
-function pollsOf(saved: SavedWatermark | undefined, delaySeconds: number): readonly PollResult[] {
-  if (saved === undefined || saved.utime === 0) return [];
-  const { polls, newest, headUtime, utime } = saved;
-  return polls ?? [{ newest: newest ?? headUtime, utime: utime - delaySeconds }];
 }

@@ -74,7 +74,7 @@ export interface WatermarkOptions {
   /** How far a replica may lag behind the others, in seconds. */
   readonly delaySeconds: number;
   /** The last polls of the process that polled before this one. */
-  readonly before?: readonly PollResult[];
+  readonly before?: readonly PollResult[] | undefined;
 }
 
 /**

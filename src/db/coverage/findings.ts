@@ -113,13 +113,13 @@ function hullsOf(rows: readonly WrongRow[]): ReadonlyMap<string, Range> {
  */
 export async function expireFindings(session: Session, dataset: string, floor: number): Promise<void> {
   const place = sql`scope, check_name, found_in, ${NAME}`;
+  const isOld = sql`dataset = ${dataset} and span <@ ${rangeParam({ from: 0, to: floor })}`;
   await session.run(sql`
     with gone as (
-      delete from ${findings} where dataset = ${dataset} and span <@ ${rangeParam({ from: 0, to: floor })}
-      returning ${place}),
+      delete from ${findings} where ${isOld} returning ${place}),
     halved as (
       delete from ${findings} where check_name <> ${DEEP} and found_in = ${dataset} and (${place}) in (table gone)
-        and not (dataset = ${dataset} and span <@ ${rangeParam({ from: 0, to: floor })})
+        and not (${isOld})
       returning dataset, scope, span, ${NAME}, found_in, found_at)
     insert into ${findings} (dataset, scope, span, ${NAME}, found_in, found_at, check_name)
     select *, ${DEEP} from halved on conflict do nothing`);
