@@ -88,8 +88,15 @@ test('a daemon that keeps a lake up may be killed at any moment: the lake is as 
   expect(await killedAt({ call: 'rename', path: part, isAfter: true })).toEqual(added);
   expect(await killedAt({ call: 'link', path: log, isAfter: true })).toEqual(after.slice(0, 1));
 
-  const { child, ended } = cli.start(['sync'], settings());
-  await expect.poll(() => partsIn(lake)).toEqual(after);
+  const status = async () => (await cli.ask(['status'], settings())).stdout;
+  expect(await status()).toContain(`lake      ${lake} has not all yet`);
+  const running = { ...settings(), ETL_LISTEN: '127.0.0.1:0', LOG_LEVEL: 'info' };
+  const { child, ended, sees } = cli.start(['sync'], running);
+  await expect.poll(status).toContain(`lake      ${lake} has what was covered`);
+  expect(await partsIn(lake)).toEqual(after);
+  const metrics = await (await fetch(new URL('/metrics', await sees(/"status":"(http:[^"]+)"/)))).text();
+  expect(metrics).toMatch(/^toncenter_etl_lake_age_seconds \d+$/m);
+  expect(metrics).toMatch(/^toncenter_etl_lake_failing 0$/m);
   child.kill('SIGTERM');
   expect(await ended).toMatchObject({ code: 0 });
   expect(await verified(lake)).toEqual({ code: 0, printed: [] });

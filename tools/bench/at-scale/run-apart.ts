@@ -41,7 +41,7 @@ export async function runApart(
   });
   const ended = once(child, 'exit');
   const [printed, said] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  const [code]: unknown[] = await ended;
+  const [code] = (await ended) as [number | null];
   // What is incomplete was measured, too: 3.
   if (code !== 0 && code !== 3)
     throw new Error(`${args.join(' ')} ended with ${String(code)}:\n${printed}${said}`);
