@@ -7,7 +7,6 @@ import { confirmDue } from '../../src/db/coverage/confirm.ts';
 import { keepFindings, readFindings, settleRows } from '../../src/db/coverage/findings.ts';
 import { openHoles } from '../../src/db/coverage/reopen.ts';
 import { readLastReceipt, readVerified, setVerified } from '../../src/db/coverage/verifications.ts';
-import { databaseTime } from '../../src/db/read/quarantined.ts';
 import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
 import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
 import { messages } from '../../src/db/schema/ton/messages.ts';
@@ -22,6 +21,7 @@ import { common, type Range, without } from '../../src/range.ts';
 import type { TestStore } from '../support/database/database.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 import { expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
+import { databaseTime } from '../../src/db/connection/server-clock.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 
