@@ -21,7 +21,6 @@ import { common, type Range, without } from '../../src/range.ts';
 import type { TestStore } from '../support/database/database.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 import { expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
-import { databaseTime } from '../../src/db/connection/server-clock.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 
