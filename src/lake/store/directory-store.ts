@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
+import { codeOf } from '../../errors.ts';
 import { PARTIAL, type LakeStore, type Listed } from './store.ts';
 
 /** A lake in a directory. */
@@ -65,8 +66,4 @@ async function list(directory: string, folder: string): Promise<Listed[]> {
 function unlessAbsent(error: unknown): never[] {
   if (codeOf(error) === 'ENOENT') return [];
   throw error;
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
