@@ -87,10 +87,7 @@ async function checkSoundly(
     const alteration = batch[at]!;
     if (verdict.problems.length > 0 && failing <= MOST_ASKED_ALONE) {
       const [own = verdict] = await checkBatch(network, [alteration], depth);
-      // Doubted only for a neighbour's sake, whose finding leaves seconds open that nobody need refuse.
-      const isAnothers = verdict.seen.verify && !own.seen.verify;
-      const problems = verdict.problems.map((problem) => `beside ${batch.length - 1} others: ${problem}`);
-      sound.push(own.problems.length > 0 || isAnothers ? own : { ...own, problems });
+      sound.push(judgeAlone(own, verdict, batch.length - 1));
     } else if (depth.sure && verdict.seen.verify)
       sound.push({
         ...verdict,
@@ -99,4 +96,11 @@ async function checkSoundly(
     else sound.push(verdict);
   }
   return sound;
+}
+
+/** What fails beside others and not alone fails all the same, unless only a neighbour's finding left its seconds open. */
+function judgeAlone(own: Verdict, beside: Verdict, others: number): Verdict {
+  const isAnothers = beside.seen.verify && !own.seen.verify;
+  const problems = beside.problems.map((problem) => `beside ${others} others: ${problem}`);
+  return own.problems.length > 0 || isAnothers ? own : { ...own, problems };
 }
