@@ -1,10 +1,12 @@
 import { keepSetting, readSetting, takeDuty, type Settings } from '../db/settings.ts';
-import { concernsRun, EtlError, LakeBusyError, LakeError, toError } from '../errors.ts';
+import { concernsRun, EtlError, LakeBusyError, LakeError, messageOf } from '../errors.ts';
 import { tablesOf } from '../export/tables-of.ts';
 import { withLake } from '../lake/open-lake.ts';
 import { exportLake } from '../lake/write/export-lake.ts';
 import { untilAborted } from '../stop.ts';
 import { waitFor, type DaemonContext } from './daemon-context.ts';
+import { unixSeconds } from '../clock.ts';
+import { DAY } from '../range.ts';
 
 /** Milliseconds between two rounds. */
 const PERIOD_MS = 120_000;
@@ -13,7 +15,7 @@ const ABSENT_SECONDS = 240;
 /** Milliseconds after which a process that writes says so again: a round over many days takes longer than the above. */
 const SIGN_MS = 60_000;
 /** Seconds between two looks for rows that have changed, and between two snapshots of lists: both read everything. */
-const RENEWAL_SECONDS = 86_400;
+const RENEWAL_SECONDS = DAY;
 
 /** Keeps a lake a few minutes behind what is covered; of several daemons one does. */
 export async function runLakeLoop(daemon: DaemonContext): Promise<void> {
@@ -31,7 +33,7 @@ export async function keepUp(daemon: DaemonContext, place: string): Promise<void
   const { context, owner } = daemon;
   const { database, clock, logger } = context;
   if (!(await takeDuty(database, 'lake', owner, ABSENT_SECONDS))) return;
-  const now = Math.floor(clock.now() / 1000);
+  const now = unixSeconds(clock);
   const before = await stateOf(context, place, now);
   const isQuick = before.renewedAt !== null && now - before.renewedAt < RENEWAL_SECONDS;
   const round = new AbortController();
@@ -43,7 +45,7 @@ export async function keepUp(daemon: DaemonContext, place: string): Promise<void
   } catch (error) {
     if (error instanceof LakeBusyError) return;
     if (error instanceof EtlError && !(error instanceof LakeError) && concernsRun(error)) throw error;
-    const { message } = toError(error);
+    const message = messageOf(error);
     await keepSetting(database, 'lake', { ...before, error: message });
     logger.error({ lake: place, reason: message }, 'the lake cannot be written: it is tried again');
   } finally {

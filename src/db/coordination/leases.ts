@@ -8,6 +8,7 @@ import type { Database, Session } from '../connection/database.ts';
 import { bare, multirangeParam, rangeParam, texts } from '../connection/sql.ts';
 import { isHeldUntil } from './held-until.ts';
 import { leases } from '../schema/etl/coverage.ts';
+import { holdLock } from '../connection/hold-lock.ts';
 
 /** A range that one worker reads; nobody else asks for it until it expires. */
 export interface Lease {
@@ -44,9 +45,7 @@ export async function claimLease(database: Database, claim: LeaseClaim): Promise
   const { stream, owner, priority } = claim;
   const { dataset, scope, pass } = stream;
   return database.transaction(async (session) => {
-    await session.run(
-      sql`select pg_advisory_xact_lock(hashtextextended(${`toncenter-etl/claim/${dataset}/${scope}/${pass}`}, 0))`,
-    );
+    await holdLock(session, `claim/${dataset}/${scope}/${pass}`);
     // A lease whose row is locked is being committed just now: its owner is alive.
     await session.run(sql`
       delete from ${leases} where ${leases.id} in (

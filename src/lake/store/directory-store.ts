@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import type { LakeStore, Listed } from './store.ts';
+import { codeOf } from '../../errors.ts';
 
 /** A lake in a directory. What is unfinished has a name that begins with `_`, which readers of lakes skip. */
 export function directoryStore(directory: string): LakeStore {
@@ -57,8 +58,4 @@ async function list(directory: string, folder: string): Promise<Listed[]> {
     }),
   );
   return listed.flat().sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
