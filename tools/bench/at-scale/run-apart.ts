@@ -22,7 +22,7 @@ interface Ran extends Cost {
   readonly isDone: boolean;
 }
 
-const Told = z.object({ megabytes: z.number(), cpuSeconds: z.number() });
+const OwnCost = z.object({ megabytes: z.number(), cpuSeconds: z.number() });
 
 const PRELOAD = new URL('./tell-memory.js', import.meta.url).href;
 
@@ -67,7 +67,7 @@ async function runTelling(server: BenchServer, { program, args, settings, costFi
   // What is incomplete was measured, too: 3.
   if (code !== 0 && code !== 3)
     throw new Error(`${args.join(' ')} ended with ${String(code)}:\n${printed}${said}`);
-  const own = Told.parse(JSON.parse(await readFile(costFile, 'utf8')));
+  const own = OwnCost.parse(JSON.parse(await readFile(costFile, 'utf8')));
   return {
     printed,
     isDone: code === 0,
