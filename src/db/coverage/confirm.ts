@@ -7,6 +7,7 @@ import { writtenSince } from '../write/receipt-ledger.ts';
 import { lockTables } from '../write/rows/lock-tables.ts';
 import { targetOf } from '../write/rows/target.ts';
 import { addCoverage, readDue, type Stream } from './coverage.ts';
+import { writeTransaction } from '../write/write-transaction.ts';
 
 /** A second reading of a stream, whose rows were all compared with the source. */
 interface SecondReading {
@@ -31,7 +32,7 @@ const Written = z.object({ spans: z.string().transform(parseRangeText) });
 export function confirmDue(database: Database, reading: SecondReading): Promise<Range[]> {
   const { first, ranges, ageSeconds, lastReceipt } = reading;
   const targets = reading.tables.map(targetOf);
-  return database.transaction(async (session) => {
+  return writeTransaction(database, async (session) => {
     await lockTables(session, targets, 'alone');
     // Held until the end: nothing can be taken out of coverage and read again in between. Second readings come first,
     // as wherever both are changed.

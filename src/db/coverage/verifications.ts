@@ -21,6 +21,7 @@ import { grades, verifications } from '../schema/etl/verification.ts';
 import { writtenSince } from '../write/receipt-ledger.ts';
 import { lockTables } from '../write/rows/lock-tables.ts';
 import { targetOf } from '../write/rows/target.ts';
+import { writeTransaction } from '../write/write-transaction.ts';
 
 /** One check that was run. */
 interface Verification {
@@ -86,7 +87,7 @@ export function setVerified(
 ): Promise<void> {
   const { covered, verified, updated_at } = coverage;
   const targets = tables.map(targetOf);
-  return database.transaction(async (session) => {
+  return writeTransaction(database, async (session) => {
     await lockTables(session, targets, 'alone');
     // Whoever has found something since is waited for here: the statement below sees it then.
     await session.run(sql`
