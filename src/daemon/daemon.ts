@@ -81,7 +81,7 @@ async function decideWanted(
 ) {
   const now = Math.floor(context.clock.now() / 1000);
   const words: Readonly<Record<string, number>> = {
-    head: watermark.utime - config.watermarkDelay,
+    head: watermark.newest - config.watermarkDelay,
     first: chain.first.utime,
   };
   const since = Math.max(chain.first.utime, words[config.since] ?? parseTime(config.since, now));
