@@ -20,3 +20,8 @@ export const systemClock: Clock = {
     return delay(Math.max(0, ms), undefined, signal === undefined ? {} : { signal });
   },
 };
+
+/** Unix seconds, as chain time counts. */
+export function unixSeconds(clock: Pick<Clock, 'now'>): number {
+  return Math.floor(clock.now() / 1000);
+}

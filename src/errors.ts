@@ -169,3 +169,14 @@ export function isAbort(error: unknown): boolean {
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
+
+/** The message of whatever was thrown. */
+export function messageOf(thrown: unknown): string {
+  return toError(thrown).message;
+}
+
+/** The code of a system error (`ENOENT`), of Postgres (SQLSTATE) or of this program; undefined of anything else. */
+export function codeOf(thrown: unknown): string | undefined {
+  const isCoded = typeof thrown === 'object' && thrown !== null && 'code' in thrown;
+  return isCoded && typeof thrown.code === 'string' ? thrown.code : undefined;
+}

@@ -1,14 +1,13 @@
 import type { Store } from './store.ts';
-import { systemClock } from './clock.ts';
+import { systemClock, unixSeconds } from './clock.ts';
 import type { Config } from './settings/config.ts';
 import { decideSetting, readSetting } from './db/settings.ts';
 import { readNetwork } from './db/connection/network.ts';
 import { UsageError } from './errors.ts';
-import { formatTime } from './range.ts';
+import { formatTime, HOUR } from './range.ts';
 import { demoNetwork, liveDemoNetwork } from './simulator/network/demo-network.ts';
 import type { SimulatorOptions } from './simulator/http/server.ts';
 
-const HOUR = 3600;
 /** A live demo network begins with this much history, so that there is something to backfill. */
 const HISTORY = HOUR;
 /** It is made anew in memory at each start: for longer than this it takes too much of it. */
@@ -48,7 +47,7 @@ async function demoOptions({ database, embedded }: Store, demo: 'still' | 'live'
       hint: `To follow the live demo network ${another}.`,
     });
   }
-  const now = Math.floor(systemClock.now() / 1000);
+  const now = unixSeconds(systemClock);
   const genesis = stored ?? (await decideSetting(database, 'demo', { genesis: now - HISTORY })).genesis;
   if (now - genesis > LONGEST_LIFE) {
     throw new UsageError(

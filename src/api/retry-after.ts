@@ -1,5 +1,7 @@
+import { HOUR } from '../range.ts';
+
 /** A server that asks for more than this is not waited for in silence: the next attempt finds out. */
-const MAX_MS = 3_600_000;
+const MAX_MS = 1000 * HOUR;
 const DECIMAL = /^\d+(\.\d+)?$/;
 
 /**

@@ -2,9 +2,10 @@ import type { Clock } from '../clock.ts';
 import type { Params } from '../dataset/paginator.ts';
 import { LimitRefusedError, NoEndpointError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { HOUR } from '../range.ts';
 
 /** An endpoint that the server lacks is asked for again after so long: somebody may have put another build there. */
-const ABSENT_MS = 3_600_000;
+const ABSENT_MS = 1000 * HOUR;
 
 /** What the server has said of itself: which endpoints it lacks, and how many rows a page of it may have. */
 export interface ApiFacts {

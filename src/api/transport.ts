@@ -3,7 +3,13 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { Agent, type Dispatcher } from 'undici';
 import type { Clock } from '../clock.ts';
-import { ApiTimeoutError, ApiUnavailableError, BadResponseError, RequestTooLargeError } from '../errors.ts';
+import {
+  ApiTimeoutError,
+  ApiUnavailableError,
+  BadResponseError,
+  codeOf,
+  RequestTooLargeError,
+} from '../errors.ts';
 import { linkSignals } from './link-signals.ts';
 import { retryAfterMs } from './retry-after.ts';
 
@@ -266,6 +272,5 @@ function tookTooLong({ label, timeoutMs }: Outgoing, cause: unknown): ApiTimeout
 /** Some errors of the wire have only a code (an AggregateError of several addresses), others only a message. */
 function wireReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  return [code, error.message].filter((part) => part !== '').join(': ');
+  return [codeOf(error) ?? '', error.message].filter((part) => part !== '').join(': ');
 }

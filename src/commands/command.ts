@@ -1,6 +1,6 @@
-import { systemClock } from '../clock.ts';
+import { systemClock, unixSeconds } from '../clock.ts';
 import { readConfig, type Config } from '../settings/config.ts';
-import { EtlError, EXIT, IncompleteError, isAbort, UsageError, type ExitCode } from '../errors.ts';
+import { codeOf, EtlError, EXIT, IncompleteError, isAbort, UsageError, type ExitCode } from '../errors.ts';
 import { faultOfName } from '../dataset/dataset.ts';
 import { datasetNames } from '../dataset/load-jobs.ts';
 import { createLogger, type Logger } from '../logger.ts';
@@ -33,7 +33,7 @@ export async function runCommand(command: (invocation: Invocation) => Promise<Ex
         'there is no such setting',
       );
     ignoreOtherSignals(logger);
-    process.exitCode = await command({ config, logger, now: Math.floor(systemClock.now() / 1000) });
+    process.exitCode = await command({ config, logger, now: unixSeconds(systemClock) });
   } catch (thrown) {
     const error = isAbort(thrown) ? stoppedEarly() : isOutOfFiles(thrown) ? outOfFiles() : thrown;
     reportError(error);
@@ -49,9 +49,8 @@ function logWarnings(logger: Logger): void {
 }
 
 function isOutOfFiles(thrown: unknown): boolean {
-  return (
-    thrown instanceof Error && 'code' in thrown && (thrown.code === 'EMFILE' || thrown.code === 'ENFILE')
-  );
+  const code = codeOf(thrown);
+  return code === 'EMFILE' || code === 'ENFILE';
 }
 
 /** Mostly while a command is loaded: it is in many files. */

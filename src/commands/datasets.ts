@@ -3,6 +3,7 @@ import { chooseDatasets, type AnyJob, type Dataset } from '../dataset/dataset.ts
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { formatOverview, formatSheet, sheetOf } from './output/datasets/sheet.ts';
+import { HOUR } from '../range.ts';
 
 /** `datasets [NAME]`: what can be crawled, and what it stores; needs neither database nor API. */
 export async function datasets(
@@ -12,7 +13,7 @@ export async function datasets(
 ): Promise<ExitCode> {
   const all = await loadDatasets();
   const chosen = name === undefined ? all : [findDataset(name, all)];
-  const hour = { from: now - 2 * 3600, to: now - 3600 };
+  const hour = { from: now - 2 * HOUR, to: now - HOUR };
   const sheets = chosen.map((dataset) => sheetOf(dataset, hour, config.freshness));
   const [only] = sheets;
   if (flags.json === true) {

@@ -1,4 +1,4 @@
-import { EXIT, UsageError, type ExitCode } from '../errors.ts';
+import { codeOf, EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { formatTime } from '../range.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../simulator/http/server.ts';
 import type { Invocation } from './command.ts';
@@ -26,9 +26,9 @@ async function listen(options: SimulatorOptions): Promise<Simulator> {
   try {
     return await startSimulator(options);
   } catch (error) {
-    if (!(error instanceof Error) || !('code' in error)) throw error;
-    if (error.code !== 'EADDRINUSE' && error.code !== 'EACCES') throw error;
-    const why = error.code === 'EACCES' ? 'needs more rights than this user has' : 'is taken';
+    const code = codeOf(error);
+    if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
+    const why = code === 'EACCES' ? 'needs more rights than this user has' : 'is taken';
     throw new UsageError(`port ${options.port ?? 0} ${why}`, {
       hint: 'Give another --port, or none for any free one.',
     });

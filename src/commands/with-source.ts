@@ -1,6 +1,6 @@
 import { openStore, type Store } from '../store.ts';
 import { systemClock } from '../clock.ts';
-import { EXIT, isAbort, ServerChangedError, toError, type ExitCode } from '../errors.ts';
+import { EXIT, isAbort, messageOf, ServerChangedError, type ExitCode } from '../errors.ts';
 import { outlast, OUTAGE, retry } from '../retry.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
@@ -44,10 +44,7 @@ async function onEachServer(
   const context = { clock: systemClock, random: Math.random, attempts: Infinity, signal: stop.finishing };
   const when = (error: unknown) => error instanceof ServerChangedError;
   const onRetry = ({ error }: { readonly error: unknown }) =>
-    logger.warn(
-      { reason: toError(error).message },
-      'another server: all is read from it, and work begins anew',
-    );
+    logger.warn({ reason: messageOf(error) }, 'another server: all is read from it, and work begins anew');
   try {
     return await retry({ ...OUTAGE, ...context, when, onRetry }, () => run(stop));
   } catch (error) {

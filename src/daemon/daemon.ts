@@ -13,6 +13,7 @@ import { runSchedules } from './schedules.ts';
 import { runTailLoop, tailPeriodMs } from './tail-loop.ts';
 import { runVerifyLoop } from './verify-loop.ts';
 import { createWatermarkLeader } from './watermark-leader.ts';
+import { unixSeconds } from '../clock.ts';
 
 /** Another process leads where this one has not come back for so many rounds of its tail. */
 const LEADER_ROUNDS = 2.5;
@@ -79,7 +80,7 @@ async function decideWanted(
   { context, chain, datasets, collections = [], config }: DaemonContext,
   watermark: Watermark,
 ) {
-  const now = Math.floor(context.clock.now() / 1000);
+  const now = unixSeconds(context.clock);
   const words: Readonly<Record<string, number>> = {
     head: watermark.newest - config.watermarkDelay,
     first: chain.first.utime,

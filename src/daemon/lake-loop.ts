@@ -1,18 +1,20 @@
 import { keepAlive } from '../crawl/keep-alive.ts';
 import { keepSetting, readSetting, takeDuty, type Settings } from '../db/settings.ts';
-import { concernsRun, EtlError, LakeBusyError, LakeError, toError } from '../errors.ts';
+import { concernsRun, EtlError, LakeBusyError, LakeError, messageOf } from '../errors.ts';
 import { tablesOf } from '../export/tables-of.ts';
 import { withLake } from '../lake/open-lake.ts';
 import { exportLake } from '../lake/write/export-lake.ts';
 import { untilAborted } from '../stop.ts';
 import { waitFor, type DaemonContext } from './daemon-context.ts';
+import { unixSeconds } from '../clock.ts';
+import { DAY } from '../range.ts';
 
 /** Milliseconds between two rounds. */
 const PERIOD_MS = 120_000;
 /** Seconds after which another process writes, where this one has not come back: more than between two rounds. */
 const ABSENT_SECONDS = 240;
 /** Seconds between two looks for rows that have changed, and between two snapshots of lists: both read everything. */
-const RENEWAL_SECONDS = 86_400;
+const RENEWAL_SECONDS = DAY;
 
 /** Keeps a lake a few minutes behind what is covered; of several daemons one does. */
 export async function runLakeLoop(daemon: DaemonContext): Promise<void> {
@@ -31,7 +33,7 @@ export async function keepUp(daemon: DaemonContext, place: string): Promise<void
   const { database, clock, logger } = context;
   const take = () => takeDuty(database, 'lake', owner, ABSENT_SECONDS);
   if (!(await take())) return;
-  const now = Math.floor(clock.now() / 1000);
+  const now = unixSeconds(clock);
   const before = await stateOf(context, place, now);
   const isQuick = before.renewedAt !== null && now - before.renewedAt < RENEWAL_SECONDS;
   // A round over many days takes longer than its process may be absent.
@@ -43,7 +45,7 @@ export async function keepUp(daemon: DaemonContext, place: string): Promise<void
   } catch (error) {
     if (error instanceof LakeBusyError) return;
     if (error instanceof EtlError && !(error instanceof LakeError) && concernsRun(error)) throw error;
-    const { message } = toError(error);
+    const message = messageOf(error);
     await keepSetting(database, 'lake', { ...before, error: message });
     logger.error({ lake: place, reason: message }, 'the lake cannot be written: it is tried again');
   } finally {
@@ -73,6 +75,7 @@ async function bring(
   return isWhole;
 }
 
+/** How it went last; kept from the first round on, so that one that never ends is seen. */
 async function stateOf(
   { database }: DaemonContext['context'],
   place: string,
@@ -80,5 +83,7 @@ async function stateOf(
 ): Promise<Settings['lake']> {
   const state = await readSetting(database, 'lake');
   if (state?.place === place) return state;
-  return { place, begunAt: now, upTo: null, renewedAt: null, error: null };
+  const first = { place, begunAt: now, upTo: null, renewedAt: null, error: null };
+  await keepSetting(database, 'lake', first);
+  return first;
 }

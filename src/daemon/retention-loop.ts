@@ -3,9 +3,11 @@ import { keptBy } from '../lake/kept-by.ts';
 import { readWanted } from '../db/coverage/wanted.ts';
 import { untilAborted } from '../stop.ts';
 import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
+import { unixSeconds } from '../clock.ts';
+import { HOUR } from '../range.ts';
 
 /** Milliseconds between two rounds. */
-const PERIOD_MS = 3_600_000;
+const PERIOD_MS = 1000 * HOUR;
 
 /** Drops what is not kept any more, every hour. */
 export async function runRetentionLoop(options: DaemonContext, position: ChainPosition): Promise<void> {
@@ -13,7 +15,7 @@ export async function runRetentionLoop(options: DaemonContext, position: ChainPo
   const { database, clock, logger } = context;
   if (config.retention.seconds.size === 0) return untilAborted(stop.finishing);
   const round = async () => {
-    const { kept, unproved } = await keptBy(config, database, Math.floor(clock.now() / 1000));
+    const { kept, unproved } = await keptBy(config, database, unixSeconds(clock));
     for (const { name, why } of unproved)
       logger.warn(
         { partition: name, reason: why },

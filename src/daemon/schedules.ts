@@ -2,11 +2,12 @@ import { Cron } from 'croner';
 import { backfill } from '../crawl/streams/backfill.ts';
 import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
 import { readWanted } from '../db/coverage/wanted.ts';
-import { isAbort } from '../errors.ts';
+import { isAbort, messageOf } from '../errors.ts';
 import { formatRange, lengthOf, parseTime } from '../range.ts';
 import type { Schedule } from '../settings/schedule.ts';
 import { untilAborted } from '../stop.ts';
 import type { DaemonContext, ChainPosition } from './daemon-context.ts';
+import { unixSeconds } from '../clock.ts';
 
 /** How often a run is taken up while the API or the database is away, before the next one has its turn. */
 const ATTEMPTS = 10;
@@ -42,7 +43,7 @@ export async function runOnce(
   } catch (error) {
     if (isAbort(error) || stop.finishing.aborted) return;
     context.logger.error(
-      { schedule: schedule.cron, reason: error instanceof Error ? error.message : String(error) },
+      { schedule: schedule.cron, reason: messageOf(error) },
       'scheduled run failed: it is tried again at its next moment; look at status for the last errors',
     );
   }
@@ -55,7 +56,7 @@ async function coverOne(
   dataset: Dataset,
 ): Promise<void> {
   const { context, planner, chain, stop, config } = daemon;
-  const now = Math.floor(context.clock.now() / 1000);
+  const now = unixSeconds(context.clock);
   const watermark = position.watermark.utime;
   const safe = watermark - (dataset.job.delaySeconds ?? config.watermarkDelay);
   const since = (await readWanted(context.database)).get(dataset.name) ?? safe;

@@ -1,7 +1,7 @@
 import type { Stats } from '../api/stats.ts';
 import type { Clock } from '../clock.ts';
 import type { PageEvent } from '../crawl/crawl-context.ts';
-import { toError } from '../errors.ts';
+import { messageOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { lengthOf } from '../range.ts';
 import { sayReasons } from '../status/readiness.ts';
@@ -60,7 +60,7 @@ export function createSummaryLoop(options: SummaryOptions): SummaryLoop {
         'the last minute',
       );
     } catch (error) {
-      logger.info({ ...done, waitingFor: 'the database', reason: toError(error).message }, 'the last minute');
+      logger.info({ ...done, waitingFor: 'the database', reason: messageOf(error) }, 'the last minute');
     }
   };
   return {

@@ -8,7 +8,7 @@ import { countHoles } from '../db/coverage/holes.ts';
 import { readVerified } from '../db/coverage/verifications.ts';
 import { takeDuty } from '../db/settings.ts';
 import { concernsRun, EtlError } from '../errors.ts';
-import { common, formatRange, type Range, union, without } from '../range.ts';
+import { common, DAY, formatRange, HOUR, union, without, type Range } from '../range.ts';
 import { createRepairContext } from '../verify/repair-context.ts';
 import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
 import { repairRange, type RepairContext } from '../verify/repair.ts';
@@ -21,12 +21,12 @@ const SHORTEST_PERIOD_MS = 60_000;
 /** A daemon that has not come back for so many periods is dead, or repairs much: another one verifies. */
 const PERIODS = 10;
 /** Seconds of chain time that one round verifies at most: a few seconds of work for Postgres. */
-const CHUNK = 3 * 3600;
+const CHUNK = 3 * HOUR;
 /** The newest covered seconds wait: with blocks stored behind it a range is closed with a single request. */
 const LEAD = 120;
 /** What cannot be proved yet is tried again after so long, then after twice as long, and so on, in milliseconds. */
 const FIRST_PAUSE_MS = 10 * 60_000;
-const LONGEST_PAUSE_MS = 24 * 3_600_000;
+const LONGEST_PAUSE_MS = 1000 * DAY;
 
 interface VerifyLoopOptions extends DaemonContext {
   /** How far the chain is known, unix seconds. */

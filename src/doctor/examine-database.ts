@@ -1,10 +1,11 @@
-import { compareSchema, invalidIndexes, readClock, strayPartitions } from '../db/migrate/check-schema.ts';
+import { compareSchema, invalidIndexes, strayPartitions } from '../db/migrate/check-schema.ts';
 import type { Database } from '../db/connection/database.ts';
 import { readStatus } from '../db/read/status.ts';
 import { readSpending } from '../db/coordination/workers.ts';
 import { formatDuration } from '../range.ts';
 import type { DoctorFinding } from './finding.ts';
 import { programName } from '../terminal/program-name.ts';
+import { readClock } from '../db/connection/server-clock.ts';
 
 /** Clocks that differ by more than this make logs misleading and times such as -6h wrong; seconds. */
 const SKEW = 5;

@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import { open, readFile, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { z } from 'zod';
-import { DatabaseError } from '../errors.ts';
-import { errorCode, USE_ANOTHER_SERVER } from './failure.ts';
+import { codeOf, DatabaseError } from '../errors.ts';
+import { USE_ANOTHER_SERVER } from './failure.ts';
 import { exists } from './account/owned-files.ts';
 
 /** The Postgres programs of one directory (`bin`, `lib`, `share`). */
@@ -57,7 +57,7 @@ async function makeLinks(native: string): Promise<void> {
     try {
       await symlink(relative(dirname(to), from), to);
     } catch (error) {
-      if (errorCode(error) === 'EEXIST') continue;
+      if (codeOf(error) === 'EEXIST') continue;
       throw new DatabaseError(
         `the install script of the Postgres binaries was skipped: ${to} is missing and cannot be made`,
         {
@@ -73,7 +73,7 @@ async function listedLinks(native: string): Promise<z.infer<typeof links>> {
   try {
     return links.parse(JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')));
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
+    if (codeOf(error) === 'ENOENT') return [];
     throw error;
   }
 }

@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import type { Binaries } from './binaries.ts';
 import { keepCredentials } from './cluster.ts';
 import { runCommand } from './account/command.ts';
-import { embeddedFailure, errorCode } from './failure.ts';
+import { embeddedFailure } from './failure.ts';
 import { namesIn, writeOwned } from './account/owned-files.ts';
 import type { ServerPlace } from './place.ts';
 import { usualPort } from './port.ts';
 import { SUPERUSER, type ServerSettings } from './settings.ts';
+import { codeOf } from '../errors.ts';
+import { HOUR } from '../range.ts';
 
 interface Creation {
   readonly place: ServerPlace;
@@ -19,7 +21,7 @@ interface Creation {
 
 /** Begins with a dot, so that a directory which holds only these is still a new one. */
 const NURSERY = '.new-';
-const HOUR_MS = 3_600_000;
+const HOUR_MS = 1000 * HOUR;
 
 /**
  * Makes the cluster beside its place and renames it there: a process that is killed leaves nothing that looks like a
@@ -37,7 +39,7 @@ export async function createCluster(creation: Creation): Promise<void> {
     await keepCredentials(made, { password, port: usualPort(place.dataDir) });
     await rename(made.pgdata, place.pgdata);
   } catch (error) {
-    const code = errorCode(error);
+    const code = codeOf(error);
     if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
   } finally {
     // An initdb that was ended leaves a server behind for a moment, which still writes.

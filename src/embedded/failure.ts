@@ -1,9 +1,6 @@
-import { z } from 'zod';
 import { DatabaseError, EtlError, isAbort } from '../errors.ts';
 
 export const USE_ANOTHER_SERVER = 'set DATABASE_URL to a Postgres 14 or newer';
-
-const errno = z.object({ code: z.string(), message: z.string() });
 
 /** What initdb, postgres and the operating system say, and what the user can do about it. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
@@ -39,11 +36,6 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/ENOTDIR/, 'Set ETL_DATA_DIR to a directory: a file stands in its way.'],
   [/locale/i, `Run it with LC_ALL=C, or ${USE_ANOTHER_SERVER}.`],
 ];
-
-/** The code of a system error (`ENOENT`) or of Postgres (SQLSTATE); undefined for anything else. */
-export function errorCode(error: unknown): string | undefined {
-  return errno.safeParse(error).data?.code;
-}
 
 /** An error about the embedded server, with the remedy that its reason calls for. */
 export function embeddedFailure(what: string, reason: string, cause?: unknown): DatabaseError {

@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { DatabaseUnavailableError, EtlError, isAbort } from '../errors.ts';
+import { codeOf, DatabaseUnavailableError, EtlError, isAbort } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Binaries } from './binaries.ts';
 import { keepCredentials, type Credentials } from './cluster.ts';
-import { errorCode } from './failure.ts';
 import { joinServer, type Keeper } from './keeper.ts';
 import type { ServerPlace } from './place.ts';
 import { freePort, isFree } from './port.ts';
@@ -72,7 +71,7 @@ async function tryToJoin(
     logger?.debug({ dataDir: place.dataDir, port }, 'embedded Postgres joined');
     return { keeper, port };
   } catch (error) {
-    const code = errorCode(error);
+    const code = codeOf(error);
     // The driver gives a connection that was cut or timed out no code.
     if (error instanceof EtlError || isAbort(error) || (code !== undefined && !PASSING.test(code)))
       throw error;

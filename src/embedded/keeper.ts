@@ -4,9 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
 import { systemClock } from '../clock.ts';
-import { WrongDatabaseError } from '../errors.ts';
+import { codeOf, WrongDatabaseError } from '../errors.ts';
 import { retry } from '../retry.ts';
-import { errorCode } from './failure.ts';
 import { DATABASE, SUPERUSER } from './settings.ts';
 
 interface Address {
@@ -115,7 +114,7 @@ async function openSession(address: Address): Promise<KeptSession> {
     await ensureDatabase(client);
   } catch (error) {
     await client.end().catch(() => undefined);
-    throw LOGIN_REFUSED.has(errorCode(error) ?? '') ? notOurServer(address, error) : error;
+    throw LOGIN_REFUSED.has(codeOf(error) ?? '') ? notOurServer(address, error) : error;
   }
   return { client, socket };
 }
@@ -144,7 +143,7 @@ async function ensureDatabase(client: pg.Client): Promise<void> {
   try {
     await client.query(`create database ${pg.escapeIdentifier(DATABASE)}`);
   } catch (error) {
-    if (!DUPLICATE_DATABASE.has(errorCode(error) ?? '')) throw error;
+    if (!DUPLICATE_DATABASE.has(codeOf(error) ?? '')) throw error;
   }
 }
 

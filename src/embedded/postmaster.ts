@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runCommand } from './account/command.ts';
 import { readIfThere } from './account/owned-files.ts';
+import { codeOf } from '../errors.ts';
 
 /** What a server says of itself in `postmaster.pid`; the file outlives a server that was killed. */
 export interface Postmaster {
@@ -71,7 +72,7 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
 }
 

@@ -6,7 +6,7 @@ import { hasEnded } from '../db/coordination/worker-name.ts';
 import type { TextResult } from '../db/connection/as-text.ts';
 import { literal } from '../db/migrate/literal.ts';
 import type { ColumnDescription } from '../db/read/table-description.ts';
-import { toError, UsageError } from '../errors.ts';
+import { messageOf, UsageError } from '../errors.ts';
 import type { Range } from '../range.ts';
 import { columnType } from './column-type.ts';
 
@@ -107,7 +107,11 @@ async function openDuck(folder: string): Promise<DuckDBInstance> {
       hint: 'Install without --omit=optional. --format csv needs no DuckDB.',
     });
   });
-  return DuckDBInstance.create(':memory:', { temp_directory: join(folder, 'spill') });
+  return DuckDBInstance.create(':memory:', {
+    temp_directory: join(folder, 'spill'),
+    // It gives the old contents of a Parquet file that was written anew within some seconds.
+    enable_external_file_cache: 'false',
+  });
 }
 
 function rowsOf(csv: string, columns: Columns): string {
@@ -132,7 +136,7 @@ async function fitting(work: Promise<unknown>): Promise<void> {
   try {
     await work;
   } catch (cause) {
-    const [line = ''] = toError(cause).message.split('\n');
+    const [line = ''] = messageOf(cause).split('\n');
     if (!/convert|cast/i.test(line)) throw cause;
     throw new UsageError(`a value does not fit its type in Parquet: ${line}`, {
       cause,

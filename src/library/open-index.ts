@@ -1,7 +1,7 @@
 import { openCrawl } from '../app.ts';
 import { openStore } from '../store.ts';
 import { runBackfill, type BackfillReport } from '../backfill/run-backfill.ts';
-import { systemClock } from '../clock.ts';
+import { systemClock, unixSeconds } from '../clock.ts';
 import { readConfig } from '../settings/config.ts';
 import { piggybackedCollections } from '../crawl/collections/read-collections.ts';
 import { streamsOf } from '../crawl/streams/streams.ts';
@@ -62,7 +62,7 @@ export async function openIndex(settings: Readonly<Record<string, string>> = {})
     databaseUrl: config.databaseUrl ?? store.embedded?.url ?? '',
     async missing(name, { from, to }) {
       const [dataset] = splitKinds(chooseDatasets([name], all)).streams;
-      return dataset === undefined ? [] : missingOf(dataset, parseRange(from, to, nowSeconds()));
+      return dataset === undefined ? [] : missingOf(dataset, parseRange(from, to, unixSeconds(systemClock)));
     },
     async backfill({ only = config.datasets, signal = new AbortController().signal, from, to }) {
       const { streams, collections } = splitKinds(chooseDatasets(only, all));
@@ -74,7 +74,7 @@ export async function openIndex(settings: Readonly<Record<string, string>> = {})
         const run = {
           ...{ jobs: known.streams, datasets: streams, collections, stop },
           piggybacked: piggybackedCollections(known.collections),
-          wanted: hasRange ? parseRange(from, to, nowSeconds()) : undefined,
+          wanted: hasRange ? parseRange(from, to, unixSeconds(systemClock)) : undefined,
           delaySeconds: config.watermarkDelay,
           choices: config.choices,
           attempts: config.attempts,
@@ -102,5 +102,3 @@ const SILENT: BackfillReport = {
   onCovered: () => undefined,
   onCollections: () => undefined,
 };
-
-const nowSeconds = (): number => Math.floor(systemClock.now() / 1000);

@@ -4,9 +4,10 @@ import { splitAtArchive, type Planner } from '../crawl/streams/planner.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
-import { databaseTime, forgetUnseen, type Quarantined } from '../db/read/quarantined.ts';
+import { forgetUnseen, type Quarantined } from '../db/read/quarantined.ts';
 import { common, union, without } from '../range.ts';
 import type { Stop } from '../stop.ts';
+import { databaseTime } from '../db/connection/server-clock.ts';
 
 export interface Rereading {
   readonly crawl: CrawlContext;

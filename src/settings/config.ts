@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { UsageError } from '../errors.ts';
+import { messageOf, UsageError } from '../errors.ts';
 import { parsePostgres, readDatabaseUrl } from './postgres-url.ts';
 import { parseDuration, parseTime } from '../range.ts';
 import { parseSchedules, type Schedule } from './schedule.ts';
@@ -236,7 +236,7 @@ function attempt<T>(context: z.RefinementCtx, parse: () => T, prefix = 'is wrong
   } catch (error) {
     context.addIssue({
       code: 'custom',
-      message: `${prefix}${error instanceof Error ? error.message : String(error)}`,
+      message: `${prefix}${messageOf(error)}`,
     });
     return z.NEVER;
   }

@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import { UsageError } from '../errors.ts';
+import { messageOf, UsageError } from '../errors.ts';
 
 /** Something that the daemon does at certain moments instead of all the time. */
 export interface Schedule {
@@ -43,9 +43,7 @@ function requireCron(cron: string): void {
   try {
     new Cron(cron, { paused: true }).stop();
   } catch (error) {
-    throw new UsageError(
-      `"${cron}" is no cron expression: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new UsageError(`"${cron}" is no cron expression: ${messageOf(error)}`);
   }
 }
 

@@ -6,19 +6,15 @@ import { longestLagOf } from './lag.ts';
 import { readReport, type Report } from './report.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 import { countLookups } from '../db/cursors/subjects.ts';
-import {
-  readActivity,
-  readSpentMinutes,
-  readUnfit,
-  type Activity,
-  type SpentMinute,
-  type Unfit,
-} from '../db/read/activity.ts';
+import { readActivity, readSpentMinutes, type Activity, type SpentMinute } from '../db/read/activity.ts';
 import { version } from '../package.ts';
 import { readinessOf, type Readiness } from './readiness.ts';
+import { unixSeconds } from '../clock.ts';
+import { HOUR } from '../range.ts';
+import { readQuarantineKinds, type QuarantineKind } from '../db/read/quarantined.ts';
 
 /** How much of the past is shown minute by minute, in seconds. */
-const HISTORY = 6 * 3600;
+const HISTORY = 6 * HOUR;
 /** Minutes that may still grow: what a process reports of a minute comes a few seconds late. */
 const UNSETTLED = 120;
 /** A snapshot is good for so long, whoever asks for it, in milliseconds. */
@@ -36,7 +32,7 @@ export interface Snapshot extends Report {
   /** Minute by minute, the last six hours. */
   readonly activity: readonly Activity[];
   readonly spentMinutes: readonly SpentMinute[];
-  readonly quarantine: readonly Unfit[];
+  readonly quarantine: readonly QuarantineKind[];
   /** Bytes of the embedded database's disk; null of a server, whose disk nobody here knows. */
   readonly disk: { readonly free: number; readonly minFree: number } | null;
 }
@@ -64,7 +60,7 @@ export function createSnapshots({
   );
   const lookups = remembered(clock, LOOKUPS_GOOD_FOR_MS, () => countLookups(database));
   const read = async (): Promise<Snapshot> => {
-    const at = Math.floor(clock.now() / 1000);
+    const at = unixSeconds(clock);
     const oldest = at - HISTORY;
     const newest = activity.at(-1)?.minute ?? 0;
     const from = Math.max(oldest, newest - UNSETTLED);
@@ -79,7 +75,7 @@ export function createSnapshots({
       lagLimits,
       readiness: readinessOf(report, datasets, config),
       spentMinutes: await readSpentMinutes(database, oldest),
-      quarantine: await readUnfit(database, MOST_REASONS),
+      quarantine: await readQuarantineKinds(database, MOST_REASONS),
       disk: (await disk.room()) ?? null,
     };
   };

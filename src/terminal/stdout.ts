@@ -1,5 +1,5 @@
 import { fstatSync, writeFileSync } from 'node:fs';
-import { EXIT } from '../errors.ts';
+import { EXIT, toError } from '../errors.ts';
 
 const gone = new AbortController();
 
@@ -41,6 +41,6 @@ function writeWhole(chunk: Uint8Array | string, _: BufferEncoding, done: (error?
     writeFileSync(process.stdout.fd, chunk);
     done();
   } catch (error) {
-    done(error instanceof Error ? error : new Error(String(error)));
+    done(toError(error));
   }
 }

@@ -10,12 +10,13 @@ import { LeaseLostError } from '../errors.ts';
 import { common, DAY, lengthOf, type Range, union, without } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { worthKeeping } from './derivable.ts';
-import { countOf, during } from './finding.ts';
+import { countOf } from './finding.ts';
 import { countTransactions } from './checks/transactions.ts';
 import { runStep } from './run/run-step.ts';
 import type { VerifyContext } from './check.ts';
 import { verifyRange } from './verify.ts';
 import { writeTransaction } from '../db/write/write-transaction.ts';
+import { during } from '../db/connection/seconds.ts';
 
 const LONGEST = DAY;
 

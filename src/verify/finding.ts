@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { SQL } from 'drizzle-orm';
 import { sql } from 'drizzle-orm';
 import type { Session } from '../db/connection/database.ts';
-import { parseRangeText, type Range } from '../range.ts';
+import type { Range } from '../range.ts';
+import { spanOfRow, spansOfRow } from '../db/connection/sql.ts';
 
 /** What a check found, all of one kind: which seconds of which dataset it makes doubtful. */
 export interface Finding {
@@ -67,7 +68,7 @@ const MOST_NAMED = 1000;
 
 const Named = z.object({
   key: z.string(),
-  span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
+  span: spanOfRow,
 });
 
 const Row = z.object({
@@ -75,7 +76,7 @@ const Row = z.object({
   kind: z.string(),
   outcome: z.enum(['hole', 'surplus', 'doubt', 'known', 'follows', 'open']),
   count: z.coerce.number(),
-  spans: z.string().transform(parseRangeText),
+  spans: spansOfRow,
   example: z.string(),
   rows: z.array(Named),
 });
@@ -118,20 +119,4 @@ const Count = z.object({ count: z.coerce.number() });
 export async function countOf(session: Session, query: SQL): Promise<number> {
   const [row] = await session.rows(query, Count);
   return row?.count ?? 0;
-}
-
-/** A condition on `utime` of a table's alias: within the range. */
-export function during(alias: string, { from, to }: Range): SQL {
-  const column = sql`${sql.identifier(alias)}.utime`;
-  return sql`${column} >= to_timestamp(${from}::float8) and ${column} < to_timestamp(${to}::float8)`;
-}
-
-/** The second of a row as a range. */
-export function secondOf(alias: string): SQL {
-  return secondAt(sql`${sql.identifier(alias)}.utime`);
-}
-
-/** A time, rounded down to its second, as a range. */
-export function secondAt(time: SQL): SQL {
-  return sql`int8range(extract(epoch from ${time})::int8, extract(epoch from ${time})::int8 + 1)`;
 }

@@ -6,7 +6,6 @@ import type { GradeFacts } from '../dataset/grade.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
 import { forgetHoles } from '../db/coverage/holes.ts';
 import { foldReceipts } from '../db/write/receipt-ledger.ts';
-import { databaseTime } from '../db/read/quarantined.ts';
 import { readLastReceipt, readVerified, saveGrade, setVerified } from '../db/coverage/verifications.ts';
 import { common, type Range, union, without } from '../range.ts';
 import type { VerifyContext } from './check.ts';
@@ -15,6 +14,7 @@ import { groundsOf, withdrawFallen, withGround } from './ground.ts';
 import { logChecks } from './run/log-checks.ts';
 import { rememberedFindings, rememberFindings } from './remember.ts';
 import { runChecks } from './run/run-checks.ts';
+import { databaseTime } from '../db/connection/server-clock.ts';
 
 /** What became of one dataset, or of one pool of it, in a range. */
 export interface Verified {

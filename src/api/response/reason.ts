@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { printable } from '../../terminal/terminal.ts';
+import { messageOf } from '../../errors.ts';
 
 const MAX_LENGTH = 300;
 
@@ -39,7 +40,7 @@ export function summary(error: unknown): string {
     const path = issue?.path.map(String).join('.') ?? '';
     return oneLine(`${path === '' ? 'the body' : path}: ${issue?.message ?? 'does not fit'}`);
   }
-  return oneLine(error instanceof Error ? error.message : String(error));
+  return oneLine(messageOf(error));
 }
 
 function ownText(body: string): string | undefined {

@@ -1,5 +1,5 @@
 import { UsageError } from '../../errors.ts';
-import { formatTime, parseTime } from '../../range.ts';
+import { formatTime, HOUR, parseTime } from '../../range.ts';
 import type { Build } from '../../simulator/build.ts';
 import type { Faults } from '../../simulator/faults.ts';
 import type { RateLimit } from '../../simulator/http/rate-limiter.ts';
@@ -22,7 +22,6 @@ export interface SimulateFlags {
   readonly fault?: readonly string[];
 }
 
-const HOUR = 3600;
 const KEYS_NETWORK = 'simulated';
 /** All of a network is made in memory at the start: a larger one would not fit. */
 const MOST_TRANSACTIONS = 20e6;

@@ -7,6 +7,7 @@ import type { Priority } from '../../budget/priority.ts';
 import type { Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
+import { unixSeconds } from '../../clock.ts';
 
 /** What all walks of a run have in common. */
 export interface RunContext {
@@ -44,5 +45,5 @@ export function isOver({ stop }: RunContext): boolean {
 
 /** Unix seconds. */
 export function nowOf({ context }: RunContext): number {
-  return Math.floor(context.clock.now() / 1000);
+  return unixSeconds(context.clock);
 }

@@ -3,7 +3,7 @@ import type { Stream } from '../../db/coverage/coverage.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { claimLease, findFree, type Lease } from '../../db/coordination/leases.ts';
 import type { Priority } from '../../budget/priority.ts';
-import { intersect, type Range } from '../../range.ts';
+import { HOUR, intersect, type Range } from '../../range.ts';
 
 /** Work that is wanted of one stream. Claims are tried zone by zone, so that no lease lies in two of them. */
 export interface Want {
@@ -65,7 +65,7 @@ export function createPlanner({ database, owner, lengthOf }: PlannerOptions): Pl
  * Where windows may not cross: what is older than this is answered from an archive that lags by some servers, so a
  * short page of a window that crosses it could come from the archive and lack its newest part.
  */
-const ARCHIVE_AGE = 3600;
+const ARCHIVE_AGE = HOUR;
 
 /** Cuts a range at the age where servers change from live data to the archive: what is live, what is archived. */
 export function splitAtArchive(

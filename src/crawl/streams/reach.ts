@@ -1,4 +1,4 @@
-import { formatTime, type Range } from '../../range.ts';
+import { formatTime, HOUR, type Range } from '../../range.ts';
 import { createOutagePolicy, retry } from '../../retry.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import type { ChainInfo } from '../watermark/chain-info.ts';
@@ -6,7 +6,7 @@ import { openWatermarkReader } from '../watermark/open-watermark-reader.ts';
 import { watermarkNotKnown, type WatermarkReader } from '../watermark/watermark.ts';
 
 /** Beyond this age of its end, the index has held a range for so long that no block of it can still appear. */
-const SETTLED_AGE_SECONDS = 6 * 3600;
+const SETTLED_AGE_SECONDS = 6 * HOUR;
 
 /** How far a range can be read now. */
 export interface Reach {

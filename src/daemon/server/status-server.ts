@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
-import { UsageError } from '../../errors.ts';
+import { messageOf, UsageError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { packageRoot } from '../../package.ts';
 import { createChanges } from './changes.ts';
@@ -11,6 +11,7 @@ import { isOwnName } from './own-names.ts';
 import type { Metrics } from './metrics.ts';
 import { sayReasons } from '../../status/readiness.ts';
 import type { Snapshot } from '../../status/snapshot.ts';
+import { unixSeconds } from '../../clock.ts';
 
 /** Milliseconds between two reads of the database while somebody has the status page open. */
 const LIVE_EVERY_MS = 1000;
@@ -88,7 +89,7 @@ async function answer(options: ServerOptions, page: Reply, method: string, path:
     case '/ready': {
       const readiness = await options.snapshot().then(
         (snapshot) => inSentences(snapshot).readiness,
-        (error: unknown) => ({ ready: false, reasons: [sentence(error)] }),
+        (error: unknown) => ({ ready: false, reasons: [messageOf(error)] }),
       );
       return json(readiness.ready ? 200 : 503, readiness);
     }
@@ -108,10 +109,6 @@ async function answer(options: ServerOptions, page: Reply, method: string, path:
 function inSentences(snapshot: Snapshot) {
   const { readiness, at } = snapshot;
   return { ...snapshot, readiness: { ready: readiness.ready, reasons: sayReasons(readiness, at) } };
-}
-
-function sentence(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function json(status: number, value: unknown): Reply {
@@ -176,8 +173,8 @@ async function stream(
   const changes = createChanges();
   let lastSent = clock.monotonic();
   while (!gone.aborted) {
-    const parts = await snapshot().then(shownOf, (error: unknown) => ({ error: sentence(error) }));
-    const at = Math.floor(clock.now() / 1000);
+    const parts = await snapshot().then(shownOf, (error: unknown) => ({ error: messageOf(error) }));
+    const at = unixSeconds(clock);
     const changed = changes(parts, { at });
     if (changed !== undefined) response.write(`data: ${changed}\n\n`);
     else if (clock.monotonic() - lastSent > KEEP_ALIVE_MS) response.write(': alive\n\n');

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { toError } from '../../errors.ts';
 
 /** A query of the driver that hands over what a `copy … to stdout` sends. */
 class CopyOut extends pg.Query {
@@ -18,7 +19,7 @@ class CopyOut extends pg.Query {
     try {
       this.onData(chunk);
     } catch (error) {
-      this.failure = error instanceof Error ? error : new Error(String(error));
+      this.failure = toError(error);
     }
   }
 }

@@ -3,7 +3,7 @@ import type { SQL } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 import { z, type ZodType } from 'zod';
-import { DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
+import { codeOf, DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
 import { queryAsText, type TextOptions, type TextResult } from './as-text.ts';
 import { copyIn, type CopyPieces } from './copy-in.ts';
 import { copyOut } from './copy-out.ts';
@@ -234,7 +234,7 @@ async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Pro
     const outcome = translate(error);
     const translated =
       last !== undefined && outcome instanceof DatabaseUnavailableError ? translate(last) : outcome;
-    broken = translated instanceof Error && 'code' in translated && translated.code !== 'database';
+    broken = (codeOf(translated) ?? 'database') !== 'database';
     throw translated;
   } finally {
     client.off('error', onError);

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { DatabaseUnavailableError, toError } from '../../errors.ts';
+import { codeOf, DatabaseUnavailableError, toError } from '../../errors.ts';
 import type { Identity } from './identity.ts';
 import type { Connection, Server } from './servers.ts';
 
@@ -69,7 +69,7 @@ async function ask(client: pg.ClientBase, condition: string, identity: Identity)
     );
     return rows[0] ?? { fit: false };
   } catch (error) {
-    const isUnsaid = error instanceof Error && NOT_SAID.test(codeOf(error)) && identity.giveUp();
+    const isUnsaid = error instanceof Error && NOT_SAID.test(codeOf(error) ?? '') && identity.giveUp();
     if (!isUnsaid) throw error;
     return ask(client, condition, identity);
   }
@@ -79,7 +79,7 @@ export function chooseServer({ servers, wants }: Connection, identity: Identity)
   const turns = createTurns(servers);
   /** What a failed attempt is to those who wait for it. */
   const react = (error: Error, from: number): Error => {
-    const code = codeOf(error);
+    const code = codeOf(error) ?? error.message;
     if (SAME_EVERYWHERE.has(code)) return error;
     if (!ABOUT_TLS.test(code) || !turns.leaveTls(from)) {
       turns.leaveHost(from);
@@ -133,9 +133,4 @@ function unfit({ host, port }: Server, wants: string): DatabaseUnavailableError 
   return new DatabaseUnavailableError(`the server at ${host}:${port} is not ${wants}`, {
     hint: 'Wait for the failover, or change target_session_attrs.',
   });
-}
-
-/** The code of an error, or else its message. */
-function codeOf(error: Error): string {
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
 }

@@ -1,6 +1,7 @@
 import { getTableColumns, sql, type SQL, type SQLWrapper } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
-import { toMultirangeText, toRangeText, type Range } from '../../range.ts';
+import { z } from 'zod';
+import { parseRangeText, toMultirangeText, toRangeText, type Range } from '../../range.ts';
 
 /** A range as a parameter of a statement. */
 export function rangeParam(range: Range): SQL {
@@ -11,6 +12,12 @@ export function rangeParam(range: Range): SQL {
 export function multirangeParam(ranges: readonly Range[]): SQL {
   return sql`${toMultirangeText(ranges)}::int8multirange`;
 }
+
+/** A range of a row, of which a statement returns the text. */
+export const spanOfRow = z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 });
+
+/** Ranges of a row, of which a statement returns the text, oldest first. */
+export const spansOfRow = z.string().transform(parseRangeText);
 
 /** Expressions with commas between. */
 export function list(expressions: readonly SQLWrapper[]): SQL {

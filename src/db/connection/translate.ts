@@ -1,4 +1,5 @@
 import {
+  codeOf,
   DatabaseAccessError,
   DatabaseConflictError,
   DatabaseError,
@@ -67,7 +68,7 @@ export function translate(error: unknown): unknown {
   if (error instanceof Error && error.name === 'AbortError') return error;
   const cause = rootOf(error);
   if (cause instanceof EtlError) return cause;
-  const code = codeOf(cause);
+  const code = codeOf(cause) ?? '';
   const message = cause instanceof Error ? cause.message || code : String(cause);
   return ofTransaction(code, message, cause) ?? ofServer(code, message, cause);
 }
@@ -112,10 +113,4 @@ function rootOf(error: unknown): unknown {
   if (error instanceof EtlError) return error;
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors[0];
   return error instanceof Error && error.cause instanceof Error ? rootOf(error.cause) : error;
-}
-
-function codeOf(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
-    ? error.code
-    : '';
 }

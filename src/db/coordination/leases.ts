@@ -9,6 +9,7 @@ import { bare, multirangeParam, rangeParam, texts } from '../connection/sql.ts';
 import { isHeldUntil } from './held-until.ts';
 import { leases } from '../schema/etl/coverage.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
+import { holdLock } from '../connection/hold-lock.ts';
 
 /** A range that one worker reads; nobody else asks for it until it expires. */
 export interface Lease {
@@ -45,9 +46,7 @@ export async function claimLease(database: Database, claim: LeaseClaim): Promise
   const { stream, owner, priority } = claim;
   const { dataset, scope, pass } = stream;
   return writeTransaction(database, async (session) => {
-    await session.run(
-      sql`select pg_advisory_xact_lock(hashtextextended(${`toncenter-etl/claim/${dataset}/${scope}/${pass}`}, 0))`,
-    );
+    await holdLock(session, `claim/${dataset}/${scope}/${pass}`);
     // A lease whose row is locked is being committed just now: its owner is alive.
     await session.run(sql`
       delete from ${leases} where ${leases.id} in (

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { codeOf } from '../../errors.ts';
 
 /** Host, process and a random part: who holds a lease, wrote a page, spent the budget. */
 export function nameOfProcess(): string {
@@ -18,6 +19,6 @@ export function hasEnded(name: string): boolean {
     process.kill(Number(pid), 0);
     return false;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ESRCH';
+    return codeOf(error) === 'ESRCH';
   }
 }

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { parseRangeText, type Range, without } from '../../range.ts';
+import { type Range, without } from '../../range.ts';
 import type { Database } from '../connection/database.ts';
 import { coverage } from '../schema/etl/coverage.ts';
 import { writtenSince } from '../write/receipt-ledger.ts';
@@ -8,6 +8,7 @@ import { lockTables } from '../write/rows/lock-tables.ts';
 import { targetOf } from '../write/rows/target.ts';
 import { addCoverage, readDue, type Stream } from './coverage.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
+import { spansOfRow } from '../connection/sql.ts';
 
 /** A second reading of a stream, whose rows were all compared with the source. */
 interface SecondReading {
@@ -22,7 +23,7 @@ interface SecondReading {
   readonly lastReceipt: number;
 }
 
-const Written = z.object({ spans: z.string().transform(parseRangeText) });
+const Written = z.object({ spans: spansOfRow });
 
 /**
  * Counts ranges as read a second time: those that are due. Not the minutes in which anybody has written a row since the

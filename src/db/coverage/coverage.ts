@@ -1,8 +1,8 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
-import { parseRangeText, type Range } from '../../range.ts';
+import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { bare, excluded, insertInto, multirangeParam, rangeParam } from '../connection/sql.ts';
+import { bare, excluded, insertInto, multirangeParam, rangeParam, spansOfRow } from '../connection/sql.ts';
 import { coverage, leases, refused } from '../schema/etl/coverage.ts';
 import { pages } from '../schema/etl/pages.ts';
 import { ofStream, type StreamColumns } from './of-stream.ts';
@@ -14,7 +14,7 @@ export interface Stream {
   readonly pass: number;
 }
 
-const Spans = z.object({ spans: z.string() });
+const Spans = z.object({ spans: spansOfRow });
 
 /** Adds what a page completed. Done in SQL, so that two writers cannot undo each other; the last statement of a commit. */
 export async function addCoverage(session: Session, stream: Stream, range: Range): Promise<void> {
@@ -57,7 +57,7 @@ export async function readCoverage(session: Session, stream: Stream): Promise<Ra
     sql`select ${coverage.covered}::text as spans from ${coverage} where ${ofStream(coverage, stream)}`,
     Spans,
   );
-  return parseRangeText(row?.spans ?? '{}');
+  return row?.spans ?? [];
 }
 
 /** What of `wanted` is not covered, oldest first, whether or not somebody is reading it or it was refused. */
@@ -70,7 +70,7 @@ export async function readMissing(
     sql`select (${multirangeParam(wanted)} - ${coveredOf(stream)})::text as spans`,
     Spans,
   );
-  return parseRangeText(row?.spans ?? '{}');
+  return row?.spans ?? [];
 }
 
 /** The covered ranges of a stream, as a scalar within a statement. */
@@ -103,7 +103,7 @@ export async function readDue(
                 and ${pages.committed_at} > clock_timestamp() - make_interval(secs => ${ageSeconds})), '{}'))::text as spans`,
     Spans,
   );
-  return parseRangeText(row?.spans ?? '{}');
+  return row?.spans ?? [];
 }
 
 /** When a second reading of ranges can follow the first one, in unix seconds; undefined where no page tells. */

@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { parseRangeText } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { partitions } from '../schema/etl/pages.ts';
+import { spanOfRow } from '../connection/sql.ts';
 
 const Partition = z.object({
   table: z.string(),
-  span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
+  span: spanOfRow,
   mark: z.string(),
 });
 

@@ -2,7 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { parseRangeText, toRangeText, type Range } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
-import { multirangeParam, rangeParam } from '../connection/sql.ts';
+import { multirangeParam, rangeParam, spanOfRow, spansOfRow } from '../connection/sql.ts';
 import { coverage } from '../schema/etl/coverage.ts';
 import { findings } from '../schema/etl/findings.ts';
 import { coveredOf, type Stream } from './coverage.ts';
@@ -166,7 +166,7 @@ const OpenFinding = z.object({
   found_in: z.string(),
   found_at: z.string(),
   /** All seconds that must be looked at to settle it. */
-  span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
+  span: spanOfRow,
 });
 
 export type OpenFinding = z.infer<typeof OpenFinding>;
@@ -182,13 +182,13 @@ const FindingKind = z.object({
   check: z.string(),
   kind: z.string(),
   count: z.coerce.number(),
-  spans: z.string().transform(parseRangeText),
+  spans: spansOfRow,
   rows: z.array(
     z.object({
       table: z.string(),
       key: z.string(),
       differs: z.string(),
-      span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
+      span: spanOfRow,
     }),
   ),
 });

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { parseRangeText, type Range } from '../../range.ts';
+import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { insertInto, multirangeParam, rangeParam } from '../connection/sql.ts';
+import { insertInto, multirangeParam, rangeParam, spanOfRow } from '../connection/sql.ts';
 import { holes } from '../schema/etl/verification.ts';
 import type { Stream } from './coverage.ts';
 import { ofStream } from './of-stream.ts';
@@ -59,7 +59,7 @@ export async function forgetHoles(
 }
 
 const HoleStanding = z.object({
-  span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
+  span: spanOfRow,
   reason: z.enum(['source_gap', 'disputed']),
   due: z.boolean(),
 });

@@ -1,8 +1,8 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
-import { parseRangeText, type Range } from '../../range.ts';
+import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { bare, rangeParam, setExcluded } from '../connection/sql.ts';
+import { bare, rangeParam, setExcluded, spanOfRow, spansOfRow } from '../connection/sql.ts';
 import { refused } from '../schema/etl/coverage.ts';
 import type { Stream } from './coverage.ts';
 import { ofStream } from './of-stream.ts';
@@ -99,7 +99,7 @@ export async function forgetRefusals(session: Session, stream: Stream, span: Ran
 const RefusedSpan = z.object({
   dataset: z.string(),
   scope: z.string(),
-  span: z.string().transform(parseRangeText),
+  span: spansOfRow,
   reason: z.string(),
   detail: z.string(),
   attempts: z.number(),
@@ -119,7 +119,7 @@ export function readAllRefused(session: Session): Promise<RefusedSpan[]> {
 }
 
 const RefusedRange = z.object({
-  span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
+  span: spanOfRow,
   retryAt: z.coerce.number(),
 });
 

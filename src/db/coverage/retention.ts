@@ -1,9 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { alias, type PgColumn } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
-import { parseRangeText } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
-import { bare, multirangeParam } from '../connection/sql.ts';
+import { bare, multirangeParam, spanOfRow } from '../connection/sql.ts';
 import { coverage, leases, refused, wanted } from '../schema/etl/coverage.ts';
 import { partitions } from '../schema/etl/pages.ts';
 import { quarantine } from '../schema/etl/quarantine.ts';
@@ -13,6 +12,7 @@ import { RECEIPT_SECONDS } from '../write/receipts.ts';
 import { takeOutOfCoverage } from './coverage.ts';
 import { expireFindings } from './findings.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
+import { holdLock } from '../connection/hold-lock.ts';
 
 /** The first second that is kept of each dataset, and of each table: what is older is neither read nor written. */
 export interface Floors {
@@ -44,7 +44,7 @@ export interface Kept {
 const Partition = z.object({
   table: z.string(),
   name: z.string(),
-  span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
+  span: spanOfRow,
   bytes: z.coerce.number(),
   rows: z.coerce.number(),
 });
@@ -76,7 +76,7 @@ export async function findExpired(session: Session, kept: readonly Kept[]): Prom
  */
 export async function raiseFloors(database: Database, kept: readonly Kept[]): Promise<void> {
   await writeTransaction(database, async (session) => {
-    await session.run(sql`select pg_advisory_xact_lock(hashtextextended('toncenter-etl/retention', 0))`);
+    await holdLock(session, 'retention');
     const before = await readFloors(session);
     const datasets = new Map([...before.datasets, ...kept.map((one) => [one.dataset, one.floor] as const)]);
     const tables = new Map([

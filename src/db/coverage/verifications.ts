@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { spansWithFindings } from './findings.ts';
 import type { GradeFacts } from '../../dataset/grade.ts';
-import { parseRangeText, type Range } from '../../range.ts';
+import type { Range } from '../../range.ts';
 import { z } from 'zod';
 import type { Stream } from './coverage.ts';
 import { ofStream } from './of-stream.ts';
@@ -14,6 +14,7 @@ import {
   multirangeParam,
   rangeParam,
   setExcluded,
+  spansOfRow,
 } from '../connection/sql.ts';
 import { coverage } from '../schema/etl/coverage.ts';
 import { settings } from '../schema/etl/pages.ts';
@@ -144,7 +145,7 @@ export async function readVerified(session: Session, stream: Stream): Promise<Ra
   const [row] = await session.rows(
     sql`select ${coverage.verified}::text as spans from ${coverage}
         where ${ofStream(coverage, { ...stream, pass: 0 })}`,
-    z.object({ spans: z.string().transform(parseRangeText) }),
+    z.object({ spans: spansOfRow }),
   );
   return row?.spans ?? [];
 }

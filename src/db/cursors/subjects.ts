@@ -7,6 +7,8 @@ import { bare, excluded, setExcluded } from '../connection/sql.ts';
 import { lookups } from '../schema/etl/cursors.ts';
 import { pages } from '../schema/etl/pages.ts';
 import { watch } from '../schema/etl/watch-list.ts';
+import { readClock } from '../connection/server-clock.ts';
+import { during } from '../connection/seconds.ts';
 
 /** Seconds by which a gathering looks further back than the last one: commits take a while to become visible. */
 const OVERLAP = 120;
@@ -33,10 +35,7 @@ interface SubjectGathering extends LookupName {
  * @returns the moment of this gathering, unix seconds on the database's clock
  */
 export async function gatherSubjects(session: Session, gathering: SubjectGathering): Promise<number> {
-  const [clock] = await session.rows(
-    sql`select extract(epoch from clock_timestamp())::float8 as now`,
-    z.object({ now: z.number() }),
-  );
+  const now = await readClock(session);
   const { subjects, seen } = gathering;
   if (subjects.watched) {
     await note(
@@ -48,7 +47,7 @@ export async function gatherSubjects(session: Session, gathering: SubjectGatheri
   if (seen) {
     for (const source of subjects.seenIn) await note(session, gathering, namedIn(source, gathering));
   }
-  return clock?.now ?? 0;
+  return now;
 }
 
 /** Addresses that name no account: none, external ones, and those of variable length. */
@@ -76,8 +75,7 @@ function namedIn(source: SeenIn, { subjects, range, since }: SubjectGathering): 
   const from = sql`${sql.identifier(schema)}.${sql.identifier(relation)} r`;
   const select = sql`select ${column(source.key)} as subject, ${object} as fields, ${lt} as lt from`;
   if (subjects.ofRange === true) {
-    const { from: start, to } = range ?? { from: 0, to: 0 };
-    return sql`${select} ${from} where r.utime >= to_timestamp(${start}) and r.utime < to_timestamp(${to})`;
+    return sql`${select} ${from} where ${during('r', range ?? { from: 0, to: 0 })}`;
   }
   if (since === undefined) return sql`${select} ${from}`;
   const before = sql`to_timestamp(${since - OVERLAP}::float8)`;

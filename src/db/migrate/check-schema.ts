@@ -159,11 +159,3 @@ export async function strayPartitions(session: Session): Promise<string[]> {
       : `etl.partitions lists ${row.name}, which is no partition of ${row.parent}`,
   );
 }
-
-const Time = z.object({ time: z.coerce.number() });
-
-/** The database's clock, unix seconds with a fraction. */
-export async function readClock(session: Session): Promise<number> {
-  const [row] = await session.rows(sql`select extract(epoch from clock_timestamp())::float8 as time`, Time);
-  return row?.time ?? 0;
-}

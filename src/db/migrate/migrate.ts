@@ -17,6 +17,7 @@ import { keepSetting, readSetting } from '../settings.ts';
 import { datasetsView } from './datasets-view.ts';
 import { literal } from './literal.ts';
 import { HISTORY, knownMigrations, MIGRATIONS, newerSchema } from './own-schema.ts';
+import { holdLock } from '../connection/hold-lock.ts';
 
 /**
  * Applied whole and in this order: the limiter of requests, what else the program calls, what analysts call, and, after
@@ -24,7 +25,6 @@ import { HISTORY, knownMigrations, MIGRATIONS, newerSchema } from './own-schema.
  */
 const REPEATABLE = ['budget.sql', 'repeatable.sql', 'analyst.sql'];
 const FEEDS = 'feeds.sql';
-const LOCK = sql`hashtextextended('toncenter-etl/migrate', 0)`;
 
 /**
  * Brings the database to this program's schema: pending migrations in order, then the repeatable part (functions,
@@ -68,7 +68,7 @@ function alone<T>(database: Database, work: () => Promise<T>): Promise<T> {
   return database.transaction(async (session) => {
     await session.run(sql`
       select set_config('lock_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`);
-    await session.run(sql`select pg_advisory_xact_lock(${LOCK})`);
+    await holdLock(session, 'migrate');
     return work();
   });
 }

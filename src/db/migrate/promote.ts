@@ -3,7 +3,7 @@ import { getTableColumns, sql, type SQL } from 'drizzle-orm';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
 import { UsageError, WrongDatabaseError } from '../../errors.ts';
-import { DAY, formatTime, parseRangeText } from '../../range.ts';
+import { DAY, formatTime } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { loadTables } from '../load-tables.ts';
 import { createPartitions, type PartitionSize } from '../write/partitions.ts';
@@ -11,7 +11,7 @@ import { coverage, leases } from '../schema/etl/coverage.ts';
 import { factsOf } from '../schema/describe.ts';
 import { pages, partitions as made } from '../schema/etl/pages.ts';
 import { receipts } from '../schema/etl/verification.ts';
-import { identifiers } from '../connection/sql.ts';
+import { identifiers, spansOfRow } from '../connection/sql.ts';
 import { dropSetting, keepSetting, readSetting } from '../settings.ts';
 
 /** Rows of one statement: some megabytes of transactions. */
@@ -179,7 +179,7 @@ async function makePartitions(
 ): Promise<void> {
   const spans = await from.rows(
     sql`select ${made.span}::text from ${made} where ${made.parent} = ${name} order by lower(${made.span})`,
-    z.object({ span: z.string().transform(parseRangeText) }),
+    z.object({ span: spansOfRow }),
   );
   const times = spans.flatMap(({ span }) =>
     span.flatMap((range) =>

@@ -6,7 +6,6 @@ import { rangeParam } from '../connection/sql.ts';
 import { spending } from '../schema/etl/budget.ts';
 import { coverage } from '../schema/etl/coverage.ts';
 import { pages } from '../schema/etl/pages.ts';
-import { quarantine } from '../schema/etl/quarantine.ts';
 
 const Minute = z.object({
   dataset: z.string(),
@@ -50,27 +49,6 @@ export function readSpentMinutes(session: Session, since: number): Promise<Spent
           sum(${spending.requests}) as requests
         from ${spending} where ${spending.minute} >= to_timestamp(${since}::float8) group by 1, 2 order by 1, 2`,
     Spent,
-  );
-}
-
-const Unfit = z.object({
-  dataset: z.string(),
-  path: z.string(),
-  reason: z.string(),
-  records: z.coerce.number(),
-  last: z.coerce.number(),
-});
-
-/** Records in quarantine that lie there for the same reason. */
-export type Unfit = z.infer<typeof Unfit>;
-
-/** Why records lie in quarantine, the most frequent reason first. */
-export function readUnfit(session: Session, most: number): Promise<Unfit[]> {
-  return session.rows(
-    sql`select ${quarantine.dataset}, ${quarantine.path}, ${quarantine.reason}, count(*) as records,
-          extract(epoch from max(${quarantine.last_at}))::int8 as last
-        from ${quarantine} group by 1, 2, 3 order by 4 desc, 1, 2 limit ${most}`,
-    Unfit,
   );
 }
 

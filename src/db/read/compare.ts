@@ -1,11 +1,14 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { stringify } from 'lossless-json';
-import { parseRangeText, type Range } from '../../range.ts';
+import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { keyHash, secondOfRow } from '../write/receipts.ts';
 import { mayLack } from '../write/rows/conflict.ts';
 import { targetOf, type Target } from '../write/rows/target.ts';
+import { spanOfRow } from '../connection/sql.ts';
+import { during, secondOf } from '../connection/seconds.ts';
+import { same } from '../write/rows/supersede.ts';
 
 /** A row that the source and the table do not agree on. */
 export interface Difference {
@@ -39,7 +42,7 @@ const Row = z.object({
   kind: z.enum(['missing', 'differing', 'not_in_source', 'unsaid']),
   key: z.string(),
   columns: z.array(z.string()),
-  second: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
+  second: spanOfRow,
 });
 
 const Matched = z.object({ second: z.coerce.number(), rows: z.coerce.number(), keys: z.coerce.bigint() });
@@ -69,15 +72,15 @@ export async function compareRows(
         select * from json_populate_recordset(null::${target.into}, ${stringify(rows) ?? '[]'}::json)),
       compared as (
         select n.utime, ${keyText(target, 'n')} as key, t.utime is null as missing, ${differingColumns(target, 'read')} as columns
-        from n left join ${target.into} t on ${sameKey(target)}),
+        from n left join ${target.into} t on ${same('t', 'n', target.facts.key)}),
       unsaid as (
         select n.utime, ${keyText(target, 'n')} as key, ${unsaidColumns(target)} as columns
-        from n join ${target.into} t on ${sameKey(target)} group by 1, 2)
+        from n join ${target.into} t on ${same('t', 'n', target.facts.key)} group by 1, 2)
       select distinct case when missing then 'missing' else 'differing' end as kind, key,
-        case when missing then '{}' else columns end as columns, ${secondOf('c')} as second
+        case when missing then '{}' else columns end as columns, ${secondOf('c')}::text as second
       from compared c where missing or cardinality(columns) > 0
       union all
-      select 'unsaid', key, columns, ${secondOf('u')} from unsaid u where cardinality(columns) > 0
+      select 'unsaid', key, columns, ${secondOf('u')}::text from unsaid u where cardinality(columns) > 0
       ${brought.isAll ? sql`union all ${beyond(target, brought)}` : sql``}`,
     Row,
   );
@@ -85,7 +88,7 @@ export async function compareRows(
     sql`select second, count(*) as rows, sum(hash) as keys from (
           select distinct ${secondOfRow(sql`n`)} as second, ${keyText(target, 'n')} as key, ${keyHash(target, sql`n`)} as hash
           from json_populate_recordset(null::${target.into}, ${stringify(rows) ?? '[]'}::json) n
-          join ${target.into} t on ${sameKey(target)}) m group by 1`,
+          join ${target.into} t on ${same('t', 'n', target.facts.key)}) m group by 1`,
     Matched,
   );
   return {
@@ -108,7 +111,7 @@ export async function differingSeconds(
     sql`
       with n as (select * from ${target.staging.name}),
       differing as (
-        select ${secondOf('n')} as second from n left join ${target.into} t on ${sameKey(target)}
+        select ${secondOf('n')}::text as second from n left join ${target.into} t on ${same('t', 'n', target.facts.key)}
         where t.utime is null or cardinality(${differingColumns(target, 'stored')}) > 0
         union
         select second from (${beyond(target, brought)}) b (kind, key, columns, second))
@@ -118,24 +121,12 @@ export async function differingSeconds(
   return rows.map(({ second }) => second);
 }
 
-const secondOf = (alias: string) => {
-  const epoch = sql`extract(epoch from ${sql.identifier(alias)}.utime)::int8`;
-  return sql`int8range(${epoch}, ${epoch} + 1)::text`;
-};
-
-function beyond(target: Target, { span: { from, to }, scope }: Omit<Brought, 'isAll'>): SQL {
+function beyond(target: Target, { span, scope }: Omit<Brought, 'isAll'>): SQL {
   return sql`
-    select 'not_in_source', ${keyText(target, 't')}, '{}'::text[], ${secondOf('t')} from ${target.into} t
-    where t.utime >= to_timestamp(${from}::float8) and t.utime < to_timestamp(${to}::float8)
+    select 'not_in_source', ${keyText(target, 't')}, '{}'::text[], ${secondOf('t')}::text from ${target.into} t
+    where ${during('t', span)}
       ${scope === undefined ? sql`` : sql`and t.${sql.identifier(scope.column)} = ${scope.value}`}
-      and not exists (select 1 from n where ${sameKey(target)})`;
-}
-
-function sameKey({ facts }: Target): SQL {
-  return sql.join(
-    facts.key.map((name) => sql`t.${sql.identifier(name)} = n.${sql.identifier(name)}`),
-    sql` and `,
-  );
+      and not exists (select 1 from n where ${same('t', 'n', target.facts.key)})`;
 }
 
 /** The second in which a row itself lies; undefined where it has no time. */

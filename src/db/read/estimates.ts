@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { parseRangeText, type Range } from '../../range.ts';
+import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { bare, insertInto, jsonParam, rangeParam } from '../connection/sql.ts';
+import { bare, insertInto, jsonParam, rangeParam, spanOfRow } from '../connection/sql.ts';
 import { coveredOf } from '../coverage/coverage.ts';
 import { estimates } from '../schema/etl/estimates.ts';
 import { pages } from '../schema/etl/pages.ts';
@@ -70,7 +70,7 @@ export async function readProfiles(
 
 const Settled = z.object({
   dataset: z.string(),
-  span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
+  span: spanOfRow,
   rows: z.coerce.number(),
   low: z.coerce.number(),
   high: z.coerce.number(),

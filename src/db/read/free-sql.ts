@@ -1,4 +1,4 @@
-import { DatabaseError, DatabaseUnavailableError, UsageError } from '../../errors.ts';
+import { codeOf, DatabaseError, DatabaseUnavailableError, UsageError } from '../../errors.ts';
 import type { TextResult } from '../connection/as-text.ts';
 import type { Database } from '../connection/database.ts';
 import { explainRefusal } from './explain-refusal.ts';
@@ -36,6 +36,6 @@ export async function runSql(
 /** Postgres' own words where the transaction was not allowed to write. */
 function refusedWrite(error: unknown): string | undefined {
   const cause = error instanceof DatabaseUnavailableError ? error.cause : undefined;
-  const isRefused = cause instanceof Error && 'code' in cause && cause.code === READ_ONLY;
+  const isRefused = cause instanceof Error && codeOf(cause) === READ_ONLY;
   return isRefused ? cause.message : undefined;
 }

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { parseRangeText, type Range } from '../../range.ts';
+import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { rangeParam } from '../connection/sql.ts';
+import { rangeParam, spansOfRow } from '../connection/sql.ts';
 import { coverage } from '../schema/etl/coverage.ts';
 import { quarantine } from '../schema/etl/quarantine.ts';
 import { grades } from '../schema/etl/verification.ts';
@@ -15,7 +15,7 @@ export async function coveredBy(session: Session, dataset: string, range: Range)
   const [row] = await session.rows(
     sql`select coalesce(range_intersect_agg(${coverage.covered} * int8multirange(${rangeParam(range)})), '{}')::text as spans
         from ${coverage} where ${isOf(dataset)}`,
-    z.object({ spans: z.string().transform(parseRangeText) }),
+    z.object({ spans: spansOfRow }),
   );
   return row?.spans ?? [];
 }

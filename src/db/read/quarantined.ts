@@ -1,8 +1,8 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
-import { parseRangeText, type Range } from '../../range.ts';
+import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { multirangeParam, texts } from '../connection/sql.ts';
+import { multirangeParam, spanOfRow, texts } from '../connection/sql.ts';
 import { quarantine as q } from '../schema/etl/quarantine.ts';
 
 const seconds = z.coerce.number();
@@ -13,7 +13,7 @@ const Quarantined = z.object({
   scope: z.string(),
   recordId: z.string(),
   utime: seconds,
-  span: z.string().transform((text) => parseRangeText(text)[0] ?? { from: 0, to: 0 }),
+  span: spanOfRow,
   path: z.string(),
   reason: z.string(),
   raw: z.string(),
@@ -93,16 +93,17 @@ const Kind = z.object({
   to: seconds,
 });
 
-/** Records that do not fit for the same reason, and the seconds between which they lie. */
+/** Records that do not fit for the same reason, the seconds between which they lie, and when the last one came. */
 export type QuarantineKind = z.infer<typeof Kind>;
 
 /** Why records lie in quarantine, the most frequent reason first. */
-export function readQuarantineKinds(session: Session): Promise<QuarantineKind[]> {
+export function readQuarantineKinds(session: Session, most?: number): Promise<QuarantineKind[]> {
   return session.rows(
     sql`
       select ${q.dataset}, regexp_replace(${q.path}, '\\d+', '*', 'g') as path, ${q.reason}, count(*) as records,
-        extract(epoch from min(${q.utime}))::int8 as "from", extract(epoch from max(${q.utime}))::int8 + 1 as "to"
-      from ${q} group by 1, 2, 3 order by count(*) desc, 1, 2, 3`,
+        extract(epoch from min(${q.utime}))::int8 as "from", extract(epoch from max(${q.utime}))::int8 + 1 as "to",
+        extract(epoch from max(${q.last_at}))::int8 as last
+      from ${q} group by 1, 2, 3 order by count(*) desc, 1, 2, 3 limit ${most ?? null}`,
     Kind,
   );
 }
@@ -121,13 +122,4 @@ export async function forgetUnseen(
     delete from ${q}
     where ${isChosen({ ids })} and ${q.last_at} < ${began}::timestamptz
       and ${multirangeParam(covered)} @> extract(epoch from ${q.utime})::int8`);
-}
-
-/** The database's clock, to the microsecond. */
-export async function databaseTime(session: Session): Promise<string> {
-  const [row] = await session.rows(
-    sql`select clock_timestamp()::text as time`,
-    z.object({ time: z.string() }),
-  );
-  return row?.time ?? '';
 }

@@ -1,22 +1,22 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { parseRangeText, type Range } from '../../range.ts';
+import type { Range } from '../../range.ts';
 import { readAllRefused, type RefusedSpan } from '../coverage/refused.ts';
 import type { Session } from '../connection/database.ts';
 import { coverage as c, leases as l } from '../schema/etl/coverage.ts';
 import { failures as f, pages as p } from '../schema/etl/pages.ts';
 import { cursors } from '../schema/etl/cursors.ts';
 import { quarantine, schemaDrift as d } from '../schema/etl/quarantine.ts';
+import { spansOfRow } from '../connection/sql.ts';
 
-const ranges = z.string().transform(parseRangeText);
 const seconds = z.coerce.number();
 
 const StreamStatus = z.object({
   dataset: z.string(),
   scope: z.string(),
   pass: z.number(),
-  covered: ranges,
-  verified: ranges,
+  covered: spansOfRow,
+  verified: spansOfRow,
 });
 
 const Failure = z.object({
@@ -44,7 +44,7 @@ const Held = z.object({
   dataset: z.string(),
   owner: z.string(),
   priority: z.string(),
-  span: ranges,
+  span: spansOfRow,
   expiresIn: seconds,
 });
 

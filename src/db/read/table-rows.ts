@@ -5,9 +5,10 @@ import type { Database, Session } from '../connection/database.ts';
 import { identifiers } from '../connection/sql.ts';
 import { factsOf } from '../schema/describe.ts';
 import { receipts } from '../schema/etl/verification.ts';
-import { keyHash, RECEIPT_SECONDS } from '../write/receipts.ts';
+import { keyHash } from '../write/receipts.ts';
 import { targetOf } from '../write/rows/target.ts';
 import { describeTable } from './table-description.ts';
+import { isWithin, wholeMinutes } from '../write/receipt-ledger.ts';
 
 /** Rows of a table: those of a range of block time, or all that a table without partitions has. */
 export interface TableRows {
@@ -56,8 +57,7 @@ export async function receiptsOf(
   const [owed] = await session.rows(
     sql`
       select coalesce(sum(${receipts.rows}), 0) as rows, coalesce(sum(${receipts.keys}), 0)::text as keys, null as "changedAt"
-      from ${receipts} where ${receipts.table_name} = ${name}
-        and ${receipts.minute} >= ${Math.floor(span.from / RECEIPT_SECONDS)} and ${receipts.minute} < ${Math.ceil(span.to / RECEIPT_SECONDS)}`,
+      from ${receipts} where ${isWithin(name, wholeMinutes(span))}`,
     State,
   );
   return { rows: owed?.rows ?? 0, keys: owed?.keys ?? '0' };

@@ -7,6 +7,7 @@ import { insertInto, rangeParam } from '../connection/sql.ts';
 import { partitions } from '../schema/etl/pages.ts';
 import { targetOf } from './rows/target.ts';
 import { writeTransaction } from './write-transaction.ts';
+import { holdLock } from '../connection/hold-lock.ts';
 
 /** How much time one partition holds. */
 export type PartitionSize = 'day' | 'week' | 'month';
@@ -73,9 +74,7 @@ async function makePartition(database: Database, parent: string, period: Range):
 
 /** Nobody else makes partitions of a table until the transaction ends. */
 async function holdPartitions(session: Session, parent: string): Promise<void> {
-  await session.run(
-    sql`select pg_advisory_xact_lock(hashtextextended(${`toncenter-etl/partitions/${parent}`}, 0))`,
-  );
+  await holdLock(session, `partitions/${parent}`);
 }
 
 /** True where a table has no partition that reaches into a period. */

@@ -1,16 +1,18 @@
 import { sql, type SQL } from 'drizzle-orm';
+import { z } from 'zod';
 import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { bare } from '../connection/sql.ts';
 import { receipts } from '../schema/etl/verification.ts';
 import { keyHash, minuteOf, RECEIPT_SECONDS } from './receipts.ts';
 import { targetOf, type Target } from './rows/target.ts';
+import { during } from '../connection/seconds.ts';
 
 /** A query: the rows that a table has in each minute, and the sum of their keys' hashes. */
-export function heldRows(target: Target, { from, to }: Range): SQL {
+export function heldRows(target: Target, range: Range): SQL {
   const t = sql`t`;
   return sql`select ${minuteOf(t)} as minute, count(*) as rows, sum(${keyHash(target, t)}) as keys
-    from ${target.into} t where t.utime >= to_timestamp(${from}::float8) and t.utime < to_timestamp(${to}::float8) group by 1`;
+    from ${target.into} t where ${during('t', range)} group by 1`;
 }
 
 /**
@@ -51,6 +53,23 @@ const spanOfReceipt = sql`int8range(${receipts.minute} * ${sql.raw(String(RECEIP
 export function isWithin(table: string, { from, to }: Range): SQL {
   return sql`${receipts.table_name} = ${table} and ${receipts.minute} >= ${from / RECEIPT_SECONDS}::int8
     and ${receipts.minute} < ${to / RECEIPT_SECONDS}::int8`;
+}
+
+const Owed = z.object({ minute: z.coerce.number(), rows: z.coerce.number() });
+
+/** The rows that a table must have in each minute of a range, by its receipts, in the order of the minutes. */
+export async function owedRows(session: Session, table: object, range: Range): Promise<Map<number, number>> {
+  const owed = await session.rows(
+    sql`select ${receipts.minute} as minute, sum(${receipts.rows}) as rows from ${receipts}
+        where ${isWithin(targetOf(table).name, wholeMinutes(range))} group by 1 order by 1`,
+    Owed,
+  );
+  return new Map(owed.map(({ minute, rows }) => [minute, rows]));
+}
+
+/** The seconds of a receipt's minute. */
+export function spanOfMinute(minute: number): Range {
+  return { from: minute * RECEIPT_SECONDS, to: (minute + 1) * RECEIPT_SECONDS };
 }
 
 /** The minutes within some ranges in which rows of some tables were written or removed after a receipt, as a scalar. */

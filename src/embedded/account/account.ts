@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
-import { DatabaseError } from '../../errors.ts';
+import { codeOf, DatabaseError } from '../../errors.ts';
 import { runCommand, type Account } from './command.ts';
-import { errorCode, USE_ANOTHER_SERVER } from '../failure.ts';
+import { USE_ANOTHER_SERVER } from '../failure.ts';
 
 const SERVER_USER = 'postgres';
 
@@ -25,7 +25,7 @@ export async function ownerOf(path: string): Promise<Account | undefined> {
     const { uid, gid } = await stat(path);
     return { uid, gid };
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { access, constants, open, readdir, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
 import type { Account } from './command.ts';
-import { errorCode } from '../failure.ts';
+import { codeOf } from '../../errors.ts';
 
 /** Whether there is a file or directory of this name. */
 export async function exists(path: string): Promise<boolean> {
@@ -54,7 +54,7 @@ async function ifThere<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
   } catch (error) {
-    const code = errorCode(error);
+    const code = codeOf(error);
     // ESRCH: a file of a process that ended while it was read.
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ESRCH') return undefined;
     throw error;

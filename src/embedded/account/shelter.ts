@@ -2,11 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { chmod, cp, lstat, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { DatabaseError } from '../../errors.ts';
+import { codeOf, DatabaseError } from '../../errors.ts';
 import { canEnter } from './account.ts';
 import { binariesIn, type Binaries } from '../binaries.ts';
 import { runCommand, type Account } from './command.ts';
-import { errorCode } from '../failure.ts';
 import { exists } from './owned-files.ts';
 
 /**
@@ -43,7 +42,7 @@ async function refusal(shelter: string, account: Account): Promise<string | unde
     await chmod(shelter, 0o755);
     return (await canEnter(account, shelter)) ? undefined : 'is closed to that user';
   } catch (error) {
-    return `cannot be made (${errorCode(error) ?? String(error)})`;
+    return `cannot be made (${codeOf(error) ?? String(error)})`;
   }
 }
 
@@ -93,7 +92,7 @@ async function copyTree(from: string, to: string): Promise<void> {
     await rename(making, to);
   } catch (error) {
     // Another process was faster; its copy is complete, because it was renamed into place as well.
-    const lost = errorCode(error);
+    const lost = codeOf(error);
     if (lost !== 'ENOTEMPTY' && lost !== 'EEXIST') throw error;
   } finally {
     await rm(making, { recursive: true, force: true });

@@ -2,7 +2,7 @@ import { loadTables } from '../../db/load-tables.ts';
 import { describeTable } from '../../db/read/table-description.ts';
 import type { TextResult } from '../../db/connection/as-text.ts';
 import { literal } from '../../db/migrate/literal.ts';
-import { toError, UsageError } from '../../errors.ts';
+import { messageOf, UsageError } from '../../errors.ts';
 import type { Engine } from '../engine.ts';
 import { failAt } from '../store/s3-store.ts';
 import { bucketSql } from './bucket-sql.ts';
@@ -40,7 +40,7 @@ function refuseBucket(cause: unknown): never {
 }
 
 function refuse(cause: unknown): never {
-  const { message } = toError(cause);
+  const message = messageOf(cause);
   const isEmpty = message.includes('No files found');
   throw new UsageError(isEmpty ? 'there is no lake at this place' : message, { cause });
 }

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { paginateListObjectsV2 } from '@aws-sdk/client-s3';
-import { LakeError, toError, UsageError } from '../../errors.ts';
+import { LakeError, messageOf, toError, UsageError } from '../../errors.ts';
 import type { LakeStore, Listed } from './store.ts';
 
 /** Bytes of one request of an upload in several. */
@@ -38,6 +38,10 @@ export async function s3Store(place: string, scratch: (name: string) => string):
     label: place,
     list: (folder) =>
       said(list(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix + folder }), prefix)),
+    folders: () =>
+      said(
+        foldersOf(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix, Delimiter: '/' }), prefix),
+      ),
     async read(name) {
       const { Body } = await said(client.send(new sdk.GetObjectCommand(at(name))));
       return (await Body?.transformToString()) ?? '';
@@ -80,6 +84,13 @@ export async function loadSdk() {
 
 type Pages = ReturnType<typeof paginateListObjectsV2>;
 
+async function foldersOf(pages: Pages, prefix: string): Promise<string[]> {
+  const folders: string[] = [];
+  for await (const { CommonPrefixes = [] } of pages)
+    for (const { Prefix = '' } of CommonPrefixes) folders.push(Prefix.slice(prefix.length, -1));
+  return folders;
+}
+
 async function list(pages: Pages, prefix: string): Promise<Listed[]> {
   const listed: Listed[] = [];
   for await (const { Contents = [] } of pages)
@@ -97,7 +108,7 @@ function unless<T>(names: ReadonlySet<string>, value: T): (error: unknown) => T 
 
 /** @throws LakeError that says where keys and addresses come from */
 export function failAt(place: string, cause: unknown): never {
-  throw new LakeError(`${place}: ${toError(cause).message || toError(cause).name}`, {
+  throw new LakeError(`${place}: ${messageOf(cause) || toError(cause).name}`, {
     cause,
     hint: 'AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL_S3 say where it is and who asks.',
   });

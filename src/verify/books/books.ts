@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { secondAt, secondOf } from '../finding.ts';
+import { secondAt, secondOf } from '../../db/connection/seconds.ts';
 
 /** An account that does not exist has no state, and no money. */
 const BEFORE = sql`coalesce(before_balance, case when orig_status = 'nonexist' then 0 end)`;

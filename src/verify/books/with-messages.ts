@@ -1,6 +1,6 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { Range } from '../../range.ts';
-import { during } from '../finding.ts';
+import { during } from '../../db/connection/seconds.ts';
 
 /** Messages this much older than the stretch are looked up one by one; nearly all are received within seconds. */
 const NEAR = 3600;

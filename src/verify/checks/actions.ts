@@ -3,8 +3,9 @@ import { actions as actionsTable } from '../../db/schema/ton/actions.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { common, type Range } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
-import { during, findingsOf, secondOf } from '../finding.ts';
+import { findingsOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
+import { during, secondOf } from '../../db/connection/seconds.ts';
 
 const NAME = 'actions';
 

@@ -3,9 +3,10 @@ import { blocks } from '../../db/schema/ton/blocks.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
-import { during, type Finding, findingsOf, secondOf } from '../finding.ts';
+import { type Finding, findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
+import { during, secondOf } from '../../db/connection/seconds.ts';
 
 const NAME = 'block-seconds';
 /** Kind of the finding that names the transactions. */

@@ -14,8 +14,9 @@ import {
   type CoveredStretch,
   type Surroundings,
 } from '../closure/surroundings.ts';
-import { during, findingsOf, secondOf, type Finding } from '../finding.ts';
+import { findingsOf, type Finding } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
+import { during, secondOf } from '../../db/connection/seconds.ts';
 
 const CHECK = 'blocks';
 const ATTEMPTS = 3;

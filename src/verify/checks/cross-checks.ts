@@ -4,8 +4,9 @@ import type { Session } from '../../db/connection/database.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
 import { common, type Range } from '../../range.ts';
 import type { Check, Result, CheckInput } from '../check.ts';
-import { during, findingsOf, secondOf, type Finding } from '../finding.ts';
+import { findingsOf, type Finding } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
+import { during, secondOf } from '../../db/connection/seconds.ts';
 
 const NAME = 'cross-checks';
 

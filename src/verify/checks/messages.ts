@@ -5,13 +5,14 @@ import type { Range } from '../../range.ts';
 import { bookDoubts, bookSieve } from '../books/books.ts';
 import { messageLists, transactionsWithMessages } from '../books/with-messages.ts';
 import type { Check, Result } from '../check.ts';
-import { during, type Finding, findingsOf, secondAt, secondOf } from '../finding.ts';
+import { type Finding, findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { piecesOf } from '../run/pieces.ts';
 import { letFollow } from '../let-follow.ts';
 import { missingTransactions } from './transactions.ts';
 import { settings } from '../../db/schema/etl/pages.ts';
+import { during, secondAt, secondOf } from '../../db/connection/seconds.ts';
 
 /**
  * Messages that a transaction's phases say were sent: those that its actions created, and one that bounced. Held against

@@ -5,9 +5,10 @@ import type { Range } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
 import { letFollow } from '../let-follow.ts';
 import { missingTransactions } from './transactions.ts';
-import { during, findingsOf, secondAt, secondOf } from '../finding.ts';
+import { findingsOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
+import { during, secondAt, secondOf } from '../../db/connection/seconds.ts';
 
 const MISSING = 'missing_predecessor';
 

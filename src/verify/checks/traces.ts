@@ -4,10 +4,11 @@ import type { Session } from '../../db/connection/database.ts';
 import { readCoverage } from '../../db/coverage/coverage.ts';
 import { common, type Range, without } from '../../range.ts';
 import { openStep, type Check, type Result, type CheckStep } from '../check.ts';
-import { during, findingsOf, secondOf } from '../finding.ts';
+import { findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
+import { during, secondOf } from '../../db/connection/seconds.ts';
 
 const NAME = 'traces';
 /** Traces are looked for in transactions so long after the stretch: later ones belong to the next. */

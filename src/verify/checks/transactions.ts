@@ -4,9 +4,10 @@ import { transactions as transactionsTable } from '../../db/schema/ton/transacti
 import type { Session } from '../../db/connection/database.ts';
 import { common, type Range, union, without } from '../../range.ts';
 import { openStep, type Check, type Result, type CheckStep } from '../check.ts';
-import { during, type Finding, findingsOf, secondOf } from '../finding.ts';
+import { type Finding, findingsOf } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
+import { during, secondOf } from '../../db/connection/seconds.ts';
 
 const NAME = 'transactions';
 const MISSING_TRANSACTIONS = 'missing_transactions';

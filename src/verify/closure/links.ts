@@ -1,8 +1,8 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { LinkedBlock } from '../../crawl/watermark/block-links.ts';
 import { blockKey } from '../../ton/block-key.ts';
-import { during } from '../finding.ts';
 import type { Surroundings } from './surroundings.ts';
+import { during } from '../../db/connection/seconds.ts';
 
 /** Blocks behind the stored ones: those that were asked for, and the tops. */
 export function blocksBeyond(around: Surroundings): LinkedBlock[] {

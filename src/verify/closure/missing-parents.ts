@@ -2,11 +2,11 @@ import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { LinkedBlock } from '../../crawl/watermark/block-links.ts';
 import type { Session } from '../../db/connection/database.ts';
-import { during } from '../finding.ts';
 import { blocksBeyond, linksOf } from './links.ts';
 import { prefix } from './prefix.ts';
 import type { CoveredStretch, Surroundings } from './surroundings.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
+import { during } from '../../db/connection/seconds.ts';
 
 /** Parents of blocks this much older are looked for one by one, not all at once. */
 const NEAR = 3600;

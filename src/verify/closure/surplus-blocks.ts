@@ -1,10 +1,11 @@
 import { sql } from 'drizzle-orm';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
-import { during, findingsOf, secondOf, type Finding } from '../finding.ts';
+import { findingsOf, type Finding } from '../finding.ts';
 import { blocksBeyond, linksOf } from './links.ts';
 import { prefix } from './prefix.ts';
 import type { Surroundings } from './surroundings.ts';
+import { during, secondOf } from '../../db/connection/seconds.ts';
 
 /** So far beyond the stretch another copy of one of its blocks is looked for: ranges that touch are verified one by one. */
 const NEAR = 3600;

@@ -5,8 +5,8 @@ import { blockKey } from '../../ton/block-key.ts';
 import { tiles } from '../../ton/shard.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
-import { during } from '../finding.ts';
 import type { BlocksOfSource } from './block-source.ts';
+import { during } from '../../db/connection/seconds.ts';
 
 /** A masterchain block so long after the stretch has tops after it, unless a shard lags. */
 const LEADS = [15, 90, 600];

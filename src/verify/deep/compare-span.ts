@@ -3,7 +3,7 @@ import { askPage } from '../../crawl/streams/page/ask-page.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { RecordsReading, Rejected } from '../../dataset/job.ts';
 import { ownersOf } from '../../dataset/owners.ts';
-import { databaseTime, quarantinedAmong } from '../../db/read/quarantined.ts';
+import { quarantinedAmong } from '../../db/read/quarantined.ts';
 import {
   compareRows,
   keyOf,
@@ -21,6 +21,7 @@ import { DEEP } from '../../db/coverage/found-row.ts';
 import type { Finding, NamedRow } from '../finding.ts';
 import type { VerifyContext } from '../check.ts';
 import type { FillContext } from '../../crawl/streams/fill-holes.ts';
+import { databaseTime } from '../../db/connection/server-clock.ts';
 
 /** What a comparison needs: the API and what was learned of its pages, and the database. */
 export type CompareContext = VerifyContext & FillContext;

@@ -3,7 +3,6 @@ import type { Dataset } from '../../dataset/dataset.ts';
 import { confirmDue } from '../../db/coverage/confirm.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { readLastReceipt } from '../../db/coverage/verifications.ts';
-import { databaseTime } from '../../db/read/quarantined.ts';
 import type { RowSum } from '../../db/read/compare.ts';
 import { type Range, union, without } from '../../range.ts';
 import { addRows } from './added-rows.ts';
@@ -12,6 +11,7 @@ import type { Checked } from '../finding.ts';
 import { logChecks } from '../run/log-checks.ts';
 import { rememberFindings } from '../remember.ts';
 import { compareSpan, type CompareContext } from './compare-span.ts';
+import { databaseTime } from '../../db/connection/server-clock.ts';
 
 export interface ComparedSpans {
   readonly checks: readonly Checked[];

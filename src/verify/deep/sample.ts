@@ -8,7 +8,7 @@ import type { RowSum } from '../../db/read/compare.ts';
 import { keyHash } from '../../db/write/receipts.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
 import type { Range } from '../../range.ts';
-import { during } from '../finding.ts';
+import { during } from '../../db/connection/seconds.ts';
 
 const Second = z.object({ second: z.coerce.number(), rows: z.coerce.number(), keys: z.coerce.bigint() });
 

@@ -1,12 +1,11 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Session } from '../../db/connection/database.ts';
-import { isWithin, wholeMinutes } from '../../db/write/receipt-ledger.ts';
-import { minuteOf, RECEIPT_SECONDS } from '../../db/write/receipts.ts';
-import { receipts } from '../../db/schema/etl/verification.ts';
+import { owedRows, spanOfMinute, wholeMinutes } from '../../db/write/receipt-ledger.ts';
+import { minuteOf } from '../../db/write/receipts.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
 import { common, formatTime, type Range, without } from '../../range.ts';
-import { during } from '../finding.ts';
+import { during } from '../../db/connection/seconds.ts';
 
 /** How many rows of a table a check has held, by the minute in which they lie. */
 export interface HeldRows {
@@ -48,17 +47,12 @@ export async function findUnheld(
 ): Promise<Unheld | undefined> {
   const { name } = targetOf(held.table);
   const minutes = wholeMinutes(stretch);
-  const owed = await session.rows(
-    sql`select ${receipts.minute} as minute, sum(${receipts.rows}) as rows from ${receipts}
-        where ${isWithin(name, minutes)} group by 1`,
-    Minute,
-  );
+  const due = await owedRows(session, held.table, stretch);
   const counts = new Map(held.minutes);
   for (const edge of without([minutes], [stretch])) {
     const beside = await holdRows(session, held.table, edge);
     for (const [minute, rows] of beside.minutes) counts.set(minute, (counts.get(minute) ?? 0) + rows);
   }
-  const due = new Map(owed.map(({ minute, rows }) => [minute, rows]));
   const wrong = [...new Set([...due.keys(), ...counts.keys()])]
     .filter((minute) => (due.get(minute) ?? 0) !== (counts.get(minute) ?? 0))
     .sort((a, b) => a - b);
@@ -66,12 +60,8 @@ export async function findUnheld(
   if (first === undefined) return undefined;
   const sum = (of: ReadonlyMap<number, number>) =>
     wrong.reduce((rows, minute) => rows + (of.get(minute) ?? 0), 0);
-  const spans = wrong.map((minute) => ({
-    from: minute * RECEIPT_SECONDS,
-    to: (minute + 1) * RECEIPT_SECONDS,
-  }));
   return {
-    spans: common(spans, [stretch]),
-    sentence: `held ${sum(counts)} of ${sum(due)} rows of ${name}, from ${formatTime(first * RECEIPT_SECONDS)} on`,
+    spans: common(wrong.map(spanOfMinute), [stretch]),
+    sentence: `held ${sum(counts)} of ${sum(due)} rows of ${name}, from ${formatTime(spanOfMinute(first).from)} on`,
   };
 }

@@ -1,16 +1,9 @@
-import { sql } from 'drizzle-orm';
-import { z } from 'zod';
-import type { Session } from '../../db/connection/database.ts';
-import { receipts } from '../../db/schema/etl/verification.ts';
-import { isWithin, wholeMinutes } from '../../db/write/receipt-ledger.ts';
-import { RECEIPT_SECONDS } from '../../db/write/receipts.ts';
-import { targetOf } from '../../db/write/rows/target.ts';
 import type { Range } from '../../range.ts';
+import type { Session } from '../../db/connection/database.ts';
+import { owedRows, spanOfMinute } from '../../db/write/receipt-ledger.ts';
 
 /** Rows of one side that a join by hash keeps in memory with the settings of `atSpeed`. */
 const MOST_ROWS = 250_000;
-
-const Minute = z.object({ minute: z.coerce.number(), rows: z.coerce.number() });
 
 /**
  * Cuts a stretch at whole minutes into pieces of at most so many rows of a table, as its receipts count them, or of one
@@ -22,16 +15,11 @@ export async function piecesOf(
   stretch: Range,
   mostRows = MOST_ROWS,
 ): Promise<Range[]> {
-  const minutes = await session.rows(
-    sql`select ${receipts.minute} as minute, sum(${receipts.rows}) as rows from ${receipts}
-        where ${isWithin(targetOf(table).name, wholeMinutes(stretch))} group by 1 order by 1`,
-    Minute,
-  );
   const pieces: Range[] = [];
   let from = stretch.from;
   let inPiece = 0;
-  for (const { minute, rows } of minutes) {
-    const start = minute * RECEIPT_SECONDS;
+  for (const [minute, rows] of await owedRows(session, table, stretch)) {
+    const start = spanOfMinute(minute).from;
     if (inPiece + rows > mostRows && start > from) {
       pieces.push({ from, to: start });
       from = start;

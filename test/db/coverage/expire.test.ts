@@ -16,7 +16,6 @@ import { readLastReceipt, readVerified, setVerified } from '../../../src/db/cove
 import { readCoverage } from '../../../src/db/coverage/coverage.ts';
 import { keepFindings } from '../../../src/db/coverage/findings.ts';
 import type { WrongRow } from '../../../src/db/coverage/found-row.ts';
-import { databaseTime } from '../../../src/db/read/quarantined.ts';
 import { findExpired } from '../../../src/db/coverage/retention.ts';
 import { keepWanted, readWanted } from '../../../src/db/coverage/wanted.ts';
 import { UsageError } from '../../../src/errors.ts';
@@ -30,6 +29,7 @@ import { logIn } from '../../support/lake.ts';
 import { datasetsNamed, never, openTestCrawl, testConfig } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { openProof } from '../../support/verify.ts';
+import { databaseTime } from '../../../src/db/connection/server-clock.ts';
 
 const DAY = 86_400;
 const START = Date.UTC(2026, 2, 1) / 1000;

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { keepFindings, readFindings, settleRows } from '../../../src/db/coverage/findings.ts';
 import { readVerified } from '../../../src/db/coverage/verifications.ts';
-import { databaseTime } from '../../../src/db/read/quarantined.ts';
+import { databaseTime } from '../../../src/db/connection/server-clock.ts';
 import type { Range } from '../../../src/range.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { untilOneWaits } from '../../support/database/until-one-waits.ts';
