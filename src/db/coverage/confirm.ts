@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { type Range, without } from '../../range.ts';
 import type { Database } from '../connection/database.ts';
 import { coverage } from '../schema/etl/coverage.ts';
-import { requireOwnSchema } from '../migrate/own-schema.ts';
 import { writtenSince } from '../write/receipt-ledger.ts';
 import { lockTables } from '../write/rows/lock-tables.ts';
 import { targetOf } from '../write/rows/target.ts';
@@ -50,7 +49,6 @@ export function confirmDue(database: Database, reading: SecondReading): Promise<
     for (const range of without(ranges, written?.spans ?? []))
       confirmed.push(...(await readDue(session, first, range, ageSeconds)));
     for (const range of confirmed) await addCoverage(session, { ...first, pass: 1 }, range);
-    await requireOwnSchema(session);
     return confirmed;
   });
 }

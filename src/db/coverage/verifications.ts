@@ -19,7 +19,6 @@ import {
 import { coverage } from '../schema/etl/coverage.ts';
 import { settings } from '../schema/etl/pages.ts';
 import { grades, verifications } from '../schema/etl/verification.ts';
-import { requireOwnSchema } from '../migrate/own-schema.ts';
 import { writtenSince } from '../write/receipt-ledger.ts';
 import { lockTables } from '../write/rows/lock-tables.ts';
 import { targetOf } from '../write/rows/target.ts';
@@ -101,7 +100,6 @@ export function setVerified(
           + (${covered} * ${multirangeParam(good)} - ${writtenSince(targets, good, lastReceipt)}) - ${spansWithFindings(stream)},
         ${bare(updated_at)} = default
       where ${ofStream(coverage, { ...stream, pass: 0 })}`);
-    await requireOwnSchema(session);
   });
 }
 
