@@ -7,6 +7,7 @@ import { writtenSince } from '../write/receipt-ledger.ts';
 import { lockTables } from '../write/rows/lock-tables.ts';
 import { targetOf } from '../write/rows/target.ts';
 import { addCoverage, readDue, type Stream } from './coverage.ts';
+import { writeTransaction } from '../write/write-transaction.ts';
 import { spansOfRow } from '../connection/sql.ts';
 
 /** A second reading of a stream, whose rows were all compared with the source. */
@@ -28,11 +29,12 @@ const Written = z.object({ spans: spansOfRow });
  * Counts ranges as read a second time: those that are due. Not the minutes in which anybody has written a row since the
  * reading began, such as a record out of quarantine: it has not seen that row.
  * @returns what is confirmed by it
+ * @throws WrongDatabaseError where a newer program has migrated the database
  */
 export function confirmDue(database: Database, reading: SecondReading): Promise<Range[]> {
   const { first, ranges, ageSeconds, lastReceipt } = reading;
   const targets = reading.tables.map(targetOf);
-  return database.transaction(async (session) => {
+  return writeTransaction(database, async (session) => {
     await lockTables(session, targets, 'alone');
     // Held until the end: nothing can be taken out of coverage and read again in between. Second readings come first,
     // as wherever both are changed.

@@ -22,6 +22,7 @@ import { grades, verifications } from '../schema/etl/verification.ts';
 import { writtenSince } from '../write/receipt-ledger.ts';
 import { lockTables } from '../write/rows/lock-tables.ts';
 import { targetOf } from '../write/rows/target.ts';
+import { writeTransaction } from '../write/write-transaction.ts';
 
 /** One check that was run. */
 interface Verification {
@@ -78,7 +79,8 @@ export function readLastReceipt(database: Database, tables: readonly object[]): 
  * Sets what was verified and takes back what turned out wrong. Only what is still covered counts, and no minute in which
  * anybody wrote a row since the checks began: another dataset's page, a repair, a record out of quarantine. Nobody
  * writes the tables meanwhile, so that a commit under way either shows here or sees what it takes the certificate from.
- * A second with a finding is never verified.
+ * A second with a finding is never verified. Nor is any by an older program, whose checks see less.
+ * @throws WrongDatabaseError where a newer program has migrated the database
  */
 export function setVerified(
   database: Database,
@@ -87,7 +89,7 @@ export function setVerified(
 ): Promise<void> {
   const { covered, verified, updated_at } = coverage;
   const targets = tables.map(targetOf);
-  return database.transaction(async (session) => {
+  return writeTransaction(database, async (session) => {
     await lockTables(session, targets, 'alone');
     // Whoever has found something since is waited for here: the statement below sees it then.
     await session.run(sql`
