@@ -14,7 +14,7 @@ import {
 } from '../../db/read/compare.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { keysWithFindings, settleRows } from '../../db/coverage/findings.ts';
-import { type Range, union } from '../../range.ts';
+import { isInside, spanOfSecond, union, type Range } from '../../range.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import { addRows } from './added-rows.ts';
 import { DEEP } from '../../db/coverage/found-row.ts';
@@ -96,7 +96,7 @@ async function compareHeld(
   { held, completed, tally }: { readonly held: Uncompared; readonly completed: Range; readonly tally: Tally },
 ): Promise<Uncompared> {
   const isComplete = ({ position }: { readonly position: { readonly utime: number } }) =>
-    isWithin(position.utime, completed);
+    isInside(position.utime, completed);
   const isLater = ({ position }: { readonly position: { readonly utime: number } }) =>
     position.utime >= completed.to;
   const records = held.accepted.filter(isComplete);
@@ -121,7 +121,7 @@ class Tally implements ComparedSpan {
   }
 
   count(table: string, matched: ReadonlyMap<number, RowSum>, completed: Range): void {
-    const own = [...matched].filter(([second]) => isWithin(second, completed));
+    const own = [...matched].filter(([second]) => isInside(second, completed));
     addRows(this.matched, table, matched);
     addRows(this.brought, table, own);
   }
@@ -131,10 +131,6 @@ class Tally implements ComparedSpan {
     for (const { second } of rows) seconds.add(second.from);
     this.unsaid.set(table, seconds);
   }
-}
-
-function isWithin(utime: number, { from, to }: Range): boolean {
-  return utime >= from && utime < to;
 }
 
 interface Batch {
@@ -162,7 +158,7 @@ async function compareRecords(
     tally.count(name, found.matched, completed);
     const isOwn = ownersOf(name, jobs)[0]?.name === dataset.name;
     // A message's receiver does not know its sender: what its pages lack counts where they have all of its copies.
-    const unsaid = isOwn ? found.unsaid.filter(({ second }) => isWithin(second.from, completed)) : [];
+    const unsaid = isOwn ? found.unsaid.filter(({ second }) => isInside(second.from, completed)) : [];
     if (!isOwn) tally.leaveOpen(name, found.unsaid);
     const differences = withUnsaid(found.differences, unsaid);
     const seconds = new Map(sent.map(({ row, second }) => [keyOf(table, row), second]));
@@ -191,7 +187,7 @@ async function toMisfits(
   const rows = rejected
     .filter(({ position }) => !known.has(position.id))
     .map(({ position: { id, utime }, path, reason }): NamedRow => {
-      const span = { from: utime, to: utime + 1 };
+      const span = spanOfSecond(utime);
       return { key: id, span, differs: `does_not_fit: ${path} ${reason}` };
     });
   const [first] = rows;
@@ -236,7 +232,7 @@ function toFindings(
     const rows = same.map(({ key, second, columns }): NamedRow => {
       // A surplus row stands for itself, also where the source has one of its name in another second.
       const at = kind === 'not_in_source' ? undefined : seconds.get(key);
-      const span = at === undefined ? second : { from: at, to: at + 1 };
+      const span = at === undefined ? second : spanOfSecond(at);
       const differs = `${kind}_in_${table}${columns.length === 0 ? '' : `: ${columns.join(', ')}`}`;
       return { table, key, span, own: second, differs };
     });

@@ -8,6 +8,7 @@ import type { Range } from '../../../range.ts';
 import type { PageRead } from './ask-page.ts';
 import { contentOf, inside, type Content } from './content.ts';
 import type { Assignment } from '../planner.ts';
+import { spanOfSecond } from '../../../range.ts';
 
 /** A page that was read, as it waits for its commit: without the records as they came. */
 export type FetchedPage = Exchange<Pick<PageRead, 'reading' | 'step' | 'content'>>;
@@ -69,6 +70,6 @@ function logOf({ value, request, bytes, ms, apiVersion }: FetchedPage, lease: Ra
   const times = positions.map(({ utime }) => utime);
   const [first, last] = [Math.min(...times), Math.max(...times)];
   const span =
-    positions.length === 0 ? { from: lease.from, to: lease.from + 1 } : { from: first, to: last + 1 };
+    positions.length === 0 ? spanOfSecond(lease.from) : { from: first, to: last + 1 };
   return { span, request: `${request.path}?${request.query}`, rows: positions.length, bytes, ms, apiVersion };
 }
