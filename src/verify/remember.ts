@@ -3,7 +3,7 @@ import { ownersOf } from '../dataset/owners.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
 import { keepFindings, readFindings, type FindingKind } from '../db/coverage/findings.ts';
 import { DEEP, type WrongRow } from '../db/coverage/found-row.ts';
-import type { Session } from '../db/connection/database.ts';
+import type { Database, Session } from '../db/connection/database.ts';
 import { targetOf } from '../db/write/rows/target.ts';
 import { common, type Range, union, without } from '../range.ts';
 import type { Checked, Finding } from './finding.ts';
@@ -26,7 +26,7 @@ export interface Remembering {
  * could say nothing keep what is known of them.
  */
 export async function rememberFindings(
-  session: Session,
+  database: Database,
   place: Remembering,
   checks: readonly Checked[],
 ): Promise<void> {
@@ -34,7 +34,7 @@ export async function rememberFindings(
     const same = checks.filter((checked) => checked.check === check);
     const findings = same.flatMap((checked) => checked.findings);
     const silent = spansOf(findings.filter(({ outcome }) => SILENT.has(outcome)));
-    await keepFindings(session, {
+    await keepFindings(database, {
       stream: place.stream,
       check,
       began: place.began,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { confirmDue } from '../../src/db/coverage/confirm.ts';
-import { keepFindings, readFindings, settleRows } from '../../src/db/coverage/findings.ts';
+import { readFindings } from '../../src/db/coverage/findings.ts';
 import { openHoles } from '../../src/db/coverage/reopen.ts';
 import { readLastReceipt, readVerified, setVerified } from '../../src/db/coverage/verifications.ts';
 import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
@@ -21,7 +21,6 @@ import { common, type Range, without } from '../../src/range.ts';
 import type { TestStore } from '../support/database/database.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 import { expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
-import { databaseTime } from '../../src/db/connection/server-clock.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 
@@ -165,62 +164,6 @@ test('two surplus copies of a row are two findings: each is remembered until its
   expect(await known()).toEqual([]);
   await proof.readAgain(transfers, range);
   await expectProved(proof, transfers, range);
-});
-
-test('what was found is forgotten only where it was looked at again', async () => {
-  const stream = { dataset: 'validator_events', scope: '' };
-  const at = (second: number) => ({ from: second, to: second + 1 });
-  const row = { table: 'validator_events', differs: 'differing', datasets: ['validator_events'] };
-  const rows = [
-    { ...row, key: '', span: { from: 1000, to: 1100 } },
-    { ...row, key: 'a row', span: at(2000) },
-    { ...row, key: 'a row', span: at(2500), own: at(2500), differs: 'not_in_source' },
-    { ...row, key: 'a row', span: at(2600), own: at(2600), differs: 'not_in_source' },
-  ];
-  const spans = async () =>
-    (await readFindings(store.database, stream, [{ from: 0, to: 3000 }])).flatMap(({ rows: named }) =>
-      named.map(({ span }) => span),
-    );
-  const check = 'deep';
-  const earlier = await databaseTime(store.database);
-  const keep = async (settled: readonly Range[], found: typeof rows = [], began?: string) =>
-    keepFindings(store.database, {
-      stream,
-      check,
-      settled,
-      rows: found,
-      began: began ?? (await databaseTime(store.database)),
-    });
-  await keep([], rows);
-  // A check that began before may not have seen it.
-  await keep([{ from: 0, to: 3000 }], [], earlier);
-  await keep([{ from: 1010, to: 1020 }]);
-  // A row of the same name in another second is another row.
-  const settle = async (second: number, began?: string) =>
-    settleRows(store.database, {
-      check,
-      table: row.table,
-      began: began ?? (await databaseTime(store.database)),
-      rows: [{ key: 'a row', second }],
-    });
-  await settle(1500);
-  // Whoever read it before it was found wrong does not know.
-  await settle(2000, earlier);
-  const left = [
-    { from: 1000, to: 1010 },
-    { from: 1020, to: 1100 },
-  ];
-  expect(await spans()).toEqual([at(2000), ...left, at(2500), at(2600)]);
-  // Of a row that was moved, the place that it has left says nothing of the one where it stands.
-  await keep([at(2000)]);
-  expect(await spans()).toEqual([...left, at(2500), at(2600)]);
-  // Two surplus copies of a row are two findings.
-  await settle(2500);
-  expect(await spans()).toEqual([...left, at(2600)]);
-  await keep([at(2600)]);
-  expect(await spans()).toEqual(left);
-  await keep([{ from: 0, to: 3000 }]);
-  expect(await spans()).toEqual([]);
 });
 
 test('what was taken out and read anew since the checks began is not verified by them', async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { printReports } from '../../src/commands/output/verify-report.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
-import type { Session } from '../../src/db/connection/database.ts';
+
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { common, lengthOf, type Range, union, without } from '../../src/range.ts';
 import type { HttpResponse } from '../../src/simulator/http/response.ts';
@@ -18,6 +18,7 @@ import { runStep } from '../../src/verify/run/run-step.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 import type { Verified } from '../../src/verify/verify.ts';
 import type { TestStore } from '../support/database/database.ts';
+import { untilOneWaits } from '../support/database/until-one-waits.ts';
 import { TAMPERINGS } from '../support/tamperings.ts';
 import { openNetworkProof, type Proof } from '../support/verify.ts';
 
@@ -332,13 +333,6 @@ describe('what changes while checks run, or afterwards', () => {
     run(`update etl.coverage set covered = covered - '{[${from},${to})}'::int8multirange,
       verified = verified - '{[${from},${to})}'::int8multirange where dataset = '${name}'`);
   const verified = (name: string) => readVerified(store.database, { dataset: name, scope: '', pass: 0 });
-  /** `session`: a transaction that is kept from standing idle. */
-  const untilOneWaits = async (session: Session, query: string) => {
-    const waiting = sql`select 1 as one from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like ${query}`;
-    while ((await store.database.rows(waiting, z.object({ one: z.number() }))).length === 0)
-      await session.run(sql`select 1`);
-  };
   const onlyTraces = () => datasets.filter(({ name }) => name === 'traces');
 
   test('what another dataset brings into verified seconds is not verified by the checks before', async () => {
@@ -378,7 +372,7 @@ describe('what changes while checks run, or afterwards', () => {
       await session.run(sql`select 1 from etl.findings where row_key = 'x' for update`);
       const onlyTransactions = datasets.filter(({ name }) => name === 'transactions');
       verifying = proof.verify(onlyTransactions, range);
-      await untilOneWaits(session, '%findings%');
+      await untilOneWaits(store.database, session, '%findings%');
       alter = (path, response) => (path === '/api/v3/traces' ? withStranger(id, response) : response);
       await proof.cover(onlyTraces(), await proof.reach());
       alter = (_, response) => response;
@@ -420,7 +414,7 @@ describe('what changes while checks run, or afterwards', () => {
       // Transactions are verified by then, and traces are next.
       await session.run(sql`select 1 from etl.grades where dataset = 'transactions' for update`);
       verifying = proof.verify(onlyTraces(), range);
-      await untilOneWaits(session, '%grades%');
+      await untilOneWaits(store.database, session, '%grades%');
       await take('transactions', gone);
     });
     const reports = await verifying!;

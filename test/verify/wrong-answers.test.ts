@@ -6,9 +6,10 @@ import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { block_parents, blocks } from '../../src/db/schema/ton/blocks.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { common, type Range } from '../../src/range.ts';
+import { verifyRange } from '../../src/verify/verify.ts';
 import type { TestStore } from '../support/database/database.ts';
 import type { Simulator, SimulatorOptions } from '../support/simulator/simulator.ts';
-import { openNetworkProof, type Proof } from '../support/verify.ts';
+import { kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 
@@ -92,5 +93,52 @@ describe('a source that answers something else than it was asked, where verifica
     await expectUnproved(part, second, ({ path, search }, response) =>
       path === '/api/v3/blocks' && search.get('sort') === 'desc' ? { ...response, body } : response,
     );
+  });
+
+  test.each([
+    ['to lie behind the range', 'the source knows what follows', 0],
+    ['to be later than the masterchain block that names it', 'what follows is stored', 3600],
+  ])('proves nothing by a top of a shard at rest that claims %s, where %s', async (_, place, later) => {
+    // The shard has made no block since, as far as the answer goes.
+    const [last] = await store.database.rows(
+      sql`select b.shard, b.seqno, extract(epoch from b.utime)::int8 as second from ton.blocks b
+          where b.workchain = 0 and b.utime > to_timestamp(${range.from + 150}) and not exists (
+            select 1 from ton.blocks o where o.shard <> b.shard and o.workchain = 0
+              and o.utime between b.utime and b.utime + interval '30 seconds')
+          order by b.utime desc limit 1`,
+      z.object({ shard: z.string(), seqno: z.number(), second: z.coerce.number() }),
+    );
+    const { shard, seqno, second } = last!;
+    const asked = await fetch(`${simulator.url}/api/v3/blocks?workchain=0&shard=${shard}&seqno=${seqno}`);
+    const [top] = BlockPage.parse(await asked.json()).blocks;
+    const part = { from: range.from, to: second + 1 };
+    if (place !== 'what follows is stored')
+      await run(
+        `update etl.coverage set covered = covered - '{[${part.to},${range.to})}' where dataset = 'blocks'`,
+      );
+    await lose(`shard = '${shard}' and seqno = ${seqno}`);
+    await expectUnproved(part, second, ({ path }, response) => {
+      if (path !== '/api/v3/masterchainBlockShardState') return response;
+      const { blocks: tops, ...rest } = BlockPage.parse(JSON.parse(String(response.body)));
+      const resting = tops.map((block) =>
+        block['workchain'] === 0 ? { ...top, gen_utime: String(part.to + later) } : block,
+      );
+      return { ...response, body: JSON.stringify({ ...rest, blocks: resting }) };
+    });
+  });
+
+  test('proves nothing by a begin of the index that lies behind stored blocks', async () => {
+    const second = await lose(`utime > to_timestamp(${range.from + 100}) order by utime, shard`);
+    const { source } = proof.context;
+    const first = { seqno: 2 ** 31 - 1, utime: range.to };
+    const found = await verifyRange(
+      { ...proof.context, source: { ...source, chain: { ...source.chain, first } } },
+      datasets,
+      range,
+    );
+    expect(kindsOf(found, 'blocks')).toContain('blocks: missing_block');
+    expect(common(await certified(), [{ from: second, to: second + 1 }])).toEqual([]);
+    await proof.repair(datasets, range, found);
+    expect(await certified()).toEqual([range]);
   });
 });

@@ -50,8 +50,8 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     edits: [
       {
         module: 'db/coverage/findings',
-        find: 'if (rows.length === 0)\n        return;',
-        instead: 'return;',
+        find: 'if (checked.rows.length > 0)',
+        instead: 'if (false)',
       },
     ],
     caughtBy: cells('transactions.compute_vm_steps other'),

@@ -1,8 +1,9 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { parseRangeText, toRangeText, type Range } from '../../range.ts';
-import type { Session } from '../connection/database.ts';
+import type { Database, Session } from '../connection/database.ts';
 import { multirangeParam, rangeParam, spanOfRow, spansOfRow } from '../connection/sql.ts';
+import { coverage } from '../schema/etl/coverage.ts';
 import { findings } from '../schema/etl/findings.ts';
 import { coveredOf, type Stream } from './coverage.ts';
 import { DEEP, type WrongRow } from './found-row.ts';
@@ -24,12 +25,20 @@ const NAME = sql`table_name, row_key, row_span, differs`;
 
 /**
  * Remembers what a check found in a stretch, instead of what it found there before, and takes the verified state from
- * every second of every dataset that holds such a row. A trace holds its transactions and messages where it ends.
+ * every second of every dataset that holds such a row. A trace holds its transactions and messages where it ends. All of
+ * it or nothing: what was found before is forgotten only with what is found now.
  */
-export async function keepFindings(session: Session, checked: CheckedStretch): Promise<void> {
-  const { stream, check, rows } = checked;
-  await settle(session, checked);
-  if (rows.length === 0) return;
+export function keepFindings(database: Database, checked: CheckedStretch): Promise<void> {
+  return database.transaction(async (session) => {
+    await settle(session, checked);
+    if (checked.rows.length > 0) await insertFindings(session, checked);
+  });
+}
+
+async function insertFindings(
+  session: Session,
+  { stream, check, rows }: Pick<CheckedStretch, 'stream' | 'check' | 'rows'>,
+): Promise<void> {
   const hulls = hullsOf(rows);
   const held = [
     ...rows.map((row) => ({ ...row, dataset: stream.dataset })),
@@ -45,6 +54,11 @@ export async function keepFindings(session: Session, checked: CheckedStretch): P
       differs,
     }),
   );
+  // Whoever certifies one of these datasets is waited for, and whoever comes later waits, and sees the rows below.
+  await session.run(sql`
+    select 1 from ${coverage} where ${coverage.pass} = 0
+      and ${coverage.dataset} = any(${sql.param([...new Set(held.map(({ dataset }) => dataset))])}::text[])
+    order by ${coverage.dataset}, ${coverage.scope} for update`);
   await session.run(sql`
     insert into ${findings} (dataset, scope, span, ${NAME}, check_name, found_in)
     select dataset, ${stream.scope}, span, "table", key, own, differs, ${check}, ${stream.dataset}

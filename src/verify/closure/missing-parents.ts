@@ -52,19 +52,22 @@ export function missingParents(
       missing as materialized (
         select u.* from unseen u
         where not exists (select 1 from ton.blocks b where b.workchain = u.workchain and b.shard = u.shard and b.seqno = u.seqno)
-          and not (u.workchain = -1 and u.seqno < ${around.first.seqno}::int)
-          and not (u.child_at <= ${around.first.utime}::int8 and exists (
-            select 1 from ton.blocks c where c.workchain = u.workchain and c.shard = u.child_shard
-              and c.seqno = u.child_seqno and c.masterchain_block_ref_seqno <= ${around.first.seqno}::int))
         order by child_at desc limit ${MOST}::int)
-      select workchain, shard, seqno, workchain || ':' || child_shard || ':' || child_seqno as child, child_at,
-        (${newestBelow(covered.from, near)}) as lower,
+      select workchain, shard, seqno, workchain || ':' || child_shard || ':' || child_seqno as child, child_at, lower,
         exists (select 1 from ${quarantine} where ${quarantine.dataset} = 'blocks'
           and ${quarantine.record_id} = m.workchain || ':' || m.shard || ':' || m.seqno) as known
-      from missing m`,
+      from missing m cross join lateral (${newestBelow(covered.from, near)}) b (lower)
+      where lower is not null or not (${isBeforeIndex(around.first)})`,
     Missing,
   );
 }
+
+/** What the first masterchain block of the index names is older than the index, unless something older is known. */
+const isBeforeIndex = ({ seqno, utime }: Around['first']): SQL => sql`
+  (m.workchain = -1 and m.seqno < ${seqno}::int)
+  or (m.child_at <= ${utime}::int8 and exists (
+    select 1 from ton.blocks c where c.workchain = m.workchain and c.shard = m.child_shard
+      and c.seqno = m.child_seqno and c.masterchain_block_ref_seqno <= ${seqno}::int))`;
 
 function asTable(blocks: readonly LinkedBlock[]): SQL {
   const rows = blocks.map(({ workchain, shard, seqno, gen_utime }) => ({

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { LinkedBlock } from '../../crawl/watermark/block-links.ts';
+import { blockKey } from '../../ton/block-key.ts';
 import { tiles } from '../../ton/shard.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
@@ -42,13 +43,22 @@ export async function surroundingsOf(
   // The page may end in the middle of its last second.
   const complete = whole ? blocks : blocks.filter(({ gen_utime }) => gen_utime < last);
   const beyond = await topsBehind(source, mastersOf(complete), place.stretch.to);
-  if (beyond === undefined) return undefined;
+  if (beyond === undefined || !areAmong(beyond.tops, complete)) return undefined;
   return {
     tops: beyond.tops,
     after: complete,
     closesAt: place.stretch.to,
     storedUntil: place.stretch.to,
   };
+}
+
+/**
+ * The page that has a masterchain block has the tops behind the stretch that it names, too, in the same seconds. One that
+ * only claims to lie behind the stretch would never be looked for in it.
+ */
+function areAmong(tops: readonly LinkedBlock[], blocks: readonly LinkedBlock[]): boolean {
+  const seconds = new Map(blocks.map((block) => [blockKey(block), block.gen_utime]));
+  return tops.every((top) => seconds.get(blockKey(top)) === top.gen_utime);
 }
 
 /** Where what follows the stretch cannot be had: tops of a stored block near its end, which prove a little less. */
@@ -59,8 +69,8 @@ export async function surroundingsWithin(
 ): Promise<Surroundings | undefined> {
   const masters = await storedMasters(session, stretch);
   const last = masters.at(-1);
-  const tops = last && (await source.topsOf(last.seqno));
-  if (last === undefined || tops === undefined || !tiles(tops)) return undefined;
+  const tops = last && (await topsOf(source, last));
+  if (last === undefined || tops === undefined) return undefined;
   return {
     tops,
     after: [],
@@ -91,12 +101,22 @@ async function topsBehind(
 ): Promise<Pick<Surroundings, 'tops' | 'storedUntil'> | undefined> {
   const tried = LEADS.map((lead) => masters.find(({ gen_utime }) => gen_utime >= end + lead));
   const choices = new Set([...tried, masters.at(-1)].filter((master) => master !== undefined));
-  for (const { seqno, gen_utime } of choices) {
-    const tops = await source.topsOf(seqno);
-    const fit = tops !== undefined && tiles(tops) && tops.every((top) => top.gen_utime >= end);
-    if (fit) return { tops, storedUntil: gen_utime + 1 };
+  for (const master of choices) {
+    const tops = await topsOf(source, master);
+    if (tops?.every((top) => top.gen_utime >= end) === true)
+      return { tops, storedUntil: master.gen_utime + 1 };
   }
   return undefined;
+}
+
+/** The tops of all shards, none of them later than the masterchain block that names them; else undefined. */
+async function topsOf(
+  source: BlocksOfSource,
+  { seqno, gen_utime }: Master,
+): Promise<readonly LinkedBlock[] | undefined> {
+  const tops = await source.topsOf(seqno);
+  const fit = tops !== undefined && tiles(tops) && tops.every((top) => top.gen_utime <= gen_utime);
+  return fit ? tops : undefined;
 }
 
 const StoredMaster = z.object({ seqno: z.number(), gen_utime: z.coerce.number() });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
 import { closeDays } from '../../../src/db/coverage/close-days.ts';
 import { openCrawledStore, type CrawledStore } from '../../support/database/crawled-store.ts';
+import { untilOneWaits } from '../../support/database/until-one-waits.ts';
 import { twoDays } from '../../support/two-days.ts';
 
 const DAY = Date.UTC(2026, 0, 31) / 1000;
@@ -59,6 +60,8 @@ const closed = async () =>
 test('a day that is certain is summed up once, and says so', async () => {
   const live = new Map<string, string[]>();
   for (const report of REPORTS) live.set(report, await rowsOf(report));
+  await store.ask(`delete from etl.quarantine`);
+  await store.ask(`update etl.coverage set covered = covered + int8multirange(${FIRST})`);
   expect(await closeDays(database, ALL)).toBe(0);
   await certify(FIRST);
   expect(await closeDays(database, ALL)).toBe(REPORTS.length);
@@ -123,6 +126,22 @@ test('a day of which a stream is not to be had is not certain, where it was read
   await store.ask(`update etl.coverage c set covered = t.covered, verified = t.verified from taken t
     where (c.dataset, c.scope, c.pass) = (t.dataset, t.scope, t.pass)`);
   await store.ask(`drop table taken`);
+});
+
+test('a day that changes after it was found to be certain stays open', async () => {
+  await certify(FIRST);
+  await store.ask(`delete from etl.closed_days`);
+  let closing: Promise<number> | undefined;
+  await database.transaction(async (session) => {
+    await session.run(
+      sql`update etl.coverage set verified = verified - int8multirange(int8range(${DAY}, ${DAY} + 60)) where dataset = 'blocks'`,
+    );
+    closing = closeDays(database, ALL);
+    await untilOneWaits(database, session, 'lock table%');
+  });
+  await closing;
+  expect(await store.ask(`select distinct certified from daily_activity`)).toEqual([{ certified: 'f' }]);
+  await certify(FIRST);
 });
 
 test('a day that changes while it is summed up stays open', async () => {

@@ -1,0 +1,11 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Database, Session } from '../../../src/db/connection/database.ts';
+
+/** Until a statement like this waits for a lock. `session`: a transaction that is kept from standing idle. */
+export async function untilOneWaits(database: Database, session: Session, query: string): Promise<void> {
+  const waiting = sql`select 1 as one from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like ${query}`;
+  while ((await database.rows(waiting, z.object({ one: z.number() }))).length === 0)
+    await session.run(sql`select 1`);
+}
