@@ -17,6 +17,7 @@ import { startHeartbeat } from './db/coordination/heartbeat.ts';
 import { releaseClaimsOf } from './db/cursors/cursors.ts';
 import { releaseLeasesOf } from './db/coordination/leases.ts';
 import { claimNetwork } from './db/connection/network.ts';
+import { releaseDutiesOf } from './db/settings.ts';
 import { createPartitions } from './db/write/partitions.ts';
 import type { Logger } from './logger.ts';
 import type { Store } from './store.ts';
@@ -108,6 +109,7 @@ export async function openCrawl(options: ClientParts): Promise<Crawl> {
     const isGone = (name: string) => name === owner || hasEnded(name);
     await releaseLeasesOf(store.database, isGone);
     await releaseClaimsOf(store.database, isGone);
+    await releaseDutiesOf(store.database, isGone);
     return { ...assemble(options, { api, threads }, owner), owner, chain, close };
   } catch (error) {
     await close();

@@ -85,6 +85,7 @@ async function bring(
   return isWhole;
 }
 
+/** How it went last; kept from the first round on, so that one that never ends is seen. */
 async function stateOf(
   { database }: DaemonContext['context'],
   place: string,
@@ -92,5 +93,7 @@ async function stateOf(
 ): Promise<Settings['lake']> {
   const state = await readSetting(database, 'lake');
   if (state?.place === place) return state;
-  return { place, begunAt: now, upTo: null, renewedAt: null, error: null };
+  const first = { place, begunAt: now, upTo: null, renewedAt: null, error: null };
+  await keepSetting(database, 'lake', first);
+  return first;
 }

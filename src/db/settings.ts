@@ -2,7 +2,7 @@ import { isHeldUntil } from './coordination/held-until.ts';
 import { sql, type SQL } from 'drizzle-orm';
 import { z, type ZodType } from 'zod';
 import type { Session } from './connection/database.ts';
-import { bare, insertInto, jsonParam, setExcluded } from './connection/sql.ts';
+import { bare, insertInto, jsonParam, setExcluded, texts } from './connection/sql.ts';
 import { workers } from './schema/etl/budget.ts';
 import { settings } from './schema/etl/pages.ts';
 
@@ -142,6 +142,21 @@ export async function takeDuty(
       set ${setExcluded(settings.value)}, ${bare(settings.updated_at)} = default
     where ${settings.value}->>'owner' = ${owner} or not ${isHeldUntil(until, forSeconds)}`);
   return taken > 0;
+}
+
+/** Ends the duties of processes that have ended, as far as `isGone` knows; who had them stays known. */
+export async function releaseDutiesOf(session: Session, isGone: (owner: string) => boolean): Promise<void> {
+  const isDuty = sql`${settings.name} in (${texts(Object.values(DUTIES))})`;
+  const owner = sql`${settings.value}->>'owner'`;
+  const owners = await session.rows(
+    sql`select distinct ${owner} as owner from ${settings} where ${isDuty}`,
+    z.object({ owner: z.string() }),
+  );
+  for (const gone of owners.filter((row) => isGone(row.owner)))
+    await session.run(
+      sql`update ${settings} set ${bare(settings.value)} = ${settings.value} || jsonb_build_object('until', clock_timestamp())
+          where ${isDuty} and ${owner} = ${gone.owner}`,
+    );
 }
 
 /**

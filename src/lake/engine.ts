@@ -107,7 +107,11 @@ async function openDuck(folder: string): Promise<DuckDBInstance> {
       hint: 'Install without --omit=optional. --format csv needs no DuckDB.',
     });
   });
-  return DuckDBInstance.create(':memory:', { temp_directory: join(folder, 'spill') });
+  return DuckDBInstance.create(':memory:', {
+    temp_directory: join(folder, 'spill'),
+    // It gives the old contents of a Parquet file that was written anew within some seconds.
+    enable_external_file_cache: 'false',
+  });
 }
 
 function rowsOf(csv: string, columns: Columns): string {

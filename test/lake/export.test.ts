@@ -358,6 +358,18 @@ describe('verify --lake finds', () => {
   });
 });
 
+test('a file that was written anew is read anew', async () => {
+  const engine = await openEngine();
+  const file = join(directory, 'rewritten.parquet');
+  const read: string[] = [];
+  for (const text of ['first', 'other']) {
+    await engine.ask(`copy (select '${text}' as text from range(10)) to '${file}' (format parquet)`);
+    await engine.texts(file, 'text', (texts) => read.push(...new Set(texts)));
+  }
+  await engine.close();
+  expect(read).toEqual(['first', 'other']);
+});
+
 test('keys are summed up as Postgres does', async () => {
   const texts = ['', 'a', 'twelve bytes', 'thirteen byte', `${'x'.repeat(99)}ü`, '1769903999|46|p4a+/=|-1'];
   const list = texts.map((text) => `'${text}'`).join(', ');

@@ -11,14 +11,16 @@ import { sizeOf } from './measures/size.ts';
 import { measureStages } from './measures/stages.ts';
 import { countRows, startServer, type BenchServer } from './store.ts';
 import { verifyAll } from './measures/verification.ts';
+import { measureYear } from './measures/year.ts';
 import { writePath, type Written } from './measures/write-path.ts';
 
 /*
  * What the program costs, as JSON lines, each held against the limit of the same run: on a machine that others use,
  * only ratios mean something. `--million` crawls a million transactions instead of 120 000;
- * `queries` measures analysts' questions instead, as queries/main.ts says, `indexes` what other indexes would cost and
- * bring, as indexes/main.ts says, `verify` what a proof does, `lake` what export and import cost beside a crawl, `latency` how much of the allowed rate is used where the
- * source is slow.
+ * `queries` measures analysts' questions instead, as queries/main.ts says, `network` what commands cost in a large
+ * database, as at-scale/main.ts says, `year` how soon a year of each report by day is there, `indexes` what other indexes
+ * would cost and bring, as indexes/main.ts says, `verify` what a proof does, `lake` what export and import cost beside a
+ * crawl, `latency` how much of the allowed rate is used where the source is slow.
  */
 
 const PAGES = 100;
@@ -148,9 +150,11 @@ async function measureVerificationAlone(): Promise<void> {
 }
 
 if (process.argv[2] === 'queries') await import('./queries/main.ts');
+else if (process.argv[2] === 'network') await import('./at-scale/main.ts');
 else if (process.argv[2] === 'indexes') await import('./indexes/main.ts');
 else if (process.argv[2] === 'latency') await measureLatencies(tell, process.argv.slice(3));
 else if (process.argv[2] === 'lake') await measureLake(tell, network);
+else if (process.argv[2] === 'year') await measureYear(tell);
 else if (process.argv[2] === 'stages') await measureStages(tell);
 else if (process.argv[2] === 'verify') await measureVerificationAlone();
 else await measureAll();

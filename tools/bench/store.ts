@@ -27,6 +27,8 @@ export interface BenchStore {
 export interface BenchServer {
   /** An empty database, with partitions for `span`. */
   create(name: string, span?: Range): Promise<BenchStore>;
+  /** Removes a database that is closed. */
+  drop(store: BenchStore): Promise<void>;
   /** What all its processes have cost so far; 0 where the system does not tell. */
   cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
@@ -38,6 +40,7 @@ export async function startServer(): Promise<BenchServer> {
   const server = await openEmbedded({ dataDir });
   return {
     create: (name, span) => createStore(server.url, name, span),
+    drop: (store) => dropStore(server.url, store),
     cpuSeconds: () => cpuOf(server.dataDir).catch(() => 0),
     async stop() {
       await server.close();
@@ -91,6 +94,12 @@ async function createStore(server: string, name: string, span?: Range): Promise<
       await database.close();
     },
   };
+}
+
+async function dropStore(server: string, { url }: BenchStore): Promise<void> {
+  const admin = await connect(server);
+  await admin.query(`drop database ${pg.escapeIdentifier(new URL(url).pathname.slice(1))}`);
+  await admin.end();
 }
 
 async function connect(url: string): Promise<pg.Client> {

@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { literal } from '../../db/migrate/literal.ts';
 import { DAY } from '../../range.ts';
 import { missing, withFiles, type Lake } from '../lake.ts';
-import type { Listed } from '../store/store.ts';
+import { PARTIAL, type Listed } from '../store/store.ts';
 import type { Part } from '../part.ts';
 import { addOf, metaDataOf, PROTOCOL, type DeltaTable } from './actions.ts';
 
@@ -32,11 +32,14 @@ export interface Listing {
   readonly checkpoint: number;
   /** Names of the commits behind it, in their order. */
   readonly commits: readonly string[];
-  /** Names of files that the checkpoint has made needless long ago. `now` is unix seconds. */
+  /** Names of files that the checkpoint has made needless long ago, or a killed process has left. `now` is unix seconds. */
   readonly outdated: (now: number) => readonly string[];
 }
 
 const numberOf = (name: string) => Number(/(\d{20})\.(checkpoint\.parquet|json)$/.exec(name)?.[1] ?? NaN);
+
+const isNeedless = (name: string, checkpoint: number) =>
+  name.includes(`/${PARTIAL}`) || numberOf(name) < checkpoint;
 
 export function sortOut(listed: readonly Listed[]): Listing {
   const known = listed.filter(({ name }) => !Number.isNaN(numberOf(name)));
@@ -48,8 +51,8 @@ export function sortOut(listed: readonly Listed[]): Listing {
     checkpoint,
     commits: names.filter((name) => isCommit(name) && numberOf(name) > checkpoint),
     outdated: (now) =>
-      known
-        .filter(({ name, changedAt }) => numberOf(name) < checkpoint && changedAt < now - KEPT_SECONDS)
+      listed
+        .filter(({ name, changedAt }) => changedAt < now - KEPT_SECONDS && isNeedless(name, checkpoint))
         .map(({ name }) => name),
   };
 }

@@ -41,8 +41,9 @@ const AT_ONCE = 32;
 
 /** The tables that a lake has, by name. */
 export async function tablesIn(store: LakeStore): Promise<string[]> {
-  const names = (await store.list('')).map(({ name }) => name.split('/'));
-  return [...new Set(names.flatMap(([table = '', folder]) => (folder === FOLDER ? [table] : [])))];
+  const folders = await store.folders();
+  const logs = await Promise.all(folders.map((name) => store.list(`${name}/${FOLDER}/`)));
+  return folders.filter((_, at) => logs[at]?.length !== 0);
 }
 
 /** @throws LakeError where the log is not one of this program's */

@@ -35,5 +35,6 @@ export async function bucketSql(): Promise<string> {
     `use_ssl ${String(protocol === 'https:')}`,
     `url_style 'path'`,
   ];
-  return `install httpfs; load httpfs; create or replace secret lake (${words.join(', ')});`;
+  // Parts never change: what was fetched of them may be kept.
+  return `install httpfs; load httpfs; set enable_external_file_cache = true; create or replace secret lake (${words.join(', ')});`;
 }

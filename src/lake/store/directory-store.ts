@@ -1,23 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import type { LakeStore, Listed } from './store.ts';
 import { codeOf } from '../../errors.ts';
+import { PARTIAL, type LakeStore, type Listed } from './store.ts';
 
-/** A lake in a directory. What is unfinished has a name that begins with `_`, which readers of lakes skip. */
+/** A lake in a directory. */
 export function directoryStore(directory: string): LakeStore {
   const at = (name: string) => join(directory, ...name.split('/'));
   /** Makes the contents whole under another name first. */
   const beside = async (name: string, make: (path: string) => Promise<void>): Promise<string> => {
     const folder = dirname(at(name));
     await mkdir(folder, { recursive: true });
-    const path = join(folder, `_partial-${randomUUID()}`);
+    const path = join(folder, `${PARTIAL}${randomUUID()}`);
     await make(path);
     return path;
   };
   return {
     label: directory,
     list: (folder) => list(directory, at(folder)),
+    folders: () => foldersOf(directory),
     read: (name) => readFile(at(name), 'utf8'),
     async create(name, text) {
       const path = await beside(name, (partial) => writeFile(partial, text, { flush: true }));
@@ -43,11 +44,13 @@ export function directoryStore(directory: string): LakeStore {
   };
 }
 
+async function foldersOf(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch(unlessAbsent);
+  return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
+}
+
 async function list(directory: string, folder: string): Promise<Listed[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw error;
-  });
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(unlessAbsent);
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   const listed = await Promise.all(
     files.map(async (path): Promise<Listed[]> => {
@@ -58,4 +61,9 @@ async function list(directory: string, folder: string): Promise<Listed[]> {
     }),
   );
   return listed.flat().sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function unlessAbsent(error: unknown): never[] {
+  if (codeOf(error) === 'ENOENT') return [];
+  throw error;
 }

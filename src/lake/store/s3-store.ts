@@ -38,6 +38,10 @@ export async function s3Store(place: string, scratch: (name: string) => string):
     label: place,
     list: (folder) =>
       said(list(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix + folder }), prefix)),
+    folders: () =>
+      said(
+        foldersOf(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix, Delimiter: '/' }), prefix),
+      ),
     async read(name) {
       const { Body } = await said(client.send(new sdk.GetObjectCommand(at(name))));
       return (await Body?.transformToString()) ?? '';
@@ -79,6 +83,13 @@ export async function loadSdk() {
 }
 
 type Pages = ReturnType<typeof paginateListObjectsV2>;
+
+async function foldersOf(pages: Pages, prefix: string): Promise<string[]> {
+  const folders: string[] = [];
+  for await (const { CommonPrefixes = [] } of pages)
+    for (const { Prefix = '' } of CommonPrefixes) folders.push(Prefix.slice(prefix.length, -1));
+  return folders;
+}
 
 async function list(pages: Pages, prefix: string): Promise<Listed[]> {
   const listed: Listed[] = [];

@@ -1,3 +1,6 @@
+/** With this begin names of files that are not whole yet: readers of lakes skip names that begin with `_`. */
+export const PARTIAL = '_partial-';
+
 /** A file of a lake, as its store lists it. */
 export interface Listed {
   /** Below the lake, with `/` between folders. */
@@ -12,6 +15,8 @@ export interface LakeStore {
   readonly label: string;
   /** The files of a folder and of those below it, by name; none where there is no such folder. */
   list(folder: string): Promise<Listed[]>;
+  /** The folders of the lake itself, by name; not those below them. */
+  folders(): Promise<string[]>;
   read(name: string): Promise<string>;
   /** Makes a file, whole or not at all; false where there is one of this name, which is left as it is. */
   create(name: string, text: string): Promise<boolean>;

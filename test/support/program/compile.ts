@@ -13,6 +13,7 @@ const BESIDE = ['node_modules', 'package.json', 'migrations', 'web'];
 const PROCESSES = [
   'test/embedded/child.ts',
   'test/support/budget/spender.ts',
+  'test/support/kill/at-file-call.ts',
   'test/support/kill/child.ts',
   'test/support/leases/claimant.ts',
   'test/support/program/host.ts',

@@ -3,7 +3,7 @@ import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../../src/crawl/streams/reach.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
-import { startSimulator } from '../../../test/support/simulator/simulator.ts';
+import { startSimulator, type SimulatorOptions } from '../../../test/support/simulator/simulator.ts';
 import { SPAN } from '../network.ts';
 import { openBenchCrawl } from '../open-crawl.ts';
 
@@ -19,15 +19,25 @@ const DAY = {
 /** Transactions a day for each wallet: enough that jettons and items change hands. */
 const BUSY = 8;
 
-const DATASETS = ['transactions', 'traces', 'actions', 'jetton_transfers', 'jetton_burns', 'nft_transfers'];
+/** Of all that the questions are about, but for blocks. */
+export const DATASETS = [
+  'transactions',
+  'traces',
+  'actions',
+  'jetton_transfers',
+  'jetton_burns',
+  'nft_transfers',
+];
+
+/** A day of about so many transactions. */
+export function networkOfDay(transactions: number): SimulatorOptions & typeof DAY {
+  const accounts = Math.max(60, Math.min(1000, Math.round(transactions / BUSY)));
+  return { ...DAY, load: transactions / DAY.duration, accounts };
+}
 
 /** Crawls the first day through the program's own crawler; how many transactions it has. */
 export async function crawlOneDay(url: string, client: pg.Client, transactions: number): Promise<number> {
-  const simulator = await startSimulator({
-    ...DAY,
-    load: transactions / DAY.duration,
-    accounts: Math.max(60, Math.min(1000, Math.round(transactions / BUSY))),
-  });
+  const simulator = await startSimulator(networkOfDay(transactions));
   const bench = await openBenchCrawl(simulator.url, url);
   const { crawl, stop } = bench;
   const datasets = chooseDatasets(DATASETS, await loadJobs());

@@ -6,14 +6,9 @@ import { describeTable } from '../../../src/db/read/table-description.ts';
 import { formatTime } from '../../../src/range.ts';
 import { SPAN } from '../network.ts';
 import { crawlOneDay } from './one-day.ts';
+import { valueOn, type Dialect } from './other-day.ts';
 
 const DAYS = (SPAN.to - SPAN.from) / 86_400;
-
-/** So many days have accounts of their own; then the same accounts come again. */
-const WORLDS = 10;
-
-/** Lts of one day lie below this. */
-const LT_STEP = '100000000000';
 
 const TABLES = [
   ...[
@@ -28,23 +23,6 @@ const TABLES = [
   ...['jetton_transfers', 'jetton_burns', 'nft_transfers'],
 ];
 
-const ADDRESSES = new Set([
-  ...[
-    'account',
-    'source',
-    'destination',
-    'asset',
-    'source_wallet',
-    'jetton_master',
-    'owner',
-    'jetton_wallet',
-  ],
-  ...['nft_address', 'nft_collection', 'old_owner', 'new_owner'],
-]);
-const HASHES = new Set([
-  ...['hash', 'trace_id', 'prev_trans_hash', 'in_msg_hash', 'out_msg_tx_hash', 'tx_hash', 'parent_tx_hash'],
-  ...['transaction_hash', 'action_id', 'external_hash'],
-]);
 /** Bodies, which no question reads and which would be most of the bytes. */
 const LEFT_OUT = new Set([
   ...['content_body', 'init_state_body', 'custom_payload', 'forward_payload', 'content_decoded'],
@@ -126,7 +104,9 @@ async function putDay(client: pg.Client, day: number): Promise<void> {
   for (const table of TABLES) {
     const columns = await columnsOf(client, table);
     const names = columns.map(({ name }) => pg.escapeIdentifier(name)).join(', ');
-    const values = columns.map((column) => valueOn(column, day)).join(', ');
+    const values = columns
+      .map((column) => (LEFT_OUT.has(column.name) ? 'null' : valueOn(column, day, POSTGRES)))
+      .join(', ');
     await client.query(`insert into ton.${table} (${names}) select ${values} from bench.${table}`);
   }
 }
@@ -145,18 +125,11 @@ async function columnsOf(client: pg.Client, table: string): Promise<readonly Col
   return rows;
 }
 
-/** A column of the first day as it is on another one. */
-function valueOn({ name, type }: Column, day: number): string {
-  const column = pg.escapeIdentifier(name);
-  if (LEFT_OUT.has(name)) return 'null';
-  if (name === 'loaded_at') return column;
-  if (type === 'timestamp with time zone') return `${column} + interval '${day * 24} hours'`;
-  if (name === 'lt' || name.endsWith('_lt')) return `${column} + ${day} * ${LT_STEP}`;
-  if (HASHES.has(name)) return `encode(sha256((${column} || '/${day}')::bytea), 'base64')`;
-  if (ADDRESSES.has(name) && day % WORLDS !== 0)
-    return `case when ${column} like '0:%' then '0:' || upper(encode(sha256((${column} || '/${day % WORLDS}')::bytea), 'hex')) else ${column} end`;
-  return column;
-}
+const POSTGRES: Dialect = {
+  hex: (text) => `encode(sha256((${text})::bytea), 'hex')`,
+  base64: (text) => `encode(sha256((${text})::bytea), 'base64')`,
+  later: (column, days) => `${column} + interval '${days * 24} hours'`,
+};
 
 type Step = (name: string, work: () => Promise<unknown>) => Promise<boolean>;
 

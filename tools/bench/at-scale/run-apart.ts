@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import type { BenchServer } from '../store.ts';
+
+/** What something took. */
+export interface Cost {
+  readonly seconds: number;
+  /** Of the program and of Postgres together. */
+  readonly cpuSeconds: number;
+  /** The most memory that the program had at once; that of Postgres is set by its settings. */
+  readonly megabytes: number;
+}
+
+const Told = z.object({ megabytes: z.number(), cpuSeconds: z.number() });
+
+const PRELOAD = new URL('./tell-memory.js', import.meta.url).href;
+
+export const CLI = new URL('../../../src/cli.js', import.meta.url);
+export const ASK = new URL('./ask.js', import.meta.url);
+
+/**
+ * Runs a program in a process of its own, whose memory is then its own too.
+ * @throws Error with all that it said, where it ends neither well nor incomplete
+ */
+export async function runApart(
+  server: BenchServer,
+  program: URL,
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Promise<Cost & { readonly printed: string; readonly isDone: boolean }> {
+  const told = join(tmpdir(), `toncenter-etl-bench-cost-${process.pid}.json`);
+  const [start, before] = [performance.now(), await server.cpuSeconds()];
+  const child = spawn(process.execPath, ['--import', PRELOAD, program.pathname, ...args], {
+    env: { ...process.env, LOG_LEVEL: 'warn', ...settings, BENCH_COST: told },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = once(child, 'exit');
+  const [printed, said] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [code] = (await ended) as [number | null];
+  // What is incomplete was measured, too: 3.
+  if (code !== 0 && code !== 3)
+    throw new Error(`${args.join(' ')} ended with ${String(code)}:\n${printed}${said}`);
+  const own = Told.parse(JSON.parse(await readFile(told, 'utf8')));
+  await rm(told);
+  return {
+    printed,
+    isDone: code === 0,
+    seconds: (performance.now() - start) / 1000,
+    cpuSeconds: own.cpuSeconds + (await server.cpuSeconds()) - before,
+    megabytes: own.megabytes,
+  };
+}
