@@ -59,7 +59,7 @@ export async function openIndex(settings: Readonly<Record<string, string>> = {})
   const all = await loadDatasets();
   const known = splitKinds(all);
   return {
-    databaseUrl: config.databaseUrl ?? store.embedded?.url ?? '',
+    databaseUrl: store.url,
     async missing(name, { from, to }) {
       const [dataset] = splitKinds(chooseDatasets([name], all)).streams;
       return dataset === undefined ? [] : missingOf(dataset, parseRange(from, to, unixSeconds(systemClock)));

@@ -22,6 +22,7 @@ import type { Finding, NamedRow } from '../finding.ts';
 import type { VerifyContext } from '../check.ts';
 import type { FillContext } from '../../crawl/streams/fill-holes.ts';
 import { databaseTime } from '../../db/connection/server-clock.ts';
+import { scopeOf } from '../../dataset/scope.ts';
 
 /** What a comparison needs: the API and what was learned of its pages, and the database. */
 export type CompareContext = VerifyContext & FillContext;
@@ -145,8 +146,7 @@ async function compareRecords(
   { records, completed, tally }: Batch,
 ): Promise<void> {
   const whole = wholeTables(dataset, jobs);
-  const { scopes } = dataset.job;
-  const scope = scopes && { column: scopes.column, value: stream.scope };
+  const scope = scopeOf(dataset.job, stream);
   for (const [name, table] of Object.entries(dataset.job.tables)) {
     const isAll = whole.has(name);
     const sent = records.flatMap(({ rows, position }) =>

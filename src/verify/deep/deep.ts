@@ -10,8 +10,9 @@ import type { Verified } from '../verify.ts';
 import { addRows, isSameSum } from './added-rows.ts';
 import { compareSpans, type ComparedSpans } from './compare-spans.ts';
 import { SECOND_READING } from '../checks/second-reading.ts';
-import { drawSlices, rowsBySecond, scopeOf } from './sample.ts';
+import { drawSlices, rowsBySecond } from './sample.ts';
 import { spansOf } from '../finding.ts';
+import { scopeOf } from '../../dataset/scope.ts';
 
 /** How much of a table was held against the source, row by row. */
 export interface ComparedTable {

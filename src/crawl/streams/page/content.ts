@@ -40,8 +40,12 @@ export function idsOf({ accepted }: Inside): string[] {
 }
 
 export function odditiesOf({ accepted, rejected }: Inside): Oddities {
-  const extras = accepted.map(({ extra }) => extra).filter((extra) => Object.keys(extra).length > 0);
-  return { rejected, extras };
+  return { rejected, extras: extrasOf(accepted) };
+}
+
+/** The unknown members of each record that has some. */
+export function extrasOf(records: readonly { readonly extra: Extra }[]): Extra[] {
+  return records.map(({ extra }) => extra).filter((extra) => Object.keys(extra).length > 0);
 }
 
 /** The records of pages that are written with them. */
