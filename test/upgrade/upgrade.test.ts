@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { createDatabase, type TestDatabase } from '../support/database/postgres.ts';
@@ -22,6 +23,13 @@ afterAll(async () => {
   await cli.close();
   await simulator.close();
   await database.drop();
+});
+
+/** An older version's second readings are made anew: nobody knows what confirmed them. */
+const SecondReading = z.looseObject({
+  pass: z.literal(1),
+  covered: z.string().transform(() => '{}'),
+  updated_at: z.string().transform((): unknown => expect.anything()),
 });
 
 async function read(): Promise<Record<string, unknown[]>> {
@@ -47,7 +55,9 @@ describe('a database of an older version', () => {
       expect(after[table], table).toHaveLength(rows.length);
       // A newer version may have more columns; what was there must be there.
       for (const [index, row] of rows.entries())
-        expect(after[table]?.[index], table).toMatchObject(row as object);
+        expect(after[table]?.[index], table).toMatchObject(
+          SecondReading.safeParse(row).data ?? (row as object),
+        );
     }
   });
 

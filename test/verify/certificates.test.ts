@@ -18,6 +18,7 @@ import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { release } from '../../src/db/write/release-from-quarantine.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import { common, type Range, without } from '../../src/range.ts';
+import { WrongDatabaseError } from '../../src/errors.ts';
 import type { TestStore } from '../support/database/database.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 import { expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
@@ -204,6 +205,21 @@ test('what was emptied and read anew since the checks began is not verified by t
   await proof.cover(transfers, await proof.reach());
   await proof.readAgain(transfers, range);
   expect((await proof.verify(transfers, range)).at(-1)?.verified).toEqual([range]);
+});
+
+test('an older program certifies nothing where a newer one has migrated the database', async () => {
+  const stream = streamOf(transfers[0]!);
+  const tables = [jetton_transfers];
+  await run(`update etl.coverage set verified = '{}' where dataset = 'jetton_transfers'`);
+  const lastReceipt = await readLastReceipt(store.database, tables);
+  await run(`insert into etl.migrations (hash, created_at) values ('newer', 0)`);
+  const certifying = setVerified(store.database, { stream, tables }, { good: [range], bad: [], lastReceipt });
+  await expect(certifying).rejects.toThrow(WrongDatabaseError);
+  const reading = { first: stream, ranges: [range], ageSeconds: 0, tables, lastReceipt };
+  await expect(confirmDue(store.database, reading)).rejects.toThrow(WrongDatabaseError);
+  await run(`delete from etl.migrations where hash = 'newer'`);
+  expect(await certified('jetton_transfers')).toEqual([]);
+  await expectProved(proof, transfers, range);
 });
 
 /** A stored row as text, and its second. */

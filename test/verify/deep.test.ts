@@ -12,6 +12,7 @@ import { rowsBySecond } from '../../src/verify/deep/sample.ts';
 import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
 import { printReports } from '../../src/commands/output/verify-report.ts';
 import { common, type Range, union } from '../../src/range.ts';
+import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import type { Simulator, SimulatorOptions } from '../support/simulator/simulator.ts';
 import { checkDeep } from '../../src/verify/deep/deep.ts';
 import { proveRange } from '../../src/verify/prove.ts';
@@ -25,6 +26,22 @@ const TransferPage = z.looseObject({
   jetton_transfers: z.array(z.looseObject({ transaction_hash: z.string() })),
 });
 
+const TracePage = z.looseObject({
+  traces: z.array(
+    z.looseObject({
+      transactions: z.record(z.string(), z.looseObject({ account_state_after: z.looseObject({}) })),
+    }),
+  ),
+});
+
+function withoutCode(response: HttpResponse, hash: string): HttpResponse {
+  const body = TracePage.parse(JSON.parse(String(response.body)));
+  for (const { transactions: sent } of body.traces)
+    for (const [name, transaction] of Object.entries(sent))
+      if (name === hash) transaction.account_state_after['code_hash'] = null;
+  return { ...response, body: JSON.stringify(body) };
+}
+
 let store: TestStore;
 let simulator: Simulator;
 let proof: Proof;
@@ -32,12 +49,15 @@ let datasets: Dataset[];
 let range: Range;
 /** Hash of a transfer that the source gives in a way that does not fit. */
 let misfit = '';
+/** Hash of a transaction of whose code pages of traces say nothing. */
+let silent = '';
 /** Requests that it took to read the range. */
 let toRead: number;
 let close: () => Promise<void>;
 
 beforeAll(async () => {
   const after: SimulatorOptions['after'] = ({ path }, response) => {
+    if (silent !== '' && path === '/api/v3/traces') return withoutCode(response, silent);
     if (misfit === '' || path !== '/api/v3/jetton/transfers') return response;
     const body = TransferPage.parse(JSON.parse(String(response.body)));
     for (const transfer of body.jetton_transfers)
@@ -379,4 +399,33 @@ test('what a trace has shown to be wrong is known until that trace has been look
   await proof.cover(datasets, await proof.reach());
   const { reports } = await compare(['transactions', 'traces'], range, true);
   expect(kinds(reports)).toEqual([]);
+});
+
+test('a copy of a row that is silent about a value does not settle what was found of it', async () => {
+  const [row] = await store.database.rows(
+    sql`select hash, extract(epoch from utime)::int8 as second from ton.transactions
+        where after_code_hash is not null and utime > to_timestamp(${range.from + 100}) order by utime, hash limit 1`,
+    z.object({ hash: z.string(), second: z.coerce.number() }),
+  );
+  const { hash, second } = row!;
+  const compare = (name: string, repair: boolean) => {
+    const chosen = datasets.filter((dataset) => dataset.name === name);
+    const options = { datasets: chosen, range, share: 1, repair, random: Math.random };
+    return proveRange(proof.context, options);
+  };
+  const certified = async () =>
+    common(await readVerified(store.database, { dataset: 'transactions', scope: '', pass: 0 }), [
+      { from: second, to: second + 1 },
+    ]);
+  await run(`update ton.transactions set after_code_hash = null where hash = '${hash}'`);
+  await compare('transactions', false);
+  expect(await certified()).toEqual([]);
+  silent = hash;
+  await compare('traces', false);
+  silent = '';
+  await proof.verify(datasets, range);
+  expect(await certified()).toEqual([]);
+  const { reports } = await compare('transactions', true);
+  expect(kinds(reports)).toEqual([]);
+  expect(await certified()).toHaveLength(1);
 });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Range, without } from '../../range.ts';
 import type { Database } from '../connection/database.ts';
 import { coverage } from '../schema/etl/coverage.ts';
+import { requireOwnSchema } from '../migrate/own-schema.ts';
 import { writtenSince } from '../write/receipt-ledger.ts';
 import { lockTables } from '../write/rows/lock-tables.ts';
 import { targetOf } from '../write/rows/target.ts';
@@ -28,6 +29,7 @@ const Written = z.object({ spans: spansOfRow });
  * Counts ranges as read a second time: those that are due. Not the minutes in which anybody has written a row since the
  * reading began, such as a record out of quarantine: it has not seen that row.
  * @returns what is confirmed by it
+ * @throws WrongDatabaseError where a newer program has migrated the database
  */
 export function confirmDue(database: Database, reading: SecondReading): Promise<Range[]> {
   const { first, ranges, ageSeconds, lastReceipt } = reading;
@@ -47,6 +49,7 @@ export function confirmDue(database: Database, reading: SecondReading): Promise<
     for (const range of without(ranges, written?.spans ?? []))
       confirmed.push(...(await readDue(session, first, range, ageSeconds)));
     for (const range of confirmed) await addCoverage(session, { ...first, pass: 1 }, range);
+    await requireOwnSchema(session);
     return confirmed;
   });
 }

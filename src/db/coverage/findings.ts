@@ -254,11 +254,16 @@ export async function settleRows(session: Session, { check, table, began, rows }
       and f.row_key = r.key and f.row_span = int8range(r.second, r.second + 1)`);
 }
 
-/** Keys of a table's rows with a finding of this check, whatever dataset holds them. */
-export async function keysWithFindings(session: Session, check: string, table: string): Promise<Set<string>> {
+/** The columns that differ in a table's rows with a finding of this check, by key, whatever dataset holds them. */
+export async function columnsWithFindings(
+  session: Session,
+  check: string,
+  table: string,
+): Promise<Map<string, string[]>> {
   const rows = await session.rows(
-    sql`select distinct row_key as key from ${findings} where check_name = ${check} and table_name = ${table}`,
-    z.object({ key: z.string() }),
+    sql`select row_key as key, string_agg(nullif(split_part(differs, ': ', 2), ''), ', ') as columns from ${findings}
+        where check_name = ${check} and table_name = ${table} group by 1`,
+    z.object({ key: z.string(), columns: z.string().nullable() }),
   );
-  return new Set(rows.map(({ key }) => key));
+  return new Map(rows.map(({ key, columns }) => [key, columns?.split(', ') ?? []]));
 }

@@ -19,6 +19,7 @@ import {
 import { coverage } from '../schema/etl/coverage.ts';
 import { settings } from '../schema/etl/pages.ts';
 import { grades, verifications } from '../schema/etl/verification.ts';
+import { requireOwnSchema } from '../migrate/own-schema.ts';
 import { writtenSince } from '../write/receipt-ledger.ts';
 import { lockTables } from '../write/rows/lock-tables.ts';
 import { targetOf } from '../write/rows/target.ts';
@@ -78,7 +79,8 @@ export function readLastReceipt(database: Database, tables: readonly object[]): 
  * Sets what was verified and takes back what turned out wrong. Only what is still covered counts, and no minute in which
  * anybody wrote a row since the checks began: another dataset's page, a repair, a record out of quarantine. Nobody
  * writes the tables meanwhile, so that a commit under way either shows here or sees what it takes the certificate from.
- * A second with a finding is never verified.
+ * A second with a finding is never verified. Nor is any by an older program, whose checks see less.
+ * @throws WrongDatabaseError where a newer program has migrated the database
  */
 export function setVerified(
   database: Database,
@@ -98,6 +100,7 @@ export function setVerified(
           + (${covered} * ${multirangeParam(good)} - ${writtenSince(targets, good, lastReceipt)}) - ${spansWithFindings(stream)},
         ${bare(updated_at)} = default
       where ${ofStream(coverage, { ...stream, pass: 0 })}`);
+    await requireOwnSchema(session);
   });
 }
 

@@ -13,7 +13,7 @@ import {
   type Unsaid,
 } from '../../db/read/compare.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
-import { keysWithFindings, settleRows } from '../../db/coverage/findings.ts';
+import { columnsWithFindings, settleRows } from '../../db/coverage/findings.ts';
 import { isInside, spanOfSecond, union, type Range } from '../../range.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import { addRows } from './added-rows.ts';
@@ -163,17 +163,23 @@ async function compareRecords(
     const differences = withUnsaid(found.differences, unsaid);
     const seconds = new Map(sent.map(({ row, second }) => [keyOf(table, row), second]));
     tally.findings.push(...toFindings(stream, name, differences, seconds));
-    const known = await keysWithFindings(database, DEEP, name);
+    const known = await columnsWithFindings(database, DEEP, name);
     const wrong = new Set([...found.differences, ...found.unsaid].map(({ key }) => key));
     const right = rows
-      .map((row) => ({ key: keyOf(table, row), second: ownSecondOf(row) }))
-      .filter(({ key }) => known.has(key) && !wrong.has(key))
+      .map((row) => ({ row, key: keyOf(table, row), second: ownSecondOf(row) }))
+      .filter(({ row, key }) => !wrong.has(key) && says(row, known.get(key)))
       .flatMap(({ key, second }) => (second === undefined ? [] : [{ key, second }]));
     if (right.length > 0)
       await retry({ ...crawl, ...CONFLICT }, () =>
         settleRows(database, { check: DEEP, table: name, began: tally.began, rows: right }),
       );
   }
+}
+
+/** True of a copy with a value in each of these columns: one that is silent about a column cannot settle it. */
+function says(row: object, columns: readonly string[] | undefined): boolean {
+  const values = new Map<string, unknown>(Object.entries(row));
+  return columns?.every((column) => values.get(column) != null) ?? false;
 }
 
 /** Records that do not fit cannot be compared. Those in quarantine are known to be missing. */

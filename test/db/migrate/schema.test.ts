@@ -9,6 +9,7 @@ import { getTableConfig } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { loadTables } from '../../../src/db/load-tables.ts';
+import { migrate } from '../../../src/db/migrate/migrate.ts';
 import { factsOf } from '../../../src/db/schema/describe.ts';
 import { packageRoot } from '../../../src/package.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
@@ -127,5 +128,21 @@ describe('a migrated database', () => {
         where i.indrelid = ${`${schema}.${name}`}::regclass and i.indisprimary and a.attrelid = i.indrelid order by k.place`);
       expect(keys, name).toEqual(factsOf(table).key);
     }
+  });
+
+  test('has no certificate and no second reading by the rules of an older version', async () => {
+    await store.database.run(sql`
+      insert into etl.coverage (dataset, scope, pass, covered, verified)
+      values ('actions', '', 0, '{[0,100)}', '{[0,50)}'), ('actions', '', 1, '{[0,50)}', '{}')`);
+    await store.database.run(
+      sql`delete from etl.migrations where created_at = (select max(created_at) from etl.migrations)`,
+    );
+    await migrate(store.database);
+    expect(
+      await texts(
+        sql`select concat_ws(' ', pass, covered, verified) as text from etl.coverage order by pass`,
+      ),
+    ).toEqual(['0 {[0,100)} {}', '1 {} {}']);
+    await store.database.run(sql`delete from etl.coverage`);
   });
 });

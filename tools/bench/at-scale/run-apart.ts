@@ -16,7 +16,7 @@ export interface Cost {
   readonly megabytes: number;
 }
 
-const Told = z.object({ megabytes: z.number(), cpuSeconds: z.number() });
+const Report = z.object({ megabytes: z.number(), cpuSeconds: z.number() });
 
 const PRELOAD = new URL('./tell-memory.js', import.meta.url).href;
 
@@ -33,10 +33,10 @@ export async function runApart(
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
 ): Promise<Cost & { readonly printed: string; readonly isDone: boolean }> {
-  const told = join(tmpdir(), `toncenter-etl-bench-cost-${process.pid}.json`);
+  const report = join(tmpdir(), `toncenter-etl-bench-cost-${process.pid}.json`);
   const [start, before] = [performance.now(), await server.cpuSeconds()];
   const child = spawn(process.execPath, ['--import', PRELOAD, program.pathname, ...args], {
-    env: { ...process.env, LOG_LEVEL: 'warn', ...settings, BENCH_COST: told },
+    env: { ...process.env, LOG_LEVEL: 'warn', ...settings, BENCH_COST: report },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'exit');
@@ -45,8 +45,8 @@ export async function runApart(
   // What is incomplete was measured, too: 3.
   if (code !== 0 && code !== 3)
     throw new Error(`${args.join(' ')} ended with ${String(code)}:\n${printed}${said}`);
-  const own = Told.parse(JSON.parse(await readFile(told, 'utf8')));
-  await rm(told);
+  const own = Report.parse(JSON.parse(await readFile(report, 'utf8')));
+  await rm(report);
   return {
     printed,
     isDone: code === 0,

@@ -86,9 +86,8 @@ async function checkSoundly(
   for (const [at, verdict] of verdicts.entries()) {
     const alteration = batch[at]!;
     if (verdict.problems.length > 0 && failing <= MOST_ASKED_ALONE) {
-      const [own] = await checkBatch(network, [alteration], depth);
-      const problems = verdict.problems.map((problem) => `beside ${batch.length - 1} others: ${problem}`);
-      sound.push(own === undefined || own.problems.length > 0 ? (own ?? verdict) : { ...own, problems });
+      const [own = verdict] = await checkBatch(network, [alteration], depth);
+      sound.push(judgeAlone(own, verdict, batch.length - 1));
     } else if (depth.sure && verdict.seen.verify)
       sound.push({
         ...verdict,
@@ -97,4 +96,11 @@ async function checkSoundly(
     else sound.push(verdict);
   }
   return sound;
+}
+
+/** What fails beside others and not alone fails all the same, unless only a neighbour's finding left its seconds open. */
+function judgeAlone(own: Verdict, beside: Verdict, others: number): Verdict {
+  const isAnothers = beside.seen.verify && !own.seen.verify;
+  const problems = beside.problems.map((problem) => `beside ${others} others: ${problem}`);
+  return own.problems.length > 0 || isAnothers ? own : { ...own, problems };
 }
