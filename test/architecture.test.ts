@@ -22,12 +22,13 @@ test('every file and folder that is named exists', () => {
 test('the example of settling is what the code does', () => {
   const settling = createSettling(30);
   expect([
+    settling.settle({ newest: 1002, utime: 990 }, 2),
     settling.settle({ newest: 1032, utime: 990 }, 32),
     settling.settle({ newest: 1062, utime: 1055 }, 62),
     settling.settle({ newest: 1092, utime: 1085 }, 92),
     settling.settle({ newest: 1392, utime: 1385 }, 392),
     settling.settle({ newest: 1392, utime: 1385 }, 422),
-  ]).toEqual([990, 1020, 1085, 1115, 1385]);
+  ]).toEqual([732, 990, 1020, 1085, 1115, 1385]);
 });
 
 test('the example of the forward cursor is what the code does', () => {

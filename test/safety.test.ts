@@ -66,6 +66,19 @@ describe('SQL', () => {
   });
 });
 
+test('what is written is committed in one place, which asks for the schema of the database', () => {
+  const others = sources.filter(({ text }) => text.includes('.transaction(')).map(({ path }) => path);
+  expect(others.sort()).toEqual([
+    'db/coverage/verifications.ts',
+    'db/migrate/migrate.ts',
+    'db/migrate/reader.ts',
+    'db/read/count-rows.ts',
+    'db/read/table-rows.ts',
+    'db/write/write-transaction.ts',
+    'verify/run/at-speed.ts',
+  ]);
+});
+
 describe('servers', () => {
   test('are bound to an address that is given, never to all of them', () => {
     const listens = sources.flatMap(({ path, text }) =>

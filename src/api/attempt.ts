@@ -138,7 +138,12 @@ async function readResponse<T>(
 }
 
 /** Reports to the budget as soon as the status is known, so that a 429 stops the others before its body is read. */
-async function report<T>(chain: AttemptContext, call: Call<T>, head: ResponseHead, elapsedMs: number): Promise<void> {
+async function report<T>(
+  chain: AttemptContext,
+  call: Call<T>,
+  head: ResponseHead,
+  elapsedMs: number,
+): Promise<void> {
   if (head.status === 429) chain.count(call.priority, 'refused', 1);
   if (head.status === 429 || (head.status >= 500 && head.retryAfterMs !== undefined)) {
     await chain.budget.refused(head.retryAfterMs, elapsedMs);
@@ -173,7 +178,12 @@ function keep<T>(
   });
 }
 
-function refusalOf<T>(chain: AttemptContext, call: Call<T>, response: ReadResponse, status: number): EtlError {
+function refusalOf<T>(
+  chain: AttemptContext,
+  call: Call<T>,
+  response: ReadResponse,
+  status: number,
+): EtlError {
   return errorOfStatus({
     status,
     body: response.text,

@@ -1,26 +1,32 @@
-import type { Logger } from '../logger.ts';
+import type { CrawlContext } from './crawl-context.ts';
 
-interface KeepAliveOptions {
+interface Held {
   /** What is held, for the log. */
-  readonly dataset: string;
+  readonly what: string;
   /** Seconds after which it expires unless it is prolonged. */
   readonly heldSeconds: number;
   readonly prolong: () => Promise<unknown>;
-  readonly logger: Logger;
 }
 
 /**
- * Prolongs a lease or a claim until the returned function is called: a page that takes long must not cost it. What a
- * frozen process holds does expire.
+ * Prolongs a lease, a claim or a duty until the returned function is called: work that takes long must not cost it. What
+ * a frozen process holds does expire.
  */
-export function keepAlive({ dataset, heldSeconds, prolong, logger }: KeepAliveOptions): () => void {
-  const beat = () => {
-    prolong().catch((error: unknown) => {
-      logger.debug({ dataset, reason: String(error) }, 'lease or claim not prolonged');
-    });
+export function keepAlive(
+  { clock, logger }: Pick<CrawlContext, 'clock' | 'logger'>,
+  { what, heldSeconds, prolong }: Held,
+): () => void {
+  const ended = new AbortController();
+  const beat = async () => {
+    for (;;) {
+      await clock.sleep((heldSeconds * 1000) / 3, ended.signal).catch(() => undefined);
+      if (ended.signal.aborted) return;
+      // Where the database is away, the work itself says so.
+      await prolong().catch((error: unknown) => {
+        logger.debug({ what, reason: String(error) }, 'not prolonged');
+      });
+    }
   };
-  const timer = setInterval(beat, (heldSeconds * 1000) / 3);
-  return () => {
-    clearInterval(timer);
-  };
+  void beat();
+  return () => ended.abort();
 }

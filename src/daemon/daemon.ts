@@ -82,7 +82,7 @@ async function decideWanted(
 ) {
   const now = unixSeconds(context.clock);
   const words: Readonly<Record<string, number>> = {
-    head: watermark.utime - config.watermarkDelay,
+    head: watermark.newest - config.watermarkDelay,
     first: chain.first.utime,
   };
   const since = Math.max(chain.first.utime, words[config.since] ?? parseTime(config.since, now));

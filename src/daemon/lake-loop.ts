@@ -1,3 +1,4 @@
+import { keepAlive } from '../crawl/keep-alive.ts';
 import { keepSetting, readSetting, takeDuty, type Settings } from '../db/settings.ts';
 import { concernsRun, EtlError, LakeBusyError, LakeError, messageOf } from '../errors.ts';
 import { tablesOf } from '../export/tables-of.ts';
@@ -13,8 +14,6 @@ import { runRounds } from './rounds.ts';
 const PERIOD_MS = 120_000;
 /** Seconds after which another process writes, where this one has not come back: more than between two rounds. */
 const ABSENT_SECONDS = 240;
-/** Milliseconds after which a process that writes says so again: a round over many days takes longer than the above. */
-const SIGN_MS = 60_000;
 /** Seconds between two looks for rows that have changed, and between two snapshots of lists: both read everything. */
 const RENEWAL_SECONDS = DAY;
 
@@ -29,12 +28,13 @@ export async function runLakeLoop(daemon: DaemonContext): Promise<void> {
 export async function keepUp(daemon: DaemonContext, place: string): Promise<void> {
   const { context, owner } = daemon;
   const { database, clock, logger } = context;
-  if (!(await takeDuty(database, 'lake', owner, ABSENT_SECONDS))) return;
+  const take = () => takeDuty(database, 'lake', owner, ABSENT_SECONDS);
+  if (!(await take())) return;
   const now = unixSeconds(clock);
   const before = await stateOf(context, place, now);
   const isQuick = before.renewedAt !== null && now - before.renewedAt < RENEWAL_SECONDS;
-  const round = new AbortController();
-  const signs = holdDuty(daemon, round.signal);
+  // A round over many days takes longer than its process may be absent.
+  const letGo = keepAlive(context, { what: 'the lake', heldSeconds: ABSENT_SECONDS, prolong: take });
   try {
     if (!(await bring(daemon, { place, now, isQuick }))) return;
     const renewedAt = isQuick ? before.renewedAt : now;
@@ -46,17 +46,7 @@ export async function keepUp(daemon: DaemonContext, place: string): Promise<void
     await keepSetting(database, 'lake', { ...before, error: message });
     logger.error({ lake: place, reason: message }, 'the lake cannot be written: it is tried again');
   } finally {
-    round.abort();
-    await signs;
-  }
-}
-
-async function holdDuty({ context, owner }: DaemonContext, ended: AbortSignal): Promise<void> {
-  for (;;) {
-    await context.clock.sleep(SIGN_MS, ended).catch(() => undefined);
-    if (ended.aborted) return;
-    // Where the database is away, the round itself says so.
-    await takeDuty(context.database, 'lake', owner, ABSENT_SECONDS).catch(() => undefined);
+    letGo();
   }
 }
 

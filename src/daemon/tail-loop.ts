@@ -11,6 +11,9 @@ const ROUNDS_SHARE = 0.4;
 /** What is asked less often than every round takes at most this part beside them. */
 const SLOW_SHARE = 0.1;
 
+/** Milliseconds between two rounds at least, where what was held back may be read. */
+const LEAST_PERIOD_MS = 1000;
+
 /** Reads what is new, dataset by dataset at once; one that is still catching up is not disturbed. */
 export async function runTailLoop(
   options: DaemonContext,
@@ -37,7 +40,9 @@ export async function runTailLoop(
         .finally(() => running.delete(dataset.name));
       running.set(dataset.name, reading);
     }
-    await clock.sleep(tailPeriodMs(options), stop.finishing).catch(() => undefined);
+    const untilDueMs = (position.watermark.dueMs ?? Infinity) - clock.monotonic();
+    const untilNextMs = Math.min(tailPeriodMs(options), Math.max(LEAST_PERIOD_MS, untilDueMs));
+    await clock.sleep(untilNextMs, stop.finishing).catch(() => undefined);
   }
   await Promise.all(running.values());
   const [failure] = failures;

@@ -101,7 +101,11 @@ async function verifyAndRepair(
   try {
     const found = await verifyRange(context, datasets, range);
     const { reports, rounds } = await repairRange(context, datasets, range, found);
-    const fields = { range: formatRange(range), proved: reports.every(({ findings }) => findings.length === 0), repairs: rounds };
+    const fields = {
+      range: formatRange(range),
+      proved: reports.every(({ findings }) => findings.length === 0),
+      repairs: rounds,
+    };
     // Only what was repaired is news: the newest stretch is not proved before its second reading.
     if (rounds === 0) logger.debug(fields, 'stretch verified');
     else logger.info(fields, 'stretch verified');

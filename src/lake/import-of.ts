@@ -29,7 +29,10 @@ export interface WantedImport {
   readonly log: Import['log'];
 }
 
-export function sourcesOf(tables: readonly ExportedTable[], logs: ReadonlyMap<string, TableLog>): ImportedTable[] {
+export function sourcesOf(
+  tables: readonly ExportedTable[],
+  logs: ReadonlyMap<string, TableLog>,
+): ImportedTable[] {
   return tables.map((table) => {
     const { parts = [] } = logs.get(table.facts.name) ?? {};
     return { ...table, parts: parts.map((part) => ({ ...part, name: `${table.facts.name}/${part.path}` })) };

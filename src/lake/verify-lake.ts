@@ -111,8 +111,7 @@ function differences(part: Part, counted: Counted): string[] {
   const faults: string[] = [];
   if (counted.rows !== part.rows) faults.push(`holds ${counted.rows} rows, not ${part.rows}`);
   else if (counted.keys !== null && counted.keys !== part.keys) faults.push('holds rows with other keys');
-  const isWithin = (second: number | null) =>
-    second === null || isInside(second, part.span);
+  const isWithin = (second: number | null) => second === null || isInside(second, part.span);
   if (!isWithin(counted.first) || !isWithin(counted.last)) {
     faults.push(`holds rows of other seconds than ${formatRange(part.span)}`);
   }

@@ -17,7 +17,11 @@ export function listed(rows: readonly number[]): OrderedRows {
 }
 
 /** Walks ascending rows up or down, leaving out those that do not pass. */
-export function* walk(rows: OrderedRows, descending: boolean, passes: (row: number) => boolean): Generator<number> {
+export function* walk(
+  rows: OrderedRows,
+  descending: boolean,
+  passes: (row: number) => boolean,
+): Generator<number> {
   for (let i = 0; i < rows.length; i++) {
     const row = rows.at(descending ? rows.length - 1 - i : i);
     if (passes(row)) yield row;

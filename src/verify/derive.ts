@@ -15,6 +15,7 @@ import { countTransactions } from './checks/transactions.ts';
 import { runStep } from './run/run-step.ts';
 import type { VerifyContext } from './check.ts';
 import { verifyRange } from './verify.ts';
+import { writeTransaction } from '../db/write/write-transaction.ts';
 import { during } from '../db/connection/seconds.ts';
 
 const LONGEST = DAY;
@@ -82,7 +83,7 @@ async function settle({ database }: DeriveContext, lease: Lease, size: number): 
     const { findings } = await runStep(database, lease.stream, countTransactions(lease.span));
     const holes = common(spansOf(findings), [lease.span]);
     const met = without([lease.span], holes);
-    return await database.transaction(async (session) => {
+    return await writeTransaction(database, async (session) => {
       await holdLease(session, lease, lease.span);
       const rows = await countsOf(session, met);
       const kept = worthKeeping(

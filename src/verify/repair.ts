@@ -15,6 +15,7 @@ import { compareAgain } from './repair/compare-again.ts';
 import { datasetByBlock } from './repair/dataset-by-block.ts';
 import { Tries } from './repair/tries.ts';
 import { verifyRange, type Verified } from './verify.ts';
+import { writeTransaction } from '../db/write/write-transaction.ts';
 
 /** A hole can lead to the next: blocks first, then what is in them. Each is read twice and by block at most. */
 const MOST_ROUNDS = 12;
@@ -216,7 +217,7 @@ async function settle(context: RepairContext, { stream, findings }: Verified): P
       await keepHole(database, stream, { span, reason, detail, leastPauseSeconds: context.leastPause });
   };
   if (gaps.length > 0) {
-    await database.transaction(async (session) => {
+    await writeTransaction(database, async (session) => {
       await subtractCoverage(session, { ...stream, pass: 1 }, gaps);
       await subtractCoverage(session, { ...stream, pass: 0 }, gaps);
     });

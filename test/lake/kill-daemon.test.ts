@@ -90,15 +90,16 @@ test('a daemon that keeps a lake up may be killed at any moment: the lake is as 
 
   const status = async () => (await cli.ask(['status'], settings())).stdout;
   expect(await status()).toContain(`lake      ${lake} has not all yet`);
-  const running = { ...settings(), ETL_LISTEN: '127.0.0.1:0', LOG_LEVEL: 'info' };
-  const { child, ended, sees } = cli.start(['sync'], running);
+  const daemon = cli.start(['sync'], { ...settings(), ETL_LISTEN: '127.0.0.1:0', LOG_LEVEL: 'info' });
   await expect.poll(status).toContain(`lake      ${lake} has what was covered`);
   expect(await partsIn(lake)).toEqual(after);
-  const metrics = await (await fetch(new URL('/metrics', await sees(/"status":"(http:[^"]+)"/)))).text();
+  const metrics = await (
+    await fetch(new URL('/metrics', await daemon.sees(/"status":"(http:[^"]+)"/)))
+  ).text();
   expect(metrics).toMatch(/^toncenter_etl_lake_age_seconds \d+$/m);
   expect(metrics).toMatch(/^toncenter_etl_lake_failing 0$/m);
-  child.kill('SIGTERM');
-  expect(await ended).toMatchObject({ code: 0 });
+  daemon.child.kill('SIGTERM');
+  expect(await daemon.ended).toMatchObject({ code: 0 });
   expect(await verified(lake)).toEqual({ code: 0, printed: [] });
   const files = await readdir(join(lake, TABLE), { recursive: true });
   // What is left is none of the log's, and goes an hour later.

@@ -107,7 +107,10 @@ async function takeTurns(isSynchronous: boolean): Promise<Outcome> {
   await simulator.close();
   await cli.close();
   await pair.close();
-  const lost = [...stderr.matchAll(/"missing":(\d+)[^\n]*the new server lacks pages/g)].reduce((sum, [, pages]) => sum + Number(pages), 0);
+  const lost = [...stderr.matchAll(/"missing":(\d+)[^\n]*the new server lacks pages/g)].reduce(
+    (sum, [, pages]) => sum + Number(pages),
+    0,
+  );
   return { promotions, lost, violations: wrong };
 }
 

@@ -54,12 +54,16 @@ async function tryWalk(run: RunContext, dataset: Collection, walk: Walk): Promis
 
 /** Claims the walk's cursor, walks, and gives it back; nothing where another worker has it. */
 async function claimAndWalk(run: RunContext, dataset: Collection, walk: Walk): Promise<void> {
-  const { database, logger } = run.context;
+  const { database } = run.context;
   const claim = { dataset: dataset.name, scope: walk.name, owner: run.owner };
   const claimed = await claimCursor(database, claim);
   if (claimed === undefined) return;
   const prolong = () => prolongClaim(database, claim);
-  const letGo = keepAlive({ dataset: dataset.name, heldSeconds: CLAIM_SECONDS, prolong, logger });
+  const letGo = keepAlive(run.context, {
+    what: `a claim of ${dataset.name}`,
+    heldSeconds: CLAIM_SECONDS,
+    prolong,
+  });
   const keep: WalkContext['keep'] = (cursor, outcomes) => commitCursor(database, claim, cursor, outcomes);
   try {
     await dispatch({ ...run, dataset, claim, keep, stored: claimed.cursor }, walk);

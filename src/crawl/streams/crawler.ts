@@ -59,7 +59,11 @@ export async function crawlLease(context: CrawlContext, reading: LeaseReading): 
   const { database, logger } = context;
   const { dataset, lease, priority, stop } = reading;
   const prolong = () => prolongLease(database, lease);
-  const letGo = keepAlive({ dataset: dataset.name, heldSeconds: LEASE_SECONDS, prolong, logger });
+  const letGo = keepAlive(context, {
+    what: `a lease of ${dataset.name}`,
+    heldSeconds: LEASE_SECONDS,
+    prolong,
+  });
   let progress: LeaseProgress = {
     held: lease,
     cursor: dataset.job.paginator.start(lease.span),

@@ -5,11 +5,9 @@ import { ApiTimeoutError, ApiUnavailableError, NotFoundError } from '../../error
 import { tiles } from '../../ton/shard.ts';
 import { blockKey } from '../../ton/block-key.ts';
 import { contiguousFrom, firstMissing, LinkedBlock } from './block-links.ts';
-import { createSettling, type PollResult } from './settling.ts';
+import { createSettling, LOOK_BACK, type PollResult } from './settling.ts';
 import type { ChainInfo } from './chain-info.ts';
 
-/** Where the first poll of a chain begins, in seconds before its newest visible block. */
-const LOOK_BACK = 300;
 const PAGE = 1000;
 /** A server that has no time for so few is away. */
 const LEAST_PAGE = 16;
@@ -28,6 +26,8 @@ export interface Watermark {
   readonly newest: number;
   /** Why the watermark stands below the newest visible block, where it did not move; for the operator. */
   readonly waitingFor: string | undefined;
+  /** When another poll lets more pass of what is held back, in milliseconds of the clock that never runs backwards. */
+  readonly dueMs?: number | undefined;
 }
 
 /** A watermark, and what the process that polls next has to know. */
@@ -49,7 +49,7 @@ interface Awaited {
 }
 
 /** The chain as the last poll left it; what is remembered between two polls. */
-interface ChainState extends Omit<Watermark, 'waitingFor'> {
+interface ChainState extends Omit<Watermark, 'waitingFor' | 'dueMs'> {
   readonly waitingFor: Awaited | undefined;
   /** Visible blocks near the head and above the watermark, by key. */
   readonly known: ReadonlyMap<string, LinkedBlock>;
@@ -100,10 +100,13 @@ export function createWatermarkReader({
       const blocks = await blocksSince(api, span, size, signal);
       state = await advance(api, withBlocks(state, blocks), signal);
       const { utime, head, newest, waitingFor } = state;
+      const settled = utime === 0 ? 0 : settling.settle({ newest, utime }, clock.monotonic() / 1000);
+      const dueAt = settling.dueAt();
       return {
         head,
         newest,
-        utime: utime === 0 ? 0 : settling.settle({ newest, utime }, clock.monotonic() / 1000),
+        utime: settled,
+        dueMs: dueAt && 1000 * dueAt,
         visible: utime,
         polls: settling.polls(),
         waitingFor: waitingFor && `${waitingFor.kind} ${waitingFor.name}`,

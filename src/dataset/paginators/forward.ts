@@ -202,9 +202,7 @@ function nextPart(cursor: ForwardCursor, before: Second, page: Page): Step<Forwa
   const second = readPart(before, page);
   if (second.parts.length > 0) return { completed: undefined, cursor: { ...cursor, second } };
   const step = complete(cursor, cursor.at + 1);
-  return second.saturated
-    ? { ...step, completed: undefined, saturated: spanOfSecond(cursor.at) }
-    : step;
+  return second.saturated ? { ...step, completed: undefined, saturated: spanOfSecond(cursor.at) } : step;
 }
 
 function range(from: number, to: number): Range | undefined {

@@ -55,7 +55,7 @@ export interface OpenTransaction extends Session {
   readonly began: string;
 }
 
-interface TransactionHow {
+export interface TransactionHow {
   readonly onWarning?: ((text: string) => void) | undefined;
   /** True: all its statements see the rows of the moment when it begins. */
   readonly isSnapshot?: boolean;

@@ -8,6 +8,7 @@ import type { Database, Session } from '../connection/database.ts';
 import { bare, multirangeParam, rangeParam, texts } from '../connection/sql.ts';
 import { isHeldUntil } from './held-until.ts';
 import { leases } from '../schema/etl/coverage.ts';
+import { writeTransaction } from '../write/write-transaction.ts';
 import { holdLock } from '../connection/hold-lock.ts';
 
 /** A range that one worker reads; nobody else asks for it until it expires. */
@@ -44,7 +45,7 @@ const Seconds = z.object({ seconds: z.coerce.number() });
 export async function claimLease(database: Database, claim: LeaseClaim): Promise<Lease | undefined> {
   const { stream, owner, priority } = claim;
   const { dataset, scope, pass } = stream;
-  return database.transaction(async (session) => {
+  return writeTransaction(database, async (session) => {
     await holdLock(session, `claim/${dataset}/${scope}/${pass}`);
     // A lease whose row is locked is being committed just now: its owner is alive.
     await session.run(sql`

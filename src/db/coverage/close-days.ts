@@ -5,6 +5,7 @@ import { bare, setExcluded } from '../connection/sql.ts';
 import type { Database } from '../connection/database.ts';
 import { closedDays } from '../schema/etl/closed-days.ts';
 import { coverage } from '../schema/etl/coverage.ts';
+import { writeTransaction } from '../write/write-transaction.ts';
 
 const OpenDay = z.object({ relation: z.string(), day: z.string() });
 type OpenDay = z.infer<typeof OpenDay>;
@@ -33,7 +34,7 @@ export async function closeDays(database: Database, { from, to }: Range): Promis
 async function closeDay(database: Database, { relation, day }: OpenDay): Promise<boolean> {
   const { relation: name, day: date, definition } = closedDays;
   const digest = sql`md5(pg_get_viewdef(${`etl.open_${relation}`}::regclass))`;
-  const isBegun = await database.transaction(async (session) => {
+  const isBegun = await writeTransaction(database, async (session) => {
     // A commit under way does not know of the row yet: it is waited for, and those after it see the row.
     await session.run(sql`lock table ${coverage} in share mode`);
     return session.run(sql`

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { type Range, without } from '../../range.ts';
 import type { Database } from '../connection/database.ts';
 import { coverage } from '../schema/etl/coverage.ts';
-import { requireOwnSchema } from '../migrate/own-schema.ts';
 import { writtenSince } from '../write/receipt-ledger.ts';
 import { lockTables } from '../write/rows/lock-tables.ts';
 import { targetOf } from '../write/rows/target.ts';
 import { addCoverage, readDue, type Stream } from './coverage.ts';
+import { writeTransaction } from '../write/write-transaction.ts';
 import { spansOfRow } from '../connection/sql.ts';
 
 /** A second reading of a stream, whose rows were all compared with the source. */
@@ -34,7 +34,7 @@ const Written = z.object({ spans: spansOfRow });
 export function confirmDue(database: Database, reading: SecondReading): Promise<Range[]> {
   const { first, ranges, ageSeconds, lastReceipt } = reading;
   const targets = reading.tables.map(targetOf);
-  return database.transaction(async (session) => {
+  return writeTransaction(database, async (session) => {
     await lockTables(session, targets, 'alone');
     // Held until the end: nothing can be taken out of coverage and read again in between. Second readings come first,
     // as wherever both are changed.
@@ -49,7 +49,6 @@ export function confirmDue(database: Database, reading: SecondReading): Promise<
     for (const range of without(ranges, written?.spans ?? []))
       confirmed.push(...(await readDue(session, first, range, ageSeconds)));
     for (const range of confirmed) await addCoverage(session, { ...first, pass: 1 }, range);
-    await requireOwnSchema(session);
     return confirmed;
   });
 }

@@ -8,6 +8,7 @@ import { findings } from '../schema/etl/findings.ts';
 import { coveredOf, type Stream } from './coverage.ts';
 import { DEEP, type WrongRow } from './found-row.ts';
 import { heldByTraces } from './held-by-traces.ts';
+import { writeTransaction } from '../write/write-transaction.ts';
 
 /** What one check found in a stretch of a stream. */
 interface CheckedStretch {
@@ -29,7 +30,7 @@ const NAME = sql`table_name, row_key, row_span, differs`;
  * it or nothing: what was found before is forgotten only with what is found now.
  */
 export function keepFindings(database: Database, checked: CheckedStretch): Promise<void> {
-  return database.transaction(async (session) => {
+  return writeTransaction(database, async (session) => {
     await settle(session, checked);
     if (checked.rows.length > 0) await insertFindings(session, checked);
   });

@@ -10,6 +10,7 @@ import { keyText } from '../read/compare.ts';
 import { leaveReceipt, receiptColumns } from '../write/receipts.ts';
 import { resetReceipts } from '../write/receipt-ledger.ts';
 import { multirangeParam, rangeParam } from '../connection/sql.ts';
+import { writeTransaction } from '../write/write-transaction.ts';
 
 /** Holes of one stream. */
 interface HolesToOpen {
@@ -46,7 +47,7 @@ interface Doubtful {
  */
 export function reopen(database: Database, reopening: Reopening): Promise<Lease[]> {
   const { stream, holes, owner } = reopening;
-  return database.transaction(async (session) => {
+  return writeTransaction(database, async (session) => {
     await takeOut(session, reopening);
     const leases: Lease[] = [];
     for (const span of holes) {
@@ -60,7 +61,7 @@ export function reopen(database: Database, reopening: Reopening): Promise<Lease[
 
 /** Takes holes out of coverage, in one transaction: whoever looks for work next reads them. */
 export function openHoles(database: Database, opening: HolesToOpen): Promise<void> {
-  return database.transaction((session) => takeOut(session, opening));
+  return writeTransaction(database, (session) => takeOut(session, opening));
 }
 
 async function takeOut(

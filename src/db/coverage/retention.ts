@@ -11,6 +11,7 @@ import { keepSetting, readSetting } from '../settings.ts';
 import { RECEIPT_SECONDS } from '../write/receipts.ts';
 import { takeOutOfCoverage } from './coverage.ts';
 import { expireFindings } from './findings.ts';
+import { writeTransaction } from '../write/write-transaction.ts';
 import { holdLock } from '../connection/hold-lock.ts';
 
 /** The first second that is kept of each dataset, and of each table: what is older is neither read nor written. */
@@ -74,7 +75,7 @@ export async function findExpired(session: Session, kept: readonly Kept[]): Prom
  * commits under way, so that no page asked for before can cover what is about to be dropped.
  */
 export async function raiseFloors(database: Database, kept: readonly Kept[]): Promise<void> {
-  await database.transaction(async (session) => {
+  await writeTransaction(database, async (session) => {
     await holdLock(session, 'retention');
     const before = await readFloors(session);
     const datasets = new Map([...before.datasets, ...kept.map((one) => [one.dataset, one.floor] as const)]);
@@ -115,7 +116,7 @@ async function expire(session: Session, dataset: string, floor: number): Promise
  * @throws DatabaseConflictError where somebody reads the table just now
  */
 export async function dropPartition(database: Database, { table, name, span }: Expired): Promise<void> {
-  await database.transaction(async (session) => {
+  await writeTransaction(database, async (session) => {
     await session.run(sql`select set_config('lock_timeout', '2s', true)`);
     await session.run(sql`
       alter table ton.${sql.identifier(table)} detach partition etl_partitions.${sql.identifier(name)}`);

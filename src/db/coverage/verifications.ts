@@ -19,10 +19,10 @@ import {
 import { coverage } from '../schema/etl/coverage.ts';
 import { settings } from '../schema/etl/pages.ts';
 import { grades, verifications } from '../schema/etl/verification.ts';
-import { requireOwnSchema } from '../migrate/own-schema.ts';
 import { writtenSince } from '../write/receipt-ledger.ts';
 import { lockTables } from '../write/rows/lock-tables.ts';
 import { targetOf } from '../write/rows/target.ts';
+import { writeTransaction } from '../write/write-transaction.ts';
 
 /** One check that was run. */
 interface Verification {
@@ -89,7 +89,7 @@ export function setVerified(
 ): Promise<void> {
   const { covered, verified, updated_at } = coverage;
   const targets = tables.map(targetOf);
-  return database.transaction(async (session) => {
+  return writeTransaction(database, async (session) => {
     await lockTables(session, targets, 'alone');
     // Whoever has found something since is waited for here: the statement below sees it then.
     await session.run(sql`
@@ -100,7 +100,6 @@ export function setVerified(
           + (${covered} * ${multirangeParam(good)} - ${writtenSince(targets, good, lastReceipt)}) - ${spansWithFindings(stream)},
         ${bare(updated_at)} = default
       where ${ofStream(coverage, { ...stream, pass: 0 })}`);
-    await requireOwnSchema(session);
   });
 }
 

@@ -24,8 +24,8 @@ export function knownMigrations(): ReadonlySet<string> {
 const Applied = z.object({ migrations: z.number() });
 
 /**
- * Makes sure, each time that something is written, that no newer program has migrated the database meanwhile: this one
- * does not know what its rows have to be since. Behind the writing, so that a migration of these tables waits for it.
+ * Makes sure that no newer program has migrated the database meanwhile: this one does not know what its rows have to be
+ * since.
  * @throws WrongDatabaseError
  */
 export async function requireOwnSchema(session: Session): Promise<void> {

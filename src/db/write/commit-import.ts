@@ -10,6 +10,7 @@ import type { Partitions } from './partitions.ts';
 import { insertStaged, type Staged } from './rows/insert.ts';
 import { byRank } from './rows/rows-by-table.ts';
 import { targetOf, type Target } from './rows/target.ts';
+import { writeTransaction } from './write-transaction.ts';
 
 /** Rows of a table as CSV without a header, in the order of `columnsToImport`. */
 export interface ImportedRows {
@@ -56,7 +57,7 @@ export async function commitImport(
   const { rows, covered } = brought;
   const tables = rows.map(({ table }) => table);
   await partitions.ensure(tables, new Set(covered.map(({ span }) => formatTime(span.from))));
-  return database.transaction(async (session) => {
+  return writeTransaction(database, async (session) => {
     const staged: Staged[] = [];
     for (const { table, pieces } of rows) staged.push(await stage(session, targetOf(table), pieces()));
     staged.sort((a, b) => byRank(a.target, b.target));

@@ -9,6 +9,7 @@ import { logPage, type PageLog } from './log-page.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
 import { ensurePartitions, rowsByTable } from './rows/rows-by-table.ts';
+import { writeTransaction } from './write-transaction.ts';
 
 /** One response of a dataset that is no stream of time: everything that its commit writes. */
 export interface ResponseCommit {
@@ -41,7 +42,7 @@ export async function commitResponse(
   await ensurePartitions(partitions, byTable);
   const { claim, rejected, extras, ids, log } = commit;
   const stream = { dataset: claim.dataset, scope: '', pass: 0 };
-  await database.transaction(async (session) => {
+  await writeTransaction(database, async (session) => {
     const staged = await stageRows(session, byTable);
     await holdCursor(session, claim);
     await insertStaged(session, staged);
@@ -67,7 +68,7 @@ export async function commitCursor(
   cursor: object,
   outcomes?: Outcomes,
 ): Promise<void> {
-  await database.transaction(async (session) => {
+  await writeTransaction(database, async (session) => {
     await holdCursor(session, claim);
     if (outcomes !== undefined) await rememberOutcomes(session, claim.dataset, outcomes);
     await moveCursor(session, claim, cursor);

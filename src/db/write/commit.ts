@@ -14,6 +14,7 @@ import { forgetRefusals, refuse, refuseAnew } from '../coverage/refused.ts';
 import { withdrawVerified } from '../coverage/verifications.ts';
 import { readFloors } from '../coverage/retention.ts';
 import { ensurePartitions, inOrder } from './rows/rows-by-table.ts';
+import { writeTransaction } from './write-transaction.ts';
 
 /** A second that cannot be read whole is done with too: the lease goes past it, coverage does not. */
 interface Done {
@@ -55,7 +56,7 @@ export interface PageCommit {
  * Writes a page's rows and the coverage that they complete in one transaction: after it both are there, or neither.
  * Writing a page twice changes nothing. Order: rows to their staging tables, which takes longest and locks nothing; the
  * lease (is the range still ours?), rows (tables by name), the lease shortened, the log, coverage last, because every
- * commit of the dataset waits for that row.
+ * commit of the dataset waits for that row. Behind it only the schema's version is asked for.
  *
  * Its twins, which write rows in the same way: `commit-response.ts` for what is no stream of time, with a cursor instead of
  * a lease and coverage; `release-from-quarantine.ts` for one record, with neither.
@@ -74,7 +75,7 @@ export async function commitPage(
   });
   const replaced = commit.replace && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
   await ensurePartitions(partitions, byTable);
-  await database.transaction(async (session) => {
+  await writeTransaction(database, async (session) => {
     const isWhole = replaced !== undefined || commit.again !== undefined;
     const staged = await stageRows(session, byTable, { isWhole });
     await holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span));

@@ -5,7 +5,6 @@ import { DatabaseConflictError } from '../../errors.ts';
 import type { Range } from '../../range.ts';
 import type { Database, OpenTransaction, Session } from '../connection/database.ts';
 import { identifiers } from '../connection/sql.ts';
-import { requireOwnSchema } from '../migrate/own-schema.ts';
 import { coverImported, type Import } from './commit-import.ts';
 import { attachFilled, isFree, makeTable, nameOf, tableNamed } from './partitions.ts';
 import { leaveReceipt, receiptColumns } from './receipts.ts';
@@ -14,6 +13,7 @@ import { byRank } from './rows/rows-by-table.ts';
 import { isCurrent, makeWay } from './rows/supersede.ts';
 import { targetOf, type Target } from './rows/target.ts';
 import { unverify } from './rows/unverify.ts';
+import { writeTransaction } from './write-transaction.ts';
 
 interface Filling {
   readonly tables: readonly object[];
@@ -45,13 +45,13 @@ export async function fillPartitions(
       { target, name: `${nameOf(target.name, period)}_${own}` },
     ]),
   );
-  return database
-    .transaction((session) => fill(session, { period, imports, apart: [...apart.values()] }))
-    .catch((error: unknown) => {
-      // Another process has begun the same partition: its rows count.
-      if (error instanceof DatabaseConflictError) return undefined;
-      throw error;
-    });
+  return writeTransaction(database, (session) =>
+    fill(session, { period, imports, apart: [...apart.values()] }),
+  ).catch((error: unknown) => {
+    // Another process has begun the same partition: its rows count.
+    if (error instanceof DatabaseConflictError) return undefined;
+    throw error;
+  });
 }
 
 /** A table that is filled before it becomes a partition. */
@@ -87,7 +87,6 @@ async function fill(
     rows += await take(session, target, tableNamed(name));
     await attachFilled(session, target.name, { period, name });
   }
-  await requireOwnSchema(session);
   for (const one of brought) await coverImported(session, one);
   return rows;
 }

@@ -6,6 +6,7 @@ import type { Database, Session } from '../connection/database.ts';
 import { insertInto, rangeParam } from '../connection/sql.ts';
 import { partitions } from '../schema/etl/pages.ts';
 import { targetOf } from './rows/target.ts';
+import { writeTransaction } from './write-transaction.ts';
 import { holdLock } from '../connection/hold-lock.ts';
 
 /** How much time one partition holds. */
@@ -62,7 +63,7 @@ export function periodOf(time: number, size: PartitionSize): Range {
  * Where partitions of another size exist, only what is free between them is filled.
  */
 async function makePartition(database: Database, parent: string, period: Range): Promise<void> {
-  await database.transaction(async (session) => {
+  await writeTransaction(database, async (session) => {
     await holdPartitions(session, parent);
     for (const free of await freeSpans(session, parent, period)) {
       await makeTable(session, parent, nameOf(parent, free));

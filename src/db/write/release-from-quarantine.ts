@@ -8,6 +8,7 @@ import type { Partitions } from './partitions.ts';
 import { countDrift, releaseRecords } from './quarantine.ts';
 import { ensurePartitions, rowsByTable } from './rows/rows-by-table.ts';
 import { spanOfSecond } from '../../range.ts';
+import { writeTransaction } from './write-transaction.ts';
 
 /** A quarantined record that fits now, and what it becomes. */
 interface Released {
@@ -31,7 +32,7 @@ export async function release(
 ): Promise<void> {
   const byTable = rowsByTable(tables, [rows]);
   await ensurePartitions(partitions, byTable);
-  await database.transaction(async (session) => {
+  await writeTransaction(database, async (session) => {
     const staged = await stageRows(session, byTable);
     // A second reading that is about to be confirmed is waited for, and sees the rows otherwise.
     await lockTables(

@@ -10,9 +10,9 @@ import { compareSpans } from '../deep/compare-spans.ts';
 import { DEEP } from '../../db/coverage/found-row.ts';
 import { rowsBySecond } from '../deep/sample.ts';
 import { receipts } from '../checks/receipts.ts';
-import type { Finding } from '../finding.ts';
 import type { Verified } from '../verify.ts';
-import { spansOf } from '../finding.ts';
+import { spansOf, type Finding } from '../finding.ts';
+import { writeTransaction } from '../../db/write/write-transaction.ts';
 
 /** What the source has of a dataset, over all of its streams that were compared. */
 interface SourceRows {
@@ -82,7 +82,8 @@ async function recount(
   const seconds = common([minutes], covered);
   // One snapshot: what is counted is what the receipts are set to.
   await retry({ ...crawl, ...CONFLICT }, () =>
-    database.transaction(
+    writeTransaction(
+      database,
       async (session) => {
         for (const span of seconds) {
           const stored = await rowsBySecond(session, table, span);

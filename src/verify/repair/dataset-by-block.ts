@@ -27,8 +27,7 @@ export async function datasetByBlock(
     if (seqnos.length > 0 && seqnos.length <= MOST_BLOCKS) known.push({ hole, seqnos });
   }
   if (known.length === 0) return undefined;
-  const seqnosOf = ({ from }: Range) =>
-    known.find(({ hole }) => isInside(from, hole))?.seqnos ?? [];
+  const seqnosOf = ({ from }: Range) => known.find(({ hole }) => isInside(from, hole))?.seqnos ?? [];
   const { path, param } = job.byBlock;
   const params = path === job.path ? job.params : {};
   const paginator = byBlock(seqnosOf, { param, maxSize: job.paginator.maxSize });

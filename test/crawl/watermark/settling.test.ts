@@ -3,8 +3,14 @@ import { createSettling, type PollResult } from '../../../src/crawl/watermark/se
 
 const START = 1000;
 
+/** What was seen in the 30 s before the first poll. */
+const BEFORE = [30, 20, 10].map((ago) => ({ newest: START - ago, utime: START - ago - 10 }));
+
 /** Polls of a chain that keeps up with our clock, each given by its second, newest block and watermark. */
-function settle(polls: readonly (readonly [number, number, number])[], before?: readonly PollResult[]) {
+function settle(
+  polls: readonly (readonly [number, number, number])[],
+  before: readonly PollResult[] = BEFORE,
+) {
   const settling = createSettling(30, before);
   return polls.map(([at, newest, utime]) => settling.settle({ newest, utime }, at));
 }
@@ -36,7 +42,7 @@ test('a head that stands still is passed after 30 s of our clock, and not before
 test('a process goes on from the polls of the one before it, also where that one held back', () => {
   const all = [...follows(0, 10), ...follows(100, 110, 120, 130, 140)];
   for (let restart = 1; restart < all.length; restart += 1) {
-    const first = createSettling(30);
+    const first = createSettling(30, BEFORE);
     const given = all.slice(0, restart).map(([at, newest, utime]) => first.settle({ newest, utime }, at));
     // Another process has another clock.
     const rest = all.slice(restart).map(([at, newest, utime]) => [at - 5000, newest, utime] as const);
@@ -47,6 +53,33 @@ test('a process goes on from the polls of the one before it, also where that one
 test('after a restart before a head that stands still, 30 s of the new process are waited for', () => {
   const still = [7000, 7010, 7029, 7030].map((at) => [at, 1300, 1290] as const);
   expect(settle(still, [{ newest: 1000, utime: 990 }])).toEqual([1020, 1020, 1020, 1290]);
+});
+
+test('of a chain that nobody has polled, what is near its head is held back until it has been visible for 30 s', () => {
+  // A late block may have come just before the first poll: of the last five minutes nothing is within 30 s of this.
+  expect(settle(follows(0, 10, 20, 30, 40), [])).toEqual([730, 730, 730, 1020, 1030]);
+  // One that is missing at first is late for whoever reads then, too.
+  expect(settle([[0, 1000, 600], ...follows(10, 20, 30, 40)], [])).toEqual([600, 630, 630, 630, 1030]);
+});
+
+test('it says when another poll lets more pass: when what was seen first has been visible for 30 s', () => {
+  const settling = createSettling(30, BEFORE);
+  const due = (at: number, newest: number, utime: number) => {
+    settling.settle({ newest, utime }, at);
+    return settling.dueAt();
+  };
+  expect(due(0, 1000, 990)).toBe(undefined);
+  // What another process saw has no time of our clock.
+  expect(due(9, 1009, 999)).toBe(undefined);
+  expect(due(30, 1030, 1020)).toBe(undefined);
+  // The poll of 9 s is 31 s old: 1 s is held back until that of 30 s has been visible for long enough.
+  expect(due(40, 1040, 1030)).toBe(60);
+  expect(due(60, 1060, 1050)).toBe(undefined);
+  // A late block is missing, and comes.
+  expect(due(70, 1070, 1050)).toBe(undefined);
+  expect(due(100, 1100, 1050)).toBe(undefined);
+  expect(due(104, 1104, 1094)).toBe(134);
+  expect(due(134, 1134, 1124)).toBe(undefined);
 });
 
 test('it never falls, and without a delay nothing is held back', () => {

@@ -48,7 +48,7 @@ async function watch(options: SimulatorOptions, from: number, to: number): Promi
     api,
     info: await readChainInfo(api, never.leaving),
     clock: systemClock,
-    delaySeconds: 30,
+    delaySeconds: 0,
   });
   const looks: Look[] = [];
   for (let at = from; at <= to; at += STEP) {
@@ -147,7 +147,7 @@ describe('the watermark', () => {
       api,
       info: await readChainInfo(api, never.leaving),
       clock: systemClock,
-      delaySeconds: 30,
+      delaySeconds: 0,
     });
     simulator.faults.shortBlocks = 1;
     expect((await reader.read(never.leaving)).utime).toBe(0);
@@ -163,7 +163,7 @@ describe('the watermark', () => {
       api,
       info: await readChainInfo(api, never.leaving),
       clock: systemClock,
-      delaySeconds: 30,
+      delaySeconds: 0,
     });
     expect(simulator.headTime - (await reader.read(never.leaving)).utime).toBeLessThan(15);
     const before = simulator.stats.total;
@@ -185,7 +185,7 @@ describe('the watermark', () => {
       api,
       info: await readChainInfo(api, never.leaving),
       clock: systemClock,
-      delaySeconds: 30,
+      delaySeconds: 0,
     });
     await reader.read(never.leaving);
     const after = simulator.stats.total;

@@ -2,10 +2,12 @@ import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { commitPage, type PageCommit } from '../../../src/db/write/commit.ts';
+import { commitCursor } from '../../../src/db/write/commit-response.ts';
 import { linesOfRows } from '../../../src/db/write/rows/lines.ts';
 import { readCoverage, type Stream } from '../../../src/db/coverage/coverage.ts';
 import type { Database } from '../../../src/db/connection/database.ts';
 import { claimLease, type Lease } from '../../../src/db/coordination/leases.ts';
+import { claimCursor } from '../../../src/db/cursors/cursors.ts';
 import { readRefused } from '../../../src/db/coverage/refused.ts';
 import { readVerified } from '../../../src/db/coverage/verifications.ts';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
@@ -176,6 +178,28 @@ test('a process that stops while it sends its rows holds nothing: its range is r
       z.object({ amount: z.string() }),
     );
     expect(rows).toEqual([{ amount: '5' }]);
+  } finally {
+    await store.close();
+  }
+});
+
+test('nothing is covered or moved on in a database that a newer version has migrated, also by what has no rows', async () => {
+  const store = await openTestStore();
+  const { database } = store;
+  const newer = { of: 'a schema that this version of toncenter-etl does not know' };
+  const claim = { stream, wanted: [wanted], length: () => 50, owner: 'a', priority: 'tail' };
+  const commit = (lease: Lease | undefined, amounts: readonly string[]) =>
+    commitPage(database, createPartitions(database, 'month'), page(lease!, amounts));
+  try {
+    const [one, other] = [await claimLease(database, claim), await claimLease(database, claim)];
+    const walk = { dataset: 'jetton_masters', scope: '', owner: 'a' };
+    await claimCursor(database, walk);
+    await database.run(sql`insert into etl.migrations (hash, created_at) values ('of the future', 9e12)`);
+    await expect(commit(one, ['5'])).rejects.toThrow(newer.of);
+    await expect(commit(other, [])).rejects.toThrow(newer.of);
+    await expect(commitCursor(database, walk, { next: 1 })).rejects.toThrow(newer.of);
+    await expect(claimLease(database, claim)).rejects.toThrow(newer.of);
+    expect(await readCoverage(database, stream)).toEqual([]);
   } finally {
     await store.close();
   }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -16,7 +16,13 @@ export interface Cost {
   readonly megabytes: number;
 }
 
-const Report = z.object({ megabytes: z.number(), cpuSeconds: z.number() });
+interface Ran extends Cost {
+  readonly printed: string;
+  /** False where it ended with 3: incomplete. */
+  readonly isDone: boolean;
+}
+
+const OwnCost = z.object({ megabytes: z.number(), cpuSeconds: z.number() });
 
 const PRELOAD = new URL('./tell-memory.js', import.meta.url).href;
 
@@ -32,11 +38,27 @@ export async function runApart(
   program: URL,
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
-): Promise<Cost & { readonly printed: string; readonly isDone: boolean }> {
-  const report = join(tmpdir(), `toncenter-etl-bench-cost-${process.pid}.json`);
+): Promise<Ran> {
+  const folder = await mkdtemp(join(tmpdir(), 'toncenter-etl-bench-cost-'));
+  try {
+    return await runTelling(server, { program, args, settings, costFile: join(folder, 'cost.json') });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+interface Run {
+  readonly program: URL;
+  readonly args: readonly string[];
+  readonly settings: Readonly<Record<string, string>>;
+  /** Where the program leaves what it has cost. */
+  readonly costFile: string;
+}
+
+async function runTelling(server: BenchServer, { program, args, settings, costFile }: Run): Promise<Ran> {
   const [start, before] = [performance.now(), await server.cpuSeconds()];
   const child = spawn(process.execPath, ['--import', PRELOAD, program.pathname, ...args], {
-    env: { ...process.env, LOG_LEVEL: 'warn', ...settings, BENCH_COST: report },
+    env: { ...process.env, LOG_LEVEL: 'warn', ...settings, BENCH_COST: costFile },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'exit');
@@ -45,8 +67,7 @@ export async function runApart(
   // What is incomplete was measured, too: 3.
   if (code !== 0 && code !== 3)
     throw new Error(`${args.join(' ')} ended with ${String(code)}:\n${printed}${said}`);
-  const own = Report.parse(JSON.parse(await readFile(report, 'utf8')));
-  await rm(report);
+  const own = OwnCost.parse(JSON.parse(await readFile(costFile, 'utf8')));
   return {
     printed,
     isDone: code === 0,

@@ -2,7 +2,6 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Range } from '../../../range.ts';
 import type { Session, OpenTransaction } from '../../connection/database.ts';
-import { requireOwnSchema } from '../../migrate/own-schema.ts';
 import { identifiers } from '../../connection/sql.ts';
 import type { Lines } from './line-bytes.ts';
 import { unverify } from './unverify.ts';
@@ -56,7 +55,6 @@ export async function stageRows(
  * take the place of others there, leave a receipt, and their seconds are verified no more.
  * @returns the number of rows that were new or changed
  * @throws DatabaseError where a table took fewer rows than it was sent
- * @throws WrongDatabaseError where a newer program has migrated the database
  */
 export async function insertStaged(
   session: OpenTransaction,
@@ -75,7 +73,6 @@ export async function insertStaged(
     if (written < count) await refuseLost(session, target, count);
     rows += written;
   }
-  if (staged.length > 0) await requireOwnSchema(session);
   return rows;
 }
 
