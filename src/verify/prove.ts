@@ -3,7 +3,8 @@ import { closeDays } from '../db/coverage/close-days.ts';
 import type { Range } from '../range.ts';
 import { DEEP } from '../db/coverage/found-row.ts';
 import { checkDeep, type ComparedTable } from './deep/deep.ts';
-import { repairRange, type RepairContext } from './repair.ts';
+import { withdrawFallen } from './ground.ts';
+import { repairRange, withVerified, type RepairContext } from './repair.ts';
 import { verifyRange, type Verified } from './verify.ts';
 
 interface ProveOptions {
@@ -34,8 +35,12 @@ export async function proveRange(context: RepairContext, options: ProveOptions):
   const first = await verifyRange(context, datasets, range);
   let reports: readonly Verified[] = first;
   let compared: readonly ComparedTable[] = [];
-  if (share > 0)
+  if (share > 0) {
     ({ reports, tables: compared } = await checkDeep(context, reports, { datasets, share, random }));
+    // What the comparison has confirmed rests on what it may have found wrong.
+    await withdrawFallen(context, range);
+    reports = await withVerified(context, reports);
+  }
   // What an earlier comparison had found may be over now: then the checks prove these seconds, and what rests on them.
   if (share > 0 && first.some(({ findings }) => findings.some(({ check }) => check === DEEP)))
     reports = withDeep(await verifyRange(context, datasets, range), reports);

@@ -70,7 +70,7 @@ export async function repairRange(
 }
 
 /** Reports with what is verified now. */
-async function withVerified(
+export async function withVerified(
   { database }: RepairContext,
   reports: readonly Verified[],
 ): Promise<readonly Verified[]> {

@@ -354,3 +354,21 @@ test('a reading confirms no minute in which a record left quarantine meanwhile',
   await proof.readAgain(transfers, range);
   await expectProved(proof, transfers, range);
 });
+
+test('a comparison that confirms rows and takes the certificate of what they rest on certifies none', async () => {
+  const compare = (repair: boolean) =>
+    proveRange(proof.context, {
+      datasets: [...chain.filter(({ name }) => name === 'transactions'), ...transfers],
+      ...{ range, share: 1, repair, random: Math.random },
+    });
+  const { second, row } = await storedRow('transactions', 'compute_gas_used > 5');
+  await run(`update ton.transactions set compute_gas_used = 5 where hash = '${row['hash']}'`);
+  await run(`update etl.coverage set covered = '{}' where pass = 1`);
+  await run(`update etl.pages set committed_at = now() - interval '2 hours'`);
+  const { reports } = await compare(false);
+  const reported = reports.find(({ dataset }) => dataset.name === 'jetton_transfers')!.verified;
+  for (const verified of [await certified('jetton_transfers'), reported])
+    expect(without([range], verified)).toEqual([at(second)]);
+  await compare(true);
+  await expectProved(proof, [...chain, ...transfers], range);
+});
