@@ -158,6 +158,16 @@ function complement(ranges: readonly Range[]): Range[] {
   );
 }
 
+/** The range of one second. */
+export function spanOfSecond(second: number): Range {
+  return { from: second, to: second + 1 };
+}
+
+/** True of a second that lies in a range. */
+export function isInside(second: number, { from, to }: Range): boolean {
+  return second >= from && second < to;
+}
+
 /** The part that two ranges share, or undefined. */
 export function intersect(a: Range, b: Range): Range | undefined {
   const range = { from: Math.max(a.from, b.from), to: Math.min(a.to, b.to) };

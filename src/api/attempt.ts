@@ -18,7 +18,7 @@ import type { ApiResponse, ResponseHead, Transport } from './transport.ts';
 import { openEnvelope } from './response/v2.ts';
 
 /** What every attempt needs. */
-export interface Chain {
+export interface AttemptContext {
   readonly transport: Transport;
   readonly budget: Budget;
   readonly inFlight: InFlight;
@@ -68,7 +68,7 @@ interface AttemptSignals {
 
 /** One attempt: a slot, a send, the status, the body. Throws what `transport`, `errorOfStatus` and the parsers throw. */
 export async function attempt<T>(
-  chain: Chain,
+  chain: AttemptContext,
   call: Call<T>,
   number: number,
   { signal, waiting }: AttemptSignals,
@@ -92,7 +92,7 @@ function isTrouble(error: unknown): boolean {
 }
 
 async function send<T>(
-  chain: Chain,
+  chain: AttemptContext,
   call: Call<T> & { readonly flight: Flight },
   number: number,
   signal: AbortSignal,
@@ -117,7 +117,7 @@ async function send<T>(
 
 /** Reads a response here, or elsewhere where nobody has to see its text. */
 async function readResponse<T>(
-  chain: Chain,
+  chain: AttemptContext,
   call: Call<T> & { readonly flight: Flight },
   received: ApiResponse,
 ): Promise<T> {
@@ -138,7 +138,12 @@ async function readResponse<T>(
 }
 
 /** Reports to the budget as soon as the status is known, so that a 429 stops the others before its body is read. */
-async function report<T>(chain: Chain, call: Call<T>, head: ResponseHead, elapsedMs: number): Promise<void> {
+async function report<T>(
+  chain: AttemptContext,
+  call: Call<T>,
+  head: ResponseHead,
+  elapsedMs: number,
+): Promise<void> {
   if (head.status === 429) chain.count(call.priority, 'refused', 1);
   if (head.status === 429 || (head.status >= 500 && head.retryAfterMs !== undefined)) {
     await chain.budget.refused(head.retryAfterMs, elapsedMs);
@@ -148,7 +153,7 @@ async function report<T>(chain: Chain, call: Call<T>, head: ResponseHead, elapse
 }
 
 function log<T>(
-  chain: Chain,
+  chain: AttemptContext,
   { path, priority }: Call<T>,
   { status, bytes }: ApiResponse,
   { attempt: number, ms }: { attempt: number; ms: number },
@@ -160,7 +165,7 @@ function log<T>(
 }
 
 function keep<T>(
-  chain: Chain,
+  chain: AttemptContext,
   { path, query }: Call<T>,
   { status, apiVersion, text, strings }: ReadResponse,
 ): void {
@@ -173,7 +178,12 @@ function keep<T>(
   });
 }
 
-function refusalOf<T>(chain: Chain, call: Call<T>, response: ReadResponse, status: number): EtlError {
+function refusalOf<T>(
+  chain: AttemptContext,
+  call: Call<T>,
+  response: ReadResponse,
+  status: number,
+): EtlError {
   return errorOfStatus({
     status,
     body: response.text,
@@ -186,7 +196,7 @@ function refusalOf<T>(chain: Chain, call: Call<T>, response: ReadResponse, statu
 }
 
 async function parse<T>(
-  chain: Chain,
+  chain: AttemptContext,
   call: Call<T> & { readonly flight: Flight },
   response: ReadResponse,
 ): Promise<T> {
@@ -202,7 +212,7 @@ async function parse<T>(
   }
 }
 
-function refuseBody<T>(chain: Chain, call: Call<T>, error: unknown): never {
+function refuseBody<T>(chain: AttemptContext, call: Call<T>, error: unknown): never {
   if (error instanceof EtlError && !(error instanceof BadResponseError)) throw error;
   const reason = chain.withoutKey(summary(error));
   // No cause: a ZodError prints every issue of a page.

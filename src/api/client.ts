@@ -7,7 +7,7 @@ import type { Strings } from '../dataset/strings.ts';
 import type { Params } from '../dataset/paginator.ts';
 import type { Priority } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
-import { attempt, type Call, type Chain, type ReadBodyApart } from './attempt.ts';
+import { attempt, type Call, type AttemptContext, type ReadBodyApart } from './attempt.ts';
 import type { Attempt, Exchange } from './exchange.ts';
 import { linkSignals } from './link-signals.ts';
 import { createPreparer, readBaseUrl } from './prepare.ts';
@@ -109,7 +109,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const { stats, add: count } = createStats();
   const closing = new AbortController();
   const transport = createTransport({ origin: base.origin, connections: MOST_IN_FLIGHT + TAIL_LANES, clock });
-  const chain: Chain = {
+  const chain: AttemptContext = {
     transport,
     budget,
     inFlight,
@@ -179,7 +179,7 @@ interface Persistence extends Pick<ApiClientOptions, 'attempts' | 'random' | 'fi
 
 /** Makes attempts until one succeeds or another makes no sense. */
 async function persist<T>(
-  chain: Chain,
+  chain: AttemptContext,
   { attempts, random, finishing, logRetry }: Persistence,
   call: Call<T>,
   signal: AbortSignal,

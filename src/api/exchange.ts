@@ -21,6 +21,11 @@ export interface Exchange<T> {
   readonly apiVersion: string | undefined;
 }
 
+/** What of an exchange the log of pages keeps. */
+export function loggedOf({ request, bytes, ms, apiVersion }: Exchange<unknown>) {
+  return { request: `${request.path}?${request.query}`, bytes, ms, apiVersion };
+}
+
 /** One attempt that brought a response, of any status: for logs and metrics. */
 export interface Attempt {
   readonly path: string;

@@ -50,7 +50,7 @@ interface InFlightOptions {
   readonly threads?: number;
 }
 
-interface Round {
+interface AnswerRound {
   readonly began: number;
   answered: number;
   failed: number;
@@ -109,7 +109,7 @@ export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): In
   };
 }
 
-function newRound(began: number, most: number): Round {
+function newRound(began: number, most: number): AnswerRound {
   return { began, answered: 0, failed: 0, ms: 0, most };
 }
 
@@ -120,12 +120,12 @@ function wantedFor(rps: number, cycleMs: number): number {
 }
 
 /** Says after each round what the next target is. */
-function createJudge(rps: number): (round: Round, target: number, seconds: number) => number {
+function createJudge(rps: number): (round: AnswerRound, target: number, seconds: number) => number {
   let cycleMs: number | undefined;
   let raised: { readonly from: number; readonly rate: number } | undefined;
   let step: number = STEPS.bold;
   let hold = 0;
-  const wantedAfter = ({ answered, ms }: Round) => {
+  const wantedAfter = ({ answered, ms }: AnswerRound) => {
     if (answered > 0) cycleMs = cycleMs === undefined ? ms / answered : (cycleMs + ms / answered) / 2;
     return wantedFor(rps, cycleMs ?? 0);
   };

@@ -11,6 +11,7 @@ import { createBackfillReport } from './output/backfill-report.ts';
 import { printTables } from './output/demo-tables.ts';
 import { progressStyle } from './output/progress/open-progress.ts';
 import { withSource } from './with-source.ts';
+import { closeAfter } from './close-after.ts';
 
 /** The demo network's own limit: enough to be quick, and a limit all the same. */
 const RPS = 25;
@@ -32,8 +33,7 @@ export async function demo({ config: given, now }: Invocation): Promise<ExitCode
   const collections = splitKinds(chooseDatasets(NAMES, available)).collections;
   return withSource(invocation, { demo: 'still' }, async (opened) => {
     const { store, stop, baseUrl } = opened;
-    const crawl = await openCrawl({ ...invocation, ...opened });
-    try {
+    return closeAfter(await openCrawl({ ...invocation, ...opened }), async (crawl) => {
       const { chain } = crawl;
       const wanted = { from: chain.first.utime, to: chain.last.utime };
       const shared = { datasets, collections, baseUrl };
@@ -46,8 +46,6 @@ export async function demo({ config: given, now }: Invocation): Promise<ExitCode
       if (!isWhole) return EXIT.incomplete;
       await printTables(store, [...datasets, ...collections]);
       return EXIT.done;
-    } finally {
-      await crawl.close();
-    }
+    });
   });
 }

@@ -14,6 +14,7 @@ import type { Invocation } from './command.ts';
 import { printFindings } from './output/findings.ts';
 import { withHost } from './with-host.ts';
 import { withStore } from './with-store.ts';
+import { closeAfter } from './close-after.ts';
 
 interface DoctorFlags {
   /** Where to write everything that a bug report needs. */
@@ -50,15 +51,12 @@ async function examineApi(invocation: Invocation, store: Store): Promise<DoctorF
   const config = { ...invocation.config, attempts: 1 };
   const now = config.network === 'demo' ? undefined : invocation.now;
   try {
-    return await withHost(invocation, store, async (opened) => {
-      const api = openApi({ ...invocation, ...opened, config });
-      const read = (signal: AbortSignal) => readChainInfo(api, signal);
-      try {
-        return await examineChain({ ...store, read, finishing: opened.stop.finishing, now });
-      } finally {
-        await api.close();
-      }
-    });
+    return await withHost(invocation, store, (opened) =>
+      closeAfter(openApi({ ...invocation, ...opened, config }), (api) => {
+        const read = (signal: AbortSignal) => readChainInfo(api, signal);
+        return examineChain({ ...store, read, finishing: opened.stop.finishing, now });
+      }),
+    );
   } catch (error) {
     return [findingOf(error)];
   }

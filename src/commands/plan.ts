@@ -9,6 +9,7 @@ import type { Invocation } from './command.ts';
 import { planToJson, printPlan } from './output/plan-report.ts';
 import { printSummary } from './output/summary.ts';
 import { withSource } from './with-source.ts';
+import { closeAfter } from './close-after.ts';
 
 interface PlanFlags {
   readonly from: string;
@@ -26,8 +27,7 @@ export async function plan(invocation: Invocation, flags: PlanFlags): Promise<Ex
   const needs = { demo: 'still', applicationName: 'toncenter-etl plan' } as const;
   return withSource(invocation, needs, async (opened) => {
     const { store, stop, baseUrl } = opened;
-    const crawl = await openCrawl({ ...invocation, ...opened });
-    try {
+    return closeAfter(await openCrawl({ ...invocation, ...opened }), async (crawl) => {
       const { context, chain } = crawl;
       const delaySeconds = config.watermarkDelay;
       const looking = { delaySeconds, isEstimate: true, signal: stop.finishing };
@@ -43,8 +43,6 @@ export async function plan(invocation: Invocation, flags: PlanFlags): Promise<Ex
       if (flags.json === true) console.log(JSON.stringify(planToJson(report), null, 2));
       else printPlan(report);
       return EXIT.done;
-    } finally {
-      await crawl.close();
-    }
+    });
   });
 }

@@ -7,6 +7,7 @@ import type { Invocation } from './command.ts';
 import { formatTable } from './output/table.ts';
 import { withStop } from './with-stop.ts';
 import { withStore } from './with-store.ts';
+import { closeAfter } from './close-after.ts';
 
 /** What Postgres shows of who is connected. */
 const NAME = 'toncenter-etl promote';
@@ -15,9 +16,8 @@ const NAME = 'toncenter-etl promote';
 export async function promote(invocation: Invocation, url: string): Promise<ExitCode> {
   requirePostgres(url);
   return withStop(invocation.logger, (stop) =>
-    withStore(invocation, NAME, async (store) => {
-      const to = await openDatabase({ url, applicationName: NAME });
-      try {
+    withStore(invocation, NAME, async (store) =>
+      closeAfter(await openDatabase({ url, applicationName: NAME }), async (to) => {
         if (to.label === store.database.label) throw new UsageError('that is the database itself');
         await migrate(to);
         const counts = new Map<string, number>();
@@ -36,10 +36,8 @@ export async function promote(invocation: Invocation, url: string): Promise<Exit
             : 'stopped   what was copied is kept: the same command goes on',
         );
         return isWhole ? EXIT.done : EXIT.incomplete;
-      } finally {
-        await to.close();
-      }
-    }),
+      }),
+    ),
   );
 }
 

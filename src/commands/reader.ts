@@ -28,8 +28,7 @@ export async function reader(invocation: Invocation, flags: ReaderFlags): Promis
       );
       return EXIT.usage;
     }
-    const url = invocation.config.databaseUrl ?? store.embedded?.url ?? '';
-    console.log(withLogin(url, name, password ?? ''));
+    console.log(withLogin(store.url, name, password ?? ''));
     console.error(`${name} reads and does no more. ${passwordLine(password)}`);
     if (store.embedded !== undefined)
       console.error('The embedded server behind it runs only while a command such as sync runs.');

@@ -8,6 +8,7 @@ import type { Invocation } from './command.ts';
 import { printReports, reportsToJson } from './output/verify-report.ts';
 import { parseVerify, type VerifyFlags } from './parse/verify-flags.ts';
 import { withSource } from './with-source.ts';
+import { closeAfter } from './close-after.ts';
 
 /** `verify --from … --to …`: proves what is stored, and with `--repair` reads again what is wanting. */
 export async function verify(invocation: Invocation, flags: VerifyFlags): Promise<ExitCode> {
@@ -15,8 +16,7 @@ export async function verify(invocation: Invocation, flags: VerifyFlags): Promis
   const needs = { demo: 'still', applicationName: 'toncenter-etl verify' } as const;
   return withSource(invocation, needs, async (opened) => {
     const { store, stop } = opened;
-    const crawl = await openCrawl({ ...invocation, ...opened, record: flags.record });
-    try {
+    return closeAfter(await openCrawl({ ...invocation, ...opened, record: flags.record }), async (crawl) => {
       const watermark = crawl.chain.last.utime;
       const context = createRepairContext(crawl, { jobs, stop, watermark, leastPause: 0, insist: true });
       const options = { datasets, range, share, repair: flags.repair === true, random: Math.random };
@@ -28,8 +28,6 @@ export async function verify(invocation: Invocation, flags: VerifyFlags): Promis
       else printReports(facts, requests);
       const isDone = !proof.isShort && reports.every((report) => isProved(report, range));
       return isDone ? EXIT.done : EXIT.incomplete;
-    } finally {
-      await crawl.close();
-    }
+    });
   });
 }

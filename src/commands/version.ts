@@ -4,6 +4,7 @@ import { readVersions } from '../db/connection/version.ts';
 import { EtlError, EXIT, type ExitCode } from '../errors.ts';
 import { schemaVersion, version } from '../package.ts';
 import type { Invocation } from './command.ts';
+import { closeAfter } from './close-after.ts';
 
 /** Builds of the API that this program was made for. */
 const BUILDS = '1.2 and 1.3';
@@ -25,13 +26,11 @@ async function serverVersions(url: string | undefined): Promise<{ postgres: stri
     return { postgres: bundled === undefined ? 'none' : `${bundled.major}, embedded`, api: unseen };
   }
   try {
-    const database = await openDatabase({ url, applicationName: 'toncenter-etl version', maxConnections: 1 });
-    try {
+    const own = { url, applicationName: 'toncenter-etl version', maxConnections: 1 };
+    return await closeAfter(await openDatabase(own), async (database) => {
       const { postgres, apiVersion } = await readVersions(database);
       return { postgres: `${postgres}, at ${database.label}`, api: `last seen ${apiVersion ?? unseen}` };
-    } finally {
-      await database.close();
-    }
+    });
   } catch (error) {
     if (!(error instanceof EtlError)) throw error;
     return { postgres: error.message, api: unseen };

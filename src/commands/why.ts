@@ -10,6 +10,7 @@ import type { Invocation } from './command.ts';
 import { clueLine, clueLines } from './output/clue-lines.ts';
 import { withHost } from './with-host.ts';
 import { withStore } from './with-store.ts';
+import { closeAfter } from './close-after.ts';
 
 /**
  * `why HASH [--at TIME]`: what the database knows of a transaction, message or whatever else has this hash, and why it
@@ -20,14 +21,11 @@ export async function why(invocation: Invocation, given: string, flags: { at?: s
   const at = flags.at === undefined ? undefined : parseTime(flags.at, invocation.now);
   return withStore(invocation, 'toncenter-etl why', async (store) => {
     const ask = (asked: string) =>
-      withHost(invocation, store, async (opened) => {
-        const api = openApi({ ...invocation, ...opened });
-        try {
-          return await askByHash(api, asked, opened.stop.finishing);
-        } finally {
-          await api.close();
-        }
-      });
+      withHost(invocation, store, (opened) =>
+        closeAfter(openApi({ ...invocation, ...opened }), (api) =>
+          askByHash(api, asked, opened.stop.finishing),
+        ),
+      );
     const { database } = store;
     const known = { datasets: await loadJobs(), places: await findHashColumns() };
     console.log(clueLine('hash', hash));

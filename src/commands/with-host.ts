@@ -3,6 +3,7 @@ import { openSource } from '../source.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
 import { withStop } from './with-stop.ts';
+import { closeAfter } from './close-after.ts';
 
 /** What a command that asks the API is given to work with. */
 export interface OpenedHost {
@@ -27,10 +28,5 @@ export async function askHost<T>(
   { store, stop, demo }: Omit<OpenedHost, 'baseUrl'> & { readonly demo: 'still' | 'live' },
   work: (opened: OpenedHost) => Promise<T>,
 ): Promise<T> {
-  const source = await openSource(config, store, demo);
-  try {
-    return await work({ store, stop, baseUrl: source.baseUrl });
-  } finally {
-    await source.close();
-  }
+  return closeAfter(await openSource(config, store, demo), ({ baseUrl }) => work({ store, stop, baseUrl }));
 }

@@ -6,7 +6,7 @@ import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
 import { askHost, type OpenedHost } from './with-host.ts';
 import { withStop } from './with-stop.ts';
-import { closeAfter } from './with-store.ts';
+import { closeAfter } from './close-after.ts';
 
 interface Needs {
   /** Which network `demo` means. */

@@ -1,5 +1,6 @@
 import { openStore, type Store } from '../store.ts';
 import type { Invocation } from './command.ts';
+import { closeAfter } from './close-after.ts';
 
 /** Opens the database, lets a command work with it, and closes it however that ends. `name` is what Postgres shows of who is connected. */
 export async function withStore<T>(
@@ -30,13 +31,4 @@ function endByItself(store: Store): () => void {
   };
   for (const signal of signals) process.on(signal, onSignal);
   return stopListening;
-}
-
-/** Works, and closes the database however that ends. */
-export async function closeAfter<T>(store: Store, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } finally {
-    await store.close();
-  }
 }

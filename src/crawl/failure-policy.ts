@@ -1,7 +1,7 @@
 import { recordFailure } from '../db/coverage/failures.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
 import type { Database } from '../db/connection/database.ts';
-import { concernsRun, EtlError, IncompleteError, LeaseLostError } from '../errors.ts';
+import { concernsRun, EtlError, IncompleteError, LeaseLostError, NoEndpointError } from '../errors.ts';
 import type { Stop } from '../stop.ts';
 
 /** The API is there, but does not answer this as it should: another range or dataset may fare better. */
@@ -40,4 +40,9 @@ export async function readUnlessRefused(
     if (concernsRun(error) && !ANSWERED_WRONGLY.has(error.code)) throw error;
     return error;
   }
+}
+
+/** How loud a refusal is in the log: the client has said once that there is no such endpoint. */
+export function levelOf(failure: EtlError): 'debug' | 'error' {
+  return failure instanceof NoEndpointError ? 'debug' : 'error';
 }

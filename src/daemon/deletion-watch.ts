@@ -4,7 +4,8 @@ import { readDeletionMarks, type PartitionMark } from '../db/coverage/deletions.
 import { formatRange, lengthOf } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { openVanished } from '../verify/vanished.ts';
-import { waitFor, type DaemonContext } from './daemon-context.ts';
+import type { DaemonContext } from './daemon-context.ts';
+import { runRounds } from './rounds.ts';
 
 /** A partition rests for so many times as long as it took to count it: at most a twentieth of the time goes into it. */
 const REST = 20;
@@ -66,10 +67,6 @@ export async function createDeletionWatch({ context, stop }: WatchOptions): Prom
 
 /** Rows that somebody deletes are a hole within seconds, and then read again as any other. */
 export async function runDeletionWatch(daemon: DaemonContext): Promise<void> {
-  const { context, stop } = daemon;
   const watch = await createDeletionWatch(daemon);
-  while (!stop.finishing.aborted) {
-    await waitFor(daemon, 'the watch for deletions', () => watch.poll());
-    await context.clock.sleep(PERIOD_MS, stop.finishing).catch(() => undefined);
-  }
+  await runRounds(daemon, { what: 'the watch for deletions', periodMs: PERIOD_MS }, () => watch.poll());
 }

@@ -5,9 +5,10 @@ import { tablesOf } from '../export/tables-of.ts';
 import { withLake } from '../lake/open-lake.ts';
 import { exportLake } from '../lake/write/export-lake.ts';
 import { untilAborted } from '../stop.ts';
-import { waitFor, type DaemonContext } from './daemon-context.ts';
+import type { DaemonContext } from './daemon-context.ts';
 import { unixSeconds } from '../clock.ts';
 import { DAY } from '../range.ts';
+import { runRounds } from './rounds.ts';
 
 /** Milliseconds between two rounds. */
 const PERIOD_MS = 120_000;
@@ -18,13 +19,9 @@ const RENEWAL_SECONDS = DAY;
 
 /** Keeps a lake a few minutes behind what is covered; of several daemons one does. */
 export async function runLakeLoop(daemon: DaemonContext): Promise<void> {
-  const { context, config, stop } = daemon;
-  const { lake: place } = config;
-  if (place === undefined) return untilAborted(stop.finishing);
-  while (!stop.finishing.aborted) {
-    await waitFor(daemon, 'the lake', () => keepUp(daemon, place));
-    await context.clock.sleep(PERIOD_MS, stop.finishing).catch(() => undefined);
-  }
+  const { lake: place } = daemon.config;
+  if (place === undefined) return untilAborted(daemon.stop.finishing);
+  await runRounds(daemon, { what: 'the lake', periodMs: PERIOD_MS }, () => keepUp(daemon, place));
 }
 
 /** Brings what the lake lacks, and keeps how that went for whoever asks. */

@@ -2,9 +2,10 @@ import { prune } from '../db/coverage/expire.ts';
 import { keptBy } from '../lake/kept-by.ts';
 import { readWanted } from '../db/coverage/wanted.ts';
 import { untilAborted } from '../stop.ts';
-import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
+import type { DaemonContext, ChainPosition } from './daemon-context.ts';
 import { unixSeconds } from '../clock.ts';
 import { HOUR } from '../range.ts';
+import { runRounds } from './rounds.ts';
 
 /** Milliseconds between two rounds. */
 const PERIOD_MS = 1000 * HOUR;
@@ -31,8 +32,5 @@ export async function runRetentionLoop(options: DaemonContext, position: ChainPo
         'partition not dropped: somebody reads its table for long; look at pg_stat_activity',
       );
   };
-  while (!stop.finishing.aborted) {
-    await waitFor(options, 'retention', round);
-    await clock.sleep(PERIOD_MS, stop.finishing).catch(() => undefined);
-  }
+  await runRounds(options, { what: 'retention', periodMs: PERIOD_MS }, round);
 }

@@ -8,6 +8,7 @@ import type { Schedule } from '../settings/schedule.ts';
 import { untilAborted } from '../stop.ts';
 import type { DaemonContext, ChainPosition } from './daemon-context.ts';
 import { unixSeconds } from '../clock.ts';
+import { delayOf } from '../dataset/pace.ts';
 
 /** How often a run is taken up while the API or the database is away, before the next one has its turn. */
 const ATTEMPTS = 10;
@@ -58,7 +59,7 @@ async function coverOne(
   const { context, planner, chain, stop, config } = daemon;
   const now = unixSeconds(context.clock);
   const watermark = position.watermark.utime;
-  const safe = watermark - (dataset.job.delaySeconds ?? config.watermarkDelay);
+  const safe = watermark - delayOf(dataset, config.watermarkDelay);
   const since = (await readWanted(context.database)).get(dataset.name) ?? safe;
   const wanted =
     schedule.range === undefined

@@ -13,6 +13,7 @@ import { createRepairContext } from '../verify/repair-context.ts';
 import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
 import { repairRange, type RepairContext } from '../verify/repair.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
+import { isLost, spansOf } from '../verify/finding.ts';
 
 /** A round asks for about so many blocks' pages, and may spend a hundredth of the budget. */
 const REQUESTS_OF_A_ROUND = 4;
@@ -83,7 +84,7 @@ export async function createVerifyLoop(options: VerifyLoopOptions): Promise<Veri
         insist: false,
       });
       const reports = await verifyAndRepair(repair, options.datasets, range);
-      doubts = remember(doubts, unprovedIn(range, reports), now);
+      doubts = postpone(doubts, unprovedIn(range, reports), now);
       await closeDays(context.database, range);
       return true;
     },
@@ -100,7 +101,11 @@ async function verifyAndRepair(
   try {
     const found = await verifyRange(context, datasets, range);
     const { reports, rounds } = await repairRange(context, datasets, range, found);
-    const fields = { range: formatRange(range), proved: reports.every(isProved), repairs: rounds };
+    const fields = {
+      range: formatRange(range),
+      proved: reports.every(({ findings }) => findings.length === 0),
+      repairs: rounds,
+    };
     // Only what was repaired is news: the newest stretch is not proved before its second reading.
     if (rounds === 0) logger.debug(fields, 'stretch verified');
     else logger.info(fields, 'stretch verified');
@@ -115,10 +120,6 @@ async function verifyAndRepair(
   }
 }
 
-function isProved({ findings }: Verified): boolean {
-  return findings.length === 0;
-}
-
 /**
  * Seconds that stay covered without their grade; all of the range where nothing was reported. Rows that are not to be
  * had were taken out of coverage, and when they are read again they are verified at once.
@@ -127,14 +128,14 @@ function unprovedIn(range: Range, reports: readonly Verified[]): Range[] {
   if (reports.length === 0) return [range];
   return union(
     ...reports.flatMap(({ findings }) => {
-      const lost = findings.filter(({ outcome }) => outcome === 'hole' || outcome === 'surplus');
-      return findings.map(({ spans }) => without(spans, union(...lost.map((hole) => hole.spans))));
+      const lost = spansOf(findings.filter(isLost));
+      return findings.map(({ spans }) => without(spans, lost));
     }),
   );
 }
 
 /** Each time that a stretch stays unproved, it waits twice as long. */
-function remember(doubts: readonly DoubtfulSpan[], unproved: readonly Range[], now: number): DoubtfulSpan[] {
+function postpone(doubts: readonly DoubtfulSpan[], unproved: readonly Range[], now: number): DoubtfulSpan[] {
   const touched = (span: Range) => common([span], unproved).length > 0;
   const again = unproved.map((span): DoubtfulSpan => {
     const before = doubts.filter((doubt) => common([doubt.span], [span]).length > 0);

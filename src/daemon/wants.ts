@@ -1,6 +1,7 @@
 import { splitAtArchive, type Want } from '../crawl/streams/planner.ts';
 import { firstReadings, secondReadings } from '../crawl/streams/streams.ts';
 import type { DaemonContext, ChainPosition } from './daemon-context.ts';
+import { delayOf } from '../dataset/pace.ts';
 
 /** The tail is what the servers answer from live data, history what they answer from their archive. */
 export async function wantsOf(
@@ -12,7 +13,7 @@ export async function wantsOf(
   const { utime } = position.watermark;
   const wants: Want[] = [];
   for (const dataset of datasets) {
-    const to = utime - (dataset.job.delaySeconds ?? config.watermarkDelay);
+    const to = utime - delayOf(dataset, config.watermarkDelay);
     const range = { from: position.since.get(dataset.name) ?? to, to };
     if (range.from >= range.to || context.api.lacks(dataset.job.path)) continue;
     const [live, archived] = splitAtArchive(range, utime);

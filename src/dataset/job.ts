@@ -8,7 +8,7 @@ import type { Paginator, Params, Position, WholeSecondsPaginator } from './pagin
 import { readPosition, type PositionMembers } from './position.ts';
 import { hashOf, NOTHING, readRecord, type Extra } from './record.ts';
 import { asText, rowAsText, type Strings } from './strings.ts';
-import { DAY, type Range } from '../range.ts';
+import { DAY, spanOfSecond, type Range } from '../range.ts';
 
 interface JobSpec<Cursor, Rec, T extends Tables> {
   /** One line: what the dataset is. */
@@ -253,7 +253,7 @@ function placesOf(members: PositionMembers, raws: readonly unknown[]): Placed[] 
     if (position === undefined)
       return nowhere(raws[index], before, read.slice(index).find((later) => later !== undefined)?.utime);
     before = position.utime;
-    return { position, span: { from: position.utime, to: position.utime + 1 } };
+    return { position, span: spanOfSecond(position.utime) };
   });
 }
 

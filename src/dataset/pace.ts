@@ -1,4 +1,4 @@
-import type { AnyJob } from './dataset.ts';
+import type { AnyJob, Dataset } from './dataset.ts';
 import type { Walk } from './walk.ts';
 
 /** Within the freshness wanted the tail asks so often: a row waits for the next round, and for its requests. */
@@ -12,6 +12,11 @@ const LOOKUP_SECONDS = 60;
 
 /** A masterchain block comes about so often, also while nothing happens, in seconds. */
 const BLOCK_SECONDS = 2.5;
+
+/** Seconds that a dataset stays behind the watermark: its own delay takes the place of `watermarkDelay`. */
+export function delayOf({ job }: Dataset, watermarkDelay: number): number {
+  return job.delaySeconds ?? watermarkDelay;
+}
 
 /** Seconds between two rounds of the tail, where the budget has room for them. */
 export function roundSeconds(freshness: number): number {

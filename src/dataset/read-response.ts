@@ -3,6 +3,7 @@ import type { Rejected } from './job.ts';
 import type { Rows } from './rows.ts';
 import { hashOf, readRecord, type Extra } from './record.ts';
 import type { ResponseReading, Asked } from './walk.ts';
+import { spanOfSecond } from '../range.ts';
 
 /** What a walk says of its records. */
 export interface RecordSpec<Rec> {
@@ -34,7 +35,7 @@ export function readResponse<Rec>(
       const position = { utime, lt: '0', id: name };
       rejected.push({
         position,
-        span: { from: utime, to: utime + 1 },
+        span: spanOfSecond(utime),
         path: reading.path,
         reason: reading.reason,
         raw,

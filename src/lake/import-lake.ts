@@ -11,7 +11,7 @@ import { common, lengthOf, union, without, type Range } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { daysOf } from './days-of.ts';
 import { readLog, type TableLog } from './delta/table-log.ts';
-import { importOf, sourcesOf, withParts, type Source, type Wanted } from './import-of.ts';
+import { importOf, sourcesOf, withParts, type ImportedTable, type WantedImport } from './import-of.ts';
 import type { Lake } from './lake.ts';
 
 /** Rows that one transaction brings into partitions that are there. */
@@ -84,7 +84,7 @@ async function wantedOf(
 }
 
 /** Fills the partitions of a period at once where there are none yet; else brings its rows in small commits. */
-async function importPeriod(options: ImportOptions, wanted: Wanted, period: Range): Promise<void> {
+async function importPeriod(options: ImportOptions, wanted: WantedImport, period: Range): Promise<void> {
   const { lake, database, stop, onCommit } = options;
   const days = daysOf(common(union(...wanted.imported.map(({ spans }) => spans)), [period]));
   const each = days.map((day) => importOf(wanted, day, (parts, work) => withParts(lake, parts, work)));
@@ -102,7 +102,7 @@ async function importPeriod(options: ImportOptions, wanted: Wanted, period: Rang
   else for (const span of union(covered)) onCommit(span, rows);
 }
 
-async function importDay(options: ImportOptions, wanted: Wanted, day: readonly Range[]): Promise<void> {
+async function importDay(options: ImportOptions, wanted: WantedImport, day: readonly Range[]): Promise<void> {
   const { lake, database, partitions, stop, onCommit } = options;
   const sources = wanted.sources.map((source) => ({
     ...source,
@@ -122,7 +122,7 @@ async function importDay(options: ImportOptions, wanted: Wanted, day: readonly R
 }
 
 /** Ranges of a day in pieces of so many rows as a transaction may bring. */
-function cut(day: readonly Range[], sources: readonly Source[]): Range[] {
+function cut(day: readonly Range[], sources: readonly ImportedTable[]): Range[] {
   const perSecond = sources.reduce((sum, { parts }) => {
     const seconds = lengthOf(parts.map(({ span }) => span));
     return sum + parts.reduce((rows, part) => rows + part.rows, 0) / Math.max(1, seconds);

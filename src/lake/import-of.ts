@@ -17,19 +17,22 @@ interface NamedPart extends Part {
 }
 
 /** A table, and its parts. */
-export interface Source extends ExportedTable {
+export interface ImportedTable extends ExportedTable {
   readonly parts: readonly NamedPart[];
 }
 
 /** What is to come, and from where. */
-export interface Wanted {
+export interface WantedImport {
   readonly lake: Lake;
   readonly imported: readonly { readonly dataset: string; readonly spans: readonly Range[] }[];
-  readonly sources: readonly Source[];
+  readonly sources: readonly ImportedTable[];
   readonly log: Import['log'];
 }
 
-export function sourcesOf(tables: readonly ExportedTable[], logs: ReadonlyMap<string, TableLog>): Source[] {
+export function sourcesOf(
+  tables: readonly ExportedTable[],
+  logs: ReadonlyMap<string, TableLog>,
+): ImportedTable[] {
   return tables.map((table) => {
     const { parts = [] } = logs.get(table.facts.name) ?? {};
     return { ...table, parts: parts.map((part) => ({ ...part, name: `${table.facts.name}/${part.path}` })) };
@@ -43,7 +46,7 @@ type WithPaths = (
 ) => Promise<void>;
 
 /** What of some seconds comes. The rows of a table are read while the database takes those of the table before. */
-export function importOf(wanted: Wanted, ranges: readonly Range[], withPaths: WithPaths): Import {
+export function importOf(wanted: WantedImport, ranges: readonly Range[], withPaths: WithPaths): Import {
   const { lake, imported, sources, log } = wanted;
   const covered = imported.flatMap(({ dataset, spans }) =>
     common(spans, ranges).map((span) => ({ dataset, span, rows: rowsIn(sources, dataset, span) })),
@@ -80,7 +83,7 @@ function ahead(makes: readonly (() => Promise<string>)[]): (at: number) => Promi
 }
 
 /** Rows of a dataset's own table, as far as its parts tell. */
-function rowsIn(sources: readonly Source[], dataset: string, span: Range): number {
+function rowsIn(sources: readonly ImportedTable[], dataset: string, span: Range): number {
   const own = sources.find(({ datasets: [first] }) => first === dataset);
   const shares = (own?.parts ?? []).map(
     (part) => (part.rows * lengthOf(common([part.span], [span]))) / lengthOf([part.span]),

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { TableDescription } from '../db/read/table-description.ts';
-import { formatRange, intersect } from '../range.ts';
+import { formatRange, intersect, isInside } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { readLog, tablesIn, type TableLog } from './delta/table-log.ts';
 import { KeySum } from './key-hash.ts';
@@ -111,8 +111,7 @@ function differences(part: Part, counted: Counted): string[] {
   const faults: string[] = [];
   if (counted.rows !== part.rows) faults.push(`holds ${counted.rows} rows, not ${part.rows}`);
   else if (counted.keys !== null && counted.keys !== part.keys) faults.push('holds rows with other keys');
-  const isWithin = (second: number | null) =>
-    second === null || (second >= part.span.from && second < part.span.to);
+  const isWithin = (second: number | null) => second === null || isInside(second, part.span);
   if (!isWithin(counted.first) || !isWithin(counted.last)) {
     faults.push(`holds rows of other seconds than ${formatRange(part.span)}`);
   }

@@ -17,13 +17,13 @@ export type { Range } from '../range.ts';
 export { formatAddress, parseAddress } from '../ton/address.ts';
 
 /** Times are as on the command line: `2026-11-01`, `2026-11-01T10:00Z`, unix seconds, `-6h`, `now`. */
-interface Wanted {
+interface WantedTimes {
   readonly from: string;
   /** Exclusive. */
   readonly to: string;
 }
 
-export interface BackfillOptions extends Wanted {
+export interface BackfillOptions extends WantedTimes {
   /** Names of datasets, `core` or `all`; default: `ETL_DATASETS`. */
   readonly only?: readonly string[];
   /** Ends the run after the page in hand; what was read is kept. */
@@ -38,7 +38,7 @@ export interface Index {
    * What of a range is not covered of a dataset, in unix seconds, oldest first, over all of its pools; nothing where the
    * database holds all of it.
    */
-  missing(dataset: string, wanted: Wanted): Promise<Range[]>;
+  missing(dataset: string, wanted: WantedTimes): Promise<Range[]>;
   /** Covers a range once, as the command does: resumable, and without a request for what is covered. True: all of it. */
   backfill(options: BackfillOptions): Promise<boolean>;
   close(): Promise<void>;
@@ -59,7 +59,7 @@ export async function openIndex(settings: Readonly<Record<string, string>> = {})
   const all = await loadDatasets();
   const known = splitKinds(all);
   return {
-    databaseUrl: config.databaseUrl ?? store.embedded?.url ?? '',
+    databaseUrl: store.url,
     async missing(name, { from, to }) {
       const [dataset] = splitKinds(chooseDatasets([name], all)).streams;
       return dataset === undefined ? [] : missingOf(dataset, parseRange(from, to, unixSeconds(systemClock)));

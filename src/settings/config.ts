@@ -6,6 +6,7 @@ import { parsePostgres, readDatabaseUrl } from './postgres-url.ts';
 import { parseDuration, parseTime } from '../range.ts';
 import { parseSchedules, type Schedule } from './schedule.ts';
 import { findUnknown, readValues, type UnknownSetting } from './read-values.ts';
+import { parseRetention, type Retention } from './retention.ts';
 
 /** What an operator may choose of how much is read. */
 export interface Choices {
@@ -240,27 +241,6 @@ function attempt<T>(context: z.RefinementCtx, parse: () => T, prefix = 'is wrong
     });
     return z.NEVER;
   }
-}
-
-/** A dataset and the seconds for which it is kept, of `transactions:90d`. */
-/** What is kept, and where it goes. */
-export interface Retention {
-  /** For which each dataset is kept; one that is not named is kept for ever. */
-  readonly seconds: ReadonlyMap<string, number>;
-  /** True: only what the lake has been proved to have is dropped. */
-  readonly isInLake: boolean;
-}
-
-function parseRetention(all: readonly string[]): Retention {
-  const kept = all.filter((word) => word !== 'lake').map(parseKept);
-  return { seconds: new Map(kept), isInLake: all.includes('lake') };
-}
-
-function parseKept(text: string): [string, number] {
-  const [dataset, duration, ...rest] = text.split(':');
-  if (dataset === undefined || duration === undefined || rest.length > 0)
-    throw new UsageError('write it like transactions:90d,blocks:90d');
-  return [dataset, parseDuration(duration)];
 }
 
 /** Bytes of a size such as `5GB`, `500MB` or a plain number of bytes. */

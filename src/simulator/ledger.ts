@@ -1,6 +1,6 @@
 import type { Entities } from './network/entities/entities.ts';
 import type { Bounds } from './bounds.ts';
-import type { Rows } from './rows.ts';
+import type { OrderedRows } from './rows.ts';
 import type { View } from './view.ts';
 import type { BlockIdJson } from './json/block-json.ts';
 import type { ComplaintJson } from './network/staking/complaint.ts';
@@ -12,11 +12,11 @@ import type { ValidatorEventJson } from './network/staking/validator-event.ts';
 /** Blocks as the routes need them: rows are numbers, everything else is asked for by row. */
 export interface BlockSource {
   /** All blocks within seconds, ascending by (gen_utime, -workchain, shard, seqno). */
-  byTime(bounds: Bounds): Rows;
+  byTime(bounds: Bounds): OrderedRows;
   /** Blocks that a masterchain block registered, itself among them. */
-  registeredIn(seqno: number): Rows;
+  registeredIn(seqno: number): OrderedRows;
   /** The tops of all shards at a masterchain block, itself among them, in the order (workchain, shard, seqno). */
-  topsOf(seqno: number): Rows;
+  topsOf(seqno: number): OrderedRows;
   visible(view: View, row: number): boolean;
   id(row: number): BlockIdJson;
   utime(row: number): number;
@@ -29,14 +29,14 @@ export interface BlockSource {
 /** Transactions as the routes need them. */
 export interface TransactionSource {
   /** Ascending by (lt, account). */
-  byLt(bounds: Bounds): Rows;
+  byLt(bounds: Bounds): OrderedRows;
   /** Ascending by (now, lt, account). */
-  byTime(bounds: Bounds): Rows;
+  byTime(bounds: Bounds): OrderedRows;
   /** Ascending by (lt, account). */
-  ofAccounts(addresses: readonly string[]): Rows;
-  ofHashes(hashes: readonly string[]): Rows;
+  ofAccounts(addresses: readonly string[]): OrderedRows;
+  ofHashes(hashes: readonly string[]): OrderedRows;
   /** Ascending by (lt, account). */
-  ofMasterchainBlock(seqno: number): Rows;
+  ofMasterchainBlock(seqno: number): OrderedRows;
   visible(view: View, row: number): boolean;
   lt(row: number): number;
   utime(row: number): number;
@@ -68,11 +68,11 @@ export interface MessageFacts {
 /** Messages as the routes need them. */
 export interface MessageSource {
   /** Candidates whose created_lt (or, for externals, whose transaction's lt) can lie in the range; unordered. */
-  nearLt(bounds: Bounds): Rows;
+  nearLt(bounds: Bounds): OrderedRows;
   /** Candidates whose created_at can lie in the range; unordered. */
-  nearTime(bounds: Bounds): Rows;
+  nearTime(bounds: Bounds): OrderedRows;
   /** Messages by hash or normalized hash. */
-  ofHashes(hashes: readonly string[]): Rows;
+  ofHashes(hashes: readonly string[]): OrderedRows;
   facts(row: number): MessageFacts;
   hash(row: number): string;
   opcode(row: number): string | null;
@@ -84,15 +84,15 @@ export interface MessageSource {
 /** Traces as the routes need them: only complete ones. */
 export interface TraceSource {
   /** Ascending by (end_lt, trace_id). */
-  byLt(bounds: Bounds): Rows;
+  byLt(bounds: Bounds): OrderedRows;
   /** Ascending by (end_utime, trace_id). */
-  byTime(bounds: Bounds): Rows;
+  byTime(bounds: Bounds): OrderedRows;
   /** Traces whose last transaction was registered by a masterchain block. */
-  ofMasterchainBlock(seqno: number): Rows;
-  ofTraces(ids: readonly string[]): Rows;
-  ofTransactions(hashes: readonly string[]): Rows;
-  ofMessages(hashes: readonly string[]): Rows;
-  ofAccount(address: string): Rows;
+  ofMasterchainBlock(seqno: number): OrderedRows;
+  ofTraces(ids: readonly string[]): OrderedRows;
+  ofTransactions(hashes: readonly string[]): OrderedRows;
+  ofMessages(hashes: readonly string[]): OrderedRows;
+  ofAccount(address: string): OrderedRows;
   /** True where all of the trace is visible. */
   visible(view: View, row: number): boolean;
   endLt(row: number): number;
@@ -141,9 +141,9 @@ export interface TokenParties {
 /** Transfers or burns as the routes need them. */
 export interface TokenSource {
   /** Ascending by lt. */
-  byLt(bounds: Bounds): Rows;
+  byLt(bounds: Bounds): OrderedRows;
   /** Ascending by the second. */
-  byTime(bounds: Bounds): Rows;
+  byTime(bounds: Bounds): OrderedRows;
   visible(view: View, row: number): boolean;
   lt(row: number): number;
   utime(row: number): number;
@@ -153,7 +153,7 @@ export interface TokenSource {
 
 /** Events of the elector or of pools; rows ascend by (utime, lt). */
 export interface EventSource<T> {
-  byTime(bounds: Bounds): Rows;
+  byTime(bounds: Bounds): OrderedRows;
   visible(view: View, row: number): boolean;
   json(row: number): T;
 }

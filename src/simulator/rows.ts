@@ -1,23 +1,27 @@
 import type { Random } from './random.ts';
 
 /** Rows in some order, read by position. */
-export interface Rows {
+export interface OrderedRows {
   readonly length: number;
   at(index: number): number;
 }
 
 /** A part of a longer sequence. */
-export function slice(source: (index: number) => number, from: number, to: number): Rows {
+export function slice(source: (index: number) => number, from: number, to: number): OrderedRows {
   return { length: Math.max(0, to - from), at: (index) => source(from + index) };
 }
 
 /** Rows given as a list. */
-export function listed(rows: readonly number[]): Rows {
+export function listed(rows: readonly number[]): OrderedRows {
   return { length: rows.length, at: (index) => rows[index] ?? 0 };
 }
 
 /** Walks ascending rows up or down, leaving out those that do not pass. */
-export function* walk(rows: Rows, descending: boolean, passes: (row: number) => boolean): Generator<number> {
+export function* walk(
+  rows: OrderedRows,
+  descending: boolean,
+  passes: (row: number) => boolean,
+): Generator<number> {
   for (let i = 0; i < rows.length; i++) {
     const row = rows.at(descending ? rows.length - 1 - i : i);
     if (passes(row)) yield row;
@@ -55,7 +59,7 @@ function* eachRun(
 }
 
 /** The rows beginning somewhere in the middle: what a database does without any order. */
-export function rotate(rows: Rows, random: Random): Rows {
+export function rotate(rows: OrderedRows, random: Random): OrderedRows {
   const start = random.below(Math.max(1, rows.length));
   return { length: rows.length, at: (index) => rows.at((index + start) % rows.length) };
 }

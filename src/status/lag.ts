@@ -1,5 +1,6 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Range } from '../range.ts';
+import { delayOf } from '../dataset/pace.ts';
 
 /** A dataset may be so far behind its own delay before somebody should look at it, seconds. */
 const LONGEST_LAG_SECONDS = 300;
@@ -33,10 +34,10 @@ export function ageOf(time: number, now: number): number {
 }
 
 /** Seconds that a dataset may lag: its own delay, the pause between two requests, and what is borne beyond them. */
-export function longestLagOf({ job }: Dataset, limits: LagLimits): number {
+export function longestLagOf(dataset: Dataset, limits: LagLimits): number {
   const { freshness, watermarkDelay, maxLagSeconds } = limits;
   const borne = maxLagSeconds ?? Math.max(LONGEST_LAG_SECONDS, LONGEST_LAG_ROUNDS * freshness);
-  return borne + (job.delaySeconds ?? watermarkDelay) + (job.everySeconds ?? 0);
+  return borne + delayOf(dataset, watermarkDelay) + (dataset.job.everySeconds ?? 0);
 }
 
 /** Seconds that the newest block may be old. */

@@ -127,7 +127,7 @@ function lifeOf(daemon: Awaited<ReturnType<typeof readOwner>>): Pick<Report, 'si
 function lakeOf(lake: Settings['lake'] | undefined, now: number): Report['lake'] {
   if (lake === undefined) return null;
   const { place, upTo, begunAt, error } = lake;
-  return { place, age: Math.max(0, now - (upTo ?? begunAt)), isWhole: upTo !== null, error };
+  return { place, age: ageOf(upTo ?? begunAt, now), isWhole: upTo !== null, error };
 }
 
 function headOf(watermark: SavedWatermark | undefined, now: number): Report['head'] {

@@ -7,10 +7,10 @@ import { addCoverage, readCoverage, readMissing } from '../db/coverage/coverage.
 import type { Session } from '../db/connection/database.ts';
 import { claimLease, holdLease, releaseLease, type Lease } from '../db/coordination/leases.ts';
 import { LeaseLostError } from '../errors.ts';
-import { common, DAY, lengthOf, type Range, union, without } from '../range.ts';
+import { common, DAY, lengthOf, type Range, without } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { worthKeeping } from './derivable.ts';
-import { countOf } from './finding.ts';
+import { countOf, spansOf } from './finding.ts';
 import { countTransactions } from './checks/transactions.ts';
 import { runStep } from './run/run-step.ts';
 import type { VerifyContext } from './check.ts';
@@ -81,7 +81,7 @@ async function lengthOfPages(session: Session, wanted: readonly Range[], size: n
 async function settle({ database }: DeriveContext, lease: Lease, size: number): Promise<number> {
   try {
     const { findings } = await runStep(database, lease.stream, countTransactions(lease.span));
-    const holes = common(union(...findings.map(({ spans }) => spans)), [lease.span]);
+    const holes = common(spansOf(findings), [lease.span]);
     const met = without([lease.span], holes);
     return await writeTransaction(database, async (session) => {
       await holdLease(session, lease, lease.span);

@@ -4,6 +4,7 @@ import { sql } from 'drizzle-orm';
 import type { Session } from '../db/connection/database.ts';
 import type { Range } from '../range.ts';
 import { spanOfRow, spansOfRow } from '../db/connection/sql.ts';
+import { union } from '../range.ts';
 
 /** What a check found, all of one kind: which seconds of which dataset it makes doubtful. */
 export interface Finding {
@@ -61,6 +62,16 @@ export interface Checked {
 /** `3 missing_transactions, e.g. 0:8000000000000000:17 has 3 of 4` */
 export function describeFinding({ count, kind, example }: Finding): string {
   return `${count} ${kind}, e.g. ${example}`;
+}
+
+/** The seconds of all of them together. */
+export function spansOf(findings: readonly Pick<Finding, 'spans'>[]): Range[] {
+  return union(...findings.map(({ spans }) => spans));
+}
+
+/** True where rows are not to be had, or are surplus: the seconds are not covered. */
+export function isLost({ outcome }: Finding): boolean {
+  return outcome === 'hole' || outcome === 'surplus';
 }
 
 /** Rows of a kind that are named one by one; of the others only the seconds are remembered. */

@@ -7,6 +7,7 @@ import type { Database, Session } from '../db/connection/database.ts';
 import { targetOf } from '../db/write/rows/target.ts';
 import { common, type Range, union, without } from '../range.ts';
 import type { Checked, Finding } from './finding.ts';
+import { spansOf } from './finding.ts';
 
 /** Outcomes that say nothing of a row. */
 const SILENT: ReadonlySet<Finding['outcome']> = new Set(['open', 'follows']);
@@ -32,7 +33,7 @@ export async function rememberFindings(
   for (const check of new Set(checks.map((checked) => checked.check))) {
     const same = checks.filter((checked) => checked.check === check);
     const findings = same.flatMap((checked) => checked.findings);
-    const silent = findings.filter(({ outcome }) => SILENT.has(outcome)).flatMap(({ spans }) => spans);
+    const silent = spansOf(findings.filter(({ outcome }) => SILENT.has(outcome)));
     await keepFindings(database, {
       stream: place.stream,
       check,

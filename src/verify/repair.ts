@@ -9,7 +9,7 @@ import { readVerified } from '../db/coverage/verifications.ts';
 import { common, type Range, union, without } from '../range.ts';
 import { wholeTables } from './deep/compare-span.ts';
 import type { VerifyContext } from './check.ts';
-import { describeFinding, type Finding } from './finding.ts';
+import { describeFinding, isLost, spansOf, type Finding } from './finding.ts';
 import { withdrawFallen } from './ground.ts';
 import { compareAgain } from './repair/compare-again.ts';
 import { datasetByBlock } from './repair/dataset-by-block.ts';
@@ -137,11 +137,11 @@ async function readByBlock(context: RepairContext, report: Verified, tries: Trie
 }
 
 function doubtfulOf(findings: readonly Finding[]): Range[] {
-  return union(...findings.filter(isDoubtful).map(({ spans }) => spans));
+  return spansOf(findings.filter(isDoubtful));
 }
 
-function isDoubtful({ outcome }: Finding): boolean {
-  return outcome === 'hole' || outcome === 'surplus' || outcome === 'doubt';
+function isDoubtful(finding: Finding): boolean {
+  return isLost(finding) || finding.outcome === 'doubt';
 }
 
 /** Holes less than a page apart are read as one: two requests would bring the rows between them too. */
@@ -209,11 +209,9 @@ async function settle(context: RepairContext, { stream, findings }: Verified): P
   const { database } = context;
   const coverage = await readCoverage(database, stream);
   const standing = (await readHoles(database, stream)).filter(({ due }) => !due).map(({ span }) => span);
-  const spansOf = (chosen: readonly Finding[]) =>
-    common(union(...chosen.map(({ spans }) => spans)), coverage);
-  const lost = findings.filter(({ outcome }) => outcome === 'hole' || outcome === 'surplus');
+  const lost = findings.filter(isLost);
   const doubts = findings.filter(({ outcome }) => outcome === 'doubt');
-  const gaps = spansOf(lost);
+  const gaps = common(spansOf(lost), coverage);
   const keep = async (spans: readonly Range[], reason: HoleReason, detail: string) => {
     for (const span of spans)
       await keepHole(database, stream, { span, reason, detail, leastPauseSeconds: context.leastPause });
@@ -226,7 +224,7 @@ async function settle(context: RepairContext, { stream, findings }: Verified): P
     await keep(gaps, 'source_gap', lost.map(describeFinding).join('; '));
   }
   await keep(
-    without(spansOf(doubts), [...gaps, ...standing]),
+    without(common(spansOf(doubts), coverage), [...gaps, ...standing]),
     'disputed',
     doubts.map(describeFinding).join('; '),
   );

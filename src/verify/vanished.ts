@@ -7,6 +7,7 @@ import { openHoles } from '../db/coverage/reopen.ts';
 import { common, type Range, union, without } from '../range.ts';
 import { withdrawFallen } from './ground.ts';
 import { checkReceipts } from './checks/receipts.ts';
+import { spansOf } from './finding.ts';
 
 /** Seconds of chain time that are counted at once: a moment's work for Postgres. */
 const CHUNK = 6 * 3600;
@@ -50,7 +51,7 @@ export async function openVanished(
         { dataset: owner.name, scope: '' },
         chunk,
       );
-      const gone = union(...findings.filter(({ outcome }) => outcome === 'hole').map(({ spans }) => spans));
+      const gone = spansOf(findings.filter(({ outcome }) => outcome === 'hole'));
       // Receipts do not say which pool's rows they are: all pools are read again.
       for (const [stream, covered] of streams) {
         const holes = common(gone, covered);

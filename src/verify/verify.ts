@@ -15,6 +15,7 @@ import { logChecks } from './run/log-checks.ts';
 import { rememberedFindings, rememberFindings } from './remember.ts';
 import { runChecks } from './run/run-checks.ts';
 import { databaseTime } from '../db/connection/server-clock.ts';
+import { spansOf } from './finding.ts';
 
 /** What became of one dataset, or of one pool of it, in a range. */
 export interface Verified {
@@ -76,7 +77,7 @@ async function verifyStream(
   await rememberFindings(database, { jobs, dataset, stream, began }, checks);
   const remembered = await rememberedFindings(database, stream, covered, { checks, began });
   const findings = [...checks.flatMap((check) => check.findings), ...remembered];
-  const found = union(...findings.map(({ spans }) => spans), await lostGround(context, dataset, proved));
+  const found = union(spansOf(findings), await lostGround(context, dataset, proved));
   const good = without(covered, found);
   const { grade } = dataset.job;
   await remember(database, { dataset, stream, tables, lastReceipt, checks, verified: good });
@@ -106,8 +107,8 @@ async function remember(
 ): Promise<void> {
   const { dataset, stream, tables, lastReceipt, checks, verified } = report;
   const findings = checks.flatMap((check) => check.findings);
-  const wrong = findings.filter(({ outcome }) => outcome !== 'open').map(({ spans }) => spans);
-  await setVerified(database, { stream, tables }, { good: verified, bad: union(...wrong), lastReceipt });
+  const bad = spansOf(findings.filter(({ outcome }) => outcome !== 'open'));
+  await setVerified(database, { stream, tables }, { good: verified, bad, lastReceipt });
   await forgetHoles(database, stream, verified);
   await logChecks(database, checks);
   for (const table of Object.values(dataset.job.tables)) {

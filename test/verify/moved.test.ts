@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
+import { messages } from '../../src/db/schema/ton/messages.ts';
 import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
@@ -75,6 +76,25 @@ test('a tick of the chain is found under another account, though it is the only 
   await run(`update etl.coverage set verified = '{}'`);
   const found = await proof.verify(chain, range);
   expect(kindsOf(found, 'transactions')).toContain('state-chain: other_account');
+  expect(common(await certified('transactions'), [{ from: second, to: second + 1 }])).toEqual([]);
+  await proof.repair(chain, range, found);
+  await expectProved(proof, chain, range);
+});
+
+test("a message from outside the chain is found where it is said to be what another second's transaction sent", async () => {
+  const [message] = await store.database.rows(
+    sql`select m.hash, extract(epoch from m.utime)::int8 as second, t.hash as sender
+        from ton.messages m join ton.transactions t on t.utime > m.utime + interval '5 seconds'
+        where m.out_msg_tx_hash is null and m.source is null and m.utime > to_timestamp(${range.from + 20})
+        order by m.utime, m.hash, t.utime, t.hash limit 1`,
+    z.object({ hash: z.string(), second: z.coerce.number(), sender: z.string() }),
+  );
+  const { hash, second, sender } = message!;
+  await run(`update ton.messages set out_msg_tx_hash = '${sender}' where hash = '${hash}'`);
+  await resetReceipts(store.database, messages, range);
+  await run(`update etl.coverage set verified = '{}'`);
+  const found = await proof.verify(chain, range);
+  expect(kindsOf(found, 'transactions')).toContain('messages: unsent_message');
   expect(common(await certified('transactions'), [{ from: second, to: second + 1 }])).toEqual([]);
   await proof.repair(chain, range, found);
   await expectProved(proof, chain, range);

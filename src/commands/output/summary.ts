@@ -7,6 +7,8 @@ import { streamOf, streamsOf } from '../../crawl/streams/streams.ts';
 import { formatDuration, formatRange, lengthOf, type Range } from '../../range.ts';
 import { percentOf } from '../../status/progress.ts';
 import { formatTable } from './table.ts';
+import type { CollectionReport } from '../../status/collections.ts';
+import type { RowCount } from '../../db/read/count-rows.ts';
 
 interface SummaryFacts {
   readonly database: Database;
@@ -59,4 +61,19 @@ export function missingLine(dataset: string, ranges: readonly Range[]): string {
 export function refusedLine({ dataset, span, reason, detail, retryAt }: RefusedSpan, now: number): string {
   const again = retryAt > now ? `in ${formatDuration(Math.ceil(retryAt - now))}` : 'now';
   return `refused   ${dataset}: ${span.map(formatRange).join()}: ${reason}, ${detail}; again ${again}`;
+}
+
+/** What went wrong with a dataset last; nothing where nothing did. `now`: unix seconds. */
+export function errorLines(
+  { dataset, lastError }: Pick<CollectionReport, 'dataset' | 'lastError'>,
+  now: number,
+): string[] {
+  if (lastError === null) return [];
+  const { message, code, at } = lastError;
+  return [`error     ${dataset}: ${message} (${code}, ${formatDuration(now - at)} ago)`];
+}
+
+/** Rows of a dataset's own table, `~` where they were not counted. */
+export function ownRows([own]: readonly RowCount[]): string {
+  return own === undefined ? '0' : `${own.exact ? '' : '~'}${own.rows}`;
 }

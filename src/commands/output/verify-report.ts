@@ -5,6 +5,7 @@ import type { Proof } from '../../verify/prove.ts';
 import { isProved, type Verified } from '../../verify/verify.ts';
 import { formatTable } from './table.ts';
 import { programName } from '../../terminal/program-name.ts';
+import { spansOf } from '../../verify/finding.ts';
 
 /** How many ranges of one kind are printed before the rest is only counted. */
 const SHOWN = 5;
@@ -99,7 +100,7 @@ function nameOf({ stream }: Verified): string {
 function linesOf(report: Verified, range: Range, causes: readonly string[]): string[] {
   const name = nameOf(report);
   const { grade, findings, missing } = report;
-  const moved = without([range], union(report.verified, missing, ...findings.map(({ spans }) => spans)));
+  const moved = without([range], union(report.verified, missing, spansOf(findings)));
   const state = isProved(report, range) ? grade.grade : `not ${grade.grade}`;
   return [
     `${state.padEnd(9)} ${name}: ${isProved(report, range) ? `${grade.proves}; not seen: ${grade.limitations}` : some(report.verified, 'nothing of it is')}`,

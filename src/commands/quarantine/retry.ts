@@ -9,6 +9,7 @@ import { printLeft, printRetried } from '../output/quarantine-report.ts';
 import { parseChosen, type QuarantineFlags } from '../parse/quarantine-flags.ts';
 import { withHost } from '../with-host.ts';
 import { withStore } from '../with-store.ts';
+import { closeAfter } from '../close-after.ts';
 
 /**
  * `quarantine retry [ID…]`: reads the stored records with this version's schemas; with `--again` asks the API anew for
@@ -29,14 +30,11 @@ export function quarantineRetry(
     if (unfit.length === 0) return EXIT.done;
     const { again = false } = flags;
     if (again)
-      await withHost(invocation, store, async (opened) => {
-        const crawl = await openCrawl({ ...invocation, ...opened });
-        try {
-          await rereadSeconds({ ...crawl, crawl: crawl.context, stop: opened.stop }, jobs, unfit);
-        } finally {
-          await crawl.close();
-        }
-      });
+      await withHost(invocation, store, async (opened) =>
+        closeAfter(await openCrawl({ ...invocation, ...opened }), (crawl) =>
+          rereadSeconds({ ...crawl, crawl: crawl.context, stop: opened.stop }, jobs, unfit),
+        ),
+      );
     const left = await countQuarantined(database, { ids: unfit.map(({ id }) => id) });
     printLeft(left, unfit.length, again);
     return left === 0 ? EXIT.done : EXIT.incomplete;

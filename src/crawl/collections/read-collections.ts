@@ -2,8 +2,7 @@ import type { Walk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import { commitCursor } from '../../db/write/commit-response.ts';
 import { CLAIM_SECONDS, claimCursor, prolongClaim, releaseClaim } from '../../db/cursors/cursors.ts';
-import { NoEndpointError } from '../../errors.ts';
-import { readUnlessRefused } from '../failure-policy.ts';
+import { levelOf, readUnlessRefused } from '../failure-policy.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { walkBackward } from './backward.ts';
 import { isOver, type RunContext, type WalkContext } from './walk-context.ts';
@@ -46,9 +45,7 @@ async function tryWalk(run: RunContext, dataset: Collection, walk: Walk): Promis
   const policy = { database, stream, stop: run.stop };
   const failure = await readUnlessRefused(policy, () => claimAndWalk(run, dataset, walk));
   if (failure === undefined) return true;
-  // The client has said once that there is no such endpoint.
-  const level = failure instanceof NoEndpointError ? 'debug' : 'error';
-  logger[level](
+  logger[levelOf(failure)](
     { dataset: dataset.name, walk: walk.name, code: failure.code, reason: failure.message },
     'walk given up for now',
   );

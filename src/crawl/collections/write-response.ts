@@ -7,6 +7,8 @@ import { commitWithRetry } from '../commit-with-retry.ts';
 import type { WalkResponse } from './ask.ts';
 import { entriesOf } from './parse-response.ts';
 import type { WalkContext } from './walk-context.ts';
+import { loggedOf } from '../../api/exchange.ts';
+import { extrasOf } from '../streams/page/content.ts';
 
 interface ResponseToWrite {
   readonly response: WalkResponse;
@@ -29,18 +31,12 @@ export async function writeResponse(
     tables: piggybacked.reduce((all, { tables }) => ({ ...all, ...tables }), dataset.job.tables),
     rows: [...reading.fitting.map(({ rows }) => rows), ...piggybacked.flatMap(({ rows }) => rows)],
     rejected: reading.rejected,
-    extras: reading.fitting.map(({ extra }) => extra).filter((extra) => Object.keys(extra).length > 0),
+    extras: extrasOf(reading.fitting),
     ids: reading.fitting.map(({ id }) => id),
     cursor,
     ...(outcomes !== undefined && { outcomes }),
     piggybacked: piggybacked.map(({ dataset: name, outcomes: of }) => ({ dataset: name, outcomes: of })),
-    log: {
-      request: `${response.request.path}?${response.request.query}`,
-      rows: response.value.records.length,
-      bytes: response.bytes,
-      ms: response.ms,
-      apiVersion: response.apiVersion,
-    },
+    log: { rows: response.value.records.length, ...loggedOf(response) },
   };
   const began = context.clock.monotonic();
   await commitWithRetry(context, () => commitResponse(context.database, context.partitions, commit));

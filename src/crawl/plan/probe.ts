@@ -1,6 +1,6 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
-import { DAY, type Range } from '../../range.ts';
+import { DAY, isInside, type Range } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { askPage, type PageRead } from '../streams/page/ask-page.ts';
 
@@ -99,11 +99,8 @@ async function sample(
 }
 
 /** Counts the rows of a page that lie in a range, and the characters of their JSON. */
-function measure({ records, reading }: PageRead, { from, to }: Range): Pick<Sample, 'rows' | 'bytes'> {
-  const inside = records.filter((_, index) => {
-    const utime = reading.positions[index]?.utime ?? -1;
-    return utime >= from && utime < to;
-  });
+function measure({ records, reading }: PageRead, span: Range): Pick<Sample, 'rows' | 'bytes'> {
+  const inside = records.filter((_, index) => isInside(reading.positions[index]?.utime ?? -1, span));
   return { rows: inside.length, bytes: inside.reduce<number>((sum, record) => sum + sizeOf(record), 0) };
 }
 

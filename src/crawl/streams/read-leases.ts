@@ -1,10 +1,9 @@
 import { createInterruptibleSleep } from '../../budget/interruptible-sleep.ts';
 import { refuse } from '../../db/coverage/refused.ts';
-import { NoEndpointError } from '../../errors.ts';
 import { formatRange } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { readUnlessRefused } from '../failure-policy.ts';
+import { levelOf, readUnlessRefused } from '../failure-policy.ts';
 import { crawlLease, type Peers } from './crawler.ts';
 import type { Assignment } from './planner.ts';
 
@@ -90,9 +89,7 @@ export async function readOrRefuse(
   if (failure === undefined) return;
   const range = formatRange(lease.span);
   const { code, message } = failure;
-  // The client has said once that there is no such endpoint.
-  const level = failure instanceof NoEndpointError ? 'debug' : 'error';
-  logger[level](
+  logger[levelOf(failure)](
     { dataset: dataset.name, scope: lease.stream.scope, range, code, reason: message },
     'range refused',
   );

@@ -1,5 +1,5 @@
 import type { Dataset } from '../../dataset/dataset.ts';
-import { SECOND_READING_SECONDS } from '../../dataset/pace.ts';
+import { delayOf, SECOND_READING_SECONDS } from '../../dataset/pace.ts';
 import { readDue, type Stream } from '../../db/coverage/coverage.ts';
 import type { Database, Session } from '../../db/connection/database.ts';
 import { readPools } from '../../db/cursors/pools.ts';
@@ -22,7 +22,7 @@ export async function streamsOf(session: Session, dataset: Dataset): Promise<Str
 
 /** The part of a range that a dataset can be asked for: some sources lag behind the chain's. */
 function readable(dataset: Dataset, range: Range, watermark: number): Range | undefined {
-  return intersect(range, { from: -Infinity, to: watermark - (dataset.job.delaySeconds ?? 0) });
+  return intersect(range, { from: -Infinity, to: watermark - delayOf(dataset, 0) });
 }
 
 /** The end of a range that datasets cannot be asked for yet, because their source lags behind the chain's. */

@@ -1,6 +1,6 @@
 import { BadResponseError } from '../../errors.ts';
 import type { Page, Paginator, Params, Position, Step, WholeSecondsPaginator } from '../paginator.ts';
-import { formatTime, type Range } from '../../range.ts';
+import { formatTime, spanOfSecond, type Range } from '../../range.ts';
 import { openSecond, partRequest, readPart, type Second } from './second.ts';
 
 /** Seconds beyond the span that a request looks for successors: doubled while it finds none. */
@@ -202,9 +202,7 @@ function nextPart(cursor: ForwardCursor, before: Second, page: Page): Step<Forwa
   const second = readPart(before, page);
   if (second.parts.length > 0) return { completed: undefined, cursor: { ...cursor, second } };
   const step = complete(cursor, cursor.at + 1);
-  return second.saturated
-    ? { ...step, completed: undefined, saturated: { from: cursor.at, to: cursor.at + 1 } }
-    : step;
+  return second.saturated ? { ...step, completed: undefined, saturated: spanOfSecond(cursor.at) } : step;
 }
 
 function range(from: number, to: number): Range | undefined {

@@ -1,6 +1,6 @@
 import { BadResponseError } from '../../errors.ts';
 import type { Echo, Page, Step, WholeSecondsPaginator } from '../paginator.ts';
-import { formatRange, formatTime, type Range } from '../../range.ts';
+import { formatRange, formatTime, isInside, type Range } from '../../range.ts';
 
 /** How full the next page should be: a page that comes out full was asked for in vain. */
 const AIM = 0.75;
@@ -48,7 +48,7 @@ function windowOf({ at, to, length }: WindowCursor): Range {
 function requireInside(asked: Range, { positions, echo }: Page): void {
   if (echo !== undefined) requireEcho(asked, echo);
   for (const { utime, id } of positions) {
-    if (utime >= asked.from && utime < asked.to) continue;
+    if (isInside(utime, asked)) continue;
     throw new BadResponseError(
       `row ${id} of ${formatTime(utime)} lies outside of the window that was asked for`,
     );

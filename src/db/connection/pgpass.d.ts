@@ -1,5 +1,5 @@
 declare module 'pgpass' {
-  interface Connection {
+  interface PgpassEntry {
     readonly host: string;
     readonly port: number;
     readonly database: string;
@@ -7,7 +7,7 @@ declare module 'pgpass' {
   }
 
   /** Looks a password up in `PGPASSFILE` or `~/.pgpass`. */
-  function pgpass(connection: Connection, done: (password: string | undefined) => void): void;
+  function pgpass(connection: PgpassEntry, done: (password: string | undefined) => void): void;
   namespace pgpass {
     /** Where warnings about the file's rights go; the stream that was used before is returned. */
     function warnTo(stream: NodeJS.WritableStream): NodeJS.WritableStream;

@@ -10,13 +10,13 @@ import { parsePostgres, type PostgresParameters } from '../../settings/postgres-
 
 type Tls = ConnectionOptions | false;
 
-interface Host {
+interface ServerAddress {
   readonly host: string;
   readonly port: number;
 }
 
 /** One way to connect: a host, with or without TLS. */
-export interface Server extends Host {
+export interface Server extends ServerAddress {
   readonly ssl: Tls;
   readonly password: () => Promise<string>;
 }
@@ -71,7 +71,7 @@ export function connectionOf(url: string): Connection {
   };
 }
 
-function hostsOf(parameters: PostgresParameters): Host[] {
+function hostsOf(parameters: PostgresParameters): ServerAddress[] {
   const ports = (parameters.get('port') ?? '').split(',').map((port) => (port === '' ? PORT : Number(port)));
   const hosts = (parameters.get('host') ?? '').split(',');
   return hosts.map((host, index) => {
@@ -88,7 +88,7 @@ function defaultHost(port: number): string {
 /** The one that is given, else the one that `~/.pgpass` has for this host. */
 function passwordOf(
   parameters: PostgresParameters,
-  login: Host & { readonly user: string; readonly database: string },
+  login: ServerAddress & { readonly user: string; readonly database: string },
 ): Server['password'] {
   const given = parameters.get('password');
   if (given !== undefined) return () => Promise.resolve(given);

@@ -2,6 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
 import type { WrongRow } from './found-row.ts';
+import { spanOfSecond } from '../../range.ts';
 
 /** No trace lasts longer. */
 const LONGEST_TRACE = '30 days';
@@ -45,7 +46,7 @@ export async function heldByTraces(session: Session, rows: readonly WrongRow[]):
   return held.flatMap(({ table, key, second }) =>
     (rowsByName.get(`${table} ${key}`) ?? []).map((row) => ({
       ...row,
-      span: { from: second, to: second + 1 },
+      span: spanOfSecond(second),
     })),
   );
 }

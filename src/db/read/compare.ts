@@ -9,6 +9,7 @@ import { targetOf, type Target } from '../write/rows/target.ts';
 import { spanOfRow } from '../connection/sql.ts';
 import { during, secondOf } from '../connection/seconds.ts';
 import { same } from '../write/rows/supersede.ts';
+import type { Scope } from '../../dataset/scope.ts';
 
 /** A row that the source and the table do not agree on. */
 export interface Difference {
@@ -50,7 +51,7 @@ const Matched = z.object({ second: z.coerce.number(), rows: z.coerce.number(), k
 /** What rows were read from: a range, or that of it which has this value in a column. */
 export interface Brought {
   readonly span: Range;
-  readonly scope?: { readonly column: string; readonly value: string } | undefined;
+  readonly scope?: Scope;
   /** True: the rows are all that there is, so that what is stored there beyond them is not in the source. */
   readonly isAll: boolean;
 }

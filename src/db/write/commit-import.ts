@@ -23,7 +23,7 @@ export interface ImportedRows {
 export interface Import {
   readonly rows: readonly ImportedRows[];
   /** The seconds that the rows are all of, for each dataset; all of one day. */
-  readonly covered: readonly Covered[];
+  readonly covered: readonly ImportedSpan[];
   /** What stands in the log of pages. */
   readonly log: {
     /** `import` and where the rows come from. */
@@ -32,7 +32,7 @@ export interface Import {
   };
 }
 
-interface Covered {
+interface ImportedSpan {
   readonly dataset: string;
   readonly span: Range;
   /** Of its own table, about. */

@@ -7,6 +7,7 @@ import { lockTables } from './rows/lock-tables.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, releaseRecords } from './quarantine.ts';
 import { ensurePartitions, rowsByTable } from './rows/rows-by-table.ts';
+import { spanOfSecond } from '../../range.ts';
 import { writeTransaction } from './write-transaction.ts';
 
 /** A quarantined record that fits now, and what it becomes. */
@@ -39,7 +40,7 @@ export async function release(
       staged.map(({ target }) => target),
       'shared',
     );
-    await subtractCoverage(session, { ...stream, pass: 1 }, [{ from: second, to: second + 1 }]);
+    await subtractCoverage(session, { ...stream, pass: 1 }, [spanOfSecond(second)]);
     await insertStaged(session, staged);
     if (Object.keys(extra).length > 0) await countDrift(session, stream.dataset, [extra]);
     await releaseRecords(session, stream, [recordId]);

@@ -3,7 +3,7 @@ import { networkName, readNetwork } from '../../db/connection/network.ts';
 import { coveredBy } from '../../db/read/grade-of.ts';
 import { atOneMoment, stateOf } from '../../db/read/table-rows.ts';
 import { WrongDatabaseError } from '../../errors.ts';
-import { lengthOf, without, type Range } from '../../range.ts';
+import { lengthOf, spanOfSecond, without, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import { commit, readLog, type Change, type TableLog } from '../delta/table-log.ts';
 import type { Lake } from '../lake.ts';
@@ -160,7 +160,7 @@ async function exportSnapshot(options: SourceOptions): Promise<void> {
     onPart(name, last, false);
     return;
   }
-  const part = await writePart(lake, database, source, { from: now, to: now + 1 });
+  const part = await writePart(lake, database, source, spanOfSecond(now));
   await replaceParts(options, log, { add: [part], remove: log.parts.filter((one) => one.day === day) });
   onPart(name, part, true);
 }

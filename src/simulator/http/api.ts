@@ -16,7 +16,7 @@ import { tokenRoutes } from './routes/tokens.ts';
 import { traceRoutes } from './routes/traces.ts';
 import { transactionRoutes } from './routes/transactions.ts';
 import { ServedError } from './served-error.ts';
-import type { Stats } from './stats.ts';
+import type { RequestLog } from './stats.ts';
 import { answerV2, isV2 } from './v2/v2-api.ts';
 
 /** A request as it reaches the server behind the gateway. */
@@ -80,7 +80,7 @@ export interface ApiOptions {
 interface ApiParts {
   readonly faults: Faults;
   readonly random: Random;
-  readonly stats: Stats;
+  readonly stats: RequestLog;
 }
 
 /** The server itself: decodes, routes, and turns errors into its own kind of response. */
@@ -89,7 +89,7 @@ export class Api implements Answering {
   private readonly build: Build;
   private readonly faults: Faults;
   private readonly random: Random;
-  private readonly stats: Stats;
+  private readonly stats: RequestLog;
   private readonly archive: ArchiveOptions | undefined;
 
   constructor(ledger: Ledger, options: ApiOptions, parts: ApiParts) {

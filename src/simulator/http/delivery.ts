@@ -5,14 +5,14 @@ import type { Clock } from '../../clock.ts';
 import type { HttpResponse } from './response.ts';
 import type { Faults } from '../faults.ts';
 import type { Random } from '../random.ts';
-import type { Stats } from './stats.ts';
+import type { RequestLog } from './stats.ts';
 
 interface Line {
   readonly faults: Faults;
   readonly random: Random;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly stats: Stats;
+  readonly stats: RequestLog;
 }
 
 const PIECES = 10;

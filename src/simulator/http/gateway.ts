@@ -2,7 +2,7 @@ import { gatewayError, jsonResponse, type HttpResponse } from './response.ts';
 import type { Faults } from '../faults.ts';
 import type { Random } from '../random.ts';
 import { createRateLimiter, type RateLimit, type RateLimiter } from './rate-limiter.ts';
-import type { Stats } from './stats.ts';
+import type { RequestLog } from './stats.ts';
 
 export interface GatewayOptions {
   /** Absent: no limit. */
@@ -23,13 +23,13 @@ export class Gateway {
   private readonly options: GatewayOptions;
   private readonly faults: Faults;
   private readonly random: Random;
-  private readonly stats: Stats;
+  private readonly stats: RequestLog;
   private readonly limiter: RateLimiter | undefined;
   private readonly anonymous: RateLimiter | undefined;
   private refusals = 0;
   private stormLeft = 0;
 
-  constructor(options: GatewayOptions, faults: Faults, random: Random, stats: Stats) {
+  constructor(options: GatewayOptions, faults: Faults, random: Random, stats: RequestLog) {
     this.options = options;
     this.faults = faults;
     this.random = random;

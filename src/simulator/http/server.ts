@@ -8,7 +8,7 @@ import { send } from './delivery.ts';
 import type { Faults } from '../faults.ts';
 import { Gateway, type GatewayOptions } from './gateway.ts';
 import { Random } from '../random.ts';
-import type { RequestRecord, Stats } from './stats.ts';
+import type { RequestRecord, RequestLog } from './stats.ts';
 
 export interface SimulatorOptions extends SiteOptions, GatewayOptions {
   /** Default 0: any free port. */
@@ -23,7 +23,7 @@ export interface Simulator {
   readonly port: number;
   /** What a recording holds, a line each; empty for anything else. */
   readonly contents: readonly string[];
-  readonly stats: Stats;
+  readonly stats: RequestLog;
   /** Read at each request: change it while the simulator runs. */
   readonly faults: Faults;
   /** Chain time of the head, unix seconds; can be set. */

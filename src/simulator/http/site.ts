@@ -9,7 +9,7 @@ import { CorpusSource } from '../recorded/corpus/corpus-source.ts';
 import { isRecording } from '../recorded/recording/read-recording.ts';
 import { Recording } from '../recorded/recording/recording.ts';
 import { Api, type Answering, type ApiOptions } from './api.ts';
-import { Stats } from './stats.ts';
+import { RequestLog } from './stats.ts';
 
 export interface SiteOptions extends ChainOptions, HeadOptions, ApiOptions {
   readonly faults?: Faults;
@@ -26,7 +26,7 @@ export interface Site {
   readonly contents: readonly string[];
   readonly faults: Faults;
   readonly clock: Clock;
-  readonly stats: Stats;
+  readonly stats: RequestLog;
 }
 
 /** Opens a recording, a corpus or a generated network, whichever the options name. */
@@ -49,7 +49,7 @@ export function openSite(options: SiteOptions): Site {
 type Parts = Pick<Site, 'faults' | 'clock' | 'stats'>;
 
 export function partsOf(options: SiteOptions): Parts {
-  return { faults: options.faults ?? {}, clock: options.clock ?? systemClock, stats: new Stats() };
+  return { faults: options.faults ?? {}, clock: options.clock ?? systemClock, stats: new RequestLog() };
 }
 
 /** The site that imitates the server over a ledger. */

@@ -13,7 +13,7 @@ export interface RequestRecord {
 const KEPT = 50_000;
 
 /** What the simulator has been asked, for tests and for the demo's summary. */
-export class Stats {
+export class RequestLog {
   /** The latest requests, oldest first. */
   readonly requests: RequestRecord[] = [];
   readonly byPath = new Map<string, number>();

@@ -1,4 +1,4 @@
-import type { Action } from '../network/actions/action.ts';
+import type { NetworkAction } from '../network/actions/action.ts';
 import { NONE } from '../network/chain/tables/block-table.ts';
 import type { World } from '../network/chain/world.ts';
 import { rawAction } from './raw-action.ts';
@@ -27,7 +27,7 @@ export interface ActionJson {
 }
 
 /** Addresses of the accounts whose transactions an action is made of, each once. */
-export function actionAccounts(world: World, action: Action): string[] {
+export function actionAccounts(world: World, action: NetworkAction): string[] {
   const accounts = new Set(action.transactions.map((row) => world.transactions.account.get(row)));
   return [...accounts].map((account) => world.accounts.address(account));
 }
@@ -35,7 +35,7 @@ export function actionAccounts(world: World, action: Action): string[] {
 /** The lts and seconds between which an action took place. */
 export function actionTimes(
   world: World,
-  { transactions }: Action,
+  { transactions }: NetworkAction,
 ): {
   readonly startLt: number;
   readonly endLt: number;
@@ -53,7 +53,7 @@ export function actionTimes(
 }
 
 /** The JSON of one action of a complete trace. */
-export function actionJson(world: World, trace: number, action: Action, id: string): ActionJson {
+export function actionJson(world: World, trace: number, action: NetworkAction, id: string): ActionJson {
   const { traces, transactions, messages } = world;
   const hashes = world.hashes('transaction');
   const times = actionTimes(world, action);

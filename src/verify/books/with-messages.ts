@@ -14,15 +14,16 @@ const addressed = (column: string) => sql`hashtextextended(coalesce(${sql.identi
 const nearOf = ({ from, to }: Range): Range => ({ from: from - NEAR, to });
 
 /**
- * Queries by name: `near`, the messages of a stretch and of shortly before; `own`, its transactions; `sent`, what each of
- * these sent in its own second, which is that of its messages. The tables are read once: joined as a whole, and not looked up one by one.
+ * Queries by name: `near`, the messages of a stretch and of shortly before (`was_sent` where they say that a transaction
+ * sent them, by its hash or by its account); `own`, its transactions; `sent`, what each of these sent in its own second,
+ * which is that of its messages. The tables are read once: joined as a whole, and not looked up one by one.
  */
 export function messageLists(stretch: Range): SQL {
   return sql`
     near as materialized (
       select utime, hash, out_msg_tx_hash, value, ihr_fee, fwd_fee,
         ${addressed('source')} as sender, ${addressed('destination')} as receiver,
-        source is not null and source <> ${SYSTEM} and created_lt is not null as was_sent
+        out_msg_tx_hash is not null or (source is not null and source <> ${SYSTEM} and created_lt is not null) as was_sent
       from ton.messages m where ${during('m', nearOf(stretch))}),
     own as materialized (
       select utime, hash, ${addressed('account')} as account, in_msg_hash, in_msg_utime, out_msg_count, orig_status, end_status, description_type,

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { block_parents, blocks as blocksTable } from '../../db/schema/ton/blocks.ts';
 import type { Session } from '../../db/connection/database.ts';
-import { common, formatTime, type Range, union, without } from '../../range.ts';
+import { common, formatTime, spanOfSecond, without, type Range } from '../../range.ts';
 import { blockKey } from '../../ton/block-key.ts';
 import type { Check, CheckLook, Result, VerifyContext } from '../check.ts';
 import { type Around, missingParents, type Missing } from '../closure/missing-parents.ts';
@@ -14,7 +14,7 @@ import {
   type CoveredStretch,
   type Surroundings,
 } from '../closure/surroundings.ts';
-import { findingsOf, type Finding } from '../finding.ts';
+import { findingsOf, spansOf, type Finding } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
@@ -102,8 +102,8 @@ function closureOf(
   { missing, unreached, findings: links }: Pick<SeenBlocks, 'missing' | 'unreached' | 'findings'>,
 ): Finding[] {
   // A parent that only a surplus block names is not missing.
-  const loose = union(...unreached.map(({ spans }) => spans));
-  const named = missing.filter(({ child_at }) => common([secondFrom(child_at)], loose).length === 0);
+  const loose = spansOf(unreached);
+  const named = missing.filter(({ child_at }) => common([spanOfSecond(child_at)], loose).length === 0);
   const gaps = named.map((row): Finding => {
     const hole = { from: row.lower ?? stretch.from, to: row.child_at + 1 };
     return {
@@ -127,10 +127,6 @@ function closureOf(
   const faults = [...links, ...surplus].flatMap(({ spans }) => spans.map(({ to }) => to));
   const proved = { from: Math.min(Math.max(linked, ...faults), closed), to: closed };
   return [...sumUp(gaps), ...surplus, ...without([stretch], [proved]).map(open)];
-}
-
-function secondFrom(from: number): Range {
-  return { from, to: from + 1 };
 }
 
 /** What of a finding lies within a span. */

@@ -2,9 +2,9 @@ import { sql } from 'drizzle-orm';
 import { blocks } from '../../db/schema/ton/blocks.ts';
 import { transactions as transactionsTable } from '../../db/schema/ton/transactions.ts';
 import type { Session } from '../../db/connection/database.ts';
-import { common, type Range, union, without } from '../../range.ts';
+import { common, type Range, without } from '../../range.ts';
 import { openStep, type Check, type Result, type CheckStep } from '../check.ts';
-import { type Finding, findingsOf } from '../finding.ts';
+import { findingsOf, spansOf, type Finding } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
@@ -40,7 +40,7 @@ export const transactions: Check = {
 
 /** Seconds in which transactions may be missing, by what was found of their dataset. */
 export function missingTransactions(findings: readonly Finding[]): readonly Range[] {
-  return union(...findings.filter(({ kind }) => LACKING.has(kind)).map(({ spans }) => spans));
+  return spansOf(findings.filter(({ kind }) => LACKING.has(kind)));
 }
 
 /** The check of seconds whose blocks are known to be all there. */

@@ -14,7 +14,7 @@ import {
 } from '../../db/read/compare.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { columnsWithFindings, settleRows } from '../../db/coverage/findings.ts';
-import { type Range, union } from '../../range.ts';
+import { isInside, spanOfSecond, union, type Range } from '../../range.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import { addRows } from './added-rows.ts';
 import { DEEP } from '../../db/coverage/found-row.ts';
@@ -22,6 +22,7 @@ import type { Finding, NamedRow } from '../finding.ts';
 import type { VerifyContext } from '../check.ts';
 import type { FillContext } from '../../crawl/streams/fill-holes.ts';
 import { databaseTime } from '../../db/connection/server-clock.ts';
+import { scopeOf } from '../../dataset/scope.ts';
 
 /** What a comparison needs: the API and what was learned of its pages, and the database. */
 export type CompareContext = VerifyContext & FillContext;
@@ -96,7 +97,7 @@ async function compareHeld(
   { held, completed, tally }: { readonly held: Uncompared; readonly completed: Range; readonly tally: Tally },
 ): Promise<Uncompared> {
   const isComplete = ({ position }: { readonly position: { readonly utime: number } }) =>
-    isWithin(position.utime, completed);
+    isInside(position.utime, completed);
   const isLater = ({ position }: { readonly position: { readonly utime: number } }) =>
     position.utime >= completed.to;
   const records = held.accepted.filter(isComplete);
@@ -121,7 +122,7 @@ class Tally implements ComparedSpan {
   }
 
   count(table: string, matched: ReadonlyMap<number, RowSum>, completed: Range): void {
-    const own = [...matched].filter(([second]) => isWithin(second, completed));
+    const own = [...matched].filter(([second]) => isInside(second, completed));
     addRows(this.matched, table, matched);
     addRows(this.brought, table, own);
   }
@@ -131,10 +132,6 @@ class Tally implements ComparedSpan {
     for (const { second } of rows) seconds.add(second.from);
     this.unsaid.set(table, seconds);
   }
-}
-
-function isWithin(utime: number, { from, to }: Range): boolean {
-  return utime >= from && utime < to;
 }
 
 interface Batch {
@@ -149,8 +146,7 @@ async function compareRecords(
   { records, completed, tally }: Batch,
 ): Promise<void> {
   const whole = wholeTables(dataset, jobs);
-  const { scopes } = dataset.job;
-  const scope = scopes && { column: scopes.column, value: stream.scope };
+  const scope = scopeOf(dataset.job, stream);
   for (const [name, table] of Object.entries(dataset.job.tables)) {
     const isAll = whole.has(name);
     const sent = records.flatMap(({ rows, position }) =>
@@ -162,7 +158,7 @@ async function compareRecords(
     tally.count(name, found.matched, completed);
     const isOwn = ownersOf(name, jobs)[0]?.name === dataset.name;
     // A message's receiver does not know its sender: what its pages lack counts where they have all of its copies.
-    const unsaid = isOwn ? found.unsaid.filter(({ second }) => isWithin(second.from, completed)) : [];
+    const unsaid = isOwn ? found.unsaid.filter(({ second }) => isInside(second.from, completed)) : [];
     if (!isOwn) tally.leaveOpen(name, found.unsaid);
     const differences = withUnsaid(found.differences, unsaid);
     const seconds = new Map(sent.map(({ row, second }) => [keyOf(table, row), second]));
@@ -197,7 +193,7 @@ async function toMisfits(
   const rows = rejected
     .filter(({ position }) => !known.has(position.id))
     .map(({ position: { id, utime }, path, reason }): NamedRow => {
-      const span = { from: utime, to: utime + 1 };
+      const span = spanOfSecond(utime);
       return { key: id, span, differs: `does_not_fit: ${path} ${reason}` };
     });
   const [first] = rows;
@@ -242,7 +238,7 @@ function toFindings(
     const rows = same.map(({ key, second, columns }): NamedRow => {
       // A surplus row stands for itself, also where the source has one of its name in another second.
       const at = kind === 'not_in_source' ? undefined : seconds.get(key);
-      const span = at === undefined ? second : { from: at, to: at + 1 };
+      const span = at === undefined ? second : spanOfSecond(at);
       const differs = `${kind}_in_${table}${columns.length === 0 ? '' : `: ${columns.join(', ')}`}`;
       return { table, key, span, own: second, differs };
     });

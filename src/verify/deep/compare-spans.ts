@@ -4,7 +4,7 @@ import { confirmDue } from '../../db/coverage/confirm.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import { readLastReceipt } from '../../db/coverage/verifications.ts';
 import type { RowSum } from '../../db/read/compare.ts';
-import { type Range, union, without } from '../../range.ts';
+import { spanOfSecond, union, without, type Range } from '../../range.ts';
 import { addRows } from './added-rows.ts';
 import { DEEP } from '../../db/coverage/found-row.ts';
 import type { Checked } from '../finding.ts';
@@ -12,6 +12,7 @@ import { logChecks } from '../run/log-checks.ts';
 import { rememberFindings } from '../remember.ts';
 import { compareSpan, type CompareContext } from './compare-span.ts';
 import { databaseTime } from '../../db/connection/server-clock.ts';
+import { spansOf } from '../finding.ts';
 
 export interface ComparedSpans {
   readonly checks: readonly Checked[];
@@ -59,7 +60,7 @@ export async function compareSpans(
     }
     for (const [table, seconds] of result.brought) addRows(brought, table, seconds);
     for (const [table, seconds] of result.unsaid) {
-      const more = [...seconds].map((second) => ({ from: second, to: second + 1 }));
+      const more = [...seconds].map(spanOfSecond);
       unsaid.set(table, union(unsaid.get(table) ?? [], more));
     }
     const { findings, requests } = result;
@@ -68,7 +69,7 @@ export async function compareSpans(
   }
   await rememberFindings(context.database, { jobs: context.jobs, dataset, stream, began }, checks);
   await logChecks(context.database, checks);
-  const wrong = union(...checks.flatMap((check) => check.findings.map((finding) => finding.spans)));
+  const wrong = spansOf(checks.flatMap((check) => check.findings));
   const { maturitySeconds: ageSeconds } = dataset.job;
   const reading = { first: stream, ranges: without(union(completed), wrong), tables, lastReceipt };
   const confirmed =

@@ -2,7 +2,7 @@ import type { Dataset } from '../../dataset/dataset.ts';
 import { ownTablesOf } from '../../dataset/owners.ts';
 import type { RowSum } from '../../db/read/compare.ts';
 import { readVerified, setVerified } from '../../db/coverage/verifications.ts';
-import { common, type Range, union, without } from '../../range.ts';
+import { common, isInside, spanOfSecond, union, without, type Range } from '../../range.ts';
 import { worthKeeping } from '../derivable.ts';
 import { rememberedFindings } from '../remember.ts';
 import type { CompareContext } from './compare-span.ts';
@@ -10,7 +10,9 @@ import type { Verified } from '../verify.ts';
 import { addRows, isSameSum } from './added-rows.ts';
 import { compareSpans, type ComparedSpans } from './compare-spans.ts';
 import { SECOND_READING } from '../checks/second-reading.ts';
-import { drawSlices, rowsBySecond, scopeOf } from './sample.ts';
+import { drawSlices, rowsBySecond } from './sample.ts';
+import { spansOf } from '../finding.ts';
+import { scopeOf } from '../../dataset/scope.ts';
 
 /** How much of a table was held against the source, row by row. */
 export interface ComparedTable {
@@ -93,7 +95,7 @@ async function heldAlready(
     const left = [...stored].filter(([second, sum]) => !isSameSum(comparedRows.get(second), sum));
     const open = union(
       unsaid,
-      left.map(([second]) => ({ from: second, to: second + 1 })),
+      left.map(([second]) => spanOfSecond(second)),
     );
     const compared = without([range], open);
     const stretches = compared.map((span) => ({ span, rows: rowsWithin(stored, span) }));
@@ -102,9 +104,9 @@ async function heldAlready(
   return held;
 }
 
-function rowsWithin(seconds: ReadonlyMap<number, RowSum>, { from, to }: Range): number {
+function rowsWithin(seconds: ReadonlyMap<number, RowSum>, span: Range): number {
   let sum = 0;
-  for (const [second, { rows }] of seconds) if (second >= from && second < to) sum += rows;
+  for (const [second, { rows }] of seconds) if (isInside(second, span)) sum += rows;
   return sum;
 }
 
@@ -150,7 +152,7 @@ async function withComparison(
     .filter(({ check, spans }) => check !== SECOND_READING || spans.length > 0);
   // What another dataset's pages have shown to be wrong is wrong here too.
   const findings = [...own, ...(await rememberedFindings(database, stream, covered, report))];
-  const good = without(covered, union(...findings.map(({ spans }) => spans)));
+  const good = without(covered, spansOf(findings));
   const tables = ownTablesOf(dataset, jobs).map(([, table]) => table);
   if (confirmed.length > 0) await setVerified(database, { stream, tables }, { good, bad: [], lastReceipt });
   const verified = common(good, await readVerified(database, stream));

@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Dataset } from '../../dataset/dataset.ts';
-import type { Job } from '../../dataset/job.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import type { RowSum } from '../../db/read/compare.ts';
@@ -9,16 +8,9 @@ import { keyHash } from '../../db/write/receipts.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
 import type { Range } from '../../range.ts';
 import { during } from '../../db/connection/seconds.ts';
+import { scopeOf, type Scope } from '../../dataset/scope.ts';
 
 const Second = z.object({ second: z.coerce.number(), rows: z.coerce.number(), keys: z.coerce.bigint() });
-
-/** Which of a table's rows are meant: those of one scope, or all. */
-export type Scope = { readonly column: string; readonly value: string } | undefined;
-
-/** The rows that a stream is about. */
-export function scopeOf({ scopes }: Job, { scope }: Pick<Stream, 'scope'>): Scope {
-  return scopes && { column: scopes.column, value: scope };
-}
 
 /** The rows that each second of a table holds, seconds with rows only, in order. */
 export async function rowsBySecond(

@@ -2,7 +2,7 @@ import { readCoverage, type Stream } from '../../db/coverage/coverage.ts';
 import type { RowSum } from '../../db/read/compare.ts';
 import { resetReceipts, wholeMinutes } from '../../db/write/receipt-ledger.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
-import { common, type Range, union, without } from '../../range.ts';
+import { common, type Range, without } from '../../range.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import { addRows, isSameSum } from '../deep/added-rows.ts';
 import type { CompareContext } from '../deep/compare-span.ts';
@@ -10,8 +10,8 @@ import { compareSpans } from '../deep/compare-spans.ts';
 import { DEEP } from '../../db/coverage/found-row.ts';
 import { rowsBySecond } from '../deep/sample.ts';
 import { receipts } from '../checks/receipts.ts';
-import type { Finding } from '../finding.ts';
 import type { Verified } from '../verify.ts';
+import { spansOf, type Finding } from '../finding.ts';
 import { writeTransaction } from '../../db/write/write-transaction.ts';
 
 /** What the source has of a dataset, over all of its streams that were compared. */
@@ -35,7 +35,7 @@ export async function compareAgain(context: CompareContext, reports: readonly Ve
     const source = sources.get(stream.dataset) ?? { brought: new Map(), covered: [], doubtful: [] };
     sources.set(stream.dataset, source);
     const chosen = findings.filter((finding) => finding.check === DEEP || finding.check === receipts.name);
-    await compareStream(context, report, union(...chosen.map(({ spans }) => spans)), source);
+    await compareStream(context, report, spansOf(chosen), source);
   }
   for (const { stream, findings } of reports) {
     const source = sources.get(stream.dataset);
@@ -66,7 +66,7 @@ async function compareStream(
   }
   const { checks, completed, brought } = await compareSpans(context, { dataset, stream }, chosen);
   for (const [table, seconds] of brought) addRows(source.brought, table, seconds);
-  const wrong = checks.flatMap((check) => check.findings.flatMap((finding) => finding.spans));
+  const wrong = spansOf(checks.flatMap((check) => check.findings));
   source.doubtful.push(...wrong, ...without(coverage, completed));
 }
 

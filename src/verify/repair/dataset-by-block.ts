@@ -3,6 +3,7 @@ import { byBlock } from '../../dataset/paginators/by-block.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { registeringBlocks } from '../../db/read/registering-blocks.ts';
 import type { Range } from '../../range.ts';
+import { isInside } from '../../range.ts';
 
 /** A hole of so many masterchain blocks, a request each, is no longer one that a last resort is for. */
 const MOST_BLOCKS = 200;
@@ -26,8 +27,7 @@ export async function datasetByBlock(
     if (seqnos.length > 0 && seqnos.length <= MOST_BLOCKS) known.push({ hole, seqnos });
   }
   if (known.length === 0) return undefined;
-  const seqnosOf = ({ from }: Range) =>
-    known.find(({ hole }) => from >= hole.from && from < hole.to)?.seqnos ?? [];
+  const seqnosOf = ({ from }: Range) => known.find(({ hole }) => isInside(from, hole))?.seqnos ?? [];
   const { path, param } = job.byBlock;
   const params = path === job.path ? job.params : {};
   const paginator = byBlock(seqnosOf, { param, maxSize: job.paginator.maxSize });

@@ -1,7 +1,6 @@
 import type { Session } from '../../db/connection/database.ts';
 import { logVerification } from '../../db/coverage/verifications.ts';
-import { union } from '../../range.ts';
-import { describeFinding, type Checked } from '../finding.ts';
+import { describeFinding, spansOf, type Checked } from '../finding.ts';
 
 /** One row of the log for each check. */
 export async function logChecks(session: Session, checks: readonly Checked[]): Promise<void> {
@@ -18,7 +17,7 @@ function toEntry({ check, dataset, scope, span, rows, requests, ms, findings }: 
     requests,
     ms,
     found: findings.reduce((sum, { count }) => sum + count, 0),
-    holes: union(...findings.map(({ spans }) => spans)),
+    holes: spansOf(findings),
     detail: findings.map(describeFinding).join('; '),
   };
 }

@@ -1,9 +1,10 @@
-import { type Range, union, without } from '../../range.ts';
+import { type Range, without } from '../../range.ts';
 import type { Check, CheckInput, CheckStep, VerifyContext } from '../check.ts';
 import { receipts } from '../checks/receipts.ts';
 import { checksOf } from '../every-check.ts';
 import type { Checked, Finding } from '../finding.ts';
 import { NOT_HELD, runStep } from './run-step.ts';
+import { spansOf } from '../finding.ts';
 
 /** Runs every check that a dataset has, on every stretch of it that is covered. */
 export async function runChecks(context: VerifyContext, input: CheckInput): Promise<Checked[]> {
@@ -47,7 +48,7 @@ async function timed(
 
 /** Minutes whose rows do not agree with their receipts. */
 function countedAnew(findings: readonly Finding[]): Range[] {
-  return union(...findings.filter(({ check }) => check === receipts.name).map(({ spans }) => spans));
+  return spansOf(findings.filter(({ check }) => check === receipts.name));
 }
 
 /** What the check of the receipts has found, the others need not say again. */

@@ -3,32 +3,22 @@ import { formatDuration } from '../../../range.ts';
 import { ageOf } from '../../../status/lag.ts';
 import type { CollectionReport, WalkReport } from '../../../status/collections.ts';
 import { fitTable } from '../table.ts';
+import { errorLines, ownRows } from '../summary.ts';
 
 /** A table of all of them, and a line for each error. `now` in unix seconds. */
 export function collectionLines(reports: readonly CollectionReport[], now: number): string[] {
   if (reports.length === 0) return [];
   const rows = reports.map((report) => [
     report.dataset,
-    rowsOf(report),
+    ownRows(report.rows),
     String(report.quarantined),
     report.lookups.map(lookupText).join('; '),
     report.walks.map((walk) => walkText(walk, now)).join('; '),
   ]);
   return [
     fitTable(['collection', 'rows', 'quarantined', 'looked up', 'read'], rows, ['looked up', 'quarantined']),
-    ...reports.flatMap(({ dataset, lastError }) =>
-      lastError === null
-        ? []
-        : [
-            `error     ${dataset}: ${lastError.message} (${lastError.code}, ${formatDuration(now - lastError.at)} ago)`,
-          ],
-    ),
+    ...reports.flatMap((report) => errorLines(report, now)),
   ];
-}
-
-function rowsOf({ rows }: CollectionReport): string {
-  const [own] = rows;
-  return own === undefined ? '0' : `${own.exact ? '' : '~'}${own.rows}`;
 }
 
 function walkText({ walk, progress, at, beingRead }: WalkReport, now: number): string {

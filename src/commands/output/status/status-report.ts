@@ -1,7 +1,7 @@
 import { formatDuration, formatRange, formatTime, lengthOf } from '../../../range.ts';
 import { SILENT_SECONDS } from '../../../status/lag.ts';
 import type { DatasetReport, Report } from '../../../status/report.ts';
-import { refusedLine } from '../summary.ts';
+import { errorLines, ownRows, refusedLine } from '../summary.ts';
 import { fitTable } from '../table.ts';
 import { collectionLines } from './collection-report.ts';
 import { spendingLines } from './spending.ts';
@@ -54,10 +54,9 @@ function lakeLine({ place, age, isWhole, error }: NonNullable<Report['lake']>): 
 
 function tableRow(report: DatasetReport): string[] {
   const [first, last] = [report.covered[0], report.covered.at(-1)];
-  const [own] = report.rows;
   return [
     report.dataset,
-    own === undefined ? '0' : `${own.exact ? '' : '~'}${own.rows}`,
+    ownRows(report.rows),
     first === undefined ? '-' : formatTime(first.from),
     last === undefined ? '-' : formatTime(last.to),
     formatDuration(lengthOf(report.covered)),
@@ -84,7 +83,7 @@ function tableLines(reports: readonly DatasetReport[]): string[] {
 }
 
 function detailLines(report: DatasetReport, now: number): string[] {
-  const { dataset, holes, refused, drift, quarantined, lastError } = report;
+  const { dataset, holes, refused, drift, quarantined } = report;
   const more = holes.length > SHOWN ? [`hole      ${dataset}: and ${holes.length - SHOWN} more`] : [];
   return [
     ...holes.slice(0, SHOWN).map((hole) => `hole      ${dataset}: ${formatRange(hole)}`),
@@ -97,11 +96,7 @@ function detailLines(report: DatasetReport, now: number): string[] {
       : []),
     ...drift.slice(0, SHOWN).map(driftLine),
     ...(drift.length > SHOWN ? [`drift     ${dataset}: and ${drift.length - SHOWN} more members`] : []),
-    ...(lastError === null
-      ? []
-      : [
-          `error     ${dataset}: ${lastError.message} (${lastError.code}, ${formatDuration(now - lastError.at)} ago)`,
-        ]),
+    ...errorLines(report, now),
   ];
 }
 

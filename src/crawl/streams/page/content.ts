@@ -4,6 +4,7 @@ import type { Tables } from '../../../dataset/rows.ts';
 import { linesOfRecords } from '../../../db/write/rows/lines.ts';
 import type { Lines } from '../../../db/write/rows/line-bytes.ts';
 import type { Range } from '../../../range.ts';
+import { isInside } from '../../../range.ts';
 
 /** What pages have to write. */
 export interface Content extends Oddities {
@@ -39,8 +40,12 @@ export function idsOf({ accepted }: Inside): string[] {
 }
 
 export function odditiesOf({ accepted, rejected }: Inside): Oddities {
-  const extras = accepted.map(({ extra }) => extra).filter((extra) => Object.keys(extra).length > 0);
-  return { rejected, extras };
+  return { rejected, extras: extrasOf(accepted) };
+}
+
+/** The unknown members of each record that has some. */
+export function extrasOf(records: readonly { readonly extra: Extra }[]): Extra[] {
+  return records.map(({ extra }) => extra).filter((extra) => Object.keys(extra).length > 0);
 }
 
 /** The records of pages that are written with them. */
@@ -57,10 +62,10 @@ export function inside(
   readings: readonly Pick<RecordsReading, 'accepted' | 'rejected'>[],
   span: Range | undefined,
 ): Inside {
-  const isInside = ({ position }: { readonly position: { readonly utime: number } }) =>
-    span !== undefined && position.utime >= span.from && position.utime < span.to;
+  const isWritten = ({ position }: { readonly position: { readonly utime: number } }) =>
+    span !== undefined && isInside(position.utime, span);
   return {
-    accepted: readings.flatMap(({ accepted }) => accepted.filter(isInside)),
-    rejected: readings.flatMap(({ rejected }) => rejected.filter(isInside)),
+    accepted: readings.flatMap(({ accepted }) => accepted.filter(isWritten)),
+    rejected: readings.flatMap(({ rejected }) => rejected.filter(isWritten)),
   };
 }

@@ -6,6 +6,7 @@ import type { Session } from '../../../db/connection/database.ts';
 import { readMasterchainBlocks, type BoundingBlock } from '../../../db/read/bounding-blocks.ts';
 import { NoEndpointError, NotFoundError } from '../../../errors.ts';
 import type { Range } from '../../../range.ts';
+import { isInside } from '../../../range.ts';
 
 /** A shard's block names a masterchain block that is hardly older, and is registered by one that is hardly younger. */
 const MARGIN_SECONDS = 60;
@@ -96,8 +97,8 @@ function behindOf({ to }: Range): Range {
   return { from, to: from + REACH_SECONDS };
 }
 
-function fitting(bound: Bound | undefined, { from, to }: Range): Bound | undefined {
-  return bound !== undefined && bound.utime >= from && bound.utime < to ? bound : undefined;
+function fitting(bound: Bound | undefined, seconds: Range): Bound | undefined {
+  return bound !== undefined && isInside(bound.utime, seconds) ? bound : undefined;
 }
 
 /** The widest of the blocks' bounds; undefined where there are too few of them. */

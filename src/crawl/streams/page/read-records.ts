@@ -1,7 +1,7 @@
 import { timeOfRow, type Put } from '../../../dataset/declaration/sheet.ts';
 import type { Job, RecordsReading } from '../../../dataset/job.ts';
 import { asText, type Strings } from '../../../dataset/strings.ts';
-import { formatTime } from '../../../range.ts';
+import { formatTime, spanOfSecond } from '../../../range.ts';
 
 /**
  * Reads records of a stream as its job says. A record with a row dated after the record itself cannot be: its partition
@@ -18,7 +18,7 @@ export function readRecords(job: Job, records: readonly unknown[], strings?: Str
       ...reading.rejected,
       ...late.map(({ position, index }) => ({
         position,
-        span: { from: position.utime, to: position.utime + 1 },
+        span: spanOfSecond(position.utime),
         path: 'utime',
         reason: 'a row of this record is dated after the record itself',
         raw: strings === 'bytes' ? asText(records[index]) : records[index],

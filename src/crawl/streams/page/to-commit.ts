@@ -1,4 +1,4 @@
-import type { Exchange } from '../../../api/exchange.ts';
+import { loggedOf, type Exchange } from '../../../api/exchange.ts';
 import type { Stream } from '../../../db/coverage/coverage.ts';
 import type { Again, PageCommit } from '../../../db/write/commit.ts';
 import type { PageLog } from '../../../db/write/log-page.ts';
@@ -8,6 +8,8 @@ import type { Range } from '../../../range.ts';
 import type { PageRead } from './ask-page.ts';
 import { contentOf, inside, type Content } from './content.ts';
 import type { Assignment } from '../planner.ts';
+import { spanOfSecond } from '../../../range.ts';
+import { scopeOf } from '../../../dataset/scope.ts';
 
 /** A page that was read, as it waits for its commit: without the records as they came. */
 export type FetchedPage = Exchange<Pick<PageRead, 'reading' | 'step' | 'content'>>;
@@ -57,18 +59,14 @@ function doneOf({ completed, saturated }: PageRead['step']): PageCommit['done'] 
 }
 
 /** What a second reading is held against, and when another can follow. */
-function againOf({ scopes, maturitySeconds = 0 }: Job, { scope }: Stream): Again {
-  return {
-    scope: scopes && { column: scopes.column, value: scope },
-    pauseSeconds: maturitySeconds,
-  };
+function againOf(job: Job, stream: Stream): Again {
+  return { scope: scopeOf(job, stream), pauseSeconds: job.maturitySeconds ?? 0 };
 }
 
-function logOf({ value, request, bytes, ms, apiVersion }: FetchedPage, lease: Range): PageLog {
-  const { positions } = value.reading;
+function logOf(page: FetchedPage, lease: Range): PageLog {
+  const { positions } = page.value.reading;
   const times = positions.map(({ utime }) => utime);
   const [first, last] = [Math.min(...times), Math.max(...times)];
-  const span =
-    positions.length === 0 ? { from: lease.from, to: lease.from + 1 } : { from: first, to: last + 1 };
-  return { span, request: `${request.path}?${request.query}`, rows: positions.length, bytes, ms, apiVersion };
+  const span = positions.length === 0 ? spanOfSecond(lease.from) : { from: first, to: last + 1 };
+  return { span, rows: positions.length, ...loggedOf(page) };
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Range, union } from '../../../range.ts';
+import { spanOfSecond, union, type Range } from '../../../range.ts';
 import type { TableFacts } from '../../schema/describe.ts';
 
 /**
@@ -17,7 +17,7 @@ export function contradictions({ key }: Pick<TableFacts, 'key'>, rows: readonly 
     else if (contradict(before, values))
       seconds.add(Math.floor(Date.parse(String(values.get('utime'))) / 1000));
   }
-  return union([...seconds].map((from) => ({ from, to: from + 1 })));
+  return union([...seconds].map(spanOfSecond));
 }
 
 function contradict(one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, unknown>): boolean {

@@ -11,7 +11,7 @@ import {
   type RouteRequest,
   type Routes,
 } from '../route.ts';
-import { listed, walk, type Rows } from '../../rows.ts';
+import { listed, walk, type OrderedRows } from '../../rows.ts';
 import { ServedError } from '../served-error.ts';
 
 /** What traces did. */
@@ -51,7 +51,7 @@ function* ordered(request: RouteRequest, descending: boolean): Generator<number>
 }
 
 /** Traces among which the filters choose, ascending by (end, trace_id). */
-function candidates(request: RouteRequest, timed: boolean): Rows {
+function candidates(request: RouteRequest, timed: boolean): OrderedRows {
   const { query, ledger, build } = request;
   const source = ledger.traces;
   const chosen = chosenTraces(request);
@@ -83,7 +83,7 @@ function chosenTraces({ query, ledger, view }: RouteRequest): ReadonlySet<number
   return mcSeqno === undefined ? undefined : setOf(source.ofMasterchainBlock(mcSeqno));
 }
 
-function setOf(rows: Rows): ReadonlySet<number> {
+function setOf(rows: OrderedRows): ReadonlySet<number> {
   return new Set(walk(rows, false, () => true));
 }
 

@@ -1,7 +1,7 @@
 import { cutPage, parsePaging } from '../paging.ts';
 import type { Query } from '../query.ts';
 import { ltRange, utimeRange, within, EVERYTHING, type RouteRequest, type Routes } from '../route.ts';
-import { listed, rotate, shuffleTies, walk, type Rows } from '../../rows.ts';
+import { listed, rotate, shuffleTies, walk, type OrderedRows } from '../../rows.ts';
 import { ServedError } from '../served-error.ts';
 import type { BlockSource } from '../../ledger.ts';
 
@@ -33,7 +33,7 @@ function blocks(request: RouteRequest): string {
   return answer(request, cutPage(shuffleTies(ordered, tied, random), paging));
 }
 
-function candidates(source: BlockSource, query: Query): Rows {
+function candidates(source: BlockSource, query: Query): OrderedRows {
   const mcSeqno = query.int32('mc_seqno');
   if (mcSeqno === undefined) return source.byTime(utimeRange(query) ?? EVERYTHING);
   const rows = source.registeredIn(mcSeqno);

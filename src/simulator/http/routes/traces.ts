@@ -10,7 +10,7 @@ import {
   type RouteRequest,
   type Routes,
 } from '../route.ts';
-import { listed, walk, type Rows } from '../../rows.ts';
+import { listed, walk, type OrderedRows } from '../../rows.ts';
 import { ServedError } from '../served-error.ts';
 import { actionsInside } from './actions.ts';
 
@@ -41,7 +41,7 @@ function byTime({ query, build }: RouteRequest): boolean {
   return utimeRange(query) !== undefined && (build === '1.2' || ltRange(query) === undefined);
 }
 
-function candidates(request: RouteRequest, source: TraceSource): Rows {
+function candidates(request: RouteRequest, source: TraceSource): OrderedRows {
   const { query } = request;
   const timed = byTime(request);
   const chosen = chosenTraces(request, source);
@@ -52,7 +52,7 @@ function candidates(request: RouteRequest, source: TraceSource): Rows {
   return listed([...walk(all, false, (row) => wanted.has(row))]);
 }
 
-function chosenTraces({ query, view }: RouteRequest, source: TraceSource): Rows | undefined {
+function chosenTraces({ query, view }: RouteRequest, source: TraceSource): OrderedRows | undefined {
   const account = query.address('account');
   const [ids, transactions, messages] = [
     query.hashes('trace_id'),

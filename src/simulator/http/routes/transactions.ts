@@ -11,7 +11,7 @@ import {
   type RouteRequest,
   type Routes,
 } from '../route.ts';
-import { listed, reverseTies, walk, type Rows } from '../../rows.ts';
+import { listed, reverseTies, walk, type OrderedRows } from '../../rows.ts';
 import { ServedError } from '../served-error.ts';
 import { matchesId, parseSeqno } from './blocks.ts';
 
@@ -40,7 +40,7 @@ function transactionsByMasterchainBlock(request: RouteRequest): Body {
   return answer(request, cutPage(ordered(request, rows, paging, visibleIn(request)), paging));
 }
 
-function ofMasterchainBlock({ ledger, view }: RouteRequest, seqno: number): Rows {
+function ofMasterchainBlock({ ledger, view }: RouteRequest, seqno: number): OrderedRows {
   if (!view.seesMasterchain(seqno)) throw new ServedError(404, `masterchain block ${seqno} not found`);
   return ledger.transactions.ofMasterchainBlock(seqno);
 }
@@ -50,7 +50,7 @@ function visibleIn({ ledger, view }: RouteRequest): (row: number) => boolean {
 }
 
 /** The rows among which the filter chooses, ascending by the keys of the order. */
-function candidates(request: RouteRequest): Rows {
+function candidates(request: RouteRequest): OrderedRows {
   const { query, ledger, build } = request;
   const source = ledger.transactions;
   const [lts, utimes] = [ltRange(query), utimeRange(query)];
@@ -66,7 +66,7 @@ function candidates(request: RouteRequest): Rows {
   return utimes === undefined ? source.byLt(lts ?? EVERYTHING) : source.byTime(utimes);
 }
 
-function sortedBy(rows: Rows, key: (row: number) => number): Rows {
+function sortedBy(rows: OrderedRows, key: (row: number) => number): OrderedRows {
   const list = Array.from({ length: rows.length }, (_, index) => rows.at(index));
   return listed(list.sort((a, b) => key(a) - key(b)));
 }
@@ -97,7 +97,7 @@ function transactionFilter(request: RouteRequest): (row: number) => boolean {
 /** Desc on 1.2 turns the order around but for the account, which stays ascending. */
 function ordered(
   request: RouteRequest,
-  rows: Rows,
+  rows: OrderedRows,
   { sort }: Paging,
   passes: (row: number) => boolean,
 ): Iterable<number> {
@@ -151,7 +151,7 @@ export function parseDirection({ query }: RouteRequest): 'in' | 'out' | undefine
  * Transactions on either side of messages, once for each message that matches; undefined where no message is asked for.
  * `opcodeIsReceived`: an opcode alone asks for receivers, as build 1.2 has it.
  */
-function matchMessages(request: RouteRequest, opcodeIsReceived: boolean): Rows | undefined {
+function matchMessages(request: RouteRequest, opcodeIsReceived: boolean): OrderedRows | undefined {
   const filter = messageFilter(request);
   const asked = parseDirection(request);
   const { hashes, ...others } = filter;
@@ -168,7 +168,7 @@ function sidesOf(
   { messages, transactions: source }: Ledger,
   filter: MessageFilter,
   direction: 'in' | 'out' | undefined,
-): Rows {
+): OrderedRows {
   const rows: number[] = [];
   const { hashes } = filter;
   const found = hashes.length > 0 ? messages.ofHashes(hashes) : messages.nearLt(EVERYTHING);
@@ -215,7 +215,7 @@ function adjacentTransactions(request: RouteRequest): Body {
 
 function neighbours(
   { transactions: source, messages }: Ledger,
-  rows: Rows,
+  rows: OrderedRows,
   direction: 'in' | 'out' | undefined,
 ): number[] {
   if (rows.length === 0) return [];

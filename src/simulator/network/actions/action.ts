@@ -3,7 +3,7 @@ import { NONE } from '../chain/tables/block-table.ts';
 import type { World } from '../chain/world.ts';
 
 /** One thing that a trace did, as the classifier sees it. Numbers are rows of the network. */
-export interface Action {
+export interface NetworkAction {
   /** The type as it is stored and filtered by. */
   readonly type: string;
   /** Types of the composite actions that it is a part of: where one of them is supported, this one is hidden. */

@@ -7,7 +7,7 @@ import { extraCurrencies } from '../../json/account-state-json.ts';
 import { comment } from '../../json/comment.ts';
 import { mix32 } from '../../random.ts';
 import { call, deployment, ends } from './call-details.ts';
-import { legOf, succeeded, type Action, type Leg } from './action.ts';
+import { legOf, succeeded, type NetworkAction, type Leg } from './action.ts';
 import { contractActions } from './contract-actions.ts';
 import { jettonBurn, jettonMint, jettonTransfers, nftMint, nftTransfer } from './token-actions.ts';
 
@@ -20,7 +20,7 @@ const MOST_ACTIONS = 500;
  * What a complete trace did: its actions in the end, whatever was said of it before. Parts of composite actions are
  * among them, with their ancestors.
  */
-export function classify(world: World, bocs: BocMaker, trace: number): Action[] {
+export function classify(world: World, bocs: BocMaker, trace: number): NetworkAction[] {
   const root = world.traces.root.get(trace);
   const actions = allActions(world, bocs, root);
   const first = actions[0];
@@ -29,7 +29,7 @@ export function classify(world: World, bocs: BocMaker, trace: number): Action[] 
 }
 
 /** What the classifier says at first of a trace that it will look at again; see {@link classify} for the end. */
-export function classifyAtFirst(world: World, bocs: BocMaker, trace: number): Action[] {
+export function classifyAtFirst(world: World, bocs: BocMaker, trace: number): NetworkAction[] {
   const root = world.traces.root.get(trace);
   const settled = classify(world, bocs, trace);
   const dice = mix32(trace ^ 0xf1a57) % 100;
@@ -40,7 +40,7 @@ export function classifyAtFirst(world: World, bocs: BocMaker, trace: number): Ac
 }
 
 /** Any action as the call of a contract: what nobody knew better. */
-function basic(world: World): (action: Action) => Action {
+function basic(world: World): (action: NetworkAction) => NetworkAction {
   return (action) => {
     const { transactions } = action;
     const received = world.transactions.inMessage.get(transactions.at(-1) ?? NONE);
@@ -48,7 +48,7 @@ function basic(world: World): (action: Action) => Action {
   };
 }
 
-function allActions(world: World, bocs: BocMaker, root: number): Action[] {
+function allActions(world: World, bocs: BocMaker, root: number): NetworkAction[] {
   const { transactions } = world;
   const actions = actionsOfRoot(world, root);
   if (transactions.inMessage.get(root) === NONE) return actions;
@@ -62,7 +62,7 @@ function allActions(world: World, bocs: BocMaker, root: number): Action[] {
 }
 
 /** What the first transaction of a trace does by itself, whatever it sends. */
-function actionsOfRoot(world: World, root: number): Action[] {
+function actionsOfRoot(world: World, root: number): NetworkAction[] {
   const { transactions, messages } = world;
   const kind = transactions.kindOf(root);
   const received = transactions.inMessage.get(root);
@@ -75,16 +75,16 @@ function actionsOfRoot(world: World, root: number): Action[] {
   return [];
 }
 
-function only(row: number, type: string, details: () => object): Action {
+function only(row: number, type: string, details: () => object): NetworkAction {
   return { type, ancestors: [], transactions: [row], success: true, details };
 }
 
-function actionsOfLeg(leg: Leg): Action[] {
+function actionsOfLeg(leg: Leg): NetworkAction[] {
   const op = leg.world.messages.opOf(leg.message);
   return (KNOWN[op] ?? tonTransfer)(leg);
 }
 
-const KNOWN: Readonly<Partial<Record<Op, (leg: Leg) => Action[]>>> = {
+const KNOWN: Readonly<Partial<Record<Op, (leg: Leg) => NetworkAction[]>>> = {
   jetton_transfer: jettonTransfers,
   jetton_burn: jettonBurn,
   jetton_mint: jettonMint,
@@ -97,7 +97,7 @@ const KNOWN: Readonly<Partial<Record<Op, (leg: Leg) => Action[]>>> = {
   },
 };
 
-function ofLeg(leg: Leg, type: string, details: (world: World, message: number) => object): Action {
+function ofLeg(leg: Leg, type: string, details: (world: World, message: number) => object): NetworkAction {
   return {
     type,
     ancestors: [],
@@ -107,7 +107,7 @@ function ofLeg(leg: Leg, type: string, details: (world: World, message: number) 
   };
 }
 
-function tonTransfer(leg: Leg): Action[] {
+function tonTransfer(leg: Leg): NetworkAction[] {
   return [ofLeg(leg, 'ton_transfer', tonTransferDetails)];
 }
 

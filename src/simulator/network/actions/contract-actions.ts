@@ -1,12 +1,12 @@
 import { mix32 } from '../../random.ts';
-import { succeeded, type Action, type Leg } from './action.ts';
+import { succeeded, type NetworkAction, type Leg } from './action.ts';
 import { call } from './call-details.ts';
 import { fill, type MembersShape } from './members.ts';
 import { BASIC_SHAPES, DEPOSIT, WITHDRAWAL } from './basic-shapes.ts';
 import { COMPOSITE_SHAPES } from './composite-shapes.ts';
 
 /** What the call of a contract was for: which one is decided by the message alone. */
-export function contractActions(leg: Leg): Action[] {
+export function contractActions(leg: Leg): NetworkAction[] {
   const dice = mix32(leg.message + 21) % 100;
   const called = action(leg, 'call_contract', () => call(leg.world, leg.message));
   if (leg.world.isPool(leg.world.messages.destination.get(leg.message)))
@@ -19,11 +19,11 @@ export function contractActions(leg: Leg): Action[] {
   return shapes === BASIC_SHAPES ? [typed] : [typed, { ...called, ancestors: [type] }];
 }
 
-function action(leg: Leg, type: string, details: () => object): Action {
+function action(leg: Leg, type: string, details: () => object): NetworkAction {
   return { type, ancestors: [], transactions: leg.transactions, success: succeeded(leg), details };
 }
 
-function shaped(leg: Leg, type: string, shape: MembersShape): Action {
+function shaped(leg: Leg, type: string, shape: MembersShape): NetworkAction {
   return action(leg, type, () => fill(shape, leg));
 }
 

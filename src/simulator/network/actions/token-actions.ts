@@ -11,12 +11,12 @@ import {
 import { jettonParties, nftParties } from '../../json/token-json.ts';
 import type { World } from '../chain/world.ts';
 import { mix32 } from '../../random.ts';
-import { succeeded, type Action, type Leg } from './action.ts';
+import { succeeded, type NetworkAction, type Leg } from './action.ts';
 
 const DEXES = ['dedust', 'stonfi', 'stonfi_v2', 'tonco'] as const;
 
 /** A jetton transfer, or a swap where the exchange paid back: then the two transfers are its hidden parts. */
-export function jettonTransfers(leg: Leg): Action[] {
+export function jettonTransfers(leg: Leg): NetworkAction[] {
   const there = transfer(leg, leg.receiver, []);
   if (leg.world.traces.purposeOf(leg.trace) !== 'jetton_swap') return [there];
   const back = leg.transactions.find(
@@ -24,7 +24,7 @@ export function jettonTransfers(leg: Leg): Action[] {
   );
   if (back === undefined || !succeeded(leg)) return [there];
   const parts = [leg.receiver, back].map((row) => transfer(leg, row, ['jetton_swap']));
-  const swap: Action = {
+  const swap: NetworkAction = {
     type: 'jetton_swap',
     ancestors: [],
     transactions: leg.transactions,
@@ -38,7 +38,7 @@ function receivedOp(world: World, row: number): string {
   return world.messages.opOf(world.transactions.inMessage.get(row));
 }
 
-function transfer(leg: Leg, row: number, ancestors: readonly string[]): Action {
+function transfer(leg: Leg, row: number, ancestors: readonly string[]): NetworkAction {
   return {
     type: 'jetton_transfer',
     ancestors,
@@ -121,7 +121,7 @@ function swapTransfer(world: World, row: number, ton: boolean): Readonly<Record<
 type SwapMember =
   'asset' | 'source' | 'destination' | 'source_jetton_wallet' | 'destination_jetton_wallet' | 'amount';
 
-export function jettonBurn(leg: Leg): Action[] {
+export function jettonBurn(leg: Leg): NetworkAction[] {
   return [simple(leg, 'jetton_burn', jettonBurnDetails)];
 }
 
@@ -136,7 +136,7 @@ function jettonBurnDetails({ world, trace, receiver }: Leg): object {
   };
 }
 
-export function jettonMint(leg: Leg): Action[] {
+export function jettonMint(leg: Leg): NetworkAction[] {
   return [simple(leg, 'jetton_mint', jettonMintDetails)];
 }
 
@@ -152,7 +152,7 @@ function jettonMintDetails({ world, trace, message }: Leg): object {
   };
 }
 
-export function nftMint(leg: Leg): Action[] {
+export function nftMint(leg: Leg): NetworkAction[] {
   return [simple(leg, 'nft_mint', nftMintDetails)];
 }
 
@@ -168,7 +168,7 @@ function nftMintDetails({ world, trace, message }: Leg): object {
 }
 
 /** A transfer of an item; one in four is a purchase, whose part the plain transfer is. */
-export function nftTransfer(leg: Leg): Action[] {
+export function nftTransfer(leg: Leg): NetworkAction[] {
   const bought = mix32(leg.trace + 3) % 4 === 0;
   if (!bought) return [simple(leg, 'nft_transfer', (part) => nftDetails(part, false))];
   const part = simple(leg, 'nft_transfer', (of) => nftDetails(of, true));
@@ -237,7 +237,7 @@ function saleOf({ accounts }: World, { price, owner, group }: Sale): object {
   };
 }
 
-function simple(leg: Leg, type: string, details: (leg: Leg) => object): Action {
+function simple(leg: Leg, type: string, details: (leg: Leg) => object): NetworkAction {
   return {
     type,
     ancestors: [],

@@ -1,4 +1,4 @@
-import type { Action } from '../actions/action.ts';
+import type { NetworkAction } from '../actions/action.ts';
 import { classify, classifyAtFirst } from '../actions/classify.ts';
 import type { BocMaker } from '../chain/boc.ts';
 import type { World } from '../chain/world.ts';
@@ -27,7 +27,7 @@ export class ChainActions implements ActionSource {
   private readonly traces: TraceSource;
   private readonly faults: Faults;
   /** The latest classifications, by trace and turn. */
-  private readonly recent = new Map<number, readonly Action[]>();
+  private readonly recent = new Map<number, readonly NetworkAction[]>();
 
   constructor(world: World, bocs: BocMaker, traces: TraceSource, faults: Faults) {
     this.world = world;
@@ -106,13 +106,13 @@ export class ChainActions implements ActionSource {
     return this.classified(trace, turn).map((_, place) => (trace * 2 + turn) * PLACES + place);
   }
 
-  private action(row: number): Action {
+  private action(row: number): NetworkAction {
     const action = this.classified(traceOf(row), Math.floor(row / PLACES) % 2)[row % PLACES];
     if (action === undefined) throw new RangeError(`There is no action ${row}.`);
     return action;
   }
 
-  private classified(trace: number, turn: number): readonly Action[] {
+  private classified(trace: number, turn: number): readonly NetworkAction[] {
     const key = trace * 2 + turn;
     const known = this.recent.get(key);
     if (known !== undefined) return known;

@@ -23,7 +23,7 @@ import type {
   TransactionSource,
 } from '../../ledger.ts';
 import type { View } from '../../view.ts';
-import { listed, slice, type Rows } from '../../rows.ts';
+import { listed, slice, type OrderedRows } from '../../rows.ts';
 import type { NodeSource } from '../../http/v2/v2-api.ts';
 import type { ChainView } from './visibility.ts';
 
@@ -228,7 +228,7 @@ function chainMessages(world: World, bocs: BocMaker): MessageSource {
 }
 
 /** Messages of every round that can touch a range of a value that does not fall from round to round. */
-function rounds(world: World, key: (round: number) => number, { first, last }: Bounds): Rows {
+function rounds(world: World, key: (round: number) => number, { first, last }: Bounds): OrderedRows {
   const { rounds: table, messages } = world;
   const count = table.utime.length;
   let begin = 0;

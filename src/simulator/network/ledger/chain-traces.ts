@@ -3,7 +3,7 @@ import type { World } from '../chain/world.ts';
 import { lastSeqno, traceJson } from '../../json/trace-json.ts';
 import type { MessageSource, TraceSource, TransactionSource } from '../../ledger.ts';
 import type { Bounds } from '../../bounds.ts';
-import { listed, slice, type Rows } from '../../rows.ts';
+import { listed, slice, type OrderedRows } from '../../rows.ts';
 
 /** Traces of a generated network: those that are complete. */
 export function chainTraces(
@@ -14,10 +14,10 @@ export function chainTraces(
   const { traces, transactions } = world;
   const endLt = (trace: number): number => transactions.lt.get(traces.last.get(trace));
   const endUtime = (trace: number): number => traces.endUtime.get(trace);
-  const ofRows = (rows: Rows): number[] => [
+  const ofRows = (rows: OrderedRows): number[] => [
     ...new Set(Array.from({ length: rows.length }, (_, index) => transactions.trace.get(rows.at(index)))),
   ];
-  const complete = (found: readonly number[]): Rows =>
+  const complete = (found: readonly number[]): OrderedRows =>
     listed(found.filter((trace) => traces.underWay.get(trace) === 0));
   const text = (trace: number, actions: readonly string[] | undefined): string =>
     withActions(JSON.stringify(traceJson(world, bocs, trace)), actions);
@@ -59,7 +59,7 @@ function rowsWithin(
   sorted: World['traces']['byLt'],
   { first, last }: Bounds,
   key: (trace: number) => number,
-): Rows {
+): OrderedRows {
   return slice((index) => sorted.get(index), sorted.lowerBound(first, key), sorted.lowerBound(last + 1, key));
 }
 

@@ -1,13 +1,13 @@
 import type { Bounds } from '../../bounds.ts';
 
-import { listed, type Rows } from '../../rows.ts';
+import { listed, type OrderedRows } from '../../rows.ts';
 
 /** Positions of those rows whose value lies in a range, in the order of the value, ties in their own order. */
 export function sortedWithin<T>(
   rows: readonly T[],
   value: (row: T) => number,
   { first, last }: Bounds,
-): Rows {
+): OrderedRows {
   const found = rows
     .map((row, index) => ({ index, value: value(row) }))
     .filter((row) => row.value >= first && row.value <= last);
@@ -15,7 +15,7 @@ export function sortedWithin<T>(
 }
 
 /** Positions of those rows that pass. */
-export function indexes<T>(rows: readonly T[], passes: (row: T) => boolean): Rows {
+export function indexes<T>(rows: readonly T[], passes: (row: T) => boolean): OrderedRows {
   return listed(rows.flatMap((row, index) => (passes(row) ? [index] : [])));
 }
 

@@ -10,7 +10,7 @@ const Line = z.looseObject({
 });
 
 /** A recorded response; `text` is the body as it came. */
-export interface RecordedResponse {
+export interface ReplayedResponse {
   readonly path: string;
   readonly search: URLSearchParams;
   readonly apiVersion: string | undefined;
@@ -26,7 +26,7 @@ export function isRecording(directory: string): boolean {
 }
 
 /** The responses with status 200, file by file, in the order in which they came. A line that was cut off is left out. */
-export function* readRecording(directory: string): Generator<RecordedResponse> {
+export function* readRecording(directory: string): Generator<ReplayedResponse> {
   for (const name of readdirSync(directory)
     .filter((file) => FILE.test(file))
     .toSorted())
@@ -36,7 +36,7 @@ export function* readRecording(directory: string): Generator<RecordedResponse> {
     }
 }
 
-function readLine(line: string): RecordedResponse | undefined {
+function readLine(line: string): ReplayedResponse | undefined {
   // The facts before the body hold no such text: quotes in them are escaped.
   const at = line.indexOf(BODY);
   if (at < 0 || !line.endsWith('}')) return undefined;

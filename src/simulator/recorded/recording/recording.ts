@@ -4,7 +4,7 @@ import { errorResponse, jsonResponse, type HttpResponse } from '../../http/respo
 import type { ApiRequest } from '../../http/api.ts';
 import { elementTexts } from './element-texts.ts';
 import { LISTS, PAGING } from './lists.ts';
-import { readRecording, type RecordedResponse } from './read-recording.ts';
+import { readRecording, type ReplayedResponse } from './read-recording.ts';
 import { RecordedList, type RecordedWindow } from './recorded-list.ts';
 import { programName } from '../../../terminal/program-name.ts';
 
@@ -18,7 +18,7 @@ const AFTERWARDS = 7 * 3600;
  * are read by time answer any other window too, as far as its seconds were recorded; whatever else was not is a 404.
  */
 export class Recording {
-  private readonly exact = new Map<string, RecordedResponse>();
+  private readonly exact = new Map<string, ReplayedResponse>();
   private readonly lists = new Map<string, RecordedList>();
   private responses = 0;
   /** Unix seconds of the newest record. */
@@ -64,7 +64,7 @@ export class Recording {
     return jsonResponse(200, `{"${member}":[${list.texts(asked).join(',')}]}`);
   }
 
-  private take(response: RecordedResponse): void {
+  private take(response: ReplayedResponse): void {
     this.responses += 1;
     const { path, search, text } = response;
     this.exact.set(exactKey(path, search), response);
@@ -91,7 +91,7 @@ export class Recording {
   }
 }
 
-function versionOf({ apiVersion }: RecordedResponse): Record<string, string> {
+function versionOf({ apiVersion }: ReplayedResponse): Record<string, string> {
   return apiVersion === undefined ? {} : { 'x-api-version': apiVersion };
 }
 
