@@ -242,7 +242,7 @@ test.each([
 ])('--quiet says what of a range up to %s cannot be read yet', async (to, expected, lines) => {
   await serve({ ...MAY, load: 1 });
   const range = ['--from', '2026-05-01T01:00Z', '--to', to, '--only', 'validator_events', '--quiet'];
-  const { code, stdout } = await cli.ask(['backfill', ...range], settings());
+  const { code, stdout } = await cli.ask(['backfill', ...range], settings({ ETL_WATERMARK_DELAY: '5s' }));
   expect(stdout.trim().split('\n')).toEqual(
     lines.map((line): unknown => expect.stringMatching(new RegExp(`^${line}`))),
   );
@@ -264,7 +264,7 @@ describe('the demo network', () => {
   });
 
   test('sync follows a live one, the same at each start, until it is too old', async () => {
-    const daemon = cli.start(['sync'], { ...demo(), ETL_SINCE: '-5m' });
+    const daemon = cli.start(['sync'], { ...demo(), ETL_SINCE: '-5m', ETL_WATERMARK_DELAY: '5s' });
     await until(async () => (await count('transactions')) > 300);
     daemon.child.kill('SIGTERM');
     expect((await daemon.ended).code).toBe(0);

@@ -109,6 +109,7 @@ const settings = (more: Record<string, string> = {}) => ({
   TONCENTER_RPS: '50',
   LOG_LEVEL: 'info',
   ETL_SINCE: 'first',
+  ETL_WATERMARK_DELAY: '2s',
   ...more,
 });
 

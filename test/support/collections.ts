@@ -56,7 +56,7 @@ export async function readStreamsOf(
   names: readonly string[],
 ): Promise<void> {
   const crawl = await openTestCrawl(store, url);
-  const reach = await reachOf({ ...crawl, wanted: range, delaySeconds: 30, signal: never.leaving });
+  const reach = await reachOf({ ...crawl, wanted: range, delaySeconds: 0, signal: never.leaving });
   await backfill({ ...crawl, datasets: await datasetsNamed(...names), reach, stop: never });
   await crawl.close();
 }

@@ -61,7 +61,8 @@ async function readWatermark({
   if (isEstimate) return visible;
   const end = wanted.to + delaySeconds;
   // Of who asks for more than there is yet, a little less than there is suffices.
-  if (utime >= (end <= visible ? end : visible - delaySeconds)) return utime;
+  const enough = end <= visible ? end : visible - delaySeconds;
+  if (utime >= enough || wanted.from >= visible) return utime;
   logger.info(
     { seconds: delaySeconds, watermark: formatTime(utime) },
     'waiting until all servers have what is new',
