@@ -200,6 +200,7 @@ describe('sync', () => {
     // The dead daemon's lease ends after a minute.
     await store.database.run(sql`update etl.leases set expires_at = now()`);
     const again = cli.start(['sync'], settings({ ...daemon, LOG_LEVEL: 'info' }));
+    await again.sees(/"msg":"(daemon started)"/);
     await until(async () => (await coverage()).every(({ covered: ranges }) => lengthOf(ranges) > 580));
     again.child.kill('SIGTERM');
     expect((await again.ended).code).toBe(0);
