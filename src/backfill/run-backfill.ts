@@ -1,7 +1,7 @@
 import type { RunContext } from '../crawl/collections/walk-context.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
-import { reachOf, type Reach } from '../crawl/streams/reach.ts';
+import { reachOf, type Reach, type Reached } from '../crawl/streams/reach.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
 import { endPauses } from '../db/coverage/refused.ts';
@@ -59,11 +59,9 @@ export async function runBackfill(run: BackfillRun, report: BackfillReport): Pro
   const reach = await reachOf({ ...run, wanted, isEstimate: dryRun, signal: stop.finishing });
   await outlastDatabase(waitingOf(run), () => report.onReach(reach));
   if (dryRun) return true;
-  const { range, watermark } = reach;
+  const { range } = reach;
   if (range === undefined) return false;
-  const isCovered =
-    run.datasets.length === 0 ||
-    (await cover(run, report, { range, watermark, isPresent: range.to < wanted.to }));
+  const isCovered = run.datasets.length === 0 || (await cover(run, report, { ...reach, range }));
   const isRead = await readBehind(run, report, range);
   return isCovered && isRead;
 }
@@ -77,17 +75,10 @@ function confirmServer(run: BackfillRun): Promise<void> {
   return outlastDatabase(waitingOf(run), () => run.context.database.confirm());
 }
 
-interface Reached {
-  readonly range: Range;
-  readonly watermark: number;
-  /** True: more was asked for than there is yet, so that as far as it can be read is all of it. */
-  readonly isPresent: boolean;
-}
-
 async function cover(
   run: BackfillRun,
   report: BackfillReport,
-  { range, watermark, isPresent }: Reached,
+  { range, watermark, isPresent }: Reached & { readonly range: Range },
 ): Promise<boolean> {
   const names = run.datasets.map(({ name }) => name);
   const progress = await outlastDatabase(waitingOf(run), async () => {

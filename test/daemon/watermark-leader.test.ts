@@ -107,7 +107,7 @@ test('a backfill waits for the delay where nobody saw what it is to read', async
   const context = { ...crawl.context, clock };
   const reach = { ...crawl, context, delaySeconds: 30, signal: never.leaving };
   const seen = { from: START, to: START + 850 };
-  expect((await reachOf({ ...reach, wanted: seen })).range).toEqual(seen);
+  expect(await reachOf({ ...reach, wanted: seen })).toMatchObject({ range: seen, isPresent: false });
   expect(slept).toEqual([]);
   const wanted = { from: START, to: START + 2000 };
   const estimated = await reachOf({ ...reach, wanted, isEstimate: true });
@@ -116,6 +116,21 @@ test('a backfill waits for the delay where nobody saw what it is to read', async
   expect(range).toEqual(estimated.range);
   expect(range?.to).toBeGreaterThan(START + 1030);
   expect(slept).toEqual([30_000]);
+});
+
+test('a range that ended with the head when a backfill first looked is present, though all of it is there after the delay', async () => {
+  simulator.headTime = START + 1000;
+  const sleep = (ms: number) => {
+    time.ms += ms;
+    simulator.headTime += ms / 1000;
+    return Promise.resolve();
+  };
+  const clock = { ...crawl.context.clock, monotonic: () => time.ms, sleep };
+  const reach = { ...crawl, context: { ...crawl.context, clock }, delaySeconds: 30, signal: never.leaving };
+  const wanted = { from: START, to: START + 960 };
+  const late = { from: START, to: START + 985 };
+  expect(await reachOf({ ...reach, wanted: late })).toMatchObject({ range: late, isPresent: true });
+  expect(await reachOf({ ...reach, wanted })).toMatchObject({ range: wanted, isPresent: false });
 });
 
 test('a head that does not move is logged after two minutes, then each time that it has lasted twice as long', async () => {

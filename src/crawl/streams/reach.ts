@@ -15,6 +15,12 @@ export interface Reach {
   readonly watermark: number;
 }
 
+/** How far it can be read, of what was asked for. */
+export interface Reached extends Reach {
+  /** True: more was asked for than there was yet, or than is safe to read, so that as far as it can be read is all of it. */
+  readonly isPresent: boolean;
+}
+
 interface ReachOptions {
   readonly context: CrawlContext;
   readonly chain: ChainInfo;
@@ -27,13 +33,22 @@ interface ReachOptions {
 }
 
 /** Cuts a range to what the index holds and to what is safe to read; a range that ended long ago does not wait. */
-export async function reachOf(options: ReachOptions): Promise<Reach> {
+export async function reachOf(options: ReachOptions): Promise<Reached> {
   const { chain, wanted, delaySeconds } = options;
   const from = Math.max(wanted.from, chain.first.utime);
-  const settled = wanted.to <= chain.last.utime - SETTLED_AGE_SECONDS;
-  const watermark = settled ? chain.last.utime : await readWatermark(options);
-  const to = settled ? wanted.to : Math.min(wanted.to, watermark - delaySeconds);
-  return { range: from < to ? { from, to } : undefined, watermark };
+  if (wanted.to <= chain.last.utime - SETTLED_AGE_SECONDS) {
+    const range = from < wanted.to ? { from, to: wanted.to } : undefined;
+    return { range, watermark: chain.last.utime, isPresent: false };
+  }
+  const { watermark, isAhead } = await readWatermark(options);
+  const to = Math.min(wanted.to, watermark - delaySeconds);
+  return { range: from < to ? { from, to } : undefined, watermark, isPresent: isAhead || to < wanted.to };
+}
+
+interface Looked {
+  readonly watermark: number;
+  /** Whether the end of the range was not visible everywhere yet at the first look. */
+  readonly isAhead: boolean;
 }
 
 /**
@@ -47,7 +62,7 @@ async function readWatermark({
   delaySeconds,
   isEstimate = false,
   signal,
-}: ReachOptions): Promise<number> {
+}: ReachOptions): Promise<Looked> {
   const { clock, logger } = context;
   let reader: WatermarkReader | undefined;
   const read = () =>
@@ -58,15 +73,16 @@ async function readWatermark({
       return watermark;
     });
   const { utime, visible } = await read();
-  if (isEstimate) return visible;
   const end = wanted.to + delaySeconds;
+  const isAhead = end > visible;
+  if (isEstimate) return { watermark: visible, isAhead };
   // Of who asks for more than there is yet, a little less than there is suffices.
-  const enough = end <= visible ? end : visible - delaySeconds;
-  if (utime >= enough || wanted.from >= visible) return utime;
+  const enough = isAhead ? visible - delaySeconds : end;
+  if (utime >= enough || wanted.from >= visible) return { watermark: utime, isAhead };
   logger.info(
     { seconds: delaySeconds, watermark: formatTime(utime) },
     'waiting until all servers have what is new',
   );
   await clock.sleep(1000 * delaySeconds, signal);
-  return (await read()).utime;
+  return { watermark: (await read()).utime, isAhead };
 }
