@@ -13,7 +13,6 @@ test('some values and rows, altered where they are proved: a deep repair sees an
     share: 0.2,
     batches: 2,
     whole: false,
-    sure: false,
     known: await knownToVerify(),
   });
   expect(verdicts.length).toBeGreaterThan(40);

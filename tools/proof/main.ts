@@ -16,7 +16,8 @@ import { proveWire } from './wire/prove-wire.ts';
  *   npm run proof -- --mutants [--only "short page believed"]   bugs are put into copies: each must be caught
  *
  * Of the matrix: `--share 0.1` a part that the seed chooses; `--seed N`; `--at-once 2` processes; `--quick` without
- * asking what a plain repair and a second reading would have done; `--save` writes its results to the repository.
+ * asking what a plain repair and a second reading would have done; `--save` asks that, too, and
+ * writes all results to the repository.
  */
 const { values } = parseArgs({
   options: {
@@ -49,8 +50,7 @@ function prove(): Promise<boolean> {
     tables: values.tables?.split(','),
     cells: values.cell,
     share: Number(values.share),
-    whole: !values.quick,
-    sure: !values.quick || values.save,
+    whole: !values.quick || values.save,
     atOnce: Number(values['at-once']),
     save: values.save,
   });

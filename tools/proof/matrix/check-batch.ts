@@ -19,18 +19,19 @@ export interface Verdict {
   readonly problems: readonly string[];
 }
 
-/** Without what costs time and is no part of the promise: what a plain repair and a second reading would have done. */
 export interface Depth {
+  /**
+   * False: without what costs time and is no part of the promise. What a plain repair and a second reading would have
+   * done, and whether plain `verify` sees what it saw also where nothing else is wrong.
+   */
   readonly whole: boolean;
-  /** True: what plain `verify` sees is seen where nothing else is wrong. */
-  readonly sure: boolean;
 }
 
 /** Alters a copy of the network in several places at once, and asks each command what it makes of it. */
 export async function checkBatch(
   network: ProvedNetwork,
   alterations: readonly Alteration[],
-  { whole }: Pick<Depth, 'whole'>,
+  { whole }: Depth,
 ): Promise<Verdict[]> {
   const deep = await onClone(network, alterations, (run) => askDeep(run));
   const repair = whole ? await onClone(network, alterations, (run) => askRepair(run)) : undefined;

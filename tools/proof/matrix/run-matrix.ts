@@ -88,7 +88,7 @@ async function checkSoundly(
     if (verdict.problems.length > 0 && failing <= MOST_ASKED_ALONE) {
       const [own = verdict] = await checkBatch(network, [alteration], depth);
       sound.push(judgeAlone(own, verdict, batch.length - 1));
-    } else if (depth.sure && verdict.seen.verify)
+    } else if (depth.whole && verdict.seen.verify)
       sound.push({
         ...verdict,
         seen: { ...verdict.seen, verify: await isSeenAlone(network, alteration) },
