@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isTakenAsIs } from '../dataset/declaration/check.ts';
 import { withFastForm } from '../dataset/declaration/fast-form.ts';
 import { message, type Message } from './message.ts';
-import { text } from './members/scalar.ts';
+import { hash, optionalHash } from './members/form.ts';
 import { transaction, type Transaction } from './transaction.ts';
 
 /**
@@ -10,8 +10,8 @@ import { transaction, type Transaction } from './transaction.ts';
  * transaction and message into it; servers send their hashes, and the bodies in the trace's `transactions`.
  */
 const node = z.strictObject({
-  tx_hash: text,
-  in_msg_hash: text,
+  tx_hash: optionalHash,
+  in_msg_hash: optionalHash,
   transaction: transaction.nullish(),
   in_msg: message.nullish(),
   children: z.array(z.unknown()).nullish(),
@@ -19,8 +19,8 @@ const node = z.strictObject({
 
 /** A node as servers send it. */
 const plainNode = z.strictObject({
-  tx_hash: z.string(),
-  in_msg_hash: text,
+  tx_hash: hash,
+  in_msg_hash: optionalHash,
   transaction: z.null().optional(),
   in_msg: z.null().optional(),
   children: z.array(z.unknown()).nullish(),

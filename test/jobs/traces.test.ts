@@ -45,10 +45,15 @@ function without(record: Json, ...names: string[]): Json {
 }
 
 /** A chain of transactions, each set off by the one before, as a tree. */
+/** A hash that a number makes. */
+function numbered(number: number): string {
+  return Buffer.from(String(number).padStart(32, '0')).toString('base64');
+}
+
 function chain(length: number): Json {
-  let tree: Json = { tx_hash: `hash ${length}`, in_msg_hash: 'm', children: [] };
+  let tree: Json = { tx_hash: numbered(length), in_msg_hash: numbered(0), children: [] };
   for (let index = length - 1; index > 0; index -= 1) {
-    tree = { tx_hash: `hash ${index}`, in_msg_hash: 'm', children: [tree] };
+    tree = { tx_hash: numbered(index), in_msg_hash: numbered(0), children: [tree] };
   }
   return tree;
 }
@@ -148,6 +153,20 @@ describe('jobs/traces', () => {
     ).toHaveLength(1);
   });
 
+  it('takes a hash of another form for none', () => {
+    const hex = Buffer.alloc(32, 1).toString('hex');
+    for (const name of ['tx_hash', 'in_msg_hash']) {
+      const odd = { tx_hash: numbered(2), in_msg_hash: numbered(3), [name]: hex };
+      const tree = { tx_hash: numbered(1), children: [odd] };
+      expect(job.read([sampleTrace({ trace: tree })]).rejected).toMatchObject([
+        { path: `trace.children.0.${name}` },
+      ]);
+    }
+    expect(job.read([sampleTrace({ trace: { ...chain(50_000), in_msg_hash: hex } })]).rejected).toMatchObject(
+      [{ path: 'trace.in_msg_hash' }],
+    );
+  });
+
   it('reads a chain of any length', () => {
     const record = sampleTrace({ trace: chain(50_000), transactions: {}, transactions_order: [] });
     expect(readOne(record).rows['trace_edges']).toHaveLength(50_000);
@@ -159,7 +178,7 @@ describe('jobs/traces', () => {
       for (let index = 1; index < 20_000; index += 1) tree = { ...odd, children: [tree] };
       return tree;
     };
-    for (const odd of [{ in_msg_hash: 'm' }, { tx_hash: 'h', grown: 1 }]) {
+    for (const odd of [{ in_msg_hash: numbered(0) }, { tx_hash: numbered(1), grown: 1 }]) {
       const issues = traceTree.safeParse(unfit(odd)).error?.issues ?? [];
       expect(issues.at(-1)?.message).toMatch(/too many nodes/);
       expect(issues.reduce((sum, { path }) => sum + path.length, 0)).toBeLessThan(2_100_000);
@@ -175,7 +194,7 @@ describe('jobs/traces', () => {
     for (const name of ['trace_id', 'end_utime', 'end_lt', 'start_utime']) {
       expect(job.read([sampleTrace({ [name]: null })]).rejected).toMatchObject([{ path: name }]);
     }
-    const nameless = { tx_hash: 'a', children: [{ children: [] }] };
+    const nameless = { tx_hash: numbered(1), children: [{ children: [] }] };
     expect(job.read([sampleTrace({ trace: nameless })]).rejected).toMatchObject([
       { path: 'trace.children.0.tx_hash', reason: 'names no transaction' },
     ]);
