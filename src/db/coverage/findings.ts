@@ -6,7 +6,7 @@ import { multirangeParam, rangeParam, spanOfRow, spansOfRow } from '../connectio
 import { coverage } from '../schema/etl/coverage.ts';
 import { findings } from '../schema/etl/findings.ts';
 import { coveredOf, type Stream } from './coverage.ts';
-import { DEEP, type WrongRow } from './found-row.ts';
+import { columnsIn, DEEP, type WrongRow } from './found-row.ts';
 import { heldByTraces } from './held-by-traces.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
 
@@ -262,9 +262,9 @@ export async function columnsWithFindings(
   table: string,
 ): Promise<Map<string, string[]>> {
   const rows = await session.rows(
-    sql`select row_key as key, string_agg(nullif(split_part(differs, ': ', 2), ''), ', ') as columns from ${findings}
+    sql`select row_key as key, array_agg(differs) as differs from ${findings}
         where check_name = ${check} and table_name = ${table} group by 1`,
-    z.object({ key: z.string(), columns: z.string().nullable() }),
+    z.object({ key: z.string(), differs: z.array(z.string()) }),
   );
-  return new Map(rows.map(({ key, columns }) => [key, columns?.split(', ') ?? []]));
+  return new Map(rows.map(({ key, differs }) => [key, differs.flatMap(columnsIn)]));
 }

@@ -3,6 +3,17 @@ import type { Range } from '../../range.ts';
 /** Name of the check that compares stored rows with the source. */
 export const DEEP = 'deep';
 
+const COLUMNS = ': ';
+
+/** What is wrong with a row, and in which columns, as `differs` keeps it; `columnsIn` reads them back. */
+export function differsText(kind: string, columns: readonly string[]): string {
+  return columns.length === 0 ? kind : `${kind}${COLUMNS}${columns.join(', ')}`;
+}
+
+export function columnsIn(differs: string): string[] {
+  return differs.split(COLUMNS)[1]?.split(', ') ?? [];
+}
+
 /** A row that is wrong, missing or surplus. */
 export interface WrongRow {
   readonly table: string;

@@ -17,7 +17,7 @@ import { columnsWithFindings, settleRows } from '../../db/coverage/findings.ts';
 import { isInside, spanOfSecond, union, type Range } from '../../range.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import { addRows } from './added-rows.ts';
-import { DEEP } from '../../db/coverage/found-row.ts';
+import { DEEP, differsText } from '../../db/coverage/found-row.ts';
 import type { Finding, NamedRow } from '../finding.ts';
 import type { VerifyContext } from '../check.ts';
 import type { FillContext } from '../../crawl/streams/fill-holes.ts';
@@ -239,8 +239,7 @@ function toFindings(
       // A surplus row stands for itself, also where the source has one of its name in another second.
       const at = kind === 'not_in_source' ? undefined : seconds.get(key);
       const span = at === undefined ? second : spanOfSecond(at);
-      const differs = `${kind}_in_${table}${columns.length === 0 ? '' : `: ${columns.join(', ')}`}`;
-      return { table, key, span, own: second, differs };
+      return { table, key, span, own: second, differs: differsText(`${kind}_in_${table}`, columns) };
     });
     return {
       check: DEEP,
