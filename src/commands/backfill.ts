@@ -1,4 +1,4 @@
-import { openCrawl } from '../app.ts';
+import { openCrawl } from '../app/open-crawl.ts';
 import { runBackfill } from '../backfill/run-backfill.ts';
 import { createCappedBudget } from '../budget/capped-budget.ts';
 import { systemClock } from '../clock.ts';

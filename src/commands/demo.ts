@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { openCrawl } from '../app.ts';
+import { openCrawl } from '../app/open-crawl.ts';
 import { runBackfill } from '../backfill/run-backfill.ts';
 import type { Config } from '../settings/config.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';

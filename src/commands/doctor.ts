@@ -1,5 +1,5 @@
-import { openApi } from '../app.ts';
-import type { Store } from '../store.ts';
+import { openApi } from '../app/open-crawl.ts';
+import type { Store } from '../app/store.ts';
 import { systemClock } from '../clock.ts';
 import { readChainInfo } from '../crawl/watermark/chain-info.ts';
 import { readsOnly } from '../db/connection/read-only.ts';

@@ -1,4 +1,4 @@
-import { openCrawl } from '../app.ts';
+import { openCrawl } from '../app/open-crawl.ts';
 import { planDatasets } from '../crawl/plan/plan-datasets.ts';
 import { reachOf } from '../crawl/streams/reach.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';

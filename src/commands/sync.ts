@@ -1,4 +1,4 @@
-import { openCrawl } from '../app.ts';
+import { openCrawl } from '../app/open-crawl.ts';
 import { systemClock } from '../clock.ts';
 import { piggybackedCollections } from '../crawl/collections/read-collections.ts';
 import { createAcknowledged } from '../daemon/acknowledged.ts';

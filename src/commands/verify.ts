@@ -1,4 +1,4 @@
-import { openCrawl } from '../app.ts';
+import { openCrawl } from '../app/open-crawl.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { causesOf } from '../verify/causes.ts';
 import { proveRange } from '../verify/prove.ts';

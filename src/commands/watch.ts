@@ -1,5 +1,5 @@
 import { formatAddress, parseAddress } from '../ton/address.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../app/store.ts';
 import { readNetwork } from '../db/connection/network.ts';
 import { addWatch, readWatched, removeWatch } from '../db/cursors/watch-list.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';

@@ -1,4 +1,4 @@
-import { openApi } from '../app.ts';
+import { openApi } from '../app/open-crawl.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
 import { findHashColumns } from '../db/read/find-hash.ts';
 import { EXIT, type ExitCode } from '../errors.ts';

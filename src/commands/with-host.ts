@@ -1,5 +1,5 @@
-import type { Store } from '../store.ts';
-import { openSource } from '../source.ts';
+import type { Store } from '../app/store.ts';
+import { openSource } from '../app/source.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
 import { withStop } from './with-stop.ts';

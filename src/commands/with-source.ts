@@ -1,4 +1,4 @@
-import { openStore, type Store } from '../store.ts';
+import { openStore, type Store } from '../app/store.ts';
 import { systemClock } from '../clock.ts';
 import { EXIT, isAbort, messageOf, ServerChangedError, type ExitCode } from '../errors.ts';
 import { outlast, OUTAGE, retry } from '../retry.ts';

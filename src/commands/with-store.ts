@@ -1,4 +1,4 @@
-import { openStore, type Store } from '../store.ts';
+import { openStore, type Store } from '../app/store.ts';
 import type { Invocation } from './command.ts';
 import { closeAfter } from './close-after.ts';
 

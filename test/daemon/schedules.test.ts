@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Crawl } from '../../src/app.ts';
+import type { Crawl } from '../../src/app/open-crawl.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { runOnce, runSchedules } from '../../src/daemon/schedules.ts';
 import { followedDatasets } from '../../src/status/readiness.ts';

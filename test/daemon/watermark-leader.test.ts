@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Crawl } from '../../src/app.ts';
+import type { Crawl } from '../../src/app/open-crawl.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { reachOf } from '../../src/crawl/streams/reach.ts';
 import { createWatermarkLeader } from '../../src/daemon/watermark-leader.ts';

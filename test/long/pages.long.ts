@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Crawl } from '../../src/app.ts';
+import type { Crawl } from '../../src/app/open-crawl.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../src/crawl/streams/reach.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';

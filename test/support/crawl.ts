@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { openCrawl, type Crawl } from '../../src/app.ts';
+import { openCrawl, type Crawl } from '../../src/app/open-crawl.ts';
 import { readConfig, type Config } from '../../src/settings/config.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets, type Dataset } from '../../src/dataset/dataset.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { expect } from 'vitest';
-import type { Crawl } from '../../src/app.ts';
+import type { Crawl } from '../../src/app/open-crawl.ts';
 import type { Config } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { reachOf, type Reach } from '../../src/crawl/streams/reach.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Crawl } from '../../src/app.ts';
+import type { Crawl } from '../../src/app/open-crawl.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';

@@ -1,4 +1,4 @@
-import { openCrawl } from '../../src/app.ts';
+import { openCrawl } from '../../src/app/open-crawl.ts';
 import { readConfig } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../src/crawl/streams/reach.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Crawl } from '../../src/app.ts';
+import type { Crawl } from '../../src/app/open-crawl.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { targetOf } from '../../src/db/write/rows/target.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';

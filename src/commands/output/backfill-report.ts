@@ -1,4 +1,4 @@
-import type { Crawl } from '../../app.ts';
+import type { Crawl } from '../../app/open-crawl.ts';
 import type { BackfillReport } from '../../backfill/run-backfill.ts';
 import type { CollectionsRead } from '../../backfill/read-collections-once.ts';
 import type { Covered } from '../../backfill/cover-streams.ts';

@@ -1,4 +1,4 @@
-import type { Store } from '../../store.ts';
+import type { Store } from '../../app/store.ts';
 import type { AnyJob, Dataset } from '../../dataset/dataset.ts';
 import { runSql } from '../../db/read/free-sql.ts';
 import { programName } from '../../terminal/program-name.ts';

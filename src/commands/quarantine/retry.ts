@@ -1,4 +1,4 @@
-import { openCrawl } from '../../app.ts';
+import { openCrawl } from '../../app/open-crawl.ts';
 import { loadJobs } from '../../dataset/load-jobs.ts';
 import { countQuarantined } from '../../db/read/quarantined.ts';
 import { EXIT, type ExitCode } from '../../errors.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../../src/crawl/streams/reach.ts';
 import { actionTypes } from '../../../src/records/action-types.ts';
-import type { Crawl } from '../../../src/app.ts';
+import type { Crawl } from '../../../src/app/open-crawl.ts';
 import { readLeases } from '../../../src/crawl/streams/read-leases.ts';
 import type { Want } from '../../../src/crawl/streams/planner.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Crawl } from '../../../src/app.ts';
+import type { Crawl } from '../../../src/app/open-crawl.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';

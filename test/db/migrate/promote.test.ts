@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Crawl } from '../../../src/app.ts';
+import type { Crawl } from '../../../src/app/open-crawl.ts';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { promoteTables } from '../../../src/db/migrate/promote.ts';
 import { UsageError, WrongDatabaseError } from '../../../src/errors.ts';

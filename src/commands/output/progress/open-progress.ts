@@ -1,4 +1,4 @@
-import type { Crawl } from '../../../app.ts';
+import type { Crawl } from '../../../app/open-crawl.ts';
 import { systemClock } from '../../../clock.ts';
 import type { Config } from '../../../settings/config.ts';
 import { neededShareOf } from '../../../crawl/plan/brought.ts';

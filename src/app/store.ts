@@ -1,10 +1,10 @@
-import { systemClock } from './clock.ts';
-import { openDatabase, type Database } from './db/connection/database.ts';
-import { migrate } from './db/migrate/migrate.ts';
-import type { EmbeddedServer } from './embedded/embedded.ts';
-import type { Logger } from './logger.ts';
-import { createOutageLog, OUTAGE, retry, type RetryOptions } from './retry.ts';
-import type { Config } from './settings/config.ts';
+import { systemClock } from '../clock.ts';
+import { openDatabase, type Database } from '../db/connection/database.ts';
+import { migrate } from '../db/migrate/migrate.ts';
+import type { EmbeddedServer } from '../embedded/embedded.ts';
+import type { Logger } from '../logger.ts';
+import { createOutageLog, OUTAGE, retry, type RetryOptions } from '../retry.ts';
+import type { Config } from '../settings/config.ts';
 
 /** Longer after each attempt, milliseconds. */
 const CONNECT_PAUSE_MS = 500;
@@ -49,7 +49,7 @@ export async function openStore(
 
 /** Loaded only here: who has a server of their own needs none of it. */
 async function openOwn(dataDir: string, logger: Logger): Promise<EmbeddedServer> {
-  const { openEmbedded } = await import('./embedded/embedded.ts');
+  const { openEmbedded } = await import('../embedded/embedded.ts');
   return openEmbedded({ dataDir, logger });
 }
 

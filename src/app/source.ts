@@ -1,12 +1,12 @@
 import type { Store } from './store.ts';
-import { systemClock, unixSeconds } from './clock.ts';
-import type { Config } from './settings/config.ts';
-import { decideSetting, readSetting } from './db/settings.ts';
-import { readNetwork } from './db/connection/network.ts';
-import { UsageError } from './errors.ts';
-import { formatTime, HOUR } from './range.ts';
-import { demoNetwork, liveDemoNetwork } from './simulator/network/demo-network.ts';
-import type { SimulatorOptions } from './simulator/http/server.ts';
+import { systemClock, unixSeconds } from '../clock.ts';
+import type { Config } from '../settings/config.ts';
+import { decideSetting, readSetting } from '../db/settings.ts';
+import { readNetwork } from '../db/connection/network.ts';
+import { UsageError } from '../errors.ts';
+import { formatTime, HOUR } from '../range.ts';
+import { demoNetwork, liveDemoNetwork } from '../simulator/network/demo-network.ts';
+import type { SimulatorOptions } from '../simulator/http/server.ts';
 
 /** A live demo network begins with this much history, so that there is something to backfill. */
 const HISTORY = HOUR;
@@ -30,7 +30,7 @@ export async function openSource(config: Config, store: Store, demo: 'still' | '
   const network = await demoOptions(store, demo);
   const rateLimit = { kind: 'sliding-window', rps: config.rps, graceMs: 100 } as const;
   // Only here: nobody else needs it.
-  const { startSimulator } = await import('./simulator/http/server.ts');
+  const { startSimulator } = await import('../simulator/http/server.ts');
   const simulator = await startSimulator({ ...network, rateLimit });
   return { baseUrl: simulator.url, close: () => simulator.close() };
 }
