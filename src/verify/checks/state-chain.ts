@@ -6,6 +6,7 @@ import type { Check, Result } from '../check.ts';
 import { letFollow } from '../let-follow.ts';
 import { missingTransactions } from './transactions.ts';
 import { findingsOf } from '../finding.ts';
+import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
 import { during, secondAt, secondOf } from '../../db/connection/seconds.ts';
@@ -52,6 +53,7 @@ const strangers = (stretch: Range) => sql`
  * link are doubtful.
  */
 async function checkStateChain(session: Session, stretch: Range): Promise<Result> {
+  await joinByHash(session);
   const findings = await findingsOf(session, {
     check: 'state-chain',
     dataset: 'transactions',
