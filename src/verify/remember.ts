@@ -1,7 +1,7 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownersOf } from '../dataset/owners.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
-import { keepFindings, readFindings, type FindingKind } from '../db/coverage/findings.ts';
+import { keepFindings, readFindings, rememberedChecks, type FindingKind } from '../db/coverage/findings.ts';
 import { DEEP, type WrongRow } from '../db/coverage/found-row.ts';
 import type { Database, Session } from '../db/connection/database.ts';
 import { targetOf } from '../db/write/rows/target.ts';
@@ -30,9 +30,12 @@ export async function rememberFindings(
   place: Remembering,
   checks: readonly Checked[],
 ): Promise<void> {
+  // One that is written meanwhile is later than `began`, or stays until the next time: these checks have not seen it.
+  const remembered = await rememberedChecks(database, place.stream);
   for (const check of new Set(checks.map((checked) => checked.check))) {
     const same = checks.filter((checked) => checked.check === check);
     const findings = same.flatMap((checked) => checked.findings);
+    if (findings.length === 0 && !remembered.has(check)) continue;
     const silent = spansOf(findings.filter(({ outcome }) => SILENT.has(outcome)));
     await keepFindings(database, {
       stream: place.stream,

@@ -36,6 +36,18 @@ export function keepFindings(database: Database, checked: CheckedStretch): Promi
   });
 }
 
+/** Checks of a stream of which something is remembered. For all others there is nothing to settle. */
+export async function rememberedChecks(
+  database: Database,
+  { dataset, scope }: CheckedStretch['stream'],
+): Promise<ReadonlySet<string>> {
+  const rows = await database.rows(
+    sql`select distinct check_name as check from ${findings} where scope = ${scope} and found_in = ${dataset}`,
+    z.object({ check: z.string() }),
+  );
+  return new Set(rows.map(({ check }) => check));
+}
+
 async function insertFindings(
   session: Session,
   { stream, check, rows }: Pick<CheckedStretch, 'stream' | 'check' | 'rows'>,
