@@ -84,6 +84,12 @@ async function expectWhole(from: number, to: number): Promise<void> {
   expect(row).toEqual(simulator.truth.counts({ from, to }));
 }
 
+/** A clock that runs so many times as fast as it should. */
+const faster = (times: number): Partial<Clock> => ({
+  monotonic: () => systemClock.monotonic() * times,
+  sleep: (ms, signal) => systemClock.sleep(ms / times, signal),
+});
+
 test.each([
   ['ahead of', 5],
   ['behind', -5],
@@ -107,12 +113,7 @@ test.each([
 
 test('a network that stands still for ten minutes is waited for, and goes on', async () => {
   const start = Date.UTC(2026, 2, 1) / 1000;
-  // Sixty times as fast as it should be.
-  const fast: Partial<Clock> = {
-    monotonic: () => systemClock.monotonic() * 60,
-    sleep: (ms, signal) => systemClock.sleep(ms / 60, signal),
-  };
-  const warned = await follow({ start, duration: 900, headTime: start + 300 }, fast);
+  const warned = await follow({ start, duration: 900, headTime: start + 300 }, faster(60));
   await coversUntil(() => start + 240);
   await delay(10_000);
   expect(warned.filter(({ level }) => Number(level) > 40)).toEqual([]);
@@ -142,20 +143,21 @@ async function lateArrival(from: number): Promise<number> {
 
 test('a block that comes late while nobody looks is not lost, though most of the servers lack it', async () => {
   const start = Date.UTC(2026, 2, 1) / 1000;
-  await follow({
+  const network: SimulatorOptions = {
     start,
     duration: 3000,
     load: 4,
     headTime: start + 300,
     faults: { lateBlocks: { probability: 0.03, seconds: 60 } },
-  });
+  };
+  await follow(network, faster(20));
   await coversUntil(() => start + 150);
   await end();
   const second = await lateArrival(start + 500);
   simulator.headTime = second;
   Object.assign(simulator.faults, { stale: 0.9, staleSeconds: DELAY });
   // Our own clock hardly moves: the servers lack the block until the head has moved.
-  await begin({ monotonic: () => systemClock.monotonic() / 100 });
+  await begin({ ...faster(20), monotonic: () => systemClock.monotonic() / 100 });
   const polls = async () => (await readSavedWatermark(store.database))?.polls ?? [];
   const passing = async () => (await polls()).filter(({ utime }) => utime > second - 50).length;
   await expect.poll(passing, { interval: 100 }).toBeGreaterThan(5);
@@ -168,12 +170,13 @@ test('traces that end an hour after they began are found, and what was covered b
   // A source from its first block on.
   const start = Date.UTC(2026, 2, 1) / 1000;
   const silence = { from: start + 300, to: start + 300 + 3600 };
-  await follow({
+  const network = {
     start,
     duration: 4800,
     load: { base: 2, dead: [silence] },
     headTime: silence.from + 120,
-  });
+  };
+  await follow(network, faster(20));
   await coversUntil(() => silence.from + 60);
   simulator.headTime = silence.to + 600;
   await coversUntil(() => silence.to + 500);

@@ -139,6 +139,12 @@ describe('a row that the source does not have', () => {
     const options = { datasets: [owner], range, share: 1, repair: true, random: Math.random };
     await proveRange(proof.context, options);
     expect(await count(table)).toBe(before);
+    await proof.readAgain([owner], range);
+    for (const { dataset, findings, verified } of await proof.verify([owner], range))
+      expect([dataset.name, findings, verified]).toEqual([dataset.name, [], [range]]);
+  });
+
+  test('leaves nothing behind, in no dataset', async () => {
     await proof.readAgain(datasets, range);
     for (const { dataset, findings, verified } of await proof.verify(datasets, range))
       expect([dataset.name, findings, verified]).toEqual([dataset.name, [], [range]]);
