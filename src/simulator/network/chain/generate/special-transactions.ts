@@ -7,6 +7,8 @@ import type { Round } from './round.ts';
 
 /** Nanotons that the protocol emits at a time. */
 const EMISSION = 4_000_000_000_000_000;
+/** Emissions on their way to one account at a time: a third would take its balance beyond 2^53, where numbers lose nanotons. */
+const MOST_EMISSIONS = 2;
 
 /** Makes the transactions of the masterchain that the protocol itself causes. */
 export class SpecialTransactions {
@@ -14,6 +16,8 @@ export class SpecialTransactions {
   private readonly executor: Executor;
   private readonly opener: Opener;
   private readonly mailbox: Mailbox;
+  /** Emissions since the giver last had enough. */
+  private emissions = 0;
 
   constructor(executor: Executor, opener: Opener, mailbox: Mailbox) {
     this.world = executor.world;
@@ -24,7 +28,8 @@ export class SpecialTransactions {
 
   /** Makes those of a tick. `emits`: money is emitted where the giver has too little. */
   run(round: Round, block: number, tick: number, { emits }: { readonly emits: boolean }): void {
-    if (emits && this.opener.giverIsPoor && tick % 8 === 0) this.emit(round, block);
+    if (!this.opener.giverIsPoor) this.emissions = 0;
+    else if (emits && tick % 8 === 0 && this.emissions < MOST_EMISSIONS) this.emit(round, block);
     const { tickTockEvery } = this.world.options;
     if (tickTockEvery === 0 || tick % tickTockEvery !== 0) return;
     this.tickElector(round, block, true);
@@ -40,6 +45,7 @@ export class SpecialTransactions {
 
   private emit(round: Round, block: number): void {
     const { executor } = this;
+    this.emissions += 1;
     const elector = { round, block, account: ELECTOR, trace: this.begin(ELECTOR, 'emission') };
     this.mailbox.park(executor.emission(elector, EMISSION, 1_000_000_000));
     if (executor.states.isActive(CONFIG)) return;
