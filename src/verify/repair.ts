@@ -3,6 +3,7 @@ import { splitAtArchive } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownersOf } from '../dataset/owners.ts';
 import { readCoverage, subtractCoverage } from '../db/coverage/coverage.ts';
+import { RECEIPTS } from '../db/coverage/found-row.ts';
 import { keepHole, readHoles, type HoleReason } from '../db/coverage/holes.ts';
 import type { Reopening } from '../db/coverage/reopen.ts';
 import { readVerified } from '../db/coverage/verifications.ts';
@@ -177,7 +178,7 @@ function reopeningOf(
       table,
       isOwn: ownersOf(name, jobs)[0]?.name === dataset.name,
     })),
-    receipts: places(findings.filter(({ check, outcome }) => check === 'receipts' && outcome === 'hole')),
+    receipts: places(findings.filter(({ check, outcome }) => check === RECEIPTS && outcome === 'hole')),
   };
 }
 
@@ -195,7 +196,7 @@ function surplusOf(
   return findings
     .filter(
       ({ check, outcome, table }) =>
-        outcome === 'surplus' || (outcome === 'doubt' && table !== undefined && check !== 'receipts'),
+        outcome === 'surplus' || (outcome === 'doubt' && table !== undefined && check !== RECEIPTS),
     )
     .flatMap(({ table, spans }) =>
       (table === undefined ? whole : [table]).flatMap((of) =>
