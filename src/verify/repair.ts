@@ -116,7 +116,7 @@ async function readAgain(context: RepairContext, report: Verified, tries: Tries)
     { dataset: dataset.name, holes: holes.length, found: findings.filter(isDoubtful).map(describeFinding) },
     'reading holes again',
   );
-  await fillHoles(context, dataset, reopeningOf(context, report, holes));
+  await readHolesAgain(context, dataset, reopeningOf(context, report, holes));
   return true;
 }
 
@@ -133,8 +133,14 @@ async function readByBlock(context: RepairContext, report: Verified, tries: Trie
   if (asked === undefined) return false;
   tries.add(stream, 'by block', asked.holes);
   context.crawl.logger.warn({ dataset: dataset.name, holes: asked.holes.length }, 'reading holes by block');
-  await fillHoles(context, asked.dataset, reopeningOf(context, report, asked.holes));
+  await readHolesAgain(context, asked.dataset, reopeningOf(context, report, asked.holes));
   return true;
+}
+
+/** What rests on what is read again is proved no more, also where a hole reaches beyond the range that is verified. */
+async function readHolesAgain(context: RepairContext, dataset: Dataset, holes: Reopening): Promise<void> {
+  await fillHoles(context, dataset, holes);
+  for (const hole of holes.holes) await withdrawFallen(context, hole);
 }
 
 function doubtfulOf(findings: readonly Finding[]): Range[] {

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { formatTime, type Range } from '../../range.ts';
 import { subtractCoverage, type Stream } from './coverage.ts';
 import { outliveReceipts } from './findings.ts';
+import { withdrawTraces } from './held-by-traces.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { lockTables } from '../write/rows/lock-tables.ts';
 import { targetOf } from '../write/rows/target.ts';
@@ -10,6 +11,7 @@ import { insertLease, type Lease } from '../coordination/leases.ts';
 import { keyText } from '../read/compare.ts';
 import { leaveReceipt, receiptColumns } from '../write/receipts.ts';
 import { resetReceipts, wholeMinutes } from '../write/receipt-ledger.ts';
+import { traces } from '../schema/ton/traces.ts';
 import { multirangeParam, rangeParam } from '../connection/sql.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
 
@@ -67,11 +69,14 @@ export function openHoles(database: Database, ...openings: readonly HolesToOpen[
 
 async function takeOut(session: Session, openings: readonly HolesToOpen[]): Promise<void> {
   const surplus = openings.flatMap((opening) => opening.surplus);
-  const emptied = [...surplus, ...openings.flatMap(({ wrong = [] }) => wrong)];
-  await lockTables(session, [...new Set(emptied.map(({ table }) => targetOf(table)))], 'shared');
-  for (const { stream, holes } of openings) {
+  const emptied = [...surplus, ...openings.flatMap(({ wrong = [] }) => wrong)].map(({ table }) => table);
+  const told = openings.some(isOfTransactions) ? [traces] : [];
+  await lockTables(session, [...new Set([...emptied, ...told].map(targetOf))], 'shared');
+  for (const opening of openings) {
+    const { stream, holes } = opening;
     await subtractCoverage(session, { ...stream, pass: 1 }, holes);
     await subtractCoverage(session, { ...stream, pass: 0 }, holes);
+    if (isOfTransactions(opening)) await withdrawTraces(session, holes);
   }
   for (const { table, span } of surplus) await removeRows(session, table, span);
   for (const opening of openings)
@@ -80,6 +85,11 @@ async function takeOut(session: Session, openings: readonly HolesToOpen[]): Prom
     await outliveReceipts(session, targetOf(table).name, wholeMinutes(span));
     await resetReceipts(session, table, span);
   }
+}
+
+/** Traces that end in other seconds rest on these. */
+function isOfTransactions({ stream }: HolesToOpen): boolean {
+  return stream.dataset === 'transactions';
 }
 
 async function removeRows(session: Session, table: object, { from, to }: Range): Promise<void> {
