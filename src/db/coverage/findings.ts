@@ -146,14 +146,15 @@ export async function expireFindings(session: Session, dataset: string, floor: n
  * is the comparison with the source that settles it.
  */
 export async function outliveReceipts(session: Session, table: string, minutes: Range): Promise<void> {
-  const place = sql`dataset, scope, span, ${NAME}, found_in, found_at`;
+  const place = sql`dataset, scope, ${NAME}, found_in, found_at`;
   await session.run(sql`
     with known as (
-      delete from ${findings} f where check_name = ${RECEIPTS} and table_name = ${table} and span && ${rangeParam(minutes)}
-        and exists (select 1 from ${coverage} c where c.dataset = f.found_in and c.scope = f.scope and c.pass = 0
-          and c.covered && f.span)
-      returning ${place})
-    insert into ${findings} (${place}, check_name) select ${place}, ${DEEP} from known on conflict do nothing`);
+      delete from ${findings} f using ${coverage} c
+      where check_name = ${RECEIPTS} and table_name = ${table} and span && ${rangeParam(minutes)}
+        and c.dataset = f.found_in and c.scope = f.scope and c.pass = 0 and c.covered && f.span
+      returning f.*, int8multirange(f.span) * c.covered as spans)
+    insert into ${findings} (${place}, span, check_name)
+    select ${place}, unnest(spans), ${DEEP} from known on conflict do nothing`);
 }
 
 /** The seconds of a stream with a finding, as a scalar within a statement. */
