@@ -78,7 +78,7 @@ export async function withdrawTraces(session: Session, seconds: readonly Range[]
 async function withdraw(session: Session, found: SQL): Promise<void> {
   await session.run(sql`
     with ends as materialized (select distinct extract(epoch from e.utime)::int8 as second from ${found}),
-    told as (
+    marked as (
       insert into ${receipts} (${bare(receipts.table_name, receipts.minute, receipts.rows, receipts.keys)})
       select distinct 'traces', second / ${sql.raw(String(RECEIPT_SECONDS))}, 0, 0 from ends)
     update etl.coverage set verified = verified - n.spans, updated_at = default

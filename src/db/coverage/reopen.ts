@@ -70,8 +70,8 @@ export function openHoles(database: Database, ...openings: readonly HolesToOpen[
 async function takeOut(session: Session, openings: readonly HolesToOpen[]): Promise<void> {
   const surplus = openings.flatMap((opening) => opening.surplus);
   const emptied = [...surplus, ...openings.flatMap(({ wrong = [] }) => wrong)].map(({ table }) => table);
-  const told = openings.some(isOfTransactions) ? [traces] : [];
-  await lockTables(session, [...new Set([...emptied, ...told].map(targetOf))], 'shared');
+  const marked = openings.some(isOfTransactions) ? [traces] : [];
+  await lockTables(session, [...new Set([...emptied, ...marked].map(targetOf))], 'shared');
   for (const opening of openings) {
     const { stream, holes } = opening;
     await subtractCoverage(session, { ...stream, pass: 1 }, holes);
