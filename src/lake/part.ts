@@ -16,6 +16,8 @@ export interface Part {
   readonly sha256: string;
   /** The newest `loaded_at` of the rows when they were read. */
   readonly changedAt: string | null;
+  /** The sum of the times at which the rows were written, in microseconds; null for a part that was written without it. */
+  readonly loaded: string | null;
   /** How far to trust the rows, for each dataset that fills the table. */
   readonly grades: Readonly<Record<string, string>>;
   /** Version of the program that wrote the part, and of its schema. */

@@ -1,9 +1,9 @@
 import type { Database } from '../db/connection/database.ts';
 import { findExpired, type Expired, type Kept } from '../db/coverage/retention.ts';
 import { coveredBy } from '../db/read/grade-of.ts';
-import { receiptsOf, stateOf } from '../db/read/table-rows.ts';
+import { isSameState, receiptsOf, stateOf } from '../db/read/table-rows.ts';
 import type { ExportedTable } from '../export/tables-of.ts';
-import { common, formatRange, without } from '../range.ts';
+import { common, formatRange, without, type Range } from '../range.ts';
 import { readLog } from './delta/table-log.ts';
 import type { Lake } from './lake.ts';
 import type { Part } from './part.ts';
@@ -67,13 +67,18 @@ async function faultOf(
   for (const part of parts) {
     const [fault] = await faultsOf(lake, log, part, facts);
     if (fault !== undefined) return `${part.path} ${fault}`;
-    if (without([part.span], covered).length === 0 && !(await isSame(database, source, part)))
-      return `${part.path} has other rows than the database: export it again`;
+    // Also where a second of it is a hole by now: the others may have been read anew since.
+    if (!(await isSame(database, source, part)))
+      return `${part.path} has other rows than the database: ${whatToDo(without([part.span], covered))}`;
   }
   return undefined;
 }
 
+/** An export writes a part anew only where every second of it is covered. */
+function whatToDo([hole]: readonly Range[]): string {
+  return hole === undefined ? 'export it again' : `read ${formatRange(hole)} again, and export it then`;
+}
+
 async function isSame(database: Database, { table }: ExportedTable, part: Part): Promise<boolean> {
-  const state = await stateOf(database, { table, span: part.span });
-  return (['rows', 'keys', 'changedAt'] as const).every((fact) => state[fact] === part[fact]);
+  return isSameState(await stateOf(database, { table, span: part.span }), part);
 }

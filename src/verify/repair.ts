@@ -3,6 +3,7 @@ import { splitAtArchive } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownersOf } from '../dataset/owners.ts';
 import { readCoverage, subtractCoverage } from '../db/coverage/coverage.ts';
+import { RECEIPTS } from '../db/coverage/found-row.ts';
 import { keepHole, readHoles, type HoleReason } from '../db/coverage/holes.ts';
 import type { Reopening } from '../db/coverage/reopen.ts';
 import { readVerified } from '../db/coverage/verifications.ts';
@@ -115,7 +116,7 @@ async function readAgain(context: RepairContext, report: Verified, tries: Tries)
     { dataset: dataset.name, holes: holes.length, found: findings.filter(isDoubtful).map(describeFinding) },
     'reading holes again',
   );
-  await fillHoles(context, dataset, reopeningOf(context, report, holes));
+  await readHolesAgain(context, dataset, reopeningOf(context, report, holes));
   return true;
 }
 
@@ -132,8 +133,14 @@ async function readByBlock(context: RepairContext, report: Verified, tries: Trie
   if (asked === undefined) return false;
   tries.add(stream, 'by block', asked.holes);
   context.crawl.logger.warn({ dataset: dataset.name, holes: asked.holes.length }, 'reading holes by block');
-  await fillHoles(context, asked.dataset, reopeningOf(context, report, asked.holes));
+  await readHolesAgain(context, asked.dataset, reopeningOf(context, report, asked.holes));
   return true;
+}
+
+/** What rests on what is read again is proved no more, also where a hole reaches beyond the range that is verified. */
+async function readHolesAgain(context: RepairContext, dataset: Dataset, holes: Reopening): Promise<void> {
+  await fillHoles(context, dataset, holes);
+  for (const hole of holes.holes) await withdrawFallen(context, hole);
 }
 
 function doubtfulOf(findings: readonly Finding[]): Range[] {
@@ -177,7 +184,7 @@ function reopeningOf(
       table,
       isOwn: ownersOf(name, jobs)[0]?.name === dataset.name,
     })),
-    receipts: places(findings.filter(({ check, outcome }) => check === 'receipts' && outcome === 'hole')),
+    receipts: places(findings.filter(({ check, outcome }) => check === RECEIPTS && outcome === 'hole')),
   };
 }
 
@@ -195,7 +202,7 @@ function surplusOf(
   return findings
     .filter(
       ({ check, outcome, table }) =>
-        outcome === 'surplus' || (outcome === 'doubt' && table !== undefined && check !== 'receipts'),
+        outcome === 'surplus' || (outcome === 'doubt' && table !== undefined && check !== RECEIPTS),
     )
     .flatMap(({ table, spans }) =>
       (table === undefined ? whole : [table]).flatMap((of) =>

@@ -52,12 +52,18 @@ export async function openVanished(
         chunk,
       );
       const gone = spansOf(findings.filter(({ outcome }) => outcome === 'hole'));
-      // Receipts do not say which pool's rows they are: all pools are read again.
-      for (const [stream, covered] of streams) {
-        const holes = common(gone, covered);
-        if (holes.length === 0) continue;
-        const receipts = holes.map((span) => ({ table, span }));
-        await openHoles(context.database, { stream, holes, surplus: [], receipts });
+      // Receipts do not say which pool's rows they are: all pools are read again. Once they are set anew they say
+      // nothing of any pool, so that all of them are opened at once.
+      const openings = streams
+        .map(([stream, covered]) => ({ stream, holes: common(gone, covered) }))
+        .filter(({ holes }) => holes.length > 0)
+        .map((opening) => ({
+          ...opening,
+          surplus: [],
+          receipts: opening.holes.map((span) => ({ table, span })),
+        }));
+      if (openings.length > 0) await openHoles(context.database, ...openings);
+      for (const { stream, holes } of openings) {
         for (const hole of holes) await withdrawFallen(context, hole);
         found.push({ dataset: owner.name, scope: stream.scope, spans: holes });
       }

@@ -161,6 +161,12 @@ describe('an export into a lake that is there', () => {
     );
     expect(written(await again())).toEqual(['traces']);
 
+    // A commit that began before the newest one, and came after it.
+    await store.ask(
+      `update traces set loaded_at = loaded_at + interval '1 microsecond' where trace_id = (select trace_id from traces where utime >= '2026-02-01Z' and utime < '2026-02-01 00:20Z' order by loaded_at, trace_id limit 1)`,
+    );
+    expect(written(await again())).toEqual(['traces']);
+
     await store.ask(
       `delete from jetton_transfers where (utime, transaction_hash) = (select utime, transaction_hash from jetton_transfers where utime >= '2026-01-31 23:30Z' and utime < '2026-02-01Z' limit 1)`,
     );

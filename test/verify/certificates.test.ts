@@ -207,6 +207,32 @@ test('what was emptied and read anew since the checks began is not verified by t
   expect((await proof.verify(transfers, range)).at(-1)?.verified).toEqual([range]);
 });
 
+test('a trace is not proved whose transactions were taken out since the checks began, though it ends elsewhere', async () => {
+  const [trace] = await store.database.rows(
+    sql`select extract(epoch from e.utime)::int8 as own, extract(epoch from t.utime)::int8 as began
+        from ton.trace_edges e join ton.transactions t on t.hash = e.tx_hash
+        where t.utime < e.utime and t.utime > to_timestamp(${range.from + 100}) order by t.utime, e.utime limit 1`,
+    z.object({ own: z.coerce.number(), began: z.coerce.number() }),
+  );
+  await proof.verify(chain, range);
+  const tables = [traces, trace_edges];
+  const lastReceipt = await readLastReceipt(store.database, tables);
+  const holes = [{ from: trace!.began, to: trace!.began + 1 }];
+  const own = { from: trace!.own, to: trace!.own + 1 };
+  const stream = (dataset: string) => ({ dataset, scope: '', pass: 0 });
+  const opening = { stream: stream('transactions'), holes, surplus: [], receipts: [] };
+  await openHoles(store.database, opening);
+  expect(common(await certified('traces'), [own])).toEqual([]);
+  await setVerified(
+    store.database,
+    { stream: stream('traces'), tables },
+    { good: [range], bad: [], lastReceipt },
+  );
+  expect(common(await certified('traces'), [own])).toEqual([]);
+  await proof.cover(chain, await proof.reach());
+  await expectProved(proof, chain, range);
+});
+
 test('an older program certifies nothing where a newer one has migrated the database', async () => {
   const stream = streamOf(transfers[0]!);
   const tables = [jetton_transfers];

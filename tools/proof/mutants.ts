@@ -62,8 +62,8 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     edits: [
       {
         module: 'db/coverage/reopen',
-        find: 'for (const table of wrong)\n        await removeWrong(session, { stream, holes }, table);',
-        instead: '',
+        find: 'await removeWrong(session, opening, table);',
+        instead: ';',
       },
     ],
     caughtBy: cells('messages.content_decoded filled'),

@@ -6,7 +6,7 @@ import { multirangeParam, rangeParam, spanOfRow, spansOfRow } from '../connectio
 import { coverage } from '../schema/etl/coverage.ts';
 import { findings } from '../schema/etl/findings.ts';
 import { coveredOf, type Stream } from './coverage.ts';
-import { columnsIn, DEEP, type WrongRow } from './found-row.ts';
+import { columnsIn, DEEP, RECEIPTS, type WrongRow } from './found-row.ts';
 import { heldByTraces } from './held-by-traces.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
 
@@ -150,6 +150,23 @@ export async function expireFindings(session: Session, dataset: string, floor: n
       returning dataset, scope, span, ${NAME}, found_in, found_at)
     insert into ${findings} (dataset, scope, span, ${NAME}, found_in, found_at, check_name)
     select *, ${DEEP} from halved on conflict do nothing`);
+}
+
+/**
+ * Keeps what receipts have shown of minutes in which they are about to be set anew, where not all of it is read again at
+ * once: another pool's seconds, or others of the minute. No check of stored rows would find it any more. From now on it
+ * is the comparison with the source that settles it.
+ */
+export async function outliveReceipts(session: Session, table: string, minutes: Range): Promise<void> {
+  const place = sql`dataset, scope, ${NAME}, found_in, found_at`;
+  await session.run(sql`
+    with known as (
+      delete from ${findings} f using ${coverage} c
+      where check_name = ${RECEIPTS} and table_name = ${table} and span && ${rangeParam(minutes)}
+        and c.dataset = f.found_in and c.scope = f.scope and c.pass = 0 and c.covered && f.span
+      returning f.*, int8multirange(f.span) * c.covered as spans)
+    insert into ${findings} (${place}, span, check_name)
+    select ${place}, unnest(spans), ${DEEP} from known on conflict do nothing`);
 }
 
 /** The seconds of a stream with a finding, as a scalar within a statement. */

@@ -3,6 +3,9 @@ import type { Range } from '../../range.ts';
 /** Name of the check that compares stored rows with the source. */
 export const DEEP = 'deep';
 
+/** Name of the check that holds what is stored against the receipts. */
+export const RECEIPTS = 'receipts';
+
 const COLUMNS = ': ';
 
 /** What is wrong with a row, and in which columns, as `differs` keeps it; `columnsIn` reads them back. */

@@ -2,7 +2,10 @@ import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Session } from '../connection/database.ts';
 import type { WrongRow } from './found-row.ts';
-import { spanOfSecond } from '../../range.ts';
+import { spanOfSecond, type Range } from '../../range.ts';
+import { bare, multirangeParam } from '../connection/sql.ts';
+import { receipts } from '../schema/etl/verification.ts';
+import { RECEIPT_SECONDS } from '../write/receipts.ts';
 
 /** No trace lasts longer. */
 const LONGEST_TRACE = '30 days';
@@ -49,6 +52,38 @@ export async function heldByTraces(session: Session, rows: readonly WrongRow[]):
       span: spanOfSecond(second),
     })),
   );
+}
+
+/**
+ * Takes the certificate from the ends of all traces that hold transactions of these seconds: what is read there again
+ * may be others. Traces are looked up by their names; where the source gives a transaction none, all trees are read.
+ */
+export async function withdrawTraces(session: Session, seconds: readonly Range[]): Promise<void> {
+  const t = sql`ton.transactions t join unnest(${multirangeParam(seconds)}) h
+    on t.utime >= to_timestamp(lower(h)::float8) and t.utime < to_timestamp(upper(h)::float8)`;
+  const isLater = sql`e.utime >= t.utime and e.utime < t.utime + ${LONGEST_TRACE}::interval`;
+  await withdraw(
+    session,
+    sql`${t} join ton.traces e on e.trace_id = t.trace_id and ${isLater} where t.trace_id is not null`,
+  );
+  const nameless = await session.run(sql`select 1 from ${t} where t.trace_id is null limit 1`);
+  if (nameless > 0)
+    await withdraw(
+      session,
+      sql`${t} join ton.trace_edges e on e.tx_hash = t.hash and ${isLater} where t.trace_id is null`,
+    );
+}
+
+/** `found`: what stands behind `from`, with the ends of traces as `e`. A receipt of no row tells checks under way. */
+async function withdraw(session: Session, found: SQL): Promise<void> {
+  await session.run(sql`
+    with ends as materialized (select distinct extract(epoch from e.utime)::int8 as second from ${found}),
+    marked as (
+      insert into ${receipts} (${bare(receipts.table_name, receipts.minute, receipts.rows, receipts.keys)})
+      select distinct 'traces', second / ${sql.raw(String(RECEIPT_SECONDS))}, 0, 0 from ends)
+    update etl.coverage set verified = verified - n.spans, updated_at = default
+    from (select range_agg(int8range(second, second + 1)) as spans from ends) n
+    where dataset = 'traces' and pass = 0 and verified && n.spans`);
 }
 
 /** The rows of a table as a list within a statement: their keys, and the seconds in which they lie. */

@@ -1,6 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { formatTime, type Range } from '../../range.ts';
 import { subtractCoverage, type Stream } from './coverage.ts';
+import { outliveReceipts } from './findings.ts';
+import { withdrawTraces } from './held-by-traces.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { lockTables } from '../write/rows/lock-tables.ts';
 import { targetOf } from '../write/rows/target.ts';
@@ -8,7 +10,8 @@ import { unverify } from '../write/rows/unverify.ts';
 import { insertLease, type Lease } from '../coordination/leases.ts';
 import { keyText } from '../read/compare.ts';
 import { leaveReceipt, receiptColumns } from '../write/receipts.ts';
-import { resetReceipts } from '../write/receipt-ledger.ts';
+import { resetReceipts, wholeMinutes } from '../write/receipt-ledger.ts';
+import { traces } from '../schema/ton/traces.ts';
 import { multirangeParam, rangeParam } from '../connection/sql.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
 
@@ -48,7 +51,7 @@ interface Doubtful {
 export function reopen(database: Database, reopening: Reopening): Promise<Lease[]> {
   const { stream, holes, owner } = reopening;
   return writeTransaction(database, async (session) => {
-    await takeOut(session, reopening);
+    await takeOut(session, [reopening]);
     const leases: Lease[] = [];
     for (const span of holes) {
       const query = sql`select ${rangeParam(span)} as span`;
@@ -59,22 +62,34 @@ export function reopen(database: Database, reopening: Reopening): Promise<Lease[
   });
 }
 
-/** Takes holes out of coverage, in one transaction: whoever looks for work next reads them. */
-export function openHoles(database: Database, opening: HolesToOpen): Promise<void> {
-  return writeTransaction(database, (session) => takeOut(session, opening));
+/** Takes holes out of coverage, all in one transaction: whoever looks for work next reads them. */
+export function openHoles(database: Database, ...openings: readonly HolesToOpen[]): Promise<void> {
+  return writeTransaction(database, (session) => takeOut(session, openings));
 }
 
-async function takeOut(
-  session: Session,
-  { stream, holes, surplus, receipts, wrong = [] }: HolesToOpen,
-): Promise<void> {
-  const emptied = new Set([...surplus, ...wrong].map(({ table }) => targetOf(table)));
-  await lockTables(session, [...emptied], 'shared');
-  await subtractCoverage(session, { ...stream, pass: 1 }, holes);
-  await subtractCoverage(session, { ...stream, pass: 0 }, holes);
+async function takeOut(session: Session, openings: readonly HolesToOpen[]): Promise<void> {
+  const surplus = openings.flatMap((opening) => opening.surplus);
+  const emptied = [...surplus, ...openings.flatMap(({ wrong = [] }) => wrong)].map(({ table }) => table);
+  const marked = openings.some(isOfTransactions) ? [traces] : [];
+  await lockTables(session, [...new Set([...emptied, ...marked].map(targetOf))], 'shared');
+  for (const opening of openings) {
+    const { stream, holes } = opening;
+    await subtractCoverage(session, { ...stream, pass: 1 }, holes);
+    await subtractCoverage(session, { ...stream, pass: 0 }, holes);
+    if (isOfTransactions(opening)) await withdrawTraces(session, holes);
+  }
   for (const { table, span } of surplus) await removeRows(session, table, span);
-  for (const table of wrong) await removeWrong(session, { stream, holes }, table);
-  for (const { table, span } of [...receipts, ...surplus]) await resetReceipts(session, table, span);
+  for (const opening of openings)
+    for (const table of opening.wrong ?? []) await removeWrong(session, opening, table);
+  for (const { table, span } of [...openings.flatMap(({ receipts }) => receipts), ...surplus]) {
+    await outliveReceipts(session, targetOf(table).name, wholeMinutes(span));
+    await resetReceipts(session, table, span);
+  }
+}
+
+/** Traces that end in other seconds rest on these. */
+function isOfTransactions({ stream }: HolesToOpen): boolean {
+  return stream.dataset === 'transactions';
 }
 
 async function removeRows(session: Session, table: object, { from, to }: Range): Promise<void> {

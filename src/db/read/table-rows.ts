@@ -24,13 +24,29 @@ export interface RowsState {
   readonly keys: string | null;
   /** The newest `loaded_at`, as Postgres prints it in UTC; null where there are no rows. */
   readonly changedAt: string | null;
+  /**
+   * The sum of the times at which the rows were written. A commit that began before the newest one may come after it:
+   * then the newest time stays, and the sum does not. Null where nobody has kept it.
+   */
+  readonly loaded: string | null;
+}
+
+const STATE = ['rows', 'keys', 'changedAt', 'loaded'] as const;
+
+/** True where rows are what they were. */
+export function isSameState(a: RowsState, b: RowsState): boolean {
+  return STATE.every((fact) => a[fact] === b[fact]);
 }
 
 const State = z.object({
   rows: z.coerce.number(),
   keys: z.string().nullable(),
   changedAt: z.string().nullable(),
+  loaded: z.string().nullable(),
 });
+
+/** Exact to the microsecond, and cheaper than `extract`. */
+const LOADED = sql`coalesce(sum((date_part('epoch', loaded_at) * 1000000)::int8), 0)::text`;
 
 /** Runs `work` so that all its statements see the rows, the coverage and the grades of one moment. */
 export function atOneMoment<T>(database: Database, work: (session: Session) => Promise<T>): Promise<T> {
@@ -43,10 +59,11 @@ export async function stateOf(session: Session, rows: TableRows): Promise<RowsSt
     ? sql`coalesce(sum(${keyHash(target, sql`t`)}), 0)::text`
     : sql`null`;
   const [state] = await session.rows(
-    sql`select count(*) as rows, (max(loaded_at) at time zone 'UTC')::text as "changedAt", ${keys} as keys ${from(rows)}`,
+    sql`select count(*) as rows, (max(loaded_at) at time zone 'UTC')::text as "changedAt", ${LOADED} as loaded, ${keys} as keys
+        ${from(rows)}`,
     State,
   );
-  return state ?? { rows: 0, keys: null, changedAt: null };
+  return state ?? { rows: 0, keys: null, changedAt: null, loaded: null };
 }
 
 /** The rows, and the sum of the hashes of their keys, that the receipts of whole minutes speak of. */
@@ -56,7 +73,7 @@ export async function receiptsOf(
 ): Promise<Pick<RowsState, 'rows' | 'keys'>> {
   const [owed] = await session.rows(
     sql`
-      select coalesce(sum(${receipts.rows}), 0) as rows, coalesce(sum(${receipts.keys}), 0)::text as keys, null as "changedAt"
+      select coalesce(sum(${receipts.rows}), 0) as rows, coalesce(sum(${receipts.keys}), 0)::text as keys, null as "changedAt", null as loaded
       from ${receipts} where ${isWithin(name, wholeMinutes(span))}`,
     State,
   );

@@ -13,6 +13,7 @@ const Tags = z.object({
   keys: z.string().optional(),
   sha256: z.string(),
   changed_at: z.string().optional(),
+  loaded: z.string().optional(),
   grades: z
     .string()
     .transform((text): unknown => JSON.parse(text))
@@ -54,7 +55,7 @@ type MetaData = NonNullable<z.infer<typeof Action>['metaData']>;
 export type DeltaColumn = z.infer<typeof Schema>['fields'][number];
 
 export function partOf({ path, partitionValues, size, tags }: z.infer<typeof Add>): Part {
-  const { from, to, keys, changed_at, ...rest } = tags;
+  const { from, to, keys, changed_at, loaded, ...rest } = tags;
   return {
     ...rest,
     path,
@@ -63,6 +64,7 @@ export function partOf({ path, partitionValues, size, tags }: z.infer<typeof Add
     bytes: size,
     keys: keys ?? null,
     changedAt: changed_at ?? null,
+    loaded: loaded ?? null,
   };
 }
 
@@ -82,7 +84,7 @@ export function addOf(part: Part, { now, isNew }: { now: number; isNew: boolean 
   };
 }
 
-function tagsOf({ span, rows, keys, sha256, changedAt, grades, program, schema }: Part): object {
+function tagsOf({ span, rows, keys, sha256, changedAt, loaded, grades, program, schema }: Part): object {
   const text = (value: string | number | null) => (value === null ? undefined : String(value));
   return {
     from: text(span.from),
@@ -91,6 +93,7 @@ function tagsOf({ span, rows, keys, sha256, changedAt, grades, program, schema }
     keys: text(keys),
     sha256,
     changed_at: text(changedAt),
+    loaded: text(loaded),
     grades: JSON.stringify(grades),
     program,
     schema,

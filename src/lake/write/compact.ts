@@ -44,8 +44,13 @@ function together(parts: readonly Part[], span: Part['span']): Parameters<typeof
   return {
     span,
     rows: parts.reduce((sum, { rows }) => sum + rows, 0),
-    keys: String(parts.reduce((sum, { keys }) => sum + BigInt(keys ?? 0), 0n)),
+    keys: sumOf(parts.map(({ keys }) => keys)),
     changedAt: changes.toSorted().at(-1) ?? null,
+    loaded: parts.some(({ loaded }) => loaded === null) ? null : sumOf(parts.map(({ loaded }) => loaded)),
     grades: Object.fromEntries([...datasets].map((dataset) => [dataset, lowest(dataset)])),
   };
+}
+
+function sumOf(numbers: readonly (string | null)[]): string {
+  return String(numbers.reduce((sum, number) => sum + BigInt(number ?? 0), 0n));
 }

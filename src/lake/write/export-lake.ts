@@ -1,7 +1,7 @@
 import type { Database } from '../../db/connection/database.ts';
 import { networkName, readNetwork } from '../../db/connection/network.ts';
 import { coveredBy } from '../../db/read/grade-of.ts';
-import { atOneMoment, stateOf } from '../../db/read/table-rows.ts';
+import { atOneMoment, isSameState, stateOf } from '../../db/read/table-rows.ts';
 import { WrongDatabaseError } from '../../errors.ts';
 import { lengthOf, spanOfSecond, without, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
@@ -141,8 +141,7 @@ async function renewed({ lake, database, source }: SourceOptions, part: Part): P
     state: await stateOf(session, { table: source.table, span }),
     grades: await gradesOf(session, source, span),
   }));
-  const isSame = (['rows', 'keys', 'changedAt'] as const).every((fact) => state[fact] === part[fact]);
-  if (!isSame) return writePart(lake, database, source, span);
+  if (!isSameState(state, part)) return writePart(lake, database, source, span);
   const hasSameGrades = Object.entries(grades).every(([dataset, grade]) => part.grades[dataset] === grade);
   return hasSameGrades ? part : { ...part, grades: { ...part.grades, ...grades } };
 }
@@ -156,7 +155,7 @@ async function exportSnapshot(options: SourceOptions): Promise<void> {
   const log = await openLog(options, name);
   const last = log.parts.at(-1);
   const day = dayOf(now);
-  if (last?.day === day && last.rows === state.rows && last.changedAt === state.changedAt) {
+  if (last?.day === day && isSameState(last, state)) {
     onPart(name, last, false);
     return;
   }

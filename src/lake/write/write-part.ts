@@ -10,7 +10,7 @@ import type { ExportedTable } from '../../export/tables-of.ts';
 import { dayOf, pathOf, type Part } from '../part.ts';
 
 /** What is known of a part before its file is written. */
-type PartFacts = Pick<Part, 'span' | 'rows' | 'keys' | 'changedAt' | 'grades'>;
+type PartFacts = Pick<Part, 'span' | 'rows' | 'keys' | 'changedAt' | 'loaded' | 'grades'>;
 
 /** Writes the rows of seconds of one day, or of a snapshot that is taken at `span`, as they are at one moment. */
 export async function writePart(
@@ -51,8 +51,8 @@ export async function putPart(lake: Lake, table: string, parquet: string, facts:
   const path = pathOf(facts.span, sha256);
   await lake.store.put(`${table}/${path}`, parquet);
   await rm(parquet);
-  const { span, rows, keys, changedAt, grades } = facts;
+  const { span, rows, keys, changedAt, loaded, grades } = facts;
   const made = { program: version, schema: await schemaVersion() };
-  const counted = { rows, keys, changedAt };
+  const counted = { rows, keys, changedAt, loaded };
   return { path, day: dayOf(span.from), span, ...counted, bytes: size, sha256, grades, ...made };
 }

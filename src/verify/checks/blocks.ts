@@ -104,20 +104,23 @@ function closureOf(
   // A parent that only a surplus block names is not missing.
   const loose = spansOf(unreached);
   const named = missing.filter(({ child_at }) => common([spanOfSecond(child_at)], loose).length === 0);
-  const gaps = named.map((row): Finding => {
-    const hole = { from: row.lower ?? stretch.from, to: row.child_at + 1 };
-    return {
-      check: CHECK,
-      dataset: CHECK,
-      scope: '',
-      kind: 'missing_block',
-      count: 1,
-      spans: common([hole], [{ from: covered.from, to: covered.to }]),
-      example: `${blockKey(row)}, the parent of ${row.child} of ${formatTime(row.child_at)}`,
-      outcome: row.known ? 'known' : 'hole',
-      rows: common([hole], [covered]).map((span) => ({ key: blockKey(row), span })),
-    };
-  });
+  // Whether a parent that the source has forgotten lies within the stretch nobody can tell.
+  const gaps = named
+    .filter(({ registered }) => registered !== 'earlier')
+    .map((row): Finding => {
+      const hole = { from: row.lower ?? stretch.from, to: row.child_at + 1 };
+      return {
+        check: CHECK,
+        dataset: CHECK,
+        scope: '',
+        kind: 'missing_block',
+        count: 1,
+        spans: common([hole], [{ from: covered.from, to: covered.to }]),
+        example: `${blockKey(row)}, the parent of ${row.child} of ${formatTime(row.child_at)}`,
+        outcome: row.known ? 'known' : 'hole',
+        rows: common([hole], [covered]).map((span) => ({ key: blockKey(row), span })),
+      };
+    });
   const closed = Math.min(stretch.to, around.closesAt);
   const linked = Math.max(stretch.from, ...named.map(({ child_at }) => child_at + 1));
   // The other copy of a doubled block may lie beyond the stretch: nobody knows which one is wrong.

@@ -3,6 +3,7 @@ import { streamsOf } from '../../crawl/streams/streams.ts';
 import { ownersOf } from '../../dataset/owners.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { readCoverage, type Stream } from '../../db/coverage/coverage.ts';
+import { RECEIPTS } from '../../db/coverage/found-row.ts';
 import { factsOf } from '../../db/schema/describe.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
 import { RECEIPT_SECONDS } from '../../db/write/receipts.ts';
@@ -14,7 +15,7 @@ import { receipts as ledger } from '../../db/schema/etl/verification.ts';
 
 /** A table that several datasets fill is held against its receipts where the one that it is for is covered. */
 export const receipts: Check = {
-  name: 'receipts',
+  name: RECEIPTS,
   needs: [],
   async steps({ database, jobs }, { dataset, stream, covered }) {
     const steps: CheckStep[] = [];
@@ -30,7 +31,7 @@ export const receipts: Check = {
         const place = { dataset: dataset.name, scope: stream.scope };
         const run: CheckStep['run'] = (look) =>
           look((session) => checkReceipts(session, table, place, stretch));
-        steps.push({ check: 'receipts', stretch: wholeMinutes(stretch), run });
+        steps.push({ check: RECEIPTS, stretch: wholeMinutes(stretch), run });
       }
     }
     return steps;
@@ -50,7 +51,7 @@ export async function checkReceipts(
   const target = targetOf(table);
   const minutes = wholeMinutes(stretch);
   const findings = await findingsOf(session, {
-    check: 'receipts',
+    check: RECEIPTS,
     dataset,
     scope,
     table,

@@ -21,6 +21,8 @@ const Missing = z.object({
   child_at: z.coerce.number(),
   lower: z.coerce.number().nullable(),
   known: z.boolean(),
+  /** Where the index begins, with nothing of the chain below: the masterchain block by which the child was registered. */
+  registered: z.enum(['first', 'earlier']).nullable(),
 });
 
 /** A parent that a stored block names and that is not stored. */
@@ -55,19 +57,19 @@ export function missingParents(
         order by child_at desc limit ${MOST}::int)
       select workchain, shard, seqno, workchain || ':' || child_shard || ':' || child_seqno as child, child_at, lower,
         exists (select 1 from ${quarantine} where ${quarantine.dataset} = 'blocks'
-          and ${quarantine.record_id} = m.workchain || ':' || m.shard || ':' || m.seqno) as known
-      from missing m cross join lateral (${newestBelow(covered.from, near)}) b (lower)
-      where lower is not null or not (${isBeforeIndex(around.first)})`,
+          and ${quarantine.record_id} = m.workchain || ':' || m.shard || ':' || m.seqno) as known,
+        case when lower is null and m.child_at <= ${around.first.utime}::int8 then ${registeredBy(around.first)} end as registered
+      from missing m cross join lateral (${newestBelow(covered.from, near)}) b (lower)`,
     Missing,
   );
 }
 
-/** What the first masterchain block of the index names is older than the index, unless something older is known. */
-const isBeforeIndex = ({ seqno, utime }: Around['first']): SQL => sql`
-  (m.workchain = -1 and m.seqno < ${seqno}::int)
-  or (m.child_at <= ${utime}::int8 and exists (
-    select 1 from ton.blocks c where c.workchain = m.workchain and c.shard = m.child_shard
-      and c.seqno = m.child_seqno and c.masterchain_block_ref_seqno <= ${seqno}::int))`;
+/** Whether the first masterchain block of the index has registered the child, or one that the index no longer has. */
+const registeredBy = ({ seqno }: Around['first']): SQL => sql`(
+  select case when r.seqno = ${seqno}::int then 'first' when r.seqno < ${seqno}::int then 'earlier' end
+  from ton.blocks c cross join lateral (
+    select case when c.workchain = -1 then c.seqno else c.masterchain_block_ref_seqno end as seqno) r
+  where c.workchain = m.workchain and c.shard = m.child_shard and c.seqno = m.child_seqno limit 1)`;
 
 function asTable(blocks: readonly LinkedBlock[]): SQL {
   const rows = blocks.map(({ workchain, shard, seqno, gen_utime }) => ({
