@@ -277,3 +277,11 @@ function money(text: string | null | undefined): bigint {
 function extra(amounts: Readonly<Record<string, string>> | null | undefined): bigint {
   return Object.values(amounts ?? {}).reduce((sum, amount) => sum + BigInt(amount), 0n);
 }
+
+test('no balance of a quiet network is more than a number can count', () => {
+  const { chain } = generate({ duration: 9 * 86_400, load: 1000 / 86_400, masterchainInterval: 60 });
+  const { transactions } = chain.world;
+  const balances = Array.from({ length: transactions.count }, (_, row) => transactions.balance.get(row));
+  expect(balances.length).toBeGreaterThan(8000);
+  expect(balances.filter((balance) => !Number.isSafeInteger(balance))).toEqual([]);
+});

@@ -1,6 +1,8 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
+import { systemClock } from '../../clock.ts';
 import { parseRangeText, toRangeText, type Range } from '../../range.ts';
+import { CONFLICT, retry } from '../../retry.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { multirangeParam, rangeParam, spanOfRow, spansOfRow } from '../connection/sql.ts';
 import { coverage } from '../schema/etl/coverage.ts';
@@ -21,6 +23,9 @@ interface CheckedStretch {
   readonly rows: readonly WrongRow[];
 }
 
+/** Of which most meet nobody; the pauses grow to five seconds. */
+const ATTEMPTS = 10;
+
 /** What names a finding: one row of a table, and what is wrong with it. */
 const NAME = sql`table_name, row_key, row_span, differs`;
 
@@ -30,10 +35,13 @@ const NAME = sql`table_name, row_key, row_span, differs`;
  * it or nothing: what was found before is forgotten only with what is found now.
  */
 export function keepFindings(database: Database, checked: CheckedStretch): Promise<void> {
-  return writeTransaction(database, async (session) => {
-    await settle(session, checked);
-    if (checked.rows.length > 0) await insertFindings(session, checked);
-  });
+  // It takes coverage of several datasets, in another order than commits do.
+  return retry({ ...CONFLICT, attempts: ATTEMPTS, clock: systemClock, random: Math.random }, () =>
+    writeTransaction(database, async (session) => {
+      await settle(session, checked);
+      if (checked.rows.length > 0) await insertFindings(session, checked);
+    }),
+  );
 }
 
 /** Checks of a stream of which something is remembered. For all others there is nothing to settle. */

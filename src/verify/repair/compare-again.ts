@@ -87,11 +87,20 @@ async function recount(
       async (session) => {
         for (const span of seconds) {
           const stored = await rowsBySecond(session, table, span);
-          if ([...stored].some(([second, sum]) => !isSameSum(had?.get(second), sum))) return;
+          if (!isSameBySecond(stored, within(had, span))) return;
         }
         await resetReceipts(session, table, minutes);
       },
       { isSnapshot: true },
     ),
   );
+}
+
+/** Also a second that holds no row any more: somebody may have emptied it since the comparison. */
+function within(sums: ReadonlyMap<number, RowSum> | undefined, { from, to }: Range): Map<number, RowSum> {
+  return new Map([...(sums ?? [])].filter(([second]) => second >= from && second < to));
+}
+
+function isSameBySecond(a: ReadonlyMap<number, RowSum>, b: ReadonlyMap<number, RowSum>): boolean {
+  return a.size === b.size && [...a].every(([second, sum]) => isSameSum(b.get(second), sum));
 }
