@@ -33,7 +33,8 @@ export async function prune(invocation: Invocation, flags: { dryRun?: boolean })
       random: Math.random,
     });
     printExpired(dropped, 'dropped');
-    for (const { name } of left) console.log(`left      ${name}: somebody reads its table; run prune again`);
+    for (const { name } of left)
+      console.log(`left      ${name}: somebody reads or writes its table; run prune again`);
     return left.length + unproved.length === 0 ? EXIT.done : EXIT.incomplete;
   });
 }

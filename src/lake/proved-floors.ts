@@ -1,5 +1,6 @@
 import type { Database } from '../db/connection/database.ts';
 import { findExpired, type Expired, type Kept } from '../db/coverage/retention.ts';
+import { readLastReceipt } from '../db/coverage/verifications.ts';
 import { coveredBy } from '../db/read/grade-of.ts';
 import { isSameState, receiptsOf, stateOf } from '../db/read/table-rows.ts';
 import type { ExportedTable } from '../export/tables-of.ts';
@@ -32,6 +33,11 @@ export async function provedFloors(
   const kept: Kept[] = [];
   const unproved: Unproved[] = [];
   for (const wanted of options.kept) {
+    const held = options.tables.filter(({ facts }) => wanted.tables.includes(facts.name));
+    const lastReceipt = await readLastReceipt(
+      options.database,
+      held.map(({ table }) => table),
+    );
     let floor = wanted.floor;
     for (const partition of await findExpired(options.database, [wanted])) {
       const why = await faultOf(options, partition);
@@ -39,7 +45,7 @@ export async function provedFloors(
       floor = Math.min(floor, partition.span.from);
       unproved.push({ name: partition.name, why });
     }
-    kept.push({ ...wanted, floor, lake: options.lake.store.label });
+    kept.push({ ...wanted, floor, lake: options.lake.store.label, lastReceipt });
   }
   return { kept, unproved };
 }

@@ -12,6 +12,7 @@ import type { VerifyContext } from './check.ts';
 import type { Checked, Finding } from './finding.ts';
 import { groundsOf, withdrawFallen, withGround } from './ground.ts';
 import { logChecks } from './run/log-checks.ts';
+import { isReadTwice } from './checks/second-reading.ts';
 import { rememberedFindings, rememberFindings } from './remember.ts';
 import { runChecks } from './run/run-checks.ts';
 import { databaseTime } from '../db/connection/server-clock.ts';
@@ -108,7 +109,8 @@ async function remember(
   const { dataset, stream, tables, lastReceipt, checks, verified } = report;
   const findings = checks.flatMap((check) => check.findings);
   const bad = spansOf(findings.filter(({ outcome }) => outcome !== 'open'));
-  await setVerified(database, { stream, tables }, { good: verified, bad, lastReceipt });
+  const certified = { stream, tables, isReadTwice: isReadTwice(dataset) };
+  await setVerified(database, certified, { good: verified, bad, lastReceipt });
   await forgetHoles(database, stream, verified);
   await logChecks(database, checks);
   for (const table of Object.values(dataset.job.tables)) {

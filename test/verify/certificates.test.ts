@@ -17,6 +17,7 @@ import { createPartitions } from '../../src/db/write/partitions.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { release } from '../../src/db/write/release-from-quarantine.ts';
 import { proveRange } from '../../src/verify/prove.ts';
+import { verifyRange } from '../../src/verify/verify.ts';
 import { common, type Range, without } from '../../src/range.ts';
 import { WrongDatabaseError } from '../../src/errors.ts';
 import type { TestStore } from '../support/database/database.ts';
@@ -205,6 +206,32 @@ test('what was emptied and read anew since the checks began is not verified by t
   await proof.cover(transfers, await proof.reach());
   await proof.readAgain(transfers, range);
   expect((await proof.verify(transfers, range)).at(-1)?.verified).toEqual([range]);
+});
+
+test('what was taken out since the checks began and read once since is not cross-checked, though it is what it was', async () => {
+  const stream = streamOf(transfers[0]!);
+  const anew = { from: range.from + 100, to: range.from + 110 };
+  await proof.readAgain(transfers, range);
+  await expectProved(proof, transfers, range);
+  await store.database.run(sql`update etl.coverage set verified = '{}' where dataset = ${stream.dataset}`);
+  // Another one reads these seconds again when the checks have run, and before anything is certified.
+  let isChecked = false;
+  const transaction: TestStore['database']['transaction'] = async (work, how) => {
+    const isCheck = how?.isSnapshot === true;
+    if (isChecked && !isCheck) {
+      isChecked = false;
+      await openHoles(store.database, { stream, holes: [anew], surplus: [], receipts: [] });
+      await proof.cover(transfers, await proof.reach());
+    }
+    isChecked = isCheck;
+    return store.database.transaction(work, how);
+  };
+  const context = { ...proof.context, jobs: transfers, database: { ...store.database, transaction } };
+  const found = await verifyRange(context, transfers, range);
+  expect(without([range], await certified(stream.dataset))).toEqual([anew]);
+  expect(without([range], found.at(-1)?.verified ?? [])).toEqual([anew]);
+  await proof.readAgain(transfers, range);
+  await expectProved(proof, transfers, range);
 });
 
 test('a trace is not proved whose transactions were taken out since the checks began, though it ends elsewhere', async () => {

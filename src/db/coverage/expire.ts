@@ -2,7 +2,7 @@ import type { Dataset } from '../../dataset/dataset.ts';
 import { ownTablesOf } from '../../dataset/owners.ts';
 import type { Database } from '../connection/database.ts';
 import { periodOf, type PartitionSize } from '../write/partitions.ts';
-import { dropPartition, findExpired, raiseFloors, type Expired, type Kept } from './retention.ts';
+import { dropPartition, findExpired, raiseFloor, type Expired, type Kept } from './retention.ts';
 import { factsOf } from '../schema/describe.ts';
 import { DatabaseConflictError, UsageError } from '../../errors.ts';
 import { CONFLICT, retry, type RetryContext } from '../../retry.ts';
@@ -36,7 +36,7 @@ export function floorsOf(
 /** What one round of retention did. */
 export interface Pruned {
   readonly dropped: readonly Expired[];
-  /** Somebody was reading these: the next round drops them. */
+  /** Somebody was reading these, or has written since a lake was proved to have them: the next round drops them. */
   readonly left: readonly Expired[];
 }
 
@@ -46,19 +46,25 @@ export async function prune(
   kept: readonly Kept[],
   context: RetryContext,
 ): Promise<Pruned> {
-  if (kept.length === 0) return { dropped: [], left: [] };
-  await raiseFloors(database, kept);
   const dropped: Expired[] = [];
   const left: Expired[] = [];
-  for (const expired of await findExpired(database, kept))
-    ((await drop(database, expired, context)) ? dropped : left).push(expired);
+  const raised: Kept[] = [];
+  for (const one of kept) {
+    if (await didNotMeet(() => raiseFloor(database, one))) raised.push(one);
+    else left.push(...(await findExpired(database, [one])));
+  }
+  for (const expired of raised.length === 0 ? [] : await findExpired(database, raised)) {
+    const proved = raised.find(({ tables }) => tables.includes(expired.table)) ?? {};
+    const drop = () => retry({ ...context, ...CONFLICT }, () => dropPartition(database, expired, proved));
+    ((await didNotMeet(drop)) ? dropped : left).push(expired);
+  }
   return { dropped, left };
 }
 
-/** False where somebody reads it all the while: it is left for the next time. */
-async function drop(database: Database, expired: Expired, context: RetryContext): Promise<boolean> {
+/** False where somebody reads or writes it all the while: it is left for the next time. */
+async function didNotMeet(work: () => Promise<void>): Promise<boolean> {
   try {
-    await retry({ ...context, ...CONFLICT }, () => dropPartition(database, expired));
+    await work();
     return true;
   } catch (error) {
     if (error instanceof DatabaseConflictError) return false;

@@ -8,7 +8,9 @@ import { partitions } from '../schema/etl/pages.ts';
 import { quarantine } from '../schema/etl/quarantine.ts';
 import { holes, receipts } from '../schema/etl/verification.ts';
 import { keepSetting, readSetting } from '../settings.ts';
-import { RECEIPT_SECONDS } from '../write/receipts.ts';
+import { isWithin, wholeMinutes } from '../write/receipt-ledger.ts';
+import type { Range } from '../../range.ts';
+import { DatabaseConflictError } from '../../errors.ts';
 import { takeOutOfCoverage } from './coverage.ts';
 import { expireFindings } from './findings.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
@@ -39,6 +41,8 @@ export interface Kept {
   readonly floor: number;
   /** The lake that was proved to have what lies below the floor. */
   readonly lake?: string;
+  /** The last receipt before that was proved: rows that were written later, the lake has not. */
+  readonly lastReceipt?: number;
 }
 
 const Partition = z.object({
@@ -73,28 +77,36 @@ export async function findExpired(session: Session, kept: readonly Kept[]): Prom
 /**
  * Moves the floor: from now on nothing older is wanted, read or written. Leases go before coverage, which waits for
  * commits under way, so that no page asked for before can cover what is about to be dropped.
+ * @throws DatabaseConflictError where rows were written there since a lake was proved to have them: nothing is moved
  */
-export async function raiseFloors(database: Database, kept: readonly Kept[]): Promise<void> {
+export async function raiseFloor(database: Database, one: Kept): Promise<void> {
+  const { dataset, tables, floor, lake } = one;
   await writeTransaction(database, async (session) => {
     await holdLock(session, 'retention');
     const before = await readFloors(session);
-    const datasets = new Map([...before.datasets, ...kept.map((one) => [one.dataset, one.floor] as const)]);
-    const tables = new Map([
-      ...before.tables,
-      ...kept.flatMap((one) => one.tables.map((table) => [table, one.floor] as const)),
-    ]);
+    const ofTables = tables.map((table) => [table, floor] as const);
     await keepSetting(session, 'floors', {
-      datasets: Object.fromEntries(datasets),
-      tables: Object.fromEntries(tables),
-      lakes: {
-        ...before.lakes,
-        ...Object.fromEntries(
-          kept.flatMap(({ dataset, lake }) => (lake === undefined ? [] : [[dataset, lake]])),
-        ),
-      },
+      datasets: Object.fromEntries([...before.datasets, [dataset, floor]]),
+      tables: Object.fromEntries([...before.tables, ...ofTables]),
+      lakes: { ...before.lakes, ...(lake !== undefined && { [dataset]: lake }) },
     });
-    for (const { dataset, floor } of kept) await expire(session, dataset, floor);
+    await expire(session, dataset, floor);
+    for (const table of tables) await requireProved(session, table, { from: 0, to: floor }, one);
   });
+}
+
+/** @throws DatabaseConflictError where rows were written since a lake was proved to have them */
+async function requireProved(
+  session: Session,
+  table: string,
+  span: Range,
+  { lastReceipt }: Pick<Kept, 'lastReceipt'>,
+): Promise<void> {
+  if (lastReceipt === undefined) return;
+  const isLater = sql`${isWithin(table, wholeMinutes(span))} and ${receipts.id} > ${lastReceipt}`;
+  const written = await session.run(sql`select 1 from ${receipts} where ${isLater} limit 1`);
+  if (written > 0)
+    throw new DatabaseConflictError(`rows of ${table} were written since the lake was proved to have them`);
 }
 
 async function expire(session: Session, dataset: string, floor: number): Promise<void> {
@@ -113,18 +125,23 @@ async function expire(session: Session, dataset: string, floor: number): Promise
 /**
  * Drops a partition with its receipts. Readers of the table wait for a moment; where one holds it for longer this gives
  * up, so that no queue forms behind it.
- * @throws DatabaseConflictError where somebody reads the table just now
+ * @throws DatabaseConflictError where somebody reads the table just now, or has written since a lake was proved to have it
  */
-export async function dropPartition(database: Database, { table, name, span }: Expired): Promise<void> {
+export async function dropPartition(
+  database: Database,
+  { table, name, span }: Expired,
+  proved: Pick<Kept, 'lastReceipt'>,
+): Promise<void> {
   await writeTransaction(database, async (session) => {
     await session.run(sql`select set_config('lock_timeout', '2s', true)`);
     await session.run(sql`
       alter table ton.${sql.identifier(table)} detach partition etl_partitions.${sql.identifier(name)}`);
+    // Commits under way were waited for.
+    await requireProved(session, table, span, proved);
     await session.run(sql`drop table etl_partitions.${sql.identifier(name)}`);
     await session.run(sql`
       delete from ${partitions} where ${partitions.parent} = ${table} and ${partitions.name} = ${name}`);
-    await session.run(sql`
-      delete from ${receipts} where ${receipts.table_name} = ${table}
-        and ${receipts.minute} < ${Math.floor(span.to / RECEIPT_SECONDS)}::int8`);
+    // Not those of older partitions: one that was left is held against them.
+    await session.run(sql`delete from ${receipts} where ${isWithin(table, wholeMinutes(span))}`);
   });
 }

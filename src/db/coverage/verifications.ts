@@ -3,7 +3,7 @@ import { spansWithFindings } from './findings.ts';
 import type { GradeFacts } from '../../dataset/grade.ts';
 import type { Range } from '../../range.ts';
 import { z } from 'zod';
-import type { Stream } from './coverage.ts';
+import { coveredOf, type Stream } from './coverage.ts';
 import { ofStream } from './of-stream.ts';
 import type { Database, Session } from '../connection/database.ts';
 import {
@@ -52,6 +52,14 @@ export async function logVerification(session: Session, entry: Verification): Pr
   );
 }
 
+/** A stream whose seconds are certified. */
+interface Certified {
+  readonly stream: Stream;
+  readonly tables: readonly object[];
+  /** True: only what a second reading has confirmed, and confirms still, has the grade. */
+  readonly isReadTwice?: boolean;
+}
+
 /** What checks came to. */
 interface CheckVerdict {
   readonly good: readonly Range[];
@@ -84,11 +92,12 @@ export function readLastReceipt(database: Database, tables: readonly object[]): 
  */
 export function setVerified(
   database: Database,
-  { stream, tables }: { readonly stream: Stream; readonly tables: readonly object[] },
+  { stream, tables, isReadTwice = false }: Certified,
   { good, bad, lastReceipt }: CheckVerdict,
 ): Promise<void> {
   const { covered, verified, updated_at } = coverage;
   const targets = tables.map(targetOf);
+  const confirmed = isReadTwice ? sql`* ${coveredOf({ ...stream, pass: 1 })}` : sql``;
   return writeTransaction(database, async (session) => {
     await lockTables(session, targets, 'alone');
     // Whoever has found something since is waited for here: the statement below sees it then.
@@ -97,7 +106,7 @@ export function setVerified(
     await session.run(sql`
       update ${coverage}
       set ${bare(verified)} = ${verified} - ${multirangeParam(bad)}
-          + (${covered} * ${multirangeParam(good)} - ${writtenSince(targets, good, lastReceipt)}) - ${spansWithFindings(stream)},
+          + (${covered} * ${multirangeParam(good)} ${confirmed} - ${writtenSince(targets, good, lastReceipt)}) - ${spansWithFindings(stream)},
         ${bare(updated_at)} = default
       where ${ofStream(coverage, { ...stream, pass: 0 })}`);
   });

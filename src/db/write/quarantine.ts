@@ -8,7 +8,7 @@ import type { Session } from '../connection/database.ts';
 import { bare, excluded, insertInto, rangeParam, setExcluded, texts } from '../connection/sql.ts';
 import { quarantine, schemaDrift } from '../schema/etl/quarantine.ts';
 
-/** Keeps records that did not fit, whole; one that comes again is counted. */
+/** Keeps records that did not fit, whole, once for each place where they may lie; one that comes again is counted. */
 export async function quarantineRecords(
   session: Session,
   stream: Stream,
@@ -31,8 +31,8 @@ export async function quarantineRecords(
     });
     await session.run(sql`
       ${insert}
-      on conflict (${bare(quarantine.dataset, quarantine.scope, record_id)}) do update
-        set ${setExcluded(quarantine.span, quarantine.path, quarantine.reason, quarantine.raw, quarantine.request)},
+      on conflict (${bare(quarantine.dataset, quarantine.scope, record_id, quarantine.span)}) do update
+        set ${setExcluded(quarantine.path, quarantine.reason, quarantine.raw, quarantine.request)},
           ${bare(attempts)} = ${attempts} + 1, ${bare(last_at)} = default`);
   }
 }

@@ -36,11 +36,15 @@ export async function removeParts(lake: Lake, table: string, parts: readonly Par
 
 const RANKS = ['incomplete', 'covered', 'cross-checked', 'proved'];
 
+/** The grade that says less; one that is unknown says nothing. */
+export function lowerOf(a: string, b: string): string {
+  return RANKS[Math.max(0, Math.min(RANKS.indexOf(a), RANKS.indexOf(b)))] ?? '';
+}
+
 function together(parts: readonly Part[], span: Part['span']): Parameters<typeof putPart>[3] {
   const changes = parts.flatMap(({ changedAt }) => changedAt ?? []);
   const datasets = new Set(parts.flatMap(({ grades }) => Object.keys(grades)));
-  const lowest = (dataset: string) =>
-    RANKS[Math.min(...parts.map(({ grades }) => Math.max(0, RANKS.indexOf(grades[dataset] ?? ''))))] ?? '';
+  const lowest = (dataset: string) => parts.map(({ grades }) => grades[dataset] ?? '').reduce(lowerOf);
   return {
     span,
     rows: parts.reduce((sum, { rows }) => sum + rows, 0),

@@ -11,7 +11,7 @@ import type { ExportedTable } from '../../export/tables-of.ts';
 import { lakeColumns } from '../lake-columns.ts';
 import { daysOf } from '../days-of.ts';
 import { dayOf, type Part } from '../part.ts';
-import { compact, removeParts } from './compact.ts';
+import { compact, lowerOf, removeParts } from './compact.ts';
 import { removeStrays } from './remove-strays.ts';
 import { gradesOf, writePart } from './write-part.ts';
 
@@ -107,7 +107,7 @@ async function renewalsOf(
 ): Promise<{ readonly was: Part; readonly now: Part }[]> {
   const renewals: { was: Part; now: Part }[] = [];
   for (const was of parts) {
-    const now = (await isCovered(options, was)) ? await renewed(options, was) : was;
+    const now = await ((await isCovered(options, was)) ? renewed(options, was) : doubted(options, was));
     if (now !== was) renewals.push({ was, now });
   }
   return renewals;
@@ -144,6 +144,21 @@ async function renewed({ lake, database, source }: SourceOptions, part: Part): P
   if (!isSameState(state, part)) return writePart(lake, database, source, span);
   const hasSameGrades = Object.entries(grades).every(([dataset, grade]) => part.grades[dataset] === grade);
   return hasSameGrades ? part : { ...part, grades: { ...part.grades, ...grades } };
+}
+
+/**
+ * A part that cannot be written anew, with no more trust than its rows deserve: where the database has some of its seconds
+ * and others are holes, a row of it may be known to be wrong. Of seconds that it has not at all nothing is known.
+ */
+async function doubted({ database }: LakeOptions, part: Part): Promise<Part> {
+  const grades: [string, string][] = [];
+  for (const [dataset, grade] of Object.entries(part.grades)) {
+    const covered = lengthOf(await coveredBy(database, dataset, part.span));
+    const isPartial = covered > 0 && covered < lengthOf([part.span]);
+    grades.push([dataset, isPartial ? lowerOf(grade, 'covered') : grade]);
+  }
+  const isSame = grades.every(([dataset, grade]) => part.grades[dataset] === grade);
+  return isSame ? part : { ...part, grades: Object.fromEntries(grades) };
 }
 
 /** A list or look-up as it is now, if anything of it was read: the last snapshot of each day is kept. */

@@ -1,9 +1,15 @@
+import type { Dataset } from '../../dataset/dataset.ts';
 import { dueAt, readCoverage } from '../../db/coverage/coverage.ts';
 import { readRefused } from '../../db/coverage/refused.ts';
 import { common, formatTime, type Range, without } from '../../range.ts';
 import { openStep, type Check } from '../check.ts';
 
 export const SECOND_READING = 'second-reading';
+
+/** True of a dataset whose seconds have their grade only where a second reading confirms them. */
+export function isReadTwice({ job }: Dataset): boolean {
+  return SECOND_READING in job.checks;
+}
 
 /** Datasets without a checksum are read a second time, later: seconds that were read once have no grade. */
 export const secondReading: Check = {

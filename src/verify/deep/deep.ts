@@ -9,7 +9,7 @@ import type { CompareContext } from './compare-span.ts';
 import type { Verified } from '../verify.ts';
 import { addRows, isSameSum } from './added-rows.ts';
 import { compareSpans, type ComparedSpans } from './compare-spans.ts';
-import { SECOND_READING } from '../checks/second-reading.ts';
+import { isReadTwice, SECOND_READING } from '../checks/second-reading.ts';
 import { drawSlices, rowsBySecond } from './sample.ts';
 import { spansOf } from '../finding.ts';
 import { scopeOf } from '../../dataset/scope.ts';
@@ -154,7 +154,8 @@ async function withComparison(
   const findings = [...own, ...(await rememberedFindings(database, stream, covered, report))];
   const good = without(covered, spansOf(findings));
   const tables = ownTablesOf(dataset, jobs).map(([, table]) => table);
-  if (confirmed.length > 0) await setVerified(database, { stream, tables }, { good, bad: [], lastReceipt });
+  const certified = { stream, tables, isReadTwice: isReadTwice(dataset) };
+  if (confirmed.length > 0) await setVerified(database, certified, { good, bad: [], lastReceipt });
   const verified = common(good, await readVerified(database, stream));
   return { ...report, checks: [...report.checks, ...checks], findings, verified };
 }

@@ -16,6 +16,9 @@ import { readLastReceipt, readVerified, setVerified } from '../../../src/db/cove
 import { readCoverage } from '../../../src/db/coverage/coverage.ts';
 import { keepFindings } from '../../../src/db/coverage/findings.ts';
 import type { WrongRow } from '../../../src/db/coverage/found-row.ts';
+import type { Database } from '../../../src/db/connection/database.ts';
+import { jetton_transfers } from '../../../src/db/schema/ton/jetton-transfers.ts';
+import { resetReceipts } from '../../../src/db/write/receipt-ledger.ts';
 import { findExpired } from '../../../src/db/coverage/retention.ts';
 import { keepWanted, readWanted } from '../../../src/db/coverage/wanted.ts';
 import { UsageError } from '../../../src/errors.ts';
@@ -332,6 +335,29 @@ describe('retention that a lake must allow', () => {
       sql`update ton.jetton_transfers t set loaded_at = m.loaded_at from moved m where (t.utime, t.transaction_hash) = (m.utime, m.transaction_hash)`,
     );
   });
+
+  test.each(['before the floor is raised', 'while partitions are dropped'])(
+    'drops nothing that was written anew since the lake was proved to have it, %s',
+    async (when) => {
+      const { kept: floors } = await ask();
+      const before = await oldest(TABLE);
+      const table = jetton_transfers;
+      // As a repair that writes a row anew does.
+      const write = () => resetReceipts(store.database, table, { from: before, to: before + 1 });
+      if (when.startsWith('before')) await write();
+      const transaction: Database['transaction'] = async (work, how) => {
+        const result = await store.database.transaction(work, how);
+        if (when.startsWith('while')) await write();
+        return result;
+      };
+      const database = { ...store.database, transaction };
+      const context = { attempts: 1, clock: systemClock, random: Math.random };
+      const { dropped, left } = await prune(database, floors, context);
+      expect(dropped.filter(({ span }) => span.from <= before)).toEqual([]);
+      expect(left.length).toBeGreaterThan(0);
+      expect(await oldest(TABLE)).toBe(before);
+    },
+  );
 
   test('drops what the lake was proved to have; assert_complete says where it is', async () => {
     const { kept: floors, unproved } = await ask();

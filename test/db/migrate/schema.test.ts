@@ -135,7 +135,8 @@ describe('a migrated database', () => {
       insert into etl.coverage (dataset, scope, pass, covered, verified)
       values ('actions', '', 0, '{[0,100)}', '{[0,50)}'), ('actions', '', 1, '{[0,50)}', '{}')`);
     await store.database.run(
-      sql`delete from etl.migrations where created_at = (select max(created_at) from etl.migrations)`,
+      sql`delete from etl.migrations
+          where created_at >= (select created_at from etl.migrations order by created_at desc offset 1 limit 1)`,
     );
     await migrate(store.database);
     expect(

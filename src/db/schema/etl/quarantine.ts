@@ -20,7 +20,8 @@ export const quarantine = etl.table(
     first_at: moment().notNull().defaultNow(),
     last_at: moment().notNull().defaultNow(),
   },
-  (t) => [unique('quarantine_record').on(t.dataset, t.scope, t.record_id)],
+  // Records that do not name themselves may be sent as the same text in several places.
+  (t) => [unique('quarantine_record').on(t.dataset, t.scope, t.record_id, t.span)],
 );
 
 describe(quarantine, {

@@ -1,0 +1,2 @@
+ALTER TABLE "etl"."quarantine" DROP CONSTRAINT "quarantine_record";--> statement-breakpoint
+ALTER TABLE "etl"."quarantine" ADD CONSTRAINT "quarantine_record" UNIQUE("dataset","scope","record_id","span");
