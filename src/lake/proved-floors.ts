@@ -6,6 +6,7 @@ import { isSameState, receiptsOf, stateOf } from '../db/read/table-rows.ts';
 import type { ExportedTable } from '../export/tables-of.ts';
 import { common, formatRange, without, type Range } from '../range.ts';
 import { readLog } from './delta/table-log.ts';
+import { lostGrade } from './grades.ts';
 import type { Lake } from './lake.ts';
 import type { Part } from './part.ts';
 import { faultsOf } from './verify-lake.ts';
@@ -76,6 +77,9 @@ async function faultOf(
     // Also where a second of it is a hole by now: the others may have been read anew since.
     if (!(await isSame(database, source, part)))
       return `${part.path} has other rows than the database: ${whatToDo(without([part.span], covered))}`;
+    const lost = await lostGrade(database, source, part);
+    if (lost !== undefined)
+      return `${part.path} says ${lost}, which its rows have lost since: export it again`;
   }
   return undefined;
 }

@@ -1,5 +1,6 @@
 import { lengthOf, union } from '../../range.ts';
 import { commit, type TableLog } from '../delta/table-log.ts';
+import { lowerOf } from '../grades.ts';
 import { missing, withFiles, type Lake } from '../lake.ts';
 import type { Part } from '../part.ts';
 import { periodOf } from '../../db/write/partitions.ts';
@@ -32,13 +33,6 @@ export async function compact(lake: Lake, log: TableLog, day: string): Promise<T
 /** Removes files that no commit names any longer. */
 export async function removeParts(lake: Lake, table: string, parts: readonly Part[]): Promise<void> {
   for (const { path } of parts) await lake.store.remove(`${table}/${path}`);
-}
-
-const RANKS = ['incomplete', 'covered', 'cross-checked', 'proved'];
-
-/** The grade that says less; one that is unknown says nothing. */
-export function lowerOf(a: string, b: string): string {
-  return RANKS[Math.max(0, Math.min(RANKS.indexOf(a), RANKS.indexOf(b)))] ?? '';
 }
 
 function together(parts: readonly Part[], span: Part['span']): Parameters<typeof putPart>[3] {

@@ -3,7 +3,7 @@ import { networkName, readNetwork } from '../../db/connection/network.ts';
 import { coveredBy } from '../../db/read/grade-of.ts';
 import { atOneMoment, isSameState, stateOf } from '../../db/read/table-rows.ts';
 import { WrongDatabaseError } from '../../errors.ts';
-import { lengthOf, spanOfSecond, without, type Range } from '../../range.ts';
+import { spanOfSecond, without, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import { commit, readLog, type Change, type TableLog } from '../delta/table-log.ts';
 import type { Lake } from '../lake.ts';
@@ -11,9 +11,10 @@ import type { ExportedTable } from '../../export/tables-of.ts';
 import { lakeColumns } from '../lake-columns.ts';
 import { daysOf } from '../days-of.ts';
 import { dayOf, type Part } from '../part.ts';
-import { compact, lowerOf, removeParts } from './compact.ts';
+import { doubtedGrades, gradesOf, isCovered } from '../grades.ts';
+import { compact, removeParts } from './compact.ts';
 import { removeStrays } from './remove-strays.ts';
-import { gradesOf, writePart } from './write-part.ts';
+import { writePart } from './write-part.ts';
 
 interface LakeOptions {
   readonly lake: Lake;
@@ -107,7 +108,9 @@ async function renewalsOf(
 ): Promise<{ readonly was: Part; readonly now: Part }[]> {
   const renewals: { was: Part; now: Part }[] = [];
   for (const was of parts) {
-    const now = await ((await isCovered(options, was)) ? renewed(options, was) : doubted(options, was));
+    const now = (await isCovered(options.database, was))
+      ? await renewed(options, was)
+      : withGrades(was, await doubtedGrades(options.database, options.source, was));
     if (now !== was) renewals.push({ was, now });
   }
   return renewals;
@@ -125,15 +128,6 @@ async function replaceParts(
   return changed;
 }
 
-/** The database still has every row that the part was written from: it may have dropped old ones since. */
-async function isCovered({ database }: LakeOptions, { grades, span }: Part): Promise<boolean> {
-  for (const dataset of Object.keys(grades)) {
-    if (grades[dataset] === 'incomplete') continue;
-    if (lengthOf(await coveredBy(database, dataset, span)) < lengthOf([span])) return false;
-  }
-  return true;
-}
-
 /** The part itself where nothing has changed; else with other grades, or written anew. */
 async function renewed({ lake, database, source }: SourceOptions, part: Part): Promise<Part> {
   const { span } = part;
@@ -142,23 +136,13 @@ async function renewed({ lake, database, source }: SourceOptions, part: Part): P
     grades: await gradesOf(session, source, span),
   }));
   if (!isSameState(state, part)) return writePart(lake, database, source, span);
-  const hasSameGrades = Object.entries(grades).every(([dataset, grade]) => part.grades[dataset] === grade);
-  return hasSameGrades ? part : { ...part, grades: { ...part.grades, ...grades } };
+  return withGrades(part, grades);
 }
 
-/**
- * A part that cannot be written anew, with no more trust than its rows deserve: where the database has some of its seconds
- * and others are holes, a row of it may be known to be wrong. Of seconds that it has not at all nothing is known.
- */
-async function doubted({ database }: LakeOptions, part: Part): Promise<Part> {
-  const grades: [string, string][] = [];
-  for (const [dataset, grade] of Object.entries(part.grades)) {
-    const covered = lengthOf(await coveredBy(database, dataset, part.span));
-    const isPartial = covered > 0 && covered < lengthOf([part.span]);
-    grades.push([dataset, isPartial ? lowerOf(grade, 'covered') : grade]);
-  }
-  const isSame = grades.every(([dataset, grade]) => part.grades[dataset] === grade);
-  return isSame ? part : { ...part, grades: Object.fromEntries(grades) };
+/** The part itself where its grades are these. */
+function withGrades(part: Part, grades: Part['grades']): Part {
+  const isSame = Object.entries(grades).every(([dataset, grade]) => part.grades[dataset] === grade);
+  return isSame ? part : { ...part, grades: { ...part.grades, ...grades } };
 }
 
 /** A list or look-up as it is now, if anything of it was read: the last snapshot of each day is kept. */

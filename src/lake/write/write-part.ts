@@ -1,10 +1,10 @@
 import { rm, stat } from 'node:fs/promises';
 import type { Database } from '../../db/connection/database.ts';
-import { gradeOf } from '../../db/read/grade-of.ts';
 import { atOneMoment, stateOf, type RowsState } from '../../db/read/table-rows.ts';
 import { writeCsvRows } from '../../export/csv-rows.ts';
 import { schemaVersion, version } from '../../package.ts';
 import type { Range } from '../../range.ts';
+import { gradesOf } from '../grades.ts';
 import { digestOf, type Lake } from '../lake.ts';
 import type { ExportedTable } from '../../export/tables-of.ts';
 import { dayOf, pathOf, type Part } from '../part.ts';
@@ -30,18 +30,6 @@ export async function writePart(
   await lake.engine.toParquet(csv, source.facts.columns, parquet);
   await rm(csv);
   return putPart(lake, source.facts.name, parquet, { ...facts, span });
-}
-
-/** How far each dataset that fills a table is to be trusted in these seconds. */
-export async function gradesOf(
-  session: Parameters<typeof gradeOf>[0],
-  { datasets, facts }: ExportedTable,
-  span: Range,
-): Promise<Part['grades']> {
-  const grades: [string, string][] = [];
-  for (const dataset of datasets)
-    grades.push([dataset, facts.partitioned ? await gradeOf(session, dataset, span) : 'as read']);
-  return Object.fromEntries(grades);
 }
 
 /** Brings a file into the lake, where nobody sees it before a commit names it, and removes it here. */
