@@ -1,0 +1,58 @@
+import { sql } from 'drizzle-orm';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
+import { startSimulator } from '../../support/simulator/simulator.ts';
+
+const START = Date.UTC(2026, 2, 1) / 1000;
+const SECONDS = 700;
+/** Rows of a page. */
+const PAGE = 20;
+const Count = z.object({ count: z.coerce.number() });
+
+async function leasesOf({ database }: TestStore): Promise<number> {
+  const [row] = await database.rows(sql`select count(*) from etl.leases`, Count);
+  return row?.count ?? 0;
+}
+
+/** Lets so many crawls, each with a budget and readers as of a process, read one range at once; what it took. */
+async function readTogether(count: number) {
+  const network = { start: START, duration: SECONDS + 600, load: 10, seed: 11 };
+  const [store, simulator] = await Promise.all([
+    openTestStore(),
+    startSimulator({ ...network, latencyMs: [200, 200] }),
+  ]);
+  const datasets = (await datasetsNamed('transactions')).map(({ name, job }) => ({
+    name,
+    job: { ...job, paginator: { ...job.paginator, maxSize: PAGE } },
+  }));
+  const crawls = await Promise.all(
+    Array.from({ length: count }, () => openTestCrawl(store, simulator.url, { config: { rps: 20 } })),
+  );
+  const took = { pages: 0, leases: 0, target: 0 };
+  let looking = Promise.resolve();
+  for (const crawl of crawls)
+    crawl.subscribe(() => {
+      took.pages += 1;
+      took.target = Math.max(took.target, crawl.context.api.inFlight.target);
+      looking = looking.then(async () => {
+        took.leases = Math.max(took.leases, await leasesOf(store));
+      });
+    });
+  const reach = { range: { from: START, to: START + SECONDS }, watermark: simulator.headTime };
+  await Promise.all(crawls.map((crawl) => backfill({ ...crawl, datasets, reach, stop: never })));
+  await looking;
+  for (const crawl of crawls) await crawl.close();
+  await simulator.close();
+  await store.close();
+  return took;
+}
+
+test('eight that read one range have hardly more readers together than one, and ask for hardly more pages', async () => {
+  const one = await readTogether(1);
+  const eight = await readTogether(8);
+  expect(eight.leases).toBeLessThanOrEqual(3 * eight.target);
+  expect(eight.pages).toBeLessThanOrEqual(1.1 * one.pages);
+});
