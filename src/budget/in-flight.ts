@@ -92,10 +92,14 @@ export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): In
     round.answered += answered;
     round.failed += 1 - answered;
     round.ms += ms;
-    const share = shares.share();
-    if (round.answered + round.failed < Math.max(SHORTEST_ROUND, share)) return;
+    // As many answers as a whole target, however small the share: what few of them say of the rate is chance.
+    if (round.answered + round.failed < Math.max(SHORTEST_ROUND, target)) return;
     const now = clock.monotonic();
-    target = judge({ ...round, isFull: round.most >= FULL * share }, target, (now - round.began) / 1000);
+    target = judge(
+      { ...round, isFull: round.most >= FULL * shares.share() },
+      target,
+      (now - round.began) / 1000,
+    );
     round = newRound(now, underWay);
   };
   const events = {
