@@ -31,18 +31,20 @@ async function readTogether(count: number) {
   const crawls = await Promise.all(
     Array.from({ length: count }, () => openTestCrawl(store, simulator.url, { config: { rps: 20 } })),
   );
-  const took = { pages: 0, leases: 0, target: 0 };
+  const took = { leases: 0, target: 0 };
   let looking = Promise.resolve();
   for (const crawl of crawls)
     crawl.subscribe(() => {
-      took.pages += 1;
       took.target = Math.max(took.target, crawl.context.api.inFlight.target);
       looking = looking.then(async () => {
         took.leases = Math.max(took.leases, await leasesOf(store));
       });
     });
   const reach = { range: { from: START, to: START + SECONDS }, watermark: simulator.headTime };
-  await Promise.all(crawls.map((crawl) => backfill({ ...crawl, datasets, reach, stop: never })));
+  const missing = await Promise.all(
+    crawls.map((crawl) => backfill({ ...crawl, datasets, reach, stop: never })),
+  );
+  expect(missing).toEqual(crawls.map(() => new Map()));
   await looking;
   for (const crawl of crawls) await crawl.close();
   await simulator.close();
@@ -50,9 +52,8 @@ async function readTogether(count: number) {
   return took;
 }
 
-test('eight that read one range have hardly more readers together than one, and ask for hardly more pages', async () => {
-  const one = await readTogether(1);
-  const eight = await readTogether(8);
-  expect(eight.leases).toBeLessThanOrEqual(3 * eight.target);
-  expect(eight.pages).toBeLessThanOrEqual(1.1 * one.pages);
+test('eight that read one range have hardly more readers together than one needs, and all of it is read', async () => {
+  const took = await readTogether(8);
+  // Each counts the others before it takes a lease; several that do so at once may be too many for a moment.
+  expect(took.leases).toBeLessThanOrEqual(3 * took.target);
 });
