@@ -193,11 +193,7 @@ export async function isLeased(
 const Others = z.object({ requests: z.coerce.number(), processes: z.coerce.number() });
 
 /** What others read at this priority: a request for each of their leases. */
-export async function readOthers(
-  session: Session,
-  owner: string,
-  priority: Priority,
-): Promise<OtherReaders> {
+export async function readOthers(session: Session, owner: string, priority: Priority): Promise<OtherReaders> {
   const [others] = await session.rows(
     sql`
       select count(*) as requests, count(distinct ${leases.owner}) as processes from ${leases}
