@@ -11,7 +11,7 @@ const START = 8;
 const FIRST_CYCLE_MS = 500;
 /** For answers that take longer than the mean, the time between two leases, and some that wait for the next slot. */
 const HEADROOM = 1.5;
-/** Of the target that must have been under way for a round to say what the source can do. */
+/** Of its share that a process must have had under way for a round to say what the source can do. */
 const FULL = 0.8;
 /** Of the allowed rate: with this nothing is left to be gained. */
 const ENOUGH = 0.95;
@@ -31,8 +31,8 @@ const SHORTEST_ROUND = 4;
  * How many requests should be under way at once: as many as the network needs to use the rate that is allowed, learned
  * from how long they take, and no more than the source bears.
  */
-export interface InFlight {
-  /** From the send of a request to the commit of its rows; requests that wait for a slot of the budget not counted. */
+export interface InFlight extends Shares {
+  /** Of all processes. From the send of a request to the commit of its rows, without the wait for a slot of the budget. */
   readonly target: number;
   /** How many are. */
   readonly underWay: number;
@@ -40,6 +40,22 @@ export interface InFlight {
   readonly workedOn: number;
   /** A request that is about to be sent. Its place in memory is given to the most urgent first. */
   open(priority: Priority): Flight;
+}
+
+/** What other processes have under way. */
+export interface OtherReaders {
+  readonly requests: number;
+  readonly processes: number;
+}
+
+/** The part of the target that is this process's own. */
+interface Shares {
+  /** What others leave of it, and an even part at least. */
+  share(): number;
+  /** An even part, for each process that reads. */
+  evenShare(): number;
+  /** Who else sends requests just now. */
+  beside(others: OtherReaders): void;
 }
 
 interface InFlightOptions {
@@ -68,6 +84,7 @@ interface AnswerRound {
 export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): InFlight {
   const room = createRoom(threads);
   let [target, underWay] = [Math.min(START, wantedFor(rps, FIRST_CYCLE_MS)), 0];
+  const shares = createShares(() => target);
   let round = newRound(clock.monotonic(), underWay);
   const judge = createJudge(rps);
   const end = (answered: number, ms: number) => {
@@ -75,9 +92,14 @@ export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): In
     round.answered += answered;
     round.failed += 1 - answered;
     round.ms += ms;
+    // As many answers as a whole target, however small the share: what few of them say of the rate is chance.
     if (round.answered + round.failed < Math.max(SHORTEST_ROUND, target)) return;
     const now = clock.monotonic();
-    target = judge(round, target, (now - round.began) / 1000);
+    target = judge(
+      { ...round, isFull: round.most >= FULL * shares.share() },
+      target,
+      (now - round.began) / 1000,
+    );
     round = newRound(now, underWay);
   };
   const events = {
@@ -96,6 +118,7 @@ export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): In
     },
   };
   return {
+    ...shares,
     get target() {
       return target;
     },
@@ -109,6 +132,18 @@ export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): In
   };
 }
 
+function createShares(target: () => number): Shares {
+  let others: OtherReaders = { requests: 0, processes: 0 };
+  const evenShare = () => Math.ceil(target() / (1 + others.processes));
+  return {
+    evenShare,
+    share: () => Math.max(target() - others.requests, evenShare()),
+    beside: (readers) => {
+      others = readers;
+    },
+  };
+}
+
 function newRound(began: number, most: number): AnswerRound {
   return { began, answered: 0, failed: 0, ms: 0, most };
 }
@@ -119,8 +154,11 @@ function wantedFor(rps: number, cycleMs: number): number {
   return Math.min(MOST_IN_FLIGHT, Math.max(LEAST, wanted));
 }
 
+/** A round that is over; full: nearly the whole share was under way. */
+type JudgedRound = AnswerRound & { readonly isFull: boolean };
+
 /** Says after each round what the next target is. */
-function createJudge(rps: number): (round: AnswerRound, target: number, seconds: number) => number {
+function createJudge(rps: number): (round: JudgedRound, target: number, seconds: number) => number {
   let cycleMs: number | undefined;
   let raised: { readonly from: number; readonly rate: number } | undefined;
   let step: number = STEPS.bold;
@@ -139,7 +177,7 @@ function createJudge(rps: number): (round: AnswerRound, target: number, seconds:
       return Math.max(LEAST, Math.floor(CUT * Math.min(target, wanted)));
     }
     if (wanted <= target) return wanted;
-    if (round.most < FULL * target || rate >= ENOUGH * rps) {
+    if (!round.isFull || rate >= ENOUGH * rps) {
       raised = before;
       return target;
     }

@@ -11,6 +11,7 @@ export async function runHistoryLoop(options: DaemonContext, position: ChainPosi
   await waitFor(options, 'the backfill', () =>
     readLeases({
       ...options,
+      priority: 'backfill',
       idleMs: IDLE_MS,
       isOver: () => Promise.resolve(false),
       take: async () => planner.take(await wantsOf(options, position, 'backfill')),

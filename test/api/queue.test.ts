@@ -18,6 +18,9 @@ const LANES_OF_TWO = 18;
 const inFlight = (target: number): InFlight => ({
   open: (priority) => createInFlight({ rps: 1000, clock: systemClock }).open(priority),
   target,
+  evenShare: () => target,
+  share: () => target,
+  beside: () => undefined,
   underWay: 0,
   workedOn: 0,
 });

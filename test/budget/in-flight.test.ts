@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { createInFlight, MOST_IN_FLIGHT, type InFlight } from '../../src/budget/in-flight.ts';
+import {
+  createInFlight,
+  MOST_IN_FLIGHT,
+  type InFlight,
+  type OtherReaders,
+} from '../../src/budget/in-flight.ts';
 
 interface Source {
   /** Milliseconds of an answer where the source has nothing else to do. */
@@ -8,17 +13,20 @@ interface Source {
   readonly capacity?: number;
   /** Every so many requests fail. */
   readonly failing?: number;
+  /** What other processes have under way; left out: there are none. */
+  readonly others?: OtherReaders;
 }
 
 /**
  * Keeps as many requests under way as the target says, no faster than `rps`, for so many milliseconds of a source's time.
- * @returns answers a second, and the targets that there were
+ * @returns answers a second, and the targets and shares that there were
  */
-function run(rps: number, source: Source, ms: number): { rate: number; targets: number[] } {
+function run(rps: number, source: Source, ms: number): { rate: number; targets: number[]; shares: number[] } {
   let now = 0;
   const inFlight = createInFlight({ rps, clock: { monotonic: () => now } });
   const ends: { readonly at: number; readonly flight: ReturnType<InFlight['open']> }[] = [];
-  const targets: number[] = [];
+  const [targets, shares]: [number[], number[]] = [[], []];
+  if (source.others !== undefined) inFlight.beside(source.others);
   let [free, slot, sent, answered] = [0, 0, 0, 0];
   for (; now < ms; now += 1) {
     while (ends[0] !== undefined && ends[0].at <= now) {
@@ -29,7 +37,8 @@ function run(rps: number, source: Source, ms: number): { rate: number; targets: 
       answered += 1;
     }
     targets.push(inFlight.target);
-    while (ends.length < inFlight.target && slot <= now) {
+    shares.push(inFlight.share());
+    while (ends.length < inFlight.share() && slot <= now) {
       slot = Math.max(slot, now) + 1000 / rps;
       const flight = inFlight.open('backfill');
       flight.sent();
@@ -37,7 +46,7 @@ function run(rps: number, source: Source, ms: number): { rate: number; targets: 
       ends.push({ at: Math.max(free, now + source.latencyMs), flight });
     }
   }
-  return { rate: (answered * 1000) / ms, targets };
+  return { rate: (answered * 1000) / ms, targets, shares };
 }
 
 test.each([
@@ -52,6 +61,26 @@ test.each([
   const needed = (rps * latencyMs) / 1000;
   expect(targets.at(-1)).toBeGreaterThan(needed);
   expect(targets.at(-1)).toBeLessThanOrEqual(Math.min(MOST_IN_FLIGHT, 1.5 * needed + 2));
+});
+
+test('one of eight processes learns what all of them need, and takes its part of it', () => {
+  const others = { requests: 35, processes: 7 };
+  const { targets, shares } = run(25, { latencyMs: 1000, others }, 60_000);
+  expect(targets.at(-1)).toBeGreaterThan(25);
+  expect(shares.at(-1)).toBe(5);
+});
+
+test.each([
+  { others: { requests: 0, processes: 0 }, share: 8 },
+  { others: { requests: 3, processes: 2 }, share: 5 },
+  { others: { requests: 12, processes: 1 }, share: 4 },
+  { others: { requests: 14, processes: 2 }, share: 3 },
+  { others: { requests: 40, processes: 7 }, share: 1 },
+])('of 8 requests a process has $share where others have $others.requests', ({ others, share }) => {
+  const inFlight = createInFlight({ rps: 100, clock: { monotonic: () => 0 } });
+  inFlight.beside(others);
+  expect(inFlight.target).toBe(8);
+  expect(inFlight.share()).toBe(share);
 });
 
 test('a source at its limit is not asked for more at once, however long it takes', () => {

@@ -49,7 +49,7 @@ async function coverOnce(options: CrawlOptions, range: Range): Promise<void> {
   const names = options.datasets.map(({ name }) => name);
   // Another worker's lease may end with its range unread: somebody has to be there then.
   const isOver = async () => !(await isLeased(options.context.database, names, range));
-  await readLeases({ ...options, isOver, take });
+  await readLeases({ ...options, priority: 'backfill', isOver, take });
 }
 
 async function wantsOf({ context, datasets, reach, again }: CrawlOptions, range: Range): Promise<Want[]> {

@@ -24,7 +24,7 @@ const SLOW_PAGE_MS = 15_000;
 
 /** The other readers of this process. */
 export interface Peers {
-  /** How many have nothing to read. */
+  /** How many have nothing to read, of those that this process should have. */
   readonly idle: () => number;
   /** There is something to read for them. */
   readonly wake: () => void;

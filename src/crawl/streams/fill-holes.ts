@@ -3,7 +3,7 @@ import { reopen, type Reopening } from '../../db/coverage/reopen.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import type { Planner } from './planner.ts';
+import type { Planner, Want } from './planner.ts';
 import { readLeases } from './read-leases.ts';
 
 export interface FillContext {
@@ -22,12 +22,13 @@ export async function fillHoles(
   reopening: Reopening,
 ): Promise<void> {
   const { stream, holes } = reopening;
-  const want = { dataset, stream, zones: holes.map((hole) => [hole]), priority: 'repair' as const };
+  const priority = 'repair';
+  const want: Want = { dataset, stream, zones: holes.map((hole) => [hole]), priority };
   const leases = await retry({ ...crawl, ...CONFLICT }, () => reopen(crawl.database, reopening));
   const take = () => {
     const lease = leases.shift();
     return lease === undefined ? planner.take([want]) : Promise.resolve({ ...want, lease });
   };
   const isOver = () => Promise.resolve(true);
-  await readLeases({ context: crawl, stop, take, isOver });
+  await readLeases({ context: crawl, stop, planner, priority, take, isOver });
 }

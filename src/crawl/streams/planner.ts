@@ -1,7 +1,8 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import type { Database } from '../../db/connection/database.ts';
-import { claimLease, findFree, type Lease } from '../../db/coordination/leases.ts';
+import { claimLease, findFree, readOthers, type Lease } from '../../db/coordination/leases.ts';
+import type { OtherReaders } from '../../budget/in-flight.ts';
 import type { Priority } from '../../budget/priority.ts';
 import { HOUR, intersect, type Range } from '../../range.ts';
 
@@ -30,6 +31,8 @@ interface PlannerOptions {
 export interface Planner {
   /** The next lease of what is wanted now; undefined where nothing is free. */
   take(wants: readonly Want[]): Promise<Assignment | undefined>;
+  /** Who else reads leases of this priority. */
+  others(priority: Priority): Promise<OtherReaders>;
 }
 
 export function createPlanner({ database, owner, lengthOf }: PlannerOptions): Planner {
@@ -46,6 +49,7 @@ export function createPlanner({ database, owner, lengthOf }: PlannerOptions): Pl
       }
       return undefined;
     },
+    others: (priority) => readOthers(database, owner, priority),
   };
 
   async function claimFirst(

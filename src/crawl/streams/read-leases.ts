@@ -5,7 +5,8 @@ import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { levelOf, readUnlessRefused } from '../failure-policy.ts';
 import { crawlLease, type Peers } from './crawler.ts';
-import type { Assignment } from './planner.ts';
+import type { Priority } from '../../budget/priority.ts';
+import type { Assignment, Planner } from './planner.ts';
 
 /** Between two searches for work where there was none. */
 const IDLE_MS = 250;
@@ -13,6 +14,9 @@ const IDLE_MS = 250;
 interface ReadLeasesOptions {
   readonly context: CrawlContext;
   readonly stop: Stop;
+  readonly planner: Pick<Planner, 'others'>;
+  /** Of the leases: readers of all processes that have leases of this priority are reckoned together. */
+  readonly priority: Priority;
   /** The next lease; undefined where nothing is free now. */
   readonly take: () => Promise<Assignment | undefined>;
   /** Asked when nothing is free and nobody here is busy: false where work may still come. */
@@ -22,20 +26,21 @@ interface ReadLeasesOptions {
 }
 
 /**
- * Reads as many leases at once as requests should be under way, until nothing is left or `stop` says so. One lease for
- * which the API fails for good is refused for a while and logged; an API or a database that is away ends all, and the
- * caller decides.
+ * Reads as many leases at once as requests should be under way, those of other processes counted, until nothing is left
+ * or `stop` says so. One lease for which the API fails for good is refused for a while and logged; an API or a database
+ * that is away ends all, and the caller decides.
  */
 export async function readLeases(options: ReadLeasesOptions): Promise<void> {
-  const { context, stop, take, isOver, idleMs = IDLE_MS } = options;
+  const { context, stop, planner, priority, take, isOver, idleMs = IDLE_MS } = options;
   const { inFlight } = context.api;
   const pause = createInterruptibleSleep(context.clock);
   const readings = new Set<Promise<void>>();
   const failures: unknown[] = [];
-  let isIdle = false;
+  let isStarving = false;
   const peers: Peers = {
-    idle: () => (isIdle ? Math.max(0, inFlight.target - readings.size) : 0),
+    idle: () => (isStarving ? Math.max(0, inFlight.evenShare() - readings.size) : 0),
     wake: () => {
+      isStarving = false;
       pause.end();
     },
   };
@@ -51,12 +56,14 @@ export async function readLeases(options: ReadLeasesOptions): Promise<void> {
   };
   const handOut = async () => {
     while (!stop.finishing.aborted && failures.length === 0) {
-      isIdle = readings.size < inFlight.target;
-      const assignment = isIdle ? await take() : undefined;
+      if (readings.size < inFlight.target) inFlight.beside(await planner.others(priority));
+      const hasRoom = readings.size < inFlight.share();
+      const assignment = hasRoom ? await take() : undefined;
+      isStarving = hasRoom && assignment === undefined;
       if (assignment !== undefined) read(assignment);
       // A lease in another worker's hands may be cut and leave work for this one.
       else if (readings.size === 0 && (await isOver())) return;
-      else await pause.sleep(isIdle ? idleMs : IDLE_MS);
+      else await pause.sleep(hasRoom ? idleMs : IDLE_MS);
     }
   };
   stop.finishing.addEventListener('abort', peers.wake);

@@ -1,5 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
+import type { OtherReaders } from '../../budget/in-flight.ts';
+import type { Priority } from '../../budget/priority.ts';
 import { LeaseLostError } from '../../errors.ts';
 import { toMultirangeText, type Range } from '../../range.ts';
 import { coveredOf, refusedOf, type Stream } from '../coverage/coverage.ts';
@@ -57,7 +59,9 @@ export async function claimLease(database: Database, claim: LeaseClaim): Promise
       sql`select coalesce(sum(upper(hole) - lower(hole)), 0) as seconds from unnest(${free}) hole`,
       Seconds,
     );
-    const length = claim.length(found?.seconds ?? 0);
+    // Another lease may end between these two statements, and leave a hole whose length nobody was asked for.
+    if (found === undefined || found.seconds === 0) return undefined;
+    const length = claim.length(found.seconds);
     const newest = sql`
       select int8range(greatest(lower(hole), upper(hole) - ${length}::int8), upper(hole)) as span
       from unnest(${free}) hole order by lower(hole) desc limit 1`;
@@ -184,6 +188,19 @@ export async function isLeased(
     where ${leases.dataset} in (${texts(datasets)}) and ${leases.span} && ${rangeParam(range)}
       and ${isLive} limit 1`);
   return held > 0;
+}
+
+const Others = z.object({ requests: z.coerce.number(), processes: z.coerce.number() });
+
+/** What others read at this priority: a request for each of their leases. */
+export async function readOthers(session: Session, owner: string, priority: Priority): Promise<OtherReaders> {
+  const [others] = await session.rows(
+    sql`
+      select count(*) as requests, count(distinct ${leases.owner}) as processes from ${leases}
+      where ${leases.owner} <> ${owner} and ${leases.priority} = ${priority} and ${isLive}`,
+    Others,
+  );
+  return others ?? { requests: 0, processes: 0 };
 }
 
 /** Frees what is held by owners of whom it is known that they are gone, without waiting for their leases to expire. */

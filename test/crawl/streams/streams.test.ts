@@ -59,6 +59,7 @@ async function crawlWants(opened: Crawl, want: Want): Promise<void> {
   await readLeases({
     ...opened,
     stop: never,
+    priority: want.priority,
     isOver: () => Promise.resolve(true),
     take: () => opened.planner.take([want]),
   });

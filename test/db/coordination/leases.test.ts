@@ -16,6 +16,7 @@ import {
   cutLease,
   findFree,
   holdLease,
+  readOthers,
   releaseLease,
   releaseLeasesOf,
   shortenLease,
@@ -55,6 +56,20 @@ async function expire(id: number) {
   await store.database.run(
     sql`update etl.leases set expires_at = clock_timestamp() - interval '1 s' where id = ${id}`,
   );
+}
+
+/** Gives a lease back in another session, before this process does anything else. */
+function releaseElsewhere(id: number): void {
+  const program = `
+    import pg from 'pg';
+    const client = new pg.Client({ connectionString: ${JSON.stringify(store.url)} });
+    await client.connect();
+    await client.query('delete from etl.leases where id = ${id}');
+    await client.end();`;
+  const { status } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: 'inherit',
+  });
+  expect(status).toBe(0);
 }
 
 describe('claiming', () => {
@@ -102,6 +117,26 @@ describe('claiming', () => {
   test('takes all of it where nobody knows what a page holds', async () => {
     const length = leaseLength(10, undefined);
     expect((await claim(newStream(), { length }))?.span).toEqual({ from: 0, to: 100 });
+  });
+
+  test('takes nothing where a lease ends after it was found that nothing is free', async () => {
+    const stream = newStream();
+    const { id } = (await claim(stream, { length: () => 100 }))!;
+    const length = (free: number) => {
+      releaseElsewhere(id);
+      return free;
+    };
+    expect(await claim(stream, { length, owner: 'other' })).toBeUndefined();
+  });
+
+  test('counts who else reads: leases of others of this priority, as long as they are held', async () => {
+    const priority = 'refresh';
+    const read = (owner: string, changes: object = {}) => claim(newStream(), { owner, priority, ...changes });
+    for (const owner of ['me', 'me', 'busy', 'busy', 'other']) await read(owner);
+    await read('tail', { priority: 'tail' });
+    await expire((await read('gone'))!.id);
+    expect(await readOthers(store.database, 'me', priority)).toEqual({ requests: 3, processes: 2 });
+    expect(await readOthers(store.database, 'third', priority)).toEqual({ requests: 5, processes: 3 });
   });
 
   test('frees a lease that has expired', async () => {

@@ -1,0 +1,59 @@
+import { sql } from 'drizzle-orm';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
+import { startSimulator } from '../../support/simulator/simulator.ts';
+
+const START = Date.UTC(2026, 2, 1) / 1000;
+const SECONDS = 700;
+/** Rows of a page. */
+const PAGE = 20;
+const Count = z.object({ count: z.coerce.number() });
+
+async function leasesOf({ database }: TestStore): Promise<number> {
+  const [row] = await database.rows(sql`select count(*) from etl.leases`, Count);
+  return row?.count ?? 0;
+}
+
+/** Lets so many crawls, each with a budget and readers as of a process, read one range at once; what it took. */
+async function readTogether(count: number) {
+  const network = { start: START, duration: SECONDS + 600, load: 10, seed: 11 };
+  const [store, simulator] = await Promise.all([
+    openTestStore(),
+    startSimulator({ ...network, latencyMs: [200, 200] }),
+  ]);
+  const datasets = (await datasetsNamed('transactions')).map(({ name, job }) => ({
+    name,
+    job: { ...job, paginator: { ...job.paginator, maxSize: PAGE } },
+  }));
+  const crawls = await Promise.all(
+    Array.from({ length: count }, () => openTestCrawl(store, simulator.url, { config: { rps: 20 } })),
+  );
+  const took = { leases: 0, target: 0 };
+  let looking = Promise.resolve();
+  for (const crawl of crawls)
+    crawl.subscribe(() => {
+      took.target = Math.max(took.target, crawl.context.api.inFlight.target);
+      looking = looking.then(async () => {
+        took.leases = Math.max(took.leases, await leasesOf(store));
+      });
+    });
+  const reach = { range: { from: START, to: START + SECONDS }, watermark: simulator.headTime };
+  const missing = await Promise.all(
+    crawls.map((crawl) => backfill({ ...crawl, datasets, reach, stop: never })),
+  );
+  expect(missing).toEqual(crawls.map(() => new Map()));
+  await looking;
+  for (const crawl of crawls) await crawl.close();
+  await simulator.close();
+  await store.close();
+  return took;
+}
+
+test('eight that read one range have hardly more readers together than one needs, and all of it is read', async () => {
+  const took = await readTogether(8);
+  // Each counts the others before it takes a lease; several that do so at once may be too many for a moment.
+  expect(took.leases).toBeLessThanOrEqual(3 * took.target);
+});
