@@ -8,6 +8,7 @@ import { findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
+import { settings } from '../../db/schema/etl/pages.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
 const NAME = 'traces';
@@ -117,6 +118,12 @@ const misplaced = (stretch: Range) => sql`
   select 'misplaced_trace' as kind, 'surplus' as outcome, s.trace_id as id, ${secondOf('s')} as span
   from suspect s where s.last <> s.utime`;
 
+/** A trace that began before what retention keeps of transactions: reading it again brings none of them back. */
+const isHalved = sql`exists (
+  select 1 from ton.traces t where t.utime = g.utime and t.trace_id = g.trace_id
+    and t.start_utime < (select to_timestamp((${settings.value}->'tables'->>'transactions')::float8) from ${settings}
+      where ${settings.name} = 'floors'))`;
+
 /** Transactions of a trace began before it ended, so they may lie before the stretch. */
 const bodiless = (stretch: Range) => sql`
   with unseen as materialized (
@@ -124,7 +131,8 @@ const bodiless = (stretch: Range) => sql`
       select 1 from ton.transactions t where t.hash = e.tx_hash
         and ${during('t', { from: stretch.from - NEAR, to: stretch.to })})),
   gone as (select u.* from unseen u where not exists (select 1 from ton.transactions t where t.hash = u.tx_hash))
-  select 'missing_transaction' as kind, ${knownIf(sql`g.tx_hash`)} as outcome, g.tx_hash as id,
+  select 'missing_transaction' as kind,
+    ${knownIf(sql`g.tx_hash`, sql`case when ${isHalved} then 'open' else 'hole' end`)} as outcome, g.tx_hash as id,
     ${secondOf('g')} as span
   from gone g`;
 
@@ -159,7 +167,7 @@ const unlisted = (stretch: Range, near: Range) => sql`
   where ${during('t', stretch)} and t.trace_id is null
     and not exists (select 1 from ton.trace_edges e where ${during('e', near)} and e.tx_hash = t.hash)`;
 
-function knownIf(recordId: SQL, otherwise = 'hole'): SQL {
+function knownIf(recordId: SQL, otherwise: string | SQL): SQL {
   return sql`case when exists (select 1 from ${quarantine}
     where ${quarantine.dataset} in ('traces', 'transactions') and ${quarantine.record_id} = ${recordId}) then 'known' else ${otherwise} end`;
 }
