@@ -138,31 +138,6 @@ test('an out message that is gone is missed also where retention has dropped the
   await expectProved(proof, chain, range);
 });
 
-test('a trace that began before what is kept of transactions keeps its certificate, and is not read again', async () => {
-  await expectProved(proof, chain, range);
-  const [trace] = await store.database.rows(
-    sql`select extract(epoch from t.utime)::int8 as own from ton.traces t where t.start_utime < t.utime
-          and t.utime > to_timestamp(${range.from + 100}) order by t.utime, t.trace_id limit 1`,
-    z.object({ own: z.coerce.number() }),
-  );
-  const { own } = trace!;
-  const kept = JSON.stringify({ datasets: { transactions: own }, tables: { transactions: own } });
-  await run(`insert into etl.settings (name, value) values ('floors', '${kept}')`);
-  await run(`delete from ton.transactions where utime < to_timestamp(${own})`);
-  await run(`update etl.coverage set covered = covered - '{[0,${own})}', verified = verified - '{[0,${own})}'
-    where dataset = 'transactions'`);
-  await resetReceipts(store.database, transactions, range);
-  const found = await proof.verify(chain, { from: own, to: range.to });
-  const outcomes = found
-    .flatMap(({ findings }) => findings)
-    .map(({ kind, outcome }) => `${kind}: ${outcome}`);
-  expect(outcomes).toEqual(['missing_transaction: open']);
-  expect(common(await certified('traces'), [at(own)])).toHaveLength(1);
-  await run(`delete from etl.settings where name = 'floors'`);
-  await proof.cover(chain, await proof.reach());
-  await expectProved(proof, chain, range);
-});
-
 test('two surplus copies of a row are two findings: each is remembered until its own second was looked at', async () => {
   const seconds = [range.from + 200, range.from + 330];
   const [copied] = await store.database.rows(

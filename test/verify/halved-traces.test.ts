@@ -1,0 +1,59 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import { readVerified } from '../../src/db/coverage/verifications.ts';
+import { transactions } from '../../src/db/schema/ton/transactions.ts';
+import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { common, type Range } from '../../src/range.ts';
+import type { TestStore } from '../support/database/database.ts';
+import { expectProved, openNetworkProof, type Proof } from '../support/verify.ts';
+
+let store: TestStore;
+let proof: Proof;
+let chain: Dataset[];
+let range: Range;
+let close: () => Promise<void>;
+
+beforeAll(async () => {
+  const start = Date.UTC(2026, 4, 1) / 1000;
+  ({
+    store,
+    proof,
+    datasets: chain,
+    range,
+    close,
+  } = await openNetworkProof({
+    network: { start, duration: 300, seed: 8, load: 2 },
+    datasets: ['blocks', 'transactions', 'traces'],
+  }));
+});
+afterAll(() => close());
+
+const run = (text: string) => store.database.run(sql.raw(text));
+
+test('a trace that began before what is kept of transactions keeps its certificate, and is not read again', async () => {
+  await expectProved(proof, chain, range);
+  const [trace] = await store.database.rows(
+    sql`select extract(epoch from t.utime)::int8 as own from ton.traces t where t.start_utime < t.utime
+          and t.utime > to_timestamp(${range.from + 100}) order by t.utime, t.trace_id limit 1`,
+    z.object({ own: z.coerce.number() }),
+  );
+  const { own } = trace!;
+  const traces = { dataset: 'traces', scope: '', pass: 0 };
+  const kept = JSON.stringify({ datasets: { transactions: own }, tables: { transactions: own } });
+  await run(`insert into etl.settings (name, value) values ('floors', '${kept}')`);
+  await run(`delete from ton.transactions where utime < to_timestamp(${own})`);
+  await run(`update etl.coverage set covered = covered - '{[0,${own})}', verified = verified - '{[0,${own})}'
+    where dataset = 'transactions'`);
+  await resetReceipts(store.database, transactions, range);
+  const found = await proof.verify(chain, { from: own, to: range.to });
+  const outcomes = found
+    .flatMap(({ findings }) => findings)
+    .map(({ kind, outcome }) => `${kind}: ${outcome}`);
+  expect(outcomes).toEqual(['missing_transaction: open']);
+  expect(common(await readVerified(store.database, traces), [{ from: own, to: own + 1 }])).toHaveLength(1);
+  await run(`delete from etl.settings where name = 'floors'`);
+  await proof.cover(chain, await proof.reach());
+  await expectProved(proof, chain, range);
+});
