@@ -2,6 +2,7 @@ import { loadDatasets } from '../dataset/load-jobs.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { parseDuration } from '../range.ts';
+import { restingLagOf } from '../status/lag.ts';
 import { followedDatasets, readinessOf, sayReasons } from '../status/readiness.ts';
 import { readReport } from '../status/report.ts';
 import type { Invocation } from './command.ts';
@@ -20,11 +21,12 @@ export async function status(
   return withStore(invocation, 'toncenter-etl status', async (store) => {
     const all = await loadDatasets();
     const report = await readReport(store.database, all, { rows: 'exact', now });
-    if (flags.json === true) console.log(JSON.stringify(report, null, 2));
-    else printStatus(report);
-    if (flags.check !== true) return EXIT.done;
     const chosen = splitKinds(chooseDatasets(config.datasets, all)).streams;
     const followed = followedDatasets(chosen, config.schedules);
+    const restingLags = followed.map((dataset) => restingLagOf(dataset, config));
+    if (flags.json === true) console.log(JSON.stringify({ ...report, restingLags }, null, 2));
+    else printStatus(report, restingLags);
+    if (flags.check !== true) return EXIT.done;
     const readiness = readinessOf(report, followed, { ...config, maxLagSeconds });
     for (const reason of sayReasons(readiness, now)) console.error(`check     ${reason}`);
     return readiness.ready ? EXIT.done : EXIT.incomplete;

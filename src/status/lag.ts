@@ -1,6 +1,6 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Range } from '../range.ts';
-import { delayOf } from '../dataset/pace.ts';
+import { delayOf, roundSeconds } from '../dataset/pace.ts';
 
 /** A dataset may be so far behind its own delay before somebody should look at it, seconds. */
 const LONGEST_LAG_SECONDS = 300;
@@ -31,6 +31,27 @@ export function lagOf(covered: readonly Range[], now: number): number | null {
 /** Seconds since a moment; a source whose clock is ahead has an age of 0. */
 export function ageOf(time: number, now: number): number {
   return Math.max(0, now - time);
+}
+
+/** What a dataset lags while nothing is wrong, but for the seconds that its requests take. */
+export interface RestingLag {
+  readonly dataset: string;
+  /** Seconds that it stays behind the newest block by design. */
+  readonly delay: number;
+  /** True of a delay of the dataset's own, false of the one that was set for all. */
+  readonly isOwn: boolean;
+  /** Seconds at most until somebody looks again. */
+  readonly round: number;
+}
+
+export function restingLagOf(dataset: Dataset, { freshness, watermarkDelay }: LagLimits): RestingLag {
+  const { delaySeconds, everySeconds } = dataset.job;
+  return {
+    dataset: dataset.name,
+    delay: delayOf(dataset, watermarkDelay),
+    isOwn: delaySeconds !== undefined,
+    round: everySeconds ?? roundSeconds(freshness),
+  };
 }
 
 /** Seconds that a dataset may lag: its own delay, the pause between two requests, and what is borne beyond them. */

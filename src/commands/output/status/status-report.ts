@@ -1,5 +1,5 @@
 import { formatDuration, formatRange, formatTime, lengthOf } from '../../../range.ts';
-import { SILENT_SECONDS } from '../../../status/lag.ts';
+import { SILENT_SECONDS, type RestingLag } from '../../../status/lag.ts';
 import type { DatasetReport, Report } from '../../../status/report.ts';
 import { errorLines, ownRows, refusedLine } from '../summary.ts';
 import { fitTable } from '../table.ts';
@@ -11,13 +11,10 @@ import { programName } from '../../../terminal/program-name.ts';
 const SHOWN = 5;
 
 /** Prints where every dataset stands; first of all, that nobody keeps it so. */
-export function printStatus(report: Report): void {
+export function printStatus(report: Report, followed: readonly RestingLag[]): void {
   const { at: now } = report;
-  for (const line of silenceLines(report)) console.log(line);
-  console.log(`database  ${report.database}`);
-  console.log(`network   ${report.network ?? 'none yet: nothing was crawled'}`);
-  if (report.head !== null) console.log(headLine(report.head));
-  if (report.lake !== null) console.log(lakeLine(report.lake));
+  for (const line of [...silenceLines(report), ...placeLines(report), ...lagLines(report, followed)])
+    console.log(line);
   if (report.datasets.length > 0) {
     console.log();
     const header = ['dataset', 'rows', 'covered from', 'to (UTC)', 'covered', 'holes', 'lag', 'quarantined'];
@@ -41,9 +38,31 @@ function silenceLines({ silence, hasEnded }: Report): string[] {
   ];
 }
 
+function placeLines({ database, network, head, lake }: Report): string[] {
+  return [
+    `database  ${database}`,
+    `network   ${network ?? 'none yet: nothing was crawled'}`,
+    ...(head === null ? [] : [headLine(head)]),
+    ...(lake === null ? [] : [lakeLine(lake)]),
+  ];
+}
+
 function headLine({ seqno, age, watermark, waitingFor }: NonNullable<Report['head']>): string {
   const waiting = waitingFor === null ? '' : `, waiting for ${waitingFor}`;
   return `head      masterchain block ${seqno}, ${formatDuration(age)} ago; safe to read until ${formatTime(watermark)}${waiting}`;
+}
+
+/** What bounds the lag: a line for the datasets with the delay of all, and one for each delay of their own. */
+function lagLines({ silence }: Report, followed: readonly RestingLag[]): string[] {
+  // Without a daemon nothing follows the head.
+  if (silence === null) return [];
+  const lines = new Map<string, string[]>();
+  for (const { dataset, delay, isOwn, round } of followed) {
+    const by = `${formatDuration(delay)} ${isOwn ? 'of its own' : 'by ETL_WATERMARK_DELAY'}`;
+    const line = `lag       at rest ${by}, then at most ${formatDuration(Math.ceil(round))} until the next round, and its requests`;
+    lines.set(line, [...(lines.get(line) ?? []), dataset]);
+  }
+  return [...lines].map(([line, datasets]) => `${line}: ${datasets.join(', ')}`);
 }
 
 function lakeLine({ place, age, isWhole, error }: NonNullable<Report['lake']>): string {
@@ -66,20 +85,18 @@ function tableRow(report: DatasetReport): string[] {
   ];
 }
 
-/** The tables beside those that are named like their dataset; one that several datasets fill, once. */
+/** The tables beside those that are named like a dataset; one that several datasets fill, once. */
 function tableLines(reports: readonly DatasetReport[]): string[] {
-  const others = new Map(
-    reports.flatMap(({ dataset, rows }) =>
-      rows
-        .slice(1)
-        .filter(({ rows: count }) => count > 0)
-        .map((row) => [row.table, { dataset, ...row }] as const),
-    ),
-  );
-  return [...others.values()].map(
-    ({ dataset, table, rows, exact }) =>
-      `table     ${dataset}: ${table} has ${exact ? '' : 'about '}${rows} rows`,
-  );
+  const named = new Set(reports.map(({ dataset }) => dataset));
+  const lines: string[] = [];
+  for (const { dataset, rows } of reports) {
+    for (const { table, rows: count, exact } of rows) {
+      if (count === 0 || named.has(table)) continue;
+      named.add(table);
+      lines.push(`table     ${dataset}: ${table} has ${exact ? '' : 'about '}${count} rows`);
+    }
+  }
+  return lines;
 }
 
 function detailLines(report: DatasetReport, now: number): string[] {
