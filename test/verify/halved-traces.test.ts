@@ -1,23 +1,15 @@
 import { sql } from 'drizzle-orm';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
-import { common, type Range } from '../../src/range.ts';
-import type { TestStore } from '../support/database/database.ts';
-import { expectProved, openNetworkProof, type Proof } from '../support/verify.ts';
+import { common } from '../../src/range.ts';
+import { expectProved, openNetworkProof } from '../support/verify.ts';
 
-let store: TestStore;
-let proof: Proof;
-let chain: Dataset[];
-let range: Range;
-let close: () => Promise<void>;
-
-beforeAll(async () => {
+test('a trace that began before what is kept of transactions keeps its certificate, and is not read again', async () => {
   const start = Date.UTC(2026, 4, 1) / 1000;
-  ({
+  const {
     store,
     proof,
     datasets: chain,
@@ -26,13 +18,9 @@ beforeAll(async () => {
   } = await openNetworkProof({
     network: { start, duration: 300, seed: 8, load: 2 },
     datasets: ['blocks', 'transactions', 'traces'],
-  }));
-});
-afterAll(() => close());
-
-const run = (text: string) => store.database.run(sql.raw(text));
-
-test('a trace that began before what is kept of transactions keeps its certificate, and is not read again', async () => {
+  });
+  onTestFinished(close);
+  const run = (text: string) => store.database.run(sql.raw(text));
   await expectProved(proof, chain, range);
   const [trace] = await store.database.rows(
     sql`select extract(epoch from t.utime)::int8 as own from ton.traces t where t.start_utime < t.utime
