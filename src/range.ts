@@ -14,6 +14,9 @@ const UNITS: Readonly<Record<string, number>> = { s: 1, m: MINUTE, h: HOUR, d: D
 
 const TIME_FORMS = '2026-11-01, 2026-11, 2026-11-01T10:00Z, unix seconds, -6h, yesterday, now';
 
+/** The largest unix time that chains write, and more seconds than any wish has a use for: 32 bits. */
+const LAST_SECOND = 2 ** 32 - 1;
+
 /** Seconds of a duration such as `90s`, `5m`, `2h`, `7d`, `1w`. */
 export function parseDuration(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*([smhdw])$/.exec(text.trim());
@@ -21,7 +24,11 @@ export function parseDuration(text: string): number {
   if (match === null || unit === undefined) {
     throw new UsageError(`"${text}" is not a duration: write it like 90s, 5m, 2h or 7d`);
   }
-  return Math.round(Number(match[1]) * unit);
+  const seconds = Math.round(Number(match[1]) * unit);
+  if (seconds > LAST_SECOND) {
+    throw new UsageError(`"${text}" is too long: the longest duration is ${Math.floor(LAST_SECOND / DAY)}d`);
+  }
+  return seconds;
 }
 
 /**
@@ -70,9 +77,6 @@ export function parseRange(from: string, to: string, now: number): Range {
   }
   return range;
 }
-
-/** The largest unix time that chains write: 32 bits. */
-const LAST_SECOND = 2 ** 32 - 1;
 
 /** Unix seconds as a source may write them, a number or a string of digits; undefined for anything else. */
 export function readSeconds(value: unknown): number | undefined {

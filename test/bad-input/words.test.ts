@@ -17,6 +17,8 @@ const nearly = fc.oneof(
   fc.constantFrom(
     '2026-02-30',
     '-0h',
+    '-70000000000w',
+    `${'9'.repeat(400)}d`,
     '1e9',
     '99999999999999',
     '-',
