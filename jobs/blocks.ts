@@ -2,7 +2,7 @@ import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { block_parents, blocks } from '../src/db/schema/ton/blocks.ts';
 import { block, blockRows } from '../src/records/block.ts';
-import { joinedUntil } from '../src/records/joined-until.ts';
+import { joinsOf } from '../src/records/joins.ts';
 
 export default defineJob({
   title: 'Blocks of the masterchain and all shards, with the links to their parents',
@@ -21,7 +21,7 @@ export default defineJob({
   },
   tables: { blocks, block_parents },
   rows: blockRows,
-  joinedUntil,
+  joinsOf,
   byBlock: { path: '/api/v3/masterchainBlockShards', param: 'seqno' },
   checks: { blocks: true, 'block-seconds': true },
   grade: {

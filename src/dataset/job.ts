@@ -4,7 +4,7 @@ import { isTakenAsIs } from './declaration/check.ts';
 import type { Put } from './declaration/sheet.ts';
 import type { Checks } from './checks.ts';
 import { UNCHECKED, type GradeFacts } from './grade.ts';
-import type { Paginator, Params, Position, WholeSecondsPaginator } from './paginator.ts';
+import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginator.ts';
 import { readPosition, type PositionMembers } from './position.ts';
 import { hashOf, NOTHING, readRecord, type Extra } from './record.ts';
 import { asText, rowAsText, type Strings } from './strings.ts';
@@ -36,10 +36,10 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
    */
   readonly rows: (record: Rec, extra: Extra, put: Put) => void;
   /**
-   * For endpoints that may cut a 200 short: see `Page.joinedUntil`. Takes the records as they came, also those that go
+   * For endpoints that may cut a 200 short: see `Page.joins`. Takes the records as they came, also those that go
    * to quarantine, because a page is not whole for one that is not understood.
    */
-  readonly joinedUntil?: (raws: readonly unknown[]) => number | undefined;
+  readonly joinsOf?: (raws: readonly unknown[]) => Joins | undefined;
   /** How far to keep behind the watermark, where the dataset's source lags behind the chain's. */
   readonly delaySeconds?: number;
   /** The tail asks so often at most, where the dataset is not worth a request in each round. */
@@ -133,7 +133,7 @@ export interface RecordsReading {
   readonly positions: readonly Position[];
   readonly accepted: readonly AcceptedRecord[];
   readonly rejected: readonly Rejected[];
-  readonly joinedUntil?: number;
+  readonly joins?: Joins;
 }
 
 /** A dataset that is a stream of time: facts and pure functions. Its name is its file's name in `jobs/`. */
@@ -208,8 +208,8 @@ function readAll<Cursor, Rec, T extends Tables>(
     if (reading.ok) accepted.push(acceptedOf(spec, { position, index, strings: one.strings, ...reading }));
     else rejected.push({ position, span, path: reading.path, reason: reading.reason, raw: one.raw });
   }
-  const joined = spec.joinedUntil?.(raws);
-  return { positions, accepted, rejected, ...(joined !== undefined && { joinedUntil: joined }) };
+  const joins = spec.joinsOf?.(raws);
+  return { positions, accepted, rejected, ...(joins !== undefined && { joins }) };
 }
 
 /** A record that its schema takes as it is; any other one with strings that are text, for people may read it. */

@@ -19,13 +19,18 @@ export interface Page {
   readonly positions: readonly Position[];
   /** End of the seconds that were asked for, exclusive, where the paginator narrows its requests. */
   readonly until?: number;
-  /**
-   * For endpoints whose 200 may be cut short: the second before which the records themselves show that nothing is
-   * missing. Undefined where a short page can be trusted.
-   */
-  readonly joinedUntil?: number;
+  /** For endpoints whose 200 may be cut short. Undefined where a short page can be trusted. */
+  readonly joins?: Joins;
   /** The window (both ends inclusive, unix seconds) that the response says it answers, where its endpoint echoes one. */
   readonly echo?: Echo;
+}
+
+/** What a page's records themselves show of what is missing. */
+export interface Joins {
+  /** The second before which nothing is missing. */
+  readonly until: number;
+  /** The first second of which the page certainly lacks what follows, though it holds what is later still. */
+  readonly gapAt?: number;
 }
 
 export interface Echo {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
+import { lackMasterchain } from '../support/simulator/lack-blocks.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
@@ -267,6 +268,27 @@ describe('a crawl refuses', () => {
       expect(await stored()).toMatchObject({ rows: 0 });
     },
   );
+
+  test('an index of blocks with a gap is refused for blocks alone: transactions are read, exit 3', async () => {
+    await store.database.script('truncate etl.coverage, etl.refused, etl.failures');
+    const { code, stdout } = await backfill(
+      { after: lackMasterchain({ from: START + 100, to: START + 110 }) },
+      {},
+      ['--only', 'blocks,transactions'],
+    );
+    expect(stdout).toMatch(
+      /^refused +blocks: 2026-05-01T00:01:38Z .. 2026-05-01T00:05:00Z: failing, .*no row joins what lies at 2026-05-01T00:01:/m,
+    );
+    expect(code).toBe(3);
+    const covered = await store.database.rows(
+      sql`select dataset, covered::text from etl.coverage order by dataset`,
+      z.object({ dataset: z.string(), covered: z.string() }),
+    );
+    expect(covered).toEqual([
+      { dataset: 'blocks', covered: `{[${START},${START + 98})}` },
+      { dataset: 'transactions', covered: `{[${START},${START + 300})}` },
+    ]);
+  });
 
   test('what was refused is asked for again by a run within the minute: whoever starts it has mended something', async () => {
     await store.database.script('truncate etl.coverage, etl.refused, etl.failures');

@@ -104,7 +104,7 @@ function joined(links: readonly Link[]): number | undefined {
         prev_blocks: parents.map(([parent, number]) => ({ workchain: 0, shard: parent, seqno: number })),
       }),
   );
-  const until = job.read(records).joinedUntil;
+  const until = job.read(records).joins?.until;
   return until === undefined || until === 0 ? until : until - 1_760_000_000;
 }
 
@@ -132,9 +132,9 @@ describe('how far a page of blocks is joined', () => {
     const strange = page.map((record, index) => (index === 1 ? { ...record, tx_count: 'many' } : record));
     const reading = job.read(strange);
     expect(reading.rejected).toHaveLength(1);
-    expect(reading.joinedUntil).toBe(1_760_000_003);
+    expect(reading.joins?.until).toBe(1_760_000_003);
     const unlinked = page.map((record, index) => (index === 1 ? { ...record, prev_blocks: 'none' } : record));
-    expect(job.read(unlinked).joinedUntil).toBeUndefined();
+    expect(job.read(unlinked).joins).toBeUndefined();
   });
 
   it('is up to the earliest of the last blocks of several chains', () => {

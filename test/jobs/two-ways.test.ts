@@ -191,7 +191,7 @@ describe.each(datasets)('jobs/%s', (_name, job, make) => {
         expect(one.reading.accepted.map(({ extra, index }) => ({ extra, index }))).toEqual(
           other.reading.accepted.map(({ extra, index }) => ({ extra, index })),
         );
-        expect(one.reading.joinedUntil).toEqual(other.reading.joinedUntil);
+        expect(one.reading.joins).toEqual(other.reading.joins);
         expect(one.written).toEqual(other.written);
         const [here, apart] = hereAndApart(job, body);
         expect(apart).toEqual(here);

@@ -86,7 +86,11 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'short blocks believed',
     what: 'a page of blocks that was cut short counts as the whole window',
     edits: [
-      { module: 'dataset/paginators/forward', find: 'page.joinedUntil ?? cursor.to', instead: 'cursor.to' },
+      {
+        module: 'dataset/paginators/forward',
+        find: 'shortPage(cursor, joins)',
+        instead: 'shortPage(cursor, { until: cursor.to })',
+      },
     ],
     faults: { shortBlocks: 0.2 },
   },

@@ -1,4 +1,5 @@
 import { createInterruptibleSleep } from '../../budget/interruptible-sleep.ts';
+import { readMissing } from '../../db/coverage/coverage.ts';
 import { refuse } from '../../db/coverage/refused.ts';
 import { formatRange } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
@@ -94,11 +95,15 @@ export async function readOrRefuse(
     crawlLease(context, { ...assignment, stop, peers }),
   );
   if (failure === undefined) return;
-  const range = formatRange(lease.span);
   const { code, message } = failure;
-  logger[levelOf(failure)](
-    { dataset: dataset.name, scope: lease.stream.scope, range, code, reason: message },
-    'range refused',
-  );
-  await refuse(database, lease.stream, lease.span, { reason: 'failing', detail: failure.message });
+  const { stream } = lease;
+  // Pages before the one that failed are committed.
+  for (const span of await readMissing(database, stream, [lease.span])) {
+    const range = formatRange(span);
+    logger[levelOf(failure)](
+      { dataset: dataset.name, scope: stream.scope, range, code, reason: message },
+      'range refused',
+    );
+    await refuse(database, stream, span, { reason: 'failing', detail: message });
+  }
 }

@@ -1,5 +1,5 @@
 import { BadResponseError } from '../../errors.ts';
-import type { Page, Paginator, Params, Position, Step, WholeSecondsPaginator } from '../paginator.ts';
+import type { Joins, Page, Paginator, Params, Position, Step, WholeSecondsPaginator } from '../paginator.ts';
 import { formatTime, spanOfSecond, type Range } from '../../range.ts';
 import { openSecond, partRequest, readPart, type Second } from './second.ts';
 
@@ -36,7 +36,7 @@ interface ForwardOptions {
   readonly order: 'total' | 'partial';
   /** The most rows that the endpoint gives at once. */
   readonly maxSize?: number;
-  /** True where a short page may be cut short, and pages say by themselves how far they are joined (`joinedUntil`). */
+  /** True where a short page may be cut short, and pages say by themselves how far they are joined (`joins`). */
   readonly joined?: boolean;
   /**
    * Seconds of the first request, where the server looks through all rows of the seconds asked for, however few it gives.
@@ -137,11 +137,20 @@ function requireSorted(cursor: ForwardCursor, positions: readonly Position[]): v
 }
 
 function nextPage(cursor: ForwardCursor, page: Page, order: ForwardOptions['order']): Step<ForwardCursor> {
-  const { positions, size } = page;
+  const { positions, size, joins = { until: cursor.to } } = page;
   requireSorted(cursor, positions);
   if (hasLostAnchor(cursor, positions)) return restart(cursor);
   const last = positions.at(-1);
-  if (last === undefined || positions.length < size) return shortPage(cursor, page.joinedUntil ?? cursor.to);
+  if (last === undefined || positions.length < size) return shortPage(cursor, joins);
+  const { gapAt = Infinity } = joins;
+  return gapAt < cursor.to ? goOnAtGap(cursor, gapAt) : fullPage(cursor, { positions, last }, order);
+}
+
+function fullPage(
+  cursor: ForwardCursor,
+  { positions, last }: Pick<Page, 'positions'> & { readonly last: Position },
+  order: ForwardOptions['order'],
+): Step<ForwardCursor> {
   if (last.utime >= cursor.to) return complete(cursor, cursor.to);
   if (order === 'total' && cursor.restarts < MOST_RESTARTS) return goOnBehind(cursor, last, positions);
   if (last.utime > cursor.at) return complete(cursor, last.utime);
@@ -187,13 +196,21 @@ function restart(cursor: ForwardCursor): Step<ForwardCursor> {
   return { completed: undefined, cursor: { ...begin(cursor, cursor.at), restarts } };
 }
 
+/** Another server may have what this one lacks, so it is asked for again from the gap on. */
+function goOnAtGap(cursor: ForwardCursor, gapAt: number): Step<ForwardCursor> {
+  if (gapAt <= cursor.at) throw notJoined(cursor);
+  return complete(cursor, gapAt);
+}
+
+function notJoined({ at }: ForwardCursor): BadResponseError {
+  return new BadResponseError(`no row joins what lies at ${formatTime(at)} to what follows it`);
+}
+
 /** `until` is where the page's own links end: beyond it a successor may have been cut off. */
-function shortPage(cursor: ForwardCursor, until: number): Step<ForwardCursor> {
+function shortPage(cursor: ForwardCursor, { until, gapAt = Infinity }: Joins): Step<ForwardCursor> {
   if (until >= cursor.to) return complete(cursor, cursor.to);
   if (until > cursor.at) return complete(cursor, until);
-  if (cursor.ahead >= LAST_LOOK_AHEAD) {
-    throw new BadResponseError(`no row joins what lies at ${formatTime(cursor.at)} to what follows it`);
-  }
+  if (gapAt <= cursor.at || cursor.ahead >= LAST_LOOK_AHEAD) throw notJoined(cursor);
   return { completed: undefined, cursor: { ...cursor, ahead: Math.max(FIRST_LOOK_AHEAD, cursor.ahead * 2) } };
 }
 

@@ -8,11 +8,15 @@ import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import type { Range } from '../../../src/range.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
+import { lackMasterchain } from '../../support/simulator/lack-blocks.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { comparable } from '../../support/rebuild/same-record.ts';
 import { readStored } from '../../support/database/stored.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
+
+const timeOfBlock = (block: unknown) =>
+  Number(z.looseObject({ gen_utime: z.string() }).parse(block).gen_utime);
 
 let store: TestStore;
 let simulator: Simulator;
@@ -128,9 +132,26 @@ describe('a backfill', () => {
     const range = await crawl(['blocks']);
     const expected = simulator.truth.counts(range).blocks;
     const blocks = await readStored(store.url, (stored) => stored.blocks());
-    expect(within(blocks, (block) => Number((block as { gen_utime: string }).gen_utime), range)).toHaveLength(
-      expected,
-    );
+    expect(within(blocks, timeOfBlock, range)).toHaveLength(expected);
+  });
+
+  test('reads again what one page lacks in its middle', async () => {
+    const gap = { from: START + 100, to: START + 110 };
+    const lacking = lackMasterchain(gap);
+    let lacked = 0;
+    await serve({
+      load: 1,
+      after: (request, response) => {
+        if (lacked > 0) return response;
+        const gapped = lacking(request, response);
+        if (gapped !== response) lacked += 1;
+        return gapped;
+      },
+    });
+    const range = await crawl(['blocks']);
+    expect(lacked).toBe(1);
+    const stored = await readStored(store.url, (all) => all.blocks());
+    expect(within(stored, timeOfBlock, range)).toHaveLength(simulator.truth.counts(range).blocks);
   });
 
   test('asks for nothing that is covered already', async () => {

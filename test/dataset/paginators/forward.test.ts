@@ -213,7 +213,7 @@ describe('a walk whose pages may be cut short', () => {
     const step = paginator.next(paginator.start(SPAN), {
       size: 1000,
       positions: [row(101), row(120)],
-      joinedUntil: 118,
+      joins: { until: 118 },
     });
     expect(step.completed).toEqual({ from: 100, to: 118 });
     expect(paginator.request(step.cursor!, 1000)['start_utime']).toBe(118);
@@ -223,7 +223,7 @@ describe('a walk whose pages may be cut short', () => {
     let cursor = paginator.start(SPAN);
     let last = 0;
     const look = () => {
-      const step = paginator.next(cursor, { size: 1000, positions: [row(101)], joinedUntil: 100 });
+      const step = paginator.next(cursor, { size: 1000, positions: [row(101)], joins: { until: 100 } });
       expect(step.completed).toBeUndefined();
       cursor = step.cursor!;
       const end = Number(paginator.request(cursor, 1000)['end_utime']);

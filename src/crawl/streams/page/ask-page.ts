@@ -56,7 +56,7 @@ export interface PageRead {
 }
 
 /** What a page shows of its place. */
-type PagePlace = Pick<RecordsReading, 'positions' | 'joinedUntil'> & { readonly echo: Echo };
+type PagePlace = Pick<RecordsReading, 'positions' | 'joins'> & { readonly echo: Echo };
 
 /**
  * Asks for one page of a stream and reads it: the only way in which a page is asked for, whatever for.
@@ -125,8 +125,8 @@ function apartOf(
   return async (body: Buffer, limit: number | undefined) => {
     const { page, body: back } = await threads.read({ dataset: name, span }, body);
     if (page === undefined) return { body: back };
-    const { positions, joinedUntil, echo } = page;
-    const step = stepTo({ positions, echo, ...(joinedUntil !== undefined && { joinedUntil }) }, limit);
+    const { positions, joins, echo } = page;
+    const step = stepTo({ positions, echo, ...(joins !== undefined && { joins }) }, limit);
     return { value: { ...shownOnly(page), step, content: contentApart(job, page) } };
   };
 }

@@ -16,7 +16,7 @@ import { readRecords } from './read-records.ts';
 /** A page as it is sent between threads: nothing but what can be copied or handed over. */
 export interface PageApart {
   readonly positions: RecordsReading['positions'];
-  readonly joinedUntil: number | undefined;
+  readonly joins: RecordsReading['joins'];
   readonly echo: Echo;
   readonly tables: readonly TableBytes[];
   readonly ids: readonly string[];
@@ -42,7 +42,7 @@ export function readApart(body: Buffer, { job, span, withoutKey }: HowToRead): P
   const isOdd = oddities.rejected.length > 0 || oddities.extras.length > 0;
   return {
     positions: reading.positions,
-    joinedUntil: reading.joinedUntil,
+    joins: reading.joins,
     echo: echoOf(json),
     tables: bytesOfRecords(job.tables, written.accepted),
     ids: idsOf(written),

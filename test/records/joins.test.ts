@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { block } from '../../src/records/block.ts';
 import { blockKey } from '../../src/ton/block-key.ts';
-import { joinedUntil } from '../../src/records/joined-until.ts';
+import { joinsOf } from '../../src/records/joins.ts';
 import { sampleBlock } from '../support/samples/sample-records.ts';
 
 /** Shards as prefixes of bits; `''` is the whole workchain. */
@@ -70,7 +70,7 @@ function replace(blocks: (typeof template)[], old: typeof template, changed: typ
   blocks[blocks.indexOf(old)] = changed;
 }
 
-describe('joinedUntil', () => {
+describe('joinsOf', () => {
   it('lies before or at the first missing block, whatever is missing of a network that splits and merges', () => {
     const choices = fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 60 });
     const missing = fc.array(fc.nat(60), { maxLength: 5 });
@@ -79,10 +79,30 @@ describe('joinedUntil', () => {
         const all = network(steps);
         const gone = new Set(indexes.map((index) => all[1 + (index % (all.length - 1))]!));
         const page = all.filter((one) => !gone.has(one));
-        const until = joinedUntil(page)!;
+        const until = joinsOf(page)!.until;
         for (const one of gone) expect(one.gen_utime).toBeGreaterThanOrEqual(until);
+        const { gapAt } = joinsOf(page)!;
+        // A gap is behind a block of the page that lacks a successor.
+        if (gapAt !== undefined) {
+          const before = new Set(page.filter((one) => one.gen_utime === gapAt).map(blockKey));
+          const lost = [...gone].filter((one) =>
+            (one.prev_blocks ?? []).some((id) => before.has(blockKey(id))),
+          );
+          expect(lost).not.toEqual([]);
+        }
       }),
       { seed: 42, numRuns: 500 },
+    );
+  });
+
+  it('sees a gap in any page that holds what a chain lost, and what came after', () => {
+    fc.assert(
+      fc.property(fc.nat(20), fc.integer({ min: 1, max: 5 }), (before, lost) => {
+        // Each step lets the one shard go on by a second.
+        const all = network(Array.from({ length: before + lost + 3 }, () => 16));
+        const page = [...all.slice(0, before + 1), ...all.slice(before + 1 + lost)];
+        expect(joinsOf(page)!.gapAt).toBe(all[before]!.gen_utime);
+      }),
     );
   });
 
@@ -92,7 +112,8 @@ describe('joinedUntil', () => {
         const all = network(steps);
         const parents = new Set(all.flatMap((one) => (one.prev_blocks ?? []).map(blockKey)));
         const tops = all.filter((one) => !parents.has(blockKey(one)));
-        expect(joinedUntil(all)).toBe(Math.min(...tops.map((one) => one.gen_utime)));
+        expect(joinsOf(all)!.gapAt).toBeUndefined();
+        expect(joinsOf(all)!.until).toBe(Math.min(...tops.map((one) => one.gen_utime)));
       }),
       { seed: 43, numRuns: 500 },
     );

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { requiredInt, requiredSeconds } from './members/scalar.ts';
+import { blockKey } from '../ton/block-key.ts';
+import type { Joins } from '../dataset/paginator.ts';
+
+const id = { workchain: requiredInt, shard: z.string(), seqno: requiredInt };
+
+/** What of a block tells where it stands in its chain, whatever else is in it. */
+const Linked = z.object({
+  ...id,
+  gen_utime: requiredSeconds,
+  before_split: z.boolean().nullish().catch(null),
+  prev_blocks: z.array(z.object(id)).nullish(),
+});
+
+type LinkedBlock = z.output<typeof Linked>;
+
+/**
+ * How far a page of blocks shows by itself that nothing is missing, for servers that may cut a 200 short or lack some
+ * blocks. Every block has a successor, two before a split; a block whose successors are not all in the page is *open*, and
+ * what follows it may be missing. All seconds before the first open block are joined. An open block has a *gap* behind it
+ * where a later block of its shard is in the page, before the page's last second: its successors lie between the two.
+ *
+ * Of a chain whose first blocks are missing nothing shows here; the closure of verification sees it. An empty page proves
+ * nothing: it is joined until 0. Undefined where a block does not even tell its links: it would look like a missing one for
+ * ever.
+ */
+export function joinsOf(raws: readonly unknown[]): Joins | undefined {
+  const read = Linked.array().safeParse(raws);
+  if (!read.success) return undefined;
+  const blocks = read.data;
+  const children = new Map<string, Set<string>>();
+  for (const block of blocks) {
+    for (const parent of block.prev_blocks ?? []) {
+      const key = blockKey(parent);
+      children.set(key, (children.get(key) ?? new Set()).add(blockKey(block)));
+    }
+  }
+  const open = blocks.filter((block) => {
+    const successors = children.get(blockKey(block))?.size ?? 0;
+    return successors < (block.before_split === true ? 2 : 1);
+  });
+  const gapAt = earliest(gapsOf(open, blocks));
+  return { until: earliest(open) ?? 0, ...(gapAt !== undefined && { gapAt }) };
+}
+
+/** Open blocks that cannot be the ends of their chains. */
+function gapsOf(open: readonly LinkedBlock[], blocks: readonly LinkedBlock[]): LinkedBlock[] {
+  const end = Number(blocks.at(-1)?.gen_utime ?? 0);
+  const latest = new Map<string, number>();
+  for (const block of blocks) {
+    if (Number(block.gen_utime) >= end) continue;
+    const shard = shardOf(block);
+    latest.set(shard, Math.max(latest.get(shard) ?? 0, block.seqno));
+  }
+  return open.filter((block) => block.seqno < (latest.get(shardOf(block)) ?? 0));
+}
+
+function shardOf({ workchain, shard }: LinkedBlock): string {
+  return `${workchain}:${shard}`;
+}
+
+function earliest(blocks: readonly LinkedBlock[]): number | undefined {
+  const times = blocks.map(({ gen_utime }) => Number(gen_utime));
+  return times.length === 0 ? undefined : times.reduce((first, time) => Math.min(first, time));
+}
