@@ -14,7 +14,7 @@ const UNITS: Readonly<Record<string, number>> = { s: 1, m: MINUTE, h: HOUR, d: D
 
 const TIME_FORMS = '2026-11-01, 2026-11, 2026-11-01T10:00Z, unix seconds, -6h, yesterday, now';
 
-/** The largest unix time that chains write, and more seconds than any wish has a use for: 32 bits. */
+/** The largest unix time that chains write, and more seconds than anybody has a use for: 32 bits. */
 const LAST_SECOND = 2 ** 32 - 1;
 
 /** Seconds of a duration such as `90s`, `5m`, `2h`, `7d`, `1w`. */

@@ -2,7 +2,7 @@ import { loadDatasets } from '../dataset/load-jobs.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { parseDuration } from '../range.ts';
-import { restingLagOf } from '../status/lag.ts';
+import { restingLagsOf } from '../status/lag.ts';
 import { followedDatasets, readinessOf, sayReasons } from '../status/readiness.ts';
 import { readReport } from '../status/report.ts';
 import type { Invocation } from './command.ts';
@@ -23,7 +23,7 @@ export async function status(
     const report = await readReport(store.database, all, { rows: 'exact', now });
     const chosen = splitKinds(chooseDatasets(config.datasets, all)).streams;
     const followed = followedDatasets(chosen, config.schedules);
-    const restingLags = followed.map((dataset) => restingLagOf(dataset, config));
+    const restingLags = restingLagsOf(followed, config);
     if (flags.json === true) console.log(JSON.stringify({ ...report, restingLags }, null, 2));
     else printStatus(report, restingLags);
     if (flags.check !== true) return EXIT.done;

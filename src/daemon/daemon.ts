@@ -10,9 +10,10 @@ import { runHistoryLoop } from './history-loop.ts';
 import { runLakeLoop } from './lake-loop.ts';
 import { runRetentionLoop } from './retention-loop.ts';
 import { runSchedules } from './schedules.ts';
-import { runTailLoop, tailPeriodMs } from './tail-loop.ts';
+import { runTailLoop } from './tail-loop.ts';
 import { runVerifyLoop } from './verify-loop.ts';
 import { createWatermarkLeader } from './watermark-leader.ts';
+import { tailPeriodSeconds } from '../dataset/pace.ts';
 import { unixSeconds } from '../clock.ts';
 
 /** Another process leads where this one has not come back for so many rounds of its tail. */
@@ -58,7 +59,7 @@ function stopTogether(daemon: DaemonContext) {
 }
 
 function watermarkPoll(daemon: DaemonContext): () => Promise<Watermark> {
-  const absentSeconds = (LEADER_ROUNDS * tailPeriodMs(daemon)) / 1000;
+  const absentSeconds = LEADER_ROUNDS * tailPeriodSeconds(daemon.datasets, daemon.config);
   const delaySeconds = daemon.config.watermarkDelay;
   const poll = createWatermarkLeader({ ...daemon, absentSeconds, delaySeconds });
   return () => poll(daemon.stop.leaving);

@@ -1,15 +1,10 @@
 import { readOrRefuse } from '../crawl/streams/read-leases.ts';
 import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { roundSeconds, WATERMARK_REQUESTS } from '../dataset/pace.ts';
+import { pauseSeconds, tailPeriodSeconds } from '../dataset/pace.ts';
 import { toError } from '../errors.ts';
 import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
 import { wantsOf } from './wants.ts';
-
-/** The rounds of the tail take at most this part of the budget, so that a backfill advances at any plan. */
-const ROUNDS_SHARE = 0.4;
-/** What is asked less often than every round takes at most this part beside them. */
-const SLOW_SHARE = 0.1;
 
 /** Milliseconds between two rounds at least, where what was held back may be read. */
 const LEAST_PERIOD_MS = 1000;
@@ -20,7 +15,7 @@ export async function runTailLoop(
   position: ChainPosition,
   pollWatermark: () => Promise<Watermark>,
 ): Promise<void> {
-  const { context, datasets, stop } = options;
+  const { context, config, datasets, stop } = options;
   const { clock } = context;
   const running = new Map<string, Promise<void>>();
   const dueAt = new Map<string, number>();
@@ -32,7 +27,7 @@ export async function runTailLoop(
       const began = clock.monotonic();
       const reading = waitFor(options, dataset.name, () => readTail(options, dataset, position))
         .then((streams = 1) => {
-          dueAt.set(dataset.name, began + pauseMs(options, dataset, streams));
+          dueAt.set(dataset.name, began + 1000 * pauseSeconds(dataset, streams, datasets, config));
         })
         .catch((error: unknown) => {
           failures.push(toError(error));
@@ -41,7 +36,10 @@ export async function runTailLoop(
       running.set(dataset.name, reading);
     }
     const untilDueMs = (position.watermark.dueMs ?? Infinity) - clock.monotonic();
-    const untilNextMs = Math.min(tailPeriodMs(options), Math.max(LEAST_PERIOD_MS, untilDueMs));
+    const untilNextMs = Math.min(
+      1000 * tailPeriodSeconds(datasets, config),
+      Math.max(LEAST_PERIOD_MS, untilDueMs),
+    );
     await clock.sleep(untilNextMs, stop.finishing).catch(() => undefined);
   }
   await Promise.all(running.values());
@@ -60,19 +58,4 @@ async function readTail(options: DaemonContext, dataset: Dataset, position: Chai
     await readOrRefuse(context, assignment, { stop });
   }
   return wants.length;
-}
-
-/** Milliseconds between two rounds: well within the freshness wanted, longer where that would cost more than its share. */
-export function tailPeriodMs({ config, datasets }: DaemonContext): number {
-  const often = datasets.filter(({ job }) => job.everySeconds === undefined);
-  const affordable = (often.length + WATERMARK_REQUESTS) / (config.rps * ROUNDS_SHARE);
-  return 1000 * Math.max(roundSeconds(config.freshness), affordable);
-}
-
-/** Milliseconds that a dataset pauses for beyond the rounds of the tail: as it says, longer where its streams cost too much. */
-function pauseMs({ config, datasets }: DaemonContext, { job }: Dataset, streams: number): number {
-  if (job.everySeconds === undefined) return 0;
-  const slow = datasets.filter((other) => other.job.everySeconds !== undefined);
-  const affordable = (streams * slow.length) / (config.rps * SLOW_SHARE);
-  return 1000 * Math.max(job.everySeconds, affordable);
 }

@@ -4,7 +4,11 @@ import type { Walk } from './walk.ts';
 /** Within the freshness wanted the tail asks so often: a row waits for the next round, and for its requests. */
 const ROUNDS = 2.5;
 /** Requests of a watermark, with which each round of the tail begins. */
-export const WATERMARK_REQUESTS = 2;
+const WATERMARK_REQUESTS = 2;
+/** The rounds of the tail take at most this part of the budget, so that a backfill advances at any plan. */
+const ROUNDS_SHARE = 0.4;
+/** What is asked less often than every round takes at most this part beside them. */
+const SLOW_SHARE = 0.1;
 /** Rows that have matured are read again when so many seconds of them have gathered. */
 export const SECOND_READING_SECONDS = 300;
 /** Look-ups see so often whether anything is new, in seconds. */
@@ -19,8 +23,42 @@ export function delayOf({ job }: Dataset, watermarkDelay: number): number {
 }
 
 /** Seconds between two rounds of the tail, where the budget has room for them. */
-export function roundSeconds(freshness: number): number {
+function roundSeconds(freshness: number): number {
   return freshness / ROUNDS;
+}
+
+/** What decides how often the tail asks. */
+export interface TailPlan {
+  /** Seconds that the newest rows may be behind what may be read. */
+  readonly freshness: number;
+  /** Requests a second that are allowed. */
+  readonly rps: number;
+}
+
+/** Seconds between two requests of the tail for a dataset, where the budget has room for them. */
+export function wantedPauseSeconds({ job }: Dataset, { freshness }: TailPlan): number {
+  return Math.max(roundSeconds(freshness), job.everySeconds ?? 0);
+}
+
+/** Seconds between two rounds of the tail: well within the freshness wanted, longer where that would cost more than its share. */
+export function tailPeriodSeconds(datasets: readonly Dataset[], { freshness, rps }: TailPlan): number {
+  const often = datasets.filter(({ job }) => job.everySeconds === undefined);
+  return Math.max(roundSeconds(freshness), (often.length + WATERMARK_REQUESTS) / (rps * ROUNDS_SHARE));
+}
+
+/**
+ * Seconds that a dataset pauses for beyond the rounds of the tail: as it says, longer where its streams cost too much.
+ * `streams` is how many there are of it.
+ */
+export function pauseSeconds(
+  { job }: Dataset,
+  streams: number,
+  datasets: readonly Dataset[],
+  { rps }: TailPlan,
+): number {
+  if (job.everySeconds === undefined) return 0;
+  const slow = datasets.filter((other) => other.job.everySeconds !== undefined);
+  return Math.max(job.everySeconds, (streams * slow.length) / (rps * SLOW_SHARE));
 }
 
 /** Requests a minute of the watermark, for all datasets together. */

@@ -1,6 +1,12 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Range } from '../range.ts';
-import { delayOf, roundSeconds } from '../dataset/pace.ts';
+import {
+  delayOf,
+  pauseSeconds,
+  tailPeriodSeconds,
+  wantedPauseSeconds,
+  type TailPlan,
+} from '../dataset/pace.ts';
 
 /** A dataset may be so far behind its own delay before somebody should look at it, seconds. */
 const LONGEST_LAG_SECONDS = 300;
@@ -11,6 +17,9 @@ export const STILL_HEAD_SECONDS = 120;
 
 /** Every process reports every five seconds that it lives: one that is silent for so long has ended, or cannot write. */
 export const SILENT_SECONDS = 20;
+
+/** Of a dataset that is read pool by pool it is not known here how many there are. */
+const ONE_STREAM = 1;
 
 /** What decides how far behind the clock a dataset, or the head of the chain, may be. */
 export interface LagLimits {
@@ -42,16 +51,26 @@ export interface RestingLag {
   readonly isOwn: boolean;
   /** Seconds at most until somebody looks again. */
   readonly round: number;
+  /** True where this is longer than wanted, because the rate that is allowed has no room for more. */
+  readonly isBoundByRate: boolean;
 }
 
-export function restingLagOf(dataset: Dataset, { freshness, watermarkDelay }: LagLimits): RestingLag {
-  const { delaySeconds, everySeconds } = dataset.job;
-  return {
-    dataset: dataset.name,
-    delay: delayOf(dataset, watermarkDelay),
-    isOwn: delaySeconds !== undefined,
-    round: everySeconds ?? roundSeconds(freshness),
-  };
+/** Of the datasets that the daemon follows. */
+export function restingLagsOf(
+  datasets: readonly Dataset[],
+  { watermarkDelay, ...plan }: TailPlan & Pick<LagLimits, 'watermarkDelay'>,
+): RestingLag[] {
+  const period = tailPeriodSeconds(datasets, plan);
+  return datasets.map((dataset) => {
+    const round = Math.max(period, pauseSeconds(dataset, ONE_STREAM, datasets, plan));
+    return {
+      dataset: dataset.name,
+      delay: delayOf(dataset, watermarkDelay),
+      isOwn: dataset.job.delaySeconds !== undefined,
+      round,
+      isBoundByRate: round > wantedPauseSeconds(dataset, plan),
+    };
+  });
 }
 
 /** Seconds that a dataset may lag: its own delay, the pause between two requests, and what is borne beyond them. */

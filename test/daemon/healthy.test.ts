@@ -96,7 +96,7 @@ describe('of a healthy daemon with default settings', () => {
     expect([check.code, check.stderr]).toEqual([0, '']);
     expect(check.stdout).toMatch(/^database /);
     expect(check.stdout).toContain(
-      'lag       at rest 30s by ETL_WATERMARK_DELAY, then at most 6s until the next round, and its requests: blocks',
+      'lag       at rest 30s by ETL_WATERMARK_DELAY, then at most 4s until the next round, and its requests: blocks',
     );
     const cron = await cli.ask(checkOfCrontab(), settings);
     expect([cron.code, cron.stderr]).toEqual([0, '']);

@@ -57,9 +57,11 @@ function lagLines({ silence }: Report, followed: readonly RestingLag[]): string[
   // Without a daemon nothing follows the head.
   if (silence === null) return [];
   const lines = new Map<string, string[]>();
-  for (const { dataset, delay, isOwn, round } of followed) {
+  for (const { dataset, delay, isOwn, round, isBoundByRate } of followed) {
     const by = `${formatDuration(delay)} ${isOwn ? 'of its own' : 'by ETL_WATERMARK_DELAY'}`;
-    const line = `lag       at rest ${by}, then at most ${formatDuration(Math.ceil(round))} until the next round, and its requests`;
+    const rate = isBoundByRate ? ' (TONCENTER_RPS allows no more)' : '';
+    const wait = `then at most ${formatDuration(Math.ceil(round))} until the next round${rate}`;
+    const line = `lag       at rest ${by}, ${wait}, and its requests`;
     lines.set(line, [...(lines.get(line) ?? []), dataset]);
   }
   return [...lines].map(([line, datasets]) => `${line}: ${datasets.join(', ')}`);
