@@ -1,5 +1,6 @@
 import { backfill, type CrawlOptions } from '../crawl/streams/backfill.ts';
 import { missingOf } from '../crawl/streams/missing.ts';
+import type { HeldBack } from '../crawl/streams/reach.ts';
 import { delayedOf } from '../crawl/streams/streams.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Dataset } from '../dataset/dataset.ts';
@@ -19,6 +20,8 @@ interface CoverOptions extends Omit<CrawlOptions, 'derived' | 'reach'> {
   readonly jobs: readonly Dataset[];
   readonly range: Range;
   readonly watermark: number;
+  /** Where the end of the range is not to be read yet: it is read last. */
+  readonly held: HeldBack | undefined;
   /** Called with what is left of a dataset, where more than pages has covered it. */
   readonly onDerived: (dataset: string, missing: readonly Range[]) => void;
 }
@@ -36,13 +39,22 @@ export interface Covered {
   readonly settled: readonly Settled[];
 }
 
-/** Covers a range once. What trace pages have brought of transactions is derived, not asked for again. */
+/**
+ * Covers a range once. What trace pages have brought of transactions is derived, not asked for again. The end of the range
+ * is waited for where not all servers may have it; what lies before it is read meanwhile.
+ */
 export async function coverStreams(options: CoverOptions): Promise<Covered> {
-  const { context, datasets, range, watermark } = options;
+  const { context, datasets, range } = options;
+  let { watermark } = options;
   let missing: Covered['missing'];
   let stoppedBy: IncompleteError | undefined;
   try {
-    missing = await backfill({ ...options, reach: { range, watermark }, derived: derivationOf(options) });
+    if (options.held !== undefined) watermark = await coverBefore(options, options.held);
+    missing = await backfill({
+      ...options,
+      reach: { range, watermark },
+      derived: derivationOf(options, watermark),
+    });
   } catch (error) {
     if (!(error instanceof IncompleteError)) throw error;
     stoppedBy = error;
@@ -61,8 +73,16 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
   return { missing, refused, delayed, stoppedBy, settled };
 }
 
-function derivationOf(options: CoverOptions): NonNullable<CrawlOptions['derived']> {
-  const { context, chain, owner, jobs, datasets, watermark, stop, onDerived } = options;
+/** What lies before what is held back, while that is waited for; resolves to the watermark then. */
+async function coverBefore(options: CoverOptions, { before, settle }: HeldBack): Promise<number> {
+  const { watermark, stop } = options;
+  const derived = derivationOf(options, watermark);
+  if (before !== undefined) await backfill({ ...options, reach: { range: before, watermark }, derived });
+  return stop.finishing.aborted ? watermark : settle();
+}
+
+function derivationOf(options: CoverOptions, watermark: number): NonNullable<CrawlOptions['derived']> {
+  const { context, chain, owner, jobs, datasets, stop, onDerived } = options;
   const { api, clock, database } = context;
   const source = createBlockSource(api, chain, stop.leaving);
   const chosen = datasets.filter(({ name }) => name === 'transactions');

@@ -78,7 +78,7 @@ function confirmServer(run: BackfillRun): Promise<void> {
 async function cover(
   run: BackfillRun,
   report: BackfillReport,
-  { range, watermark, isPresent }: Reached & { readonly range: Range },
+  { range, watermark, isPresent, held }: Reached & { readonly range: Range },
 ): Promise<boolean> {
   const names = run.datasets.map(({ name }) => name);
   const progress = await outlastDatabase(waitingOf(run), async () => {
@@ -89,7 +89,7 @@ async function cover(
   try {
     const onDerived: typeof progress.replaceLeft = (dataset, missing) =>
       progress.replaceLeft(dataset, missing);
-    const covered = await coverStreams({ ...run, range, watermark, onDerived });
+    const covered = await coverStreams({ ...run, range, watermark, held, onDerived });
     await confirmServer(run);
     progress.end();
     const isWhole = covered.missing.size === 0 && (isPresent || covered.delayed.size === 0);

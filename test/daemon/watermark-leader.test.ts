@@ -94,7 +94,7 @@ test('what an earlier version kept of the watermark is enough to go on', async (
   expect((await second(never.leaving)).utime).toBeGreaterThan(START + 1065);
 });
 
-test('a backfill waits for the delay where nobody saw what it is to read', async () => {
+test('a backfill reads the rest while it waits for what nobody saw before', async () => {
   await leaderOf('first')(never.leaving);
   simulator.headTime = START + 1080;
   const slept: number[] = [];
@@ -112,10 +112,16 @@ test('a backfill waits for the delay where nobody saw what it is to read', async
   const wanted = { from: START, to: START + 2000 };
   const estimated = await reachOf({ ...reach, wanted, isEstimate: true });
   expect(slept).toEqual([]);
-  const { range } = await reachOf({ ...reach, wanted });
+  const { range, watermark, held } = await reachOf({ ...reach, wanted });
   expect(range).toEqual(estimated.range);
   expect(range?.to).toBeGreaterThan(START + 1030);
-  expect(slept).toEqual([30_000]);
+  expect(held?.before).toEqual({ from: START, to: watermark - 30 });
+  expect(watermark).toBeLessThan(START + 1030);
+  expect(slept).toEqual([]);
+  // Ten seconds of the delay go into reading what lies before.
+  time.ms += 10_000;
+  expect(await held?.settle()).toBe(estimated.watermark);
+  expect(slept).toEqual([20_000]);
 });
 
 test('a range that ended with the head when a backfill first looked is present, though all of it is there after the delay', async () => {
@@ -129,7 +135,11 @@ test('a range that ended with the head when a backfill first looked is present, 
   const reach = { ...crawl, context: { ...crawl.context, clock }, delaySeconds: 30, signal: never.leaving };
   const wanted = { from: START, to: START + 960 };
   const late = { from: START, to: START + 985 };
-  expect(await reachOf({ ...reach, wanted: late })).toMatchObject({ range: late, isPresent: true });
+  const reached = await reachOf({ ...reach, wanted: late });
+  expect(reached).toMatchObject({ isPresent: true });
+  // What is still newer is left: it was not there when the backfill began.
+  expect(reached.range?.to).toBeLessThan(START + 970);
+  expect(await reached.held?.settle()).toBeGreaterThan(START + 1015);
   expect(await reachOf({ ...reach, wanted })).toMatchObject({ range: wanted, isPresent: false });
 });
 

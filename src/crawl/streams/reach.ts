@@ -1,4 +1,4 @@
-import { formatTime, HOUR, type Range } from '../../range.ts';
+import { HOUR, type Range } from '../../range.ts';
 import { createOutagePolicy, retry } from '../../retry.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import type { ChainInfo } from '../watermark/chain-info.ts';
@@ -19,6 +19,16 @@ export interface Reach {
 export interface Reached extends Reach {
   /** True: more was asked for than there was yet, or than is safe to read, so that as far as it can be read is all of it. */
   readonly isPresent: boolean;
+  /** Where nobody had polled for long: what is new is held back until it has been visible for the delay. */
+  readonly held?: HeldBack;
+}
+
+/** The end of a range that not all servers may have yet. */
+export interface HeldBack {
+  /** What of the range may be read meanwhile; undefined where nothing may. */
+  readonly before: Range | undefined;
+  /** Waits until all of the range may be read; resolves to the watermark then. */
+  readonly settle: () => Promise<number>;
 }
 
 interface ReachOptions {
@@ -32,57 +42,49 @@ interface ReachOptions {
   readonly signal: AbortSignal;
 }
 
-/** Cuts a range to what the index holds and to what is safe to read; a range that ended long ago does not wait. */
+/** Cuts a range to what the index holds and to what is safe to read; a range that ended long ago is not looked at. */
 export async function reachOf(options: ReachOptions): Promise<Reached> {
-  const { chain, wanted, delaySeconds } = options;
+  const { chain, wanted, delaySeconds, isEstimate = false } = options;
   const from = Math.max(wanted.from, chain.first.utime);
-  if (wanted.to <= chain.last.utime - SETTLED_AGE_SECONDS) {
-    const range = from < wanted.to ? { from, to: wanted.to } : undefined;
-    return { range, watermark: chain.last.utime, isPresent: false };
-  }
-  const { watermark, isAhead } = await readWatermark(options);
-  const to = Math.min(wanted.to, watermark - delaySeconds);
-  return { range: from < to ? { from, to } : undefined, watermark, isPresent: isAhead || to < wanted.to };
+  const until = (to: number) => (from < to ? { from, to } : undefined);
+  if (wanted.to <= chain.last.utime - SETTLED_AGE_SECONDS)
+    return { range: until(wanted.to), watermark: chain.last.utime, isPresent: false };
+  const read = createWatermarkReading(options);
+  const { utime, visible } = await read();
+  const lookedAtMs = options.context.clock.monotonic();
+  const isAhead = wanted.to + delaySeconds > visible;
+  const to = Math.min(wanted.to, visible - delaySeconds);
+  if (isEstimate) return { range: until(to), watermark: visible, isPresent: isAhead };
+  const safe = Math.min(wanted.to, utime - delaySeconds);
+  // Of who asks for more than there is yet, a little less than there is suffices.
+  const isEnough = safe >= (isAhead ? to - delaySeconds : to) || wanted.from >= visible;
+  if (isEnough) return { range: until(safe), watermark: utime, isPresent: isAhead || safe < wanted.to };
+  const held = { before: until(safe), settle: () => settle(options, read, lookedAtMs) };
+  return { range: until(to), watermark: utime, isPresent: isAhead, held };
 }
 
-interface Looked {
-  readonly watermark: number;
-  /** Whether the end of the range was not visible everywhere yet at the first look. */
-  readonly isAhead: boolean;
-}
-
-/**
- * Tried again for a while: just then a block may be on its way, or the server asked may lag behind the others. Where
- * nobody had polled for long, what is new is held back: it is looked at again when it has been visible for the delay.
- */
-async function readWatermark({
-  context,
-  chain,
-  wanted,
-  delaySeconds,
-  isEstimate = false,
-  signal,
-}: ReachOptions): Promise<Looked> {
-  const { clock, logger } = context;
+/** Tried again for a while: just then a block may be on its way, or the server asked may lag behind the others. */
+function createWatermarkReading({ context, chain, delaySeconds, signal }: ReachOptions) {
   let reader: WatermarkReader | undefined;
-  const read = () =>
-    retry({ ...context, ...createOutagePolicy(clock), signal }, async () => {
+  return () =>
+    retry({ ...context, ...createOutagePolicy(context.clock), signal }, async () => {
       reader ??= await openWatermarkReader(context, chain, delaySeconds);
       const watermark = await reader.read(signal);
       if (watermark.utime === 0) throw watermarkNotKnown(watermark);
       return watermark;
     });
-  const { utime, visible } = await read();
-  const end = wanted.to + delaySeconds;
-  const isAhead = end > visible;
-  if (isEstimate) return { watermark: visible, isAhead };
-  // Of who asks for more than there is yet, a little less than there is suffices.
-  const enough = isAhead ? visible - delaySeconds : end;
-  if (utime >= enough || wanted.from >= visible) return { watermark: utime, isAhead };
-  logger.info(
-    { seconds: delaySeconds, watermark: formatTime(utime) },
-    'waiting until all servers have what is new',
-  );
-  await clock.sleep(1000 * delaySeconds, signal);
-  return { watermark: (await read()).utime, isAhead };
+}
+
+/** After the delay all servers have what was visible when it began. */
+async function settle(
+  { context: { clock, logger }, delaySeconds, signal }: ReachOptions,
+  read: ReturnType<typeof createWatermarkReading>,
+  lookedAtMs: number,
+): Promise<number> {
+  const leftMs = lookedAtMs + 1000 * delaySeconds - clock.monotonic();
+  if (leftMs > 0) {
+    logger.info({ seconds: Math.ceil(leftMs / 1000) }, 'waiting until all servers have what is new');
+    await clock.sleep(leftMs, signal);
+  }
+  return (await read()).utime;
 }

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { coverStreams } from '../../../src/backfill/cover-streams.ts';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../../src/crawl/streams/reach.ts';
 import { readCoverage } from '../../../src/db/coverage/coverage.ts';
@@ -152,6 +153,32 @@ describe('a backfill', () => {
     expect(lacked).toBe(1);
     const stored = await readStored(store.url, (all) => all.blocks());
     expect(within(stored, timeOfBlock, range)).toHaveLength(simulator.truth.counts(range).blocks);
+  });
+
+  test('reads what lies before the end of a range while it waits for that', async () => {
+    await serve({ load: 1, duration: 600 });
+    const opened = await openTestCrawl(store, simulator.url);
+    const datasets = await datasetsNamed('blocks');
+    const [stream] = datasets.map((dataset) => streamOf(dataset));
+    const covered = () => readCoverage(store.database, stream!);
+    const [before, range] = [
+      { from: START, to: START + 300 },
+      { from: START, to: START + 500 },
+    ];
+    const seen: unknown[] = [];
+    const settle = async () => {
+      seen.push(await covered());
+      return START + 560;
+    };
+    const { missing } = await coverStreams({
+      ...{ ...opened, datasets, range, jobs: datasets, stop: never, owner: 'test', watermark: START + 330 },
+      held: { before, settle },
+      onDerived: () => undefined,
+    });
+    expect(missing).toEqual(new Map());
+    expect(seen).toEqual([[before]]);
+    expect(await covered()).toEqual([range]);
+    await opened.close();
   });
 
   test('asks for nothing that is covered already', async () => {
