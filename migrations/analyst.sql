@@ -221,6 +221,13 @@ $$;
 comment on function etl.reports_by_day() is
   'Views of schema ton that sum up days, and keep what they summed up.';
 
+create or replace function etl.columns_of_report(report text) returns text language sql stable as $$
+  select string_agg(quote_ident(attname), ', ' order by attnum) from pg_attribute
+  where attrelid = ('etl.open_' || report)::regclass and attnum > 1 and not attisdropped
+$$;
+comment on function etl.columns_of_report(text) is
+  'Columns of a report by day as a statement names them, without the day, which is the first.';
+
 create or replace view etl.open_days as
 select r.relation, d.day, d.starts, d.ends
 from ton.days d
@@ -548,18 +555,13 @@ comment on column etl.open_dex_volume.jettons is 'How many jettons changed hands
 do $$
 declare
   report name;
-  columns text;
   said record;
 begin
   for report in select * from etl.reports_by_day() loop
-    select string_agg('r.' || quote_ident(attname), ', ' order by attnum) into columns
-    from pg_attribute where attrelid = ('etl.open_' || report)::regclass and attnum > 1 and not attisdropped;
     execute format('create or replace view ton.%1$I as
-      select k.day, %2$s, true as certified
-      from etl.closed_days c join etl.kept_rows k using (relation, day),
-      lateral jsonb_populate_record(null::etl.open_%1$s, k.row) r
-      where c.relation = %1$L and c.closed_at is not null
-      union all select r.day, %2$s, false from etl.open_%1$s r', report, columns);
+      select day, %2$s, true as certified from etl.kept_%1$s
+      where day in (select c.day from etl.closed_days c where c.relation = %1$L and c.closed_at is not null)
+      union all select day, %2$s, false from etl.open_%1$s', report, etl.columns_of_report(report));
     for said in select objsubid as place, description from pg_description
       where objoid = ('etl.open_' || report)::regclass and classoid = 'pg_class'::regclass
     loop

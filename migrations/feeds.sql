@@ -134,9 +134,10 @@ create or replace function etl.keep_day(report text, day date) returns boolean l
 #variable_conflict use_column
 begin
   perform pg_advisory_xact_lock(hashtextextended('toncenter-etl/report/' || keep_day.report, 0));
-  delete from etl.kept_rows k where k.relation = keep_day.report and k.day = keep_day.day;
-  execute format('insert into etl.kept_rows (relation, day, place, row)
-    select %L, r.day, row_number() over (), to_jsonb(r) - ''day'' from etl.open_%s r where r.day = %L', keep_day.report, keep_day.report, keep_day.day);
+  execute format('delete from etl.kept_%s where day = %L', keep_day.report, keep_day.day);
+  execute format('insert into etl.kept_%1$s (day, place, %2$s)
+    select day, row_number() over (), %2$s from etl.open_%1$s where day = %3$L',
+    keep_day.report, etl.columns_of_report(keep_day.report), keep_day.day);
   update etl.closed_days c set closed_at = clock_timestamp() where c.relation = keep_day.report and c.day = keep_day.day;
   return found;
 end $$;

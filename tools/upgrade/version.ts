@@ -48,7 +48,8 @@ export async function restore(url: string, version: Version): Promise<void> {
   }
 }
 
-async function applyMigrations(client: pg.Client, count: number): Promise<void> {
+/** The first migrations, without the functions and views that are applied after all of them. */
+export async function applyMigrations(client: pg.Client, count: number): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'toncenter-etl-migrations-'));
   try {
     await cp(join(packageRoot, 'migrations'), folder, { recursive: true });

@@ -1,4 +1,4 @@
-import { date, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
+import { date, primaryKey, text } from 'drizzle-orm/pg-core';
 import { moment } from '../columns.ts';
 import { describe } from '../describe.ts';
 import { etl } from '../schemas.ts';
@@ -28,29 +28,5 @@ describe(closedDays, {
       'Digest of the view as it was when the day was closed: a day is summed up again where that has changed.',
     begun_at: 'When the day began to be summed up, on the clock of the database.',
     closed_at: 'When its sums were kept, on the clock of the database; null while they are made.',
-  },
-});
-
-export const keptRows = etl.table(
-  'kept_rows',
-  {
-    relation: text().notNull(),
-    day: date().notNull(),
-    place: integer().notNull(),
-    row: jsonb().notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.relation, t.day, t.place] })],
-);
-
-describe(keptRows, {
-  comment: 'The rows of reports for the days of etl.closed_days.',
-  key: ['relation', 'day', 'place'],
-  conflict: { kind: 'keep' },
-  partitioned: false,
-  columns: {
-    relation: 'View of schema ton that the kept row belongs to.',
-    day: 'The day that the row is about, UTC.',
-    place: 'Counts the rows of the report and day, from 1.',
-    row: 'The row as an object, without its day.',
   },
 });

@@ -1,0 +1,103 @@
+import { date, integer, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
+import type { PgColumnBuilderBase, PgTable } from 'drizzle-orm/pg-core';
+import { int8, moment } from '../columns.ts';
+import { describe } from '../describe.ts';
+import { etl } from '../schemas.ts';
+
+/** The rows of a report for the days of etl.closed_days: the report's own columns, so that nothing is parsed to be read. */
+function kept(report: string, columns: Readonly<Record<string, PgColumnBuilderBase>>): PgTable {
+  const table: PgTable = etl.table(
+    `kept_${report}`,
+    { day: date().notNull(), place: integer().notNull(), ...columns },
+    (t) => [primaryKey({ columns: [t.day, t.place] })],
+  );
+  const meanings = Object.keys(columns).map((name): [string, string] => [
+    name,
+    `What ${report} said in its column ${name} when the day was closed.`,
+  ]);
+  describe(table, {
+    comment: `The rows of ${report} for the days that etl.closed_days names of it.`,
+    key: ['day', 'place'],
+    conflict: { kind: 'keep' },
+    partitioned: false,
+    columns: {
+      day: `The day of ${report} that is kept, UTC.`,
+      place: `Counts the kept rows of ${report} on the day, from 1.`,
+      ...Object.fromEntries(meanings),
+    },
+  });
+  return table;
+}
+
+export const keptDailyActivity = kept('daily_activity', {
+  transactions: int8(),
+  aborted: int8(),
+  accounts: int8(),
+  messages: int8(),
+  value: numeric(),
+  fees: numeric(),
+  traces: int8(),
+  blocks: int8(),
+});
+
+export const keptHourlyActivity = kept('hourly_activity', {
+  hour: moment(),
+  transactions: int8(),
+  aborted: int8(),
+  accounts: int8(),
+  fees: numeric(),
+});
+
+export const keptActiveWallets = kept('active_wallets', { wallets: int8(), messages: int8() });
+
+export const keptFeesByPart = kept('fees_by_part', {
+  storage: numeric(),
+  gas: numeric(),
+  action: numeric(),
+  bounce: numeric(),
+  import: numeric(),
+  total: numeric(),
+  forward: numeric(),
+});
+
+export const keptFailedTransactions = kept('failed_transactions', {
+  phase: text(),
+  reason: text(),
+  code: integer(),
+  transactions: int8(),
+  accounts: int8(),
+  fees: numeric(),
+});
+
+export const keptMessageDelays = kept('message_delays', {
+  from_workchain: integer(),
+  from_shard: text(),
+  to_workchain: integer(),
+  to_shard: text(),
+  messages: int8(),
+  mean_seconds: numeric(),
+  median_seconds: numeric(),
+  longest_seconds: numeric(),
+});
+
+export const keptJettonFlows = kept('jetton_flows', {
+  jetton_master: text(),
+  transfers: int8(),
+  senders: int8(),
+  receivers: int8(),
+  amount: numeric(),
+  minted: numeric(),
+  burned: numeric(),
+});
+
+export const keptDexVolume = kept('dex_volume', {
+  dex: text(),
+  pool: text(),
+  jetton_master: text(),
+  swaps: int8(),
+  accounts: int8(),
+  bought: numeric(),
+  sold: numeric(),
+  volume: numeric(),
+  jettons: numeric(),
+});

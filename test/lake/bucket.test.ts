@@ -1,0 +1,78 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { bucketSql } from '../../src/lake/sql/bucket-sql.ts';
+import { openCli, type Cli } from '../support/program/cli.ts';
+
+/* What needs no server of buckets; test/long/lake-s3.long.ts has one. */
+
+const KEYS = {
+  AWS_REGION: 'eu-central-1',
+  AWS_ACCESS_KEY_ID: 'reader',
+  AWS_SECRET_ACCESS_KEY: "it's+secret/",
+  AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
+};
+
+let cli: Cli;
+let home: string;
+beforeAll(async () => {
+  cli = await openCli();
+  home = await mkdtemp(join(tmpdir(), 'toncenter-etl-home-'));
+  // Where DuckDB would keep its extensions stands a file: none can be had.
+  await writeFile(join(home, '.duckdb'), '');
+});
+afterEach(() => vi.unstubAllEnvs());
+afterAll(async () => {
+  await cli.close();
+  await rm(home, { recursive: true });
+});
+
+test.each([
+  {
+    of: 'the vendor',
+    more: {},
+    words: ["endpoint 's3.eu-central-1.amazonaws.com'", 'use_ssl true'],
+  },
+  {
+    of: 'a store of its own, for a session',
+    more: { AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:9000', AWS_SESSION_TOKEN: 'now' },
+    words: ["endpoint '127.0.0.1:9000'", 'use_ssl false', "session_token 'now'"],
+  },
+])('DuckDB is told what the client of S3 knows: $of', async ({ more, words }) => {
+  const none = { AWS_SESSION_TOKEN: undefined, AWS_ENDPOINT_URL: undefined, AWS_ENDPOINT_URL_S3: undefined };
+  for (const [name, value] of Object.entries({ ...none, ...KEYS, ...more })) vi.stubEnv(name, value);
+  const [, secret] = /create or replace secret lake \((.*)\);$/.exec(await bucketSql()) ?? [];
+  expect(new Set(secret?.split(', '))).toEqual(
+    new Set([
+      'type s3',
+      "key_id 'reader'",
+      "secret 'it''s+secret/'",
+      "region 'eu-central-1'",
+      "url_style 'path'",
+      ...words,
+    ]),
+  );
+});
+
+const asked = (settings: Readonly<Record<string, string>>) =>
+  cli.run(['sql', '--lake', 's3://lake/of/ton', 'select 1'], {
+    AWS_EC2_METADATA_DISABLED: 'true',
+    HOME: home,
+    ...settings,
+  });
+
+test('without the extension of DuckDB, sql says what it lacks and what to do', async () => {
+  const { code, stdout, stderr } = await asked(KEYS);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('DuckDB has no extension `httpfs` here');
+  expect(stderr).toContain('copy the lake into a directory');
+  expect(stderr).not.toContain('secret/');
+});
+
+test('without keys, sql says where they would come from', async () => {
+  const { AWS_REGION, AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED } = KEYS;
+  const { code, stderr } = await asked({ AWS_REGION, AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/s3:\/\/lake\/of\/ton: Could not load credentials.*AWS_ACCESS_KEY_ID/s);
+});
