@@ -48,7 +48,9 @@ beforeAll(async () => {
 afterAll(() => close());
 
 const counts = async (tables: readonly string[]) =>
-  Object.fromEntries(await Promise.all(tables.map(async (table) => [table, await count(table)])));
+  Object.fromEntries(
+    await Promise.all(tables.map(async (table): Promise<[string, number]> => [table, await count(table)])),
+  );
 
 async function count(table: string): Promise<number> {
   const [row] = await store.database.rows(
