@@ -47,10 +47,7 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-const counts = async (tables: readonly string[]) =>
-  Object.fromEntries(
-    await Promise.all(tables.map(async (table): Promise<[string, number]> => [table, await count(table)])),
-  );
+const counts = (tables: readonly string[]) => Promise.all(tables.map(count));
 
 async function count(table: string): Promise<number> {
   const [row] = await store.database.rows(
