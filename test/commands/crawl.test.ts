@@ -102,7 +102,9 @@ describe('backfill', () => {
 
   test('--max-requests stops it: exit 3, what was read is kept, and the next run reads only the rest', async () => {
     // So long that the range is settled: no request looks how far it is safe to read.
-    await serve({ ...MAY, duration: 7 * 3600, load: 3 });
+    const duration = 7 * 3600;
+    const dead = [{ from: START + 1200, to: START + duration }];
+    await serve({ ...MAY, duration, load: { base: 3, dead } });
     // One for the chain's state, two for pages.
     const first = await backfill('--max-requests', '3');
     expect(first.stderr).toContain('all 3 requests of --max-requests are spent');

@@ -31,8 +31,9 @@ beforeAll(async () => {
   cli = await openCli();
   simulator = await startSimulator({
     start: START,
+    // So long that the range is settled, and next to nothing happens behind it.
     duration: 8 * 3600,
-    load: 1,
+    load: { base: 1, dead: [{ from: START + 900, to: START + 8 * 3600 }] },
     accounts: 100,
     after: ({ path }, response) =>
       wrong && path === '/api/v3/transactions'

@@ -28,9 +28,10 @@ afterEach(async () => {
   await store.close();
 });
 
-async function serve(options: SimulatorOptions): Promise<void> {
+/** A live network that began some hours ago. */
+async function serve(options: SimulatorOptions, hours = 1.3): Promise<void> {
   const now = Math.floor(Date.now() / 1000);
-  simulator = await startSimulator({ start: now - 3600 * 3, load: 1, live: { head: now }, ...options });
+  simulator = await startSimulator({ start: now - 3600 * hours, load: 0.5, live: { head: now }, ...options });
 }
 
 /** Runs a daemon until `until` is true, and stops it as SIGTERM would. */
@@ -161,10 +162,9 @@ describe('the daemon', () => {
   test('ends as a whole where a half of it is refused for ten minutes', async () => {
     const refusal = { status: 403, body: '{"error":"forbidden"}', headers: {} };
     const isOld = (start: string | null) => Number(start) < Date.now() / 1000 - 3600;
-    await serve({
-      before: ({ path, search }) =>
-        path === '/api/v3/transactions' && isOld(search.get('start_utime')) ? refusal : undefined,
-    });
+    const before: SimulatorOptions['before'] = ({ path, search }) =>
+      path === '/api/v3/transactions' && isOld(search.get('start_utime')) ? refusal : undefined;
+    await serve({ before }, 2.3);
     const config = { since: '-2h', watermarkDelay: DELAY, freshness: 1, rps: 200 };
     const crawl = await openTestCrawl(store, simulator.url, { config });
     const datasets = await datasetsNamed('blocks', 'transactions');

@@ -43,7 +43,7 @@ async function follow(
 async function begin(clock: Partial<Clock> = {}): Promise<readonly Record<string, unknown>[]> {
   const finishing = new AbortController();
   const stop: Stop = { finishing: finishing.signal, leaving: new AbortController().signal };
-  const config = { since: 'first', watermarkDelay: DELAY, freshness: 1, rps: 200 };
+  const config = { since: 'first', watermarkDelay: DELAY, freshness: 5, rps: 200 };
   const crawl = await openTestCrawl(store, simulator.url, { stop, config, maxAttempts: 2 });
   const { logger, records } = keptLog();
   const context = { ...crawl.context, logger, clock: { ...systemClock, ...clock } };

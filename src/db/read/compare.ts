@@ -88,7 +88,7 @@ export async function compareRows(
   const matched = await session.rows(
     sql`select second, count(*) as rows, sum(hash) as keys from (
           select distinct ${secondOfRow(sql`n`)} as second, ${keyText(target, 'n')} as key, ${keyHash(target, sql`n`)} as hash
-          from json_populate_recordset(null::${target.into}, ${stringify(rows) ?? '[]'}::json) n
+          from json_populate_recordset(null::${target.into}, ${stringify(rows.map((row) => keyColumns(target, row))) ?? '[]'}::json) n
           join ${target.into} t on ${same('t', 'n', target.facts.key)}) m group by 1`,
     Matched,
   );
@@ -128,6 +128,11 @@ function beyond(target: Target, { span, scope }: Omit<Brought, 'isAll'>): SQL {
     where ${during('t', span)}
       ${scope === undefined ? sql`` : sql`and t.${sql.identifier(scope.column)} = ${scope.value}`}
       and not exists (select 1 from n where ${same('t', 'n', target.facts.key)})`;
+}
+
+/** The columns by which a row is found: some tables have a hundred others. */
+function keyColumns({ facts }: Target, row: object): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(facts.key.map((name): [string, unknown] => [name, Reflect.get(row, name)]));
 }
 
 /** The second in which a row itself lies; undefined where it has no time. */

@@ -15,6 +15,7 @@ import {
   type Surroundings,
 } from '../closure/surroundings.ts';
 import { findingsOf, spansOf, type Finding } from '../finding.ts';
+import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
@@ -82,6 +83,7 @@ async function lookAt(
   around: Around | undefined,
 ): Promise<SeenBlocks> {
   const { stretch } = place;
+  await joinByHash(session);
   const links = await holdRows(session, block_parents, stretch);
   return {
     missing: around === undefined ? [] : await missingParents(session, place, around),

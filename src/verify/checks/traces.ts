@@ -52,14 +52,10 @@ export const traces: Check = {
 async function checkTraces(session: Session, stretch: Range, transactionsUntil: number): Promise<Result> {
   const facts = { check: NAME, dataset: 'traces' };
   const near = { from: stretch.from - NEAR, to: transactionsUntil };
-  // These two look up single rows in the whole of a table, the others join what the stretch holds.
-  const lookedUp = [
-    ...(await findingsOf(session, { ...facts, query: bodiless(stretch) })),
-    ...(await findingsOf(session, { ...facts, query: unlisted(stretch, near) })),
-  ];
   await joinByHash(session);
   const findings = [
-    ...lookedUp,
+    ...(await findingsOf(session, { ...facts, query: bodiless(stretch) })),
+    ...(await findingsOf(session, { ...facts, query: unlisted(stretch, near) })),
     ...(await findingsOf(session, { ...facts, query: incomplete(stretch) })),
     ...(await findingsOf(session, { ...facts, query: stray(stretch, { ...near, to: stretch.to + NEAR }) })),
     ...(await findingsOf(session, { ...facts, query: misplaced(stretch) })),
@@ -124,13 +120,17 @@ const isHalved = sql`exists (
     and t.start_utime < (select to_timestamp((${settings.value}->'tables'->>'transactions')::float8) from ${settings}
       where ${settings.name} = 'floors'))`;
 
-/** Transactions of a trace began before it ended, so they may lie before the stretch. */
+/**
+ * Transactions of a trace began before it ended, so they may lie before the stretch. Those that are not near are few: each is
+ * looked up in the whole of the table, which a join by hash would read.
+ */
 const bodiless = (stretch: Range) => sql`
   with unseen as materialized (
     select e.* from ton.trace_edges e where ${during('e', stretch)} and not exists (
       select 1 from ton.transactions t where t.hash = e.tx_hash
         and ${during('t', { from: stretch.from - NEAR, to: stretch.to })})),
-  gone as (select u.* from unseen u where not exists (select 1 from ton.transactions t where t.hash = u.tx_hash))
+  gone as (
+    select u.* from unseen u where (select true from ton.transactions t where t.hash = u.tx_hash limit 1) is null)
   select 'missing_transaction' as kind,
     ${knownIf(sql`g.tx_hash`, sql`case when ${isHalved} then 'open' else 'hole' end`)} as outcome, g.tx_hash as id,
     ${secondOf('g')} as span
@@ -146,9 +146,9 @@ const unlisted = (stretch: Range, near: Range) => sql`
     where ${during('t', near)} and trace_id is not null group by 1),
   unseen as materialized (
     select e.* from ends e where ${during('e', stretch)} and not exists (
-      select 1 from ton.traces t where t.trace_id = e.trace_id and t.utime = e.utime)),
+      select 1 from ton.traces t where ${during('t', stretch)} and t.trace_id = e.trace_id and t.utime = e.utime)),
   absent as materialized (
-    select u.* from unseen u where not exists (select 1 from ton.traces t where t.trace_id = u.trace_id)),
+    select u.* from unseen u where (select true from ton.traces t where t.trace_id = u.trace_id limit 1) is null),
   sent as (
     select t.trace_id, m.hash, m.utime from ton.messages m join ton.transactions t on t.hash = m.out_msg_tx_hash
     where ${during('m', near)} and ${during('t', near)} and m.destination is not null
@@ -161,7 +161,9 @@ const unlisted = (stretch: Range, near: Range) => sql`
   from absent a where a.trace_id not in (select trace_id from waiting)
   union all
   select 'misplaced_trace', 'hole', u.trace_id, ${secondOf('u')}
-  from unseen u join ton.traces t using (trace_id) where ${lastOf('t')} = u.utime
+  from unseen u
+    cross join lateral (select t.utime, t.trace_id from ton.traces t where t.trace_id = u.trace_id offset 0) t
+  where ${lastOf('t')} = u.utime
   union all
   select 'no_trace_named', 'open', t.hash, ${secondOf('t')} from ton.transactions t
   where ${during('t', stretch)} and t.trace_id is null

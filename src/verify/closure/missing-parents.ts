@@ -35,7 +35,10 @@ export interface Around extends Surroundings {
   readonly first: { readonly seqno: number; readonly utime: number };
 }
 
-/** Parents of the stored blocks of a stretch, and tops behind it, that are not stored. */
+/**
+ * Parents of the stored blocks of a stretch, and tops behind it, that are not stored. Those that are not near are few: each
+ * is looked up in the index of all blocks, which a join by hash would read whole.
+ */
 export function missingParents(
   session: Session,
   { stretch, covered }: CoveredStretch,
@@ -53,7 +56,7 @@ export function missingParents(
             and ${during('b', { from: stretch.from - NEAR, to: around.storedUntil })})),
       missing as materialized (
         select u.* from unseen u
-        where not exists (select 1 from ton.blocks b where b.workchain = u.workchain and b.shard = u.shard and b.seqno = u.seqno)
+        where (select true from ton.blocks b where b.workchain = u.workchain and b.shard = u.shard and b.seqno = u.seqno limit 1) is null
         order by child_at desc limit ${MOST}::int)
       select workchain, shard, seqno, workchain || ':' || child_shard || ':' || child_seqno as child, child_at, lower,
         exists (select 1 from ${quarantine} where ${quarantine.dataset} = 'blocks'

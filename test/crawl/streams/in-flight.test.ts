@@ -15,7 +15,7 @@ let simulator: Simulator;
 
 beforeAll(async () => {
   const rateLimit = { kind: 'sliding-window', rps: RPS, graceMs: 100 } as const;
-  const network = { start: START, duration: 3600, load: 10, seed: 7, rateLimit };
+  const network = { start: START, duration: 1500, load: 10, seed: 7, rateLimit };
   [store, simulator] = await Promise.all([
     openTestStore(),
     startSimulator({ ...network, latencyMs: [1000, 1000] }),
@@ -38,7 +38,7 @@ test('where an answer takes a second, enough requests are under way to use most 
   const reading = backfill({
     ...crawl,
     datasets,
-    reach: { range: { from: START, to: START + 3540 }, watermark: simulator.headTime },
+    reach: { range: { from: START, to: START + 1440 }, watermark: simulator.headTime },
     stop,
   });
   const patience = { timeout: 240_000, interval: 20 };

@@ -7,7 +7,7 @@ import { openTestStore, type TestStore } from '../../support/database/database.t
 import { startSimulator } from '../../support/simulator/simulator.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
-const SECONDS = 700;
+const SECONDS = 400;
 /** Rows of a page. */
 const PAGE = 20;
 const Count = z.object({ count: z.coerce.number() });
@@ -19,7 +19,8 @@ async function leasesOf({ database }: TestStore): Promise<number> {
 
 /** Lets so many crawls, each with a budget and readers as of a process, read one range at once; what it took. */
 async function readTogether(count: number) {
-  const network = { start: START, duration: SECONDS + 600, load: 10, seed: 11 };
+  const after = { from: START + SECONDS, to: START + SECONDS + 600 };
+  const network = { start: START, duration: SECONDS + 600, load: { base: 10, dead: [after] }, seed: 11 };
   const [store, simulator] = await Promise.all([
     openTestStore(),
     startSimulator({ ...network, latencyMs: [200, 200] }),

@@ -187,7 +187,7 @@ describe.each(['1.2', '1.3'] as const)('ties of a shuffled list of build %s', (b
 });
 
 describe('from build 1.3', () => {
-  const network = { build: '1.3' as const, duration: 2 * 3600, load: 1 };
+  const network = { build: '1.3' as const, duration: 4000, load: 1, electionSeconds: 600 };
   /** Far enough in the past of the head for sources that lag. */
   const readable = ({ from, to }: Range): Range => ({ from, to: to - 900 });
 

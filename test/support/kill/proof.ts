@@ -136,7 +136,7 @@ async function catchIn(
   while (child.exitCode === null) {
     const late = performance.now() > deadline;
     if (!late && (await phaseOf(client, simulator)) !== target) {
-      await delay(1);
+      await delay(3);
       continue;
     }
     child.kill('SIGSTOP');
