@@ -324,6 +324,7 @@ test('a version that still runs when a newer one migrates ends, and writes nothi
     cli.start(['sync', ...only], { ...settings, ETL_SINCE: 'first' }),
     cli.start(['backfill', '--from', String(start), '--to', String(start + 1500), ...only], settings),
   ];
+  const Moment = z.object({ now: z.string() });
   const Pages = z.object({ writers: z.number(), last: z.number() });
   const pages = () =>
     store.database.rows(
@@ -335,6 +336,12 @@ test('a version that still runs when a newer one migrates ends, and writes nothi
     await session.run(sql`alter table ton.blocks add column of_the_future int`);
     await session.run(sql`insert into etl.migrations (hash, created_at) values ('of the future', 9e12)`);
   });
+  // A commit that was under way may still end.
+  const migratedAt = (await store.database.rows(sql`select clock_timestamp()::text as now`, Moment))[0]?.now;
+  const older = sql`
+    select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+      and state <> 'idle' and xact_start <= ${migratedAt}::timestamptz`;
+  await expect.poll(() => store.database.rows(older, z.object({ pid: z.number() }))).toEqual([]);
   const [before] = await pages();
   for (const { ended } of old) {
     const { code, stderr } = await ended;
