@@ -4,7 +4,8 @@
  *   node tools/build.js [directory] [more entries]
  *
  * A command would spend half of its time on finding, opening and parsing a thousand small files. What must stay a file
- * of its own are the entries: the command line, the threads and the library.
+ * of its own are the entries: the command line, the threads and the library. These are built apart: what they shared
+ * would be cut into files of its own, and every command would open them.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -16,9 +17,9 @@ const [directory = join(ROOT, 'dist'), ...more] = process.argv.slice(2);
 
 for (const folder of ['src', 'jobs', 'types'])
   rmSync(join(directory, folder), { recursive: true, force: true });
-await build({
+const PROGRAMS = [['src/cli.ts'], ['src/crawl/streams/page/read-thread.ts'], filesIn('src/library'), more];
+const OPTIONS = {
   absWorkingDir: ROOT,
-  entryPoints: ['src/cli.ts', 'src/crawl/streams/page/read-thread.ts', ...filesIn('src/library'), ...more],
   outdir: directory,
   outbase: '.',
   // Two levels down, like the rooms of src/: from there the code finds migrations/ and web/.
@@ -34,6 +35,7 @@ await build({
   plugins: [
     { name: 'messages of zod in English alone', setup: withoutLanguages },
     { name: 'folders as lists', setup: withLists },
+    { name: 'zod by its members', setup: withMembersOfZod },
   ],
   sourcemap: true,
   sourcesContent: false,
@@ -54,7 +56,9 @@ await build({
     js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
   },
   logLevel: 'warning',
-});
+};
+for (const entryPoints of PROGRAMS.filter(({ length }) => length > 0))
+  await build({ ...OPTIONS, entryPoints });
 
 function filesIn(folder) {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
@@ -66,6 +70,18 @@ function filesIn(folder) {
 function withoutLanguages({ onLoad }) {
   onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
     contents: "export { default as en } from './en.js';",
+  }));
+}
+
+/** `z` is one object with all that zod has. Of a namespace, what nobody calls is left out: more than half. */
+function withMembersOfZod({ onLoad }) {
+  onLoad({ filter: /[/\\](src|jobs)[/\\].*\.ts$/ }, ({ path }) => ({
+    loader: 'ts',
+    contents: readFileSync(path, 'utf8').replace(
+      /^import \{ z(?:, (.*))? \} from 'zod';$/m,
+      (_, others) =>
+        `import * as z from 'zod';${others === undefined ? '' : ` import { ${others} } from 'zod';`}`,
+    ),
   }));
 }
 

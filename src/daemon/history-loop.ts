@@ -14,7 +14,7 @@ export async function runHistoryLoop(options: DaemonContext, position: ChainPosi
       priority: 'backfill',
       idleMs: IDLE_MS,
       isOver: () => Promise.resolve(false),
-      take: async () => planner.take(await wantsOf(options, position, 'backfill')),
+      take: async (readers) => planner.takeSome(await wantsOf(options, position, 'backfill'), readers),
     }),
   );
 }

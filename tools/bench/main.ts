@@ -7,6 +7,7 @@ import { measureLake } from './measures/lake.ts';
 import { measureLatencies } from './measures/latency.ts';
 import { lookUp } from './measures/look-up.ts';
 import { busyNetworkOf, networkOf, serveNetwork, SPAN } from './network.ts';
+import { measureShortRange } from './measures/short-range.ts';
 import { sizeOf } from './measures/size.ts';
 import { measureStages } from './measures/stages.ts';
 import { countRows, startServer, type BenchServer } from './store.ts';
@@ -20,7 +21,8 @@ import { writePath, type Written } from './measures/write-path.ts';
  * `queries` measures analysts' questions instead, as queries/main.ts says, `network` what commands cost in a large
  * database, as at-scale/main.ts says, `year` how soon a year of each report by day is there, `indexes` what other indexes
  * would cost and bring, as indexes/main.ts says, `verify` what a proof does, `lake` what export and import cost beside a
- * crawl, `latency` how much of the allowed rate is used where the source is slow.
+ * crawl, `latency` how much of the allowed rate is used where the source is slow, `short` a short range beside a script,
+ * `stages` the client's work on a page.
  */
 
 const PAGES = 100;
@@ -134,16 +136,19 @@ async function measureAll(): Promise<void> {
     await measureCrawl(api.url, server, limit);
     await measureVerification(server);
     await measureDerived(server);
+    begin('reading a short range');
+    await measureShortRange(tell, server);
   } finally {
     await server.stop();
     await api.stop();
   }
+  await measureStages(tell);
 }
 
-async function measureVerificationAlone(): Promise<void> {
+async function withServer(work: (server: BenchServer) => Promise<void>): Promise<void> {
   const server = await startServer();
   try {
-    await measureVerification(server);
+    await work(server);
   } finally {
     await server.stop();
   }
@@ -156,5 +161,6 @@ else if (process.argv[2] === 'latency') await measureLatencies(tell, process.arg
 else if (process.argv[2] === 'lake') await measureLake(tell, network);
 else if (process.argv[2] === 'year') await measureYear(tell);
 else if (process.argv[2] === 'stages') await measureStages(tell);
-else if (process.argv[2] === 'verify') await measureVerificationAlone();
+else if (process.argv[2] === 'verify') await withServer(measureVerification);
+else if (process.argv[2] === 'short') await withServer((server) => measureShortRange(tell, server));
 else await measureAll();

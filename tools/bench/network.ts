@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { Range } from '../../src/range.ts';
+import { HOUR, type Range } from '../../src/range.ts';
 import type { SimulatorOptions } from '../../test/support/simulator/simulator.ts';
 
 /** Two years, so that rows go to 24 monthly partitions. */
@@ -27,6 +27,12 @@ export function networkOf(transactions: number): SimulatorOptions {
 export function busyNetworkOf(transactions: number): SimulatorOptions & { start: number; duration: number } {
   const load = 20;
   return { seed: 9, start: SPAN.from, duration: transactions / load, accounts: 2000, load, prebuilt: true };
+}
+
+/** An hour of a quiet one, of about so many transactions, and what came later: the newest minutes are held back at first. */
+export function quietHourOf(transactions: number): SimulatorOptions & { start: number; duration: number } {
+  const load = transactions / HOUR;
+  return { seed: 9, start: SPAN.from, duration: HOUR + 600, accounts: 2000, load, prebuilt: true };
 }
 
 export interface ServedNetwork {

@@ -27,6 +27,8 @@ export interface BenchStore {
 export interface BenchServer {
   /** An empty database, with partitions for `span`. */
   create(name: string, span?: Range): Promise<BenchStore>;
+  /** The URL of a database in which nothing is, not even the schema. */
+  createEmpty(name: string): Promise<string>;
   /** Removes a database that is closed. */
   drop(store: BenchStore): Promise<void>;
   /** What all its processes have cost so far; 0 where the system does not tell. */
@@ -40,6 +42,7 @@ export async function startServer(): Promise<BenchServer> {
   const server = await openEmbedded({ dataDir });
   return {
     create: (name, span) => createStore(server.url, name, span),
+    createEmpty: (name) => createEmpty(server.url, name),
     drop: (store) => dropStore(server.url, store),
     cpuSeconds: () => cpuOf(server.dataDir).catch(() => 0),
     async stop() {
@@ -74,21 +77,26 @@ async function statOf(pid: string) {
   return { pid, parent, own: user + system, ended: endedUser + endedSystem };
 }
 
-async function createStore(server: string, name: string, span?: Range): Promise<BenchStore> {
+async function createEmpty(server: string, name: string): Promise<string> {
   const admin = await connect(server);
   await admin.query(`create database ${pg.escapeIdentifier(name)}`);
   await admin.end();
   const url = new URL(server);
   url.pathname = `/${name}`;
-  const database = await openDatabase({ url: url.href, applicationName: 'bench' });
+  return url.href;
+}
+
+async function createStore(server: string, name: string, span?: Range): Promise<BenchStore> {
+  const url = await createEmpty(server, name);
+  const database = await openDatabase({ url, applicationName: 'bench' });
   await migrate(database);
   if (span !== undefined) await createPartitions(database, 'month').ensure(TABLES, monthsOf(span));
-  const client = await connect(url.href);
+  const client = await connect(url);
   return {
-    url: url.href,
+    url,
     database,
     client,
-    connect: () => connect(url.href),
+    connect: () => connect(url),
     async close() {
       await client.end();
       await database.close();

@@ -45,7 +45,7 @@ export async function backfill(options: CrawlOptions): Promise<ReadonlyMap<strin
 async function coverOnce(options: CrawlOptions, range: Range): Promise<void> {
   if (options.datasets.length === 0) return;
   // Looked up for each lease, because the pools of one dataset are found in what another has brought.
-  const take = async () => options.planner.take(await wantsOf(options, range));
+  const take = async (readers: number) => options.planner.takeSome(await wantsOf(options, range), readers);
   const names = options.datasets.map(({ name }) => name);
   // Another worker's lease may end with its range unread: somebody has to be there then.
   const isOver = async () => !(await isLeased(options.context.database, names, range));

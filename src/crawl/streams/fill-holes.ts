@@ -25,9 +25,9 @@ export async function fillHoles(
   const priority = 'repair';
   const want: Want = { dataset, stream, zones: holes.map((hole) => [hole]), priority };
   const leases = await retry({ ...crawl, ...CONFLICT }, () => reopen(crawl.database, reopening));
-  const take = () => {
+  const take = async (readers: number) => {
     const lease = leases.shift();
-    return lease === undefined ? planner.take([want]) : Promise.resolve({ ...want, lease });
+    return lease === undefined ? planner.takeSome([want], readers) : [{ ...want, lease }];
   };
   const isOver = () => Promise.resolve(true);
   await readLeases({ context: crawl, stop, planner, priority, take, isOver });

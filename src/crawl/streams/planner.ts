@@ -1,7 +1,7 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';
 import type { Database } from '../../db/connection/database.ts';
-import { claimLease, findFree, readOthers, type Lease } from '../../db/coordination/leases.ts';
+import { claimLeases, findFree, readOthers, type Lease } from '../../db/coordination/leases.ts';
 import type { OtherReaders } from '../../budget/in-flight.ts';
 import type { Priority } from '../../budget/priority.ts';
 import { HOUR, intersect, type Range } from '../../range.ts';
@@ -31,37 +31,48 @@ interface PlannerOptions {
 export interface Planner {
   /** The next lease of what is wanted now; undefined where nothing is free. */
   take(wants: readonly Want[]): Promise<Assignment | undefined>;
+  /** The next leases, for so many readers that are idle: some of them, all of one stream; none where nothing is free. */
+  takeSome(wants: readonly Want[], readers: number): Promise<Assignment[]>;
   /** Who else reads leases of this priority. */
   others(priority: Priority): Promise<OtherReaders>;
 }
 
+/** Few, so that processes that begin together share what is free; more than one, because a claim takes many round trips. */
+const MOST_AT_ONCE = 4;
+
 export function createPlanner({ database, owner, lengthOf }: PlannerOptions): Planner {
   let turn = 0;
+  const takeSome: Planner['takeSome'] = async (wants, readers) => {
+    const requested = wants.map(({ stream, zones }) => ({ stream, wanted: zones.flat() }));
+    const free = new Set(await findFree(database, requested));
+    for (let step = 0; step < wants.length; step += 1) {
+      turn = (turn + 1) % wants.length;
+      const want = wants[turn];
+      if (want === undefined || !free.has(turn)) continue;
+      const leases = await claimFirst(want, free.size, readers);
+      if (leases.length > 0) return leases.map((lease) => ({ ...want, lease }));
+    }
+    return [];
+  };
   return {
-    async take(wants) {
-      const requested = wants.map(({ stream, zones }) => ({ stream, wanted: zones.flat() }));
-      const free = new Set(await findFree(database, requested));
-      for (let step = 0; step < wants.length; step += 1) {
-        turn = (turn + 1) % wants.length;
-        const want = wants[turn];
-        const lease = want && free.has(turn) ? await claimFirst(want, free.size) : undefined;
-        if (want !== undefined && lease !== undefined) return { ...want, lease };
-      }
-      return undefined;
-    },
+    takeSome,
+    take: async (wants) => (await takeSome(wants, 1))[0],
     others: (priority) => readOthers(database, owner, priority),
   };
 
   async function claimFirst(
     { dataset, stream, zones, priority }: Want,
     streams: number,
-  ): Promise<Lease | undefined> {
+    readers: number,
+  ): Promise<Lease[]> {
+    // Every stream that has something free gets its part of the readers.
+    const most = Math.min(MOST_AT_ONCE, Math.ceil(readers / streams));
     for (const wanted of zones) {
       const claim = { stream, wanted, length: lengthOf(dataset, streams), owner, priority };
-      const lease = await claimLease(database, claim);
-      if (lease !== undefined) return lease;
+      const leases = await claimLeases(database, claim, most);
+      if (leases.length > 0) return leases;
     }
-    return undefined;
+    return [];
   }
 }
 

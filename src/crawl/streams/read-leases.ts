@@ -18,8 +18,8 @@ interface ReadLeasesOptions {
   readonly planner: Pick<Planner, 'others'>;
   /** Of the leases: readers of all processes that have leases of this priority are reckoned together. */
   readonly priority: Priority;
-  /** The next lease; undefined where nothing is free now. */
-  readonly take: () => Promise<Assignment | undefined>;
+  /** The next leases for so many idle readers, as many at most; none where nothing is free now. */
+  readonly take: (readers: number) => Promise<readonly Assignment[]>;
   /** Asked when nothing is free and nobody here is busy: false where work may still come. */
   readonly isOver: () => Promise<boolean>;
   /** Between two searches for work where there was none; default 250. */
@@ -58,13 +58,13 @@ export async function readLeases(options: ReadLeasesOptions): Promise<void> {
   const handOut = async () => {
     while (!stop.finishing.aborted && failures.length === 0) {
       if (readings.size < inFlight.target) inFlight.beside(await planner.others(priority));
-      const hasRoom = readings.size < inFlight.share();
-      const assignment = hasRoom ? await take() : undefined;
-      isStarving = hasRoom && assignment === undefined;
-      if (assignment !== undefined) read(assignment);
+      const room = Math.ceil(inFlight.share() - readings.size);
+      const assignments = room > 0 ? await take(room) : [];
+      isStarving = room > 0 && assignments.length === 0;
+      if (assignments.length > 0) assignments.forEach(read);
       // A lease in another worker's hands may be cut and leave work for this one.
       else if (readings.size === 0 && (await isOver())) return;
-      else await pause.sleep(hasRoom ? idleMs : IDLE_MS);
+      else await pause.sleep(room > 0 ? idleMs : IDLE_MS);
     }
   };
   stop.finishing.addEventListener('abort', peers.wake);

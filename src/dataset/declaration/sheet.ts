@@ -47,12 +47,23 @@ export type Put = <T extends Table, Rec>(
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** How a record with this schema becomes a row of a table. */
+/** How a record with this schema becomes a row of a table. Its members are looked at when the first record comes. */
 export function sheetOf<T extends Table, Rec>(table: T, record: z.ZodType<Rec>): Sheet<T, Rec> {
-  const columns: MemberColumn[] = [];
-  const noted: Noted[] = [];
-  collect(record, { path: [], prefix: '' }, { columns, noted });
-  return { table, record, columns, noted, time: columns.find(({ name }) => name === 'utime') };
+  let found: FoundColumns | undefined;
+  const members = () => (found ??= membersOf(record));
+  return {
+    table,
+    record,
+    get columns() {
+      return members().columns;
+    },
+    get noted() {
+      return members().noted;
+    },
+    get time() {
+      return members().time;
+    },
+  };
 }
 
 /** For rows of which every column is given. */
@@ -102,15 +113,19 @@ export function fullExtra(
   return orNull(all);
 }
 
-interface FoundColumns {
-  readonly columns: MemberColumn[];
-  readonly noted: Noted[];
+type FoundColumns = Pick<Sheet, 'columns' | 'noted' | 'time'>;
+
+function membersOf(record: z.ZodType): FoundColumns {
+  const columns: MemberColumn[] = [];
+  const noted: Noted[] = [];
+  collect(record, { path: [], prefix: '' }, { columns, noted });
+  return { columns, noted, time: columns.find(({ name }) => name === 'utime') };
 }
 
 function collect(
   schema: z.core.$ZodType,
   { path: above, prefix }: { readonly path: readonly string[]; readonly prefix: string },
-  found: FoundColumns,
+  found: { readonly columns: MemberColumn[]; readonly noted: Noted[] },
 ): void {
   const object = unwrap(schema);
   if (!(object instanceof z.ZodObject)) return;

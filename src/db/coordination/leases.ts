@@ -38,14 +38,21 @@ interface LeaseClaim {
 
 const Seconds = z.object({ seconds: z.coerce.number() });
 
+/** Takes the newest free part of `wanted - covered - leased - refused`; undefined where there is none. */
+export async function claimLease(database: Database, claim: LeaseClaim): Promise<Lease | undefined> {
+  const [lease] = await claimLeases(database, claim, 1);
+  return lease;
+}
+
 /**
- * Takes the newest free part of `wanted - covered - leased - refused`; undefined where there is none.
+ * Takes the newest free part of `wanted - covered - leased - refused`, then the newest of what is left, up to so many
+ * leases; none where nothing is free.
  *
  * The lock stands in a statement of its own, because a statement that waits for it would go on with the snapshot from
  * before; covered and leased are read in one, because a commit between two would move a range from one to the other.
  */
-export async function claimLease(database: Database, claim: LeaseClaim): Promise<Lease | undefined> {
-  const { stream, owner, priority } = claim;
+export async function claimLeases(database: Database, claim: LeaseClaim, most: number): Promise<Lease[]> {
+  const { stream } = claim;
   const { dataset, scope, pass } = stream;
   return writeTransaction(database, async (session) => {
     await holdLock(session, `claim/${dataset}/${scope}/${pass}`);
@@ -54,19 +61,30 @@ export async function claimLease(database: Database, claim: LeaseClaim): Promise
       delete from ${leases} where ${leases.id} in (
         select ${leases.id} from ${leases} where ${ofStream(leases, stream)} and not ${isLive}
         for update skip locked)`);
-    const free = sql`${multirangeParam(claim.wanted)} - ${coveredOf(stream)} - ${refusedOf(stream)} - ${leasedOf(stream)}`;
-    const [found] = await session.rows(
-      sql`select coalesce(sum(upper(hole) - lower(hole)), 0) as seconds from unnest(${free}) hole`,
-      Seconds,
-    );
-    // Another lease may end between these two statements, and leave a hole whose length nobody was asked for.
-    if (found === undefined || found.seconds === 0) return undefined;
-    const length = claim.length(found.seconds);
-    const newest = sql`
-      select int8range(greatest(lower(hole), upper(hole) - ${length}::int8), upper(hole)) as span
-      from unnest(${free}) hole order by lower(hole) desc limit 1`;
-    return insertLease(session, { stream, owner, priority }, newest);
+    const claimed: Lease[] = [];
+    while (claimed.length < most) {
+      const lease = await claimNewest(session, claim);
+      if (lease === undefined) break;
+      claimed.push(lease);
+    }
+    return claimed;
   });
+}
+
+async function claimNewest(session: Session, claim: LeaseClaim): Promise<Lease | undefined> {
+  const { stream, owner, priority } = claim;
+  const free = sql`${multirangeParam(claim.wanted)} - ${coveredOf(stream)} - ${refusedOf(stream)} - ${leasedOf(stream)}`;
+  const [found] = await session.rows(
+    sql`select coalesce(sum(upper(hole) - lower(hole)), 0) as seconds from unnest(${free}) hole`,
+    Seconds,
+  );
+  // Another lease may end between these two statements, and leave a hole whose length nobody was asked for.
+  if (found === undefined || found.seconds === 0) return undefined;
+  const length = claim.length(found.seconds);
+  const newest = sql`
+    select int8range(greatest(lower(hole), upper(hole) - ${length}::int8), upper(hole)) as span
+    from unnest(${free}) hole order by lower(hole) desc limit 1`;
+  return insertLease(session, { stream, owner, priority }, newest);
 }
 
 /** The ranges of a stream that somebody reads, as a scalar within a statement. */

@@ -61,7 +61,7 @@ async function crawlWants(opened: Crawl, want: Want): Promise<void> {
     stop: never,
     priority: want.priority,
     isOver: () => Promise.resolve(true),
-    take: () => opened.planner.take([want]),
+    take: (readers) => opened.planner.takeSome([want], readers),
   });
 }
 

@@ -13,6 +13,7 @@ import {
 } from '../../../src/db/coverage/coverage.ts';
 import {
   claimLease,
+  claimLeases,
   cutLease,
   findFree,
   holdLease,
@@ -41,16 +42,16 @@ function newStream(): Stream {
   return { dataset: `dataset${number}`, scope: '', pass: 0 };
 }
 
-function claim(stream: Stream, changes: object = {}) {
-  return claimLease(store.database, {
-    stream,
-    wanted: [{ from: 0, to: 100 }],
-    length: () => 30,
-    owner: 'me',
-    priority: 'backfill',
-    ...changes,
-  });
-}
+const claimOf = (stream: Stream, changes: object = {}) => ({
+  stream,
+  wanted: [{ from: 0, to: 100 }],
+  length: () => 30,
+  owner: 'me',
+  priority: 'backfill',
+  ...changes,
+});
+
+const claim = (stream: Stream, changes: object = {}) => claimLease(store.database, claimOf(stream, changes));
 
 async function expire(id: number) {
   await store.database.run(
@@ -99,6 +100,23 @@ describe('claiming', () => {
     };
     const taken = (await Promise.all(Array.from({ length: 8 }, take))).flat().sort((a, b) => a - b);
     expect(taken).toEqual(Array.from({ length: 400 }, (_, second) => second));
+  });
+
+  test('hands out several at once, each a share of what those before it left', async () => {
+    const stream = newStream();
+    const half = claimOf(stream, { length: (free: number) => Math.ceil(free / 2) });
+    const spans = (await claimLeases(store.database, half, 3)).map(({ span }) => span);
+    expect(spans).toEqual([
+      { from: 50, to: 100 },
+      { from: 25, to: 50 },
+      { from: 12, to: 25 },
+    ]);
+    const rest = await claimLeases(store.database, claimOf(stream, { length: () => 10 }), 5);
+    expect(rest.map(({ span }) => span)).toEqual([
+      { from: 2, to: 12 },
+      { from: 0, to: 2 },
+    ]);
+    expect(await claimLeases(store.database, claimOf(stream), 5)).toEqual([]);
   });
 
   test('takes a share of what is free: half of an even one, of four pages or more', async () => {

@@ -1,35 +1,15 @@
-import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
-import { z } from 'zod';
 import { formatTable } from '../../../src/commands/output/table.ts';
 import { busyNetworkOf, serveNetwork } from '../network.ts';
 import { startServer, type BenchServer } from '../store.ts';
+import { has, program, PYTHON, run, script, type Range, type Used } from './clients.ts';
 
 /*
  * The program beside the script that somebody would write in an afternoon, and beside dlt's REST source: the same
  * transactions of the same source into the same Postgres, each a process of its own, with no limit on requests.
  */
 
-const ROOT = process.cwd();
-const SCRIPTS = join(ROOT, 'tools/bench/scripts');
-const PYTHON = process.env['PYTHON'] ?? 'python3';
 /** How many transactions: a long range, and one of some seven pages. */
 const SIZES = [120_000, 6_700] as const;
-
-const Used = z.object({
-  code: z.number(),
-  seconds: z.number(),
-  cpuSeconds: z.number(),
-  megabytes: z.number(),
-});
-type Used = z.infer<typeof Used>;
-
-interface Range {
-  readonly api: string;
-  readonly database: string;
-  readonly from: number;
-  readonly to: number;
-}
 
 interface Client {
   readonly name: string;
@@ -40,26 +20,6 @@ interface Client {
   readonly command: (range: Range) => readonly string[];
   readonly counted: string;
 }
-
-const script =
-  (name: string) =>
-  ({ api, database, from, to }: Range): string[] => [
-    PYTHON,
-    join(SCRIPTS, name),
-    api,
-    database,
-    String(from),
-    String(to),
-  ];
-
-const program = ({ api, database }: Range): string[] => [
-  'env',
-  `DATABASE_URL=${database}`,
-  `TONCENTER_NETWORK=${api}`,
-  'TONCENTER_RPS=1000',
-  process.execPath,
-  join(ROOT, 'dist/src/cli.js'),
-];
 
 const CLIENTS: readonly Client[] = [
   {
@@ -134,17 +94,4 @@ function figures({ seconds, cpuSeconds, megabytes }: Used, count: number): strin
     Math.round((cpuSeconds / count) * 1e6).toString(),
     Math.round(megabytes).toString(),
   ];
-}
-
-function run(command: readonly string[]): Used {
-  const { stdout, stderr } = spawnSync(PYTHON, [join(SCRIPTS, 'measure.py'), ...command], {
-    encoding: 'utf8',
-  });
-  const used = Used.parse(JSON.parse(stdout));
-  if (used.code !== 0) throw new Error(`${command.join(' ')} ended with ${used.code}:\n${stderr}`);
-  return used;
-}
-
-function has(modules: string): boolean {
-  return spawnSync(PYTHON, ['-c', `import ${modules}`]).status === 0;
 }

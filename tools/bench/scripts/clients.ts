@@ -1,0 +1,59 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+/* The built program and scripts in Python: processes of their own, whose time, CPU and memory are told. */
+
+const ROOT = process.cwd();
+const SCRIPTS = join(ROOT, 'tools/bench/scripts');
+export const PYTHON = process.env['PYTHON'] ?? 'python3';
+const Used = z.object({
+  code: z.number(),
+  seconds: z.number(),
+  cpuSeconds: z.number(),
+  megabytes: z.number(),
+});
+export type Used = z.infer<typeof Used>;
+
+/** What a client reads, and where it writes. */
+export interface Range {
+  readonly api: string;
+  readonly database: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+export const script =
+  (name: string) =>
+  ({ api, database, from, to }: Range): string[] => [
+    PYTHON,
+    join(SCRIPTS, name),
+    api,
+    database,
+    String(from),
+    String(to),
+  ];
+
+export const program = ({ api, database }: Range): string[] => [
+  'env',
+  `DATABASE_URL=${database}`,
+  `TONCENTER_NETWORK=${api}`,
+  'TONCENTER_RPS=1000',
+  process.execPath,
+  join(ROOT, 'dist/src/cli.js'),
+];
+
+/** Runs a command to its end; throws where it failed. */
+export function run(command: readonly string[]): Used {
+  const { stdout, stderr } = spawnSync(PYTHON, [join(SCRIPTS, 'measure.py'), ...command], {
+    encoding: 'utf8',
+  });
+  const used = Used.parse(JSON.parse(stdout));
+  if (used.code !== 0) throw new Error(`${command.join(' ')} ended with ${used.code}:\n${stderr}`);
+  return used;
+}
+
+/** True where Python runs and has these modules. */
+export function has(modules: string): boolean {
+  return spawnSync(PYTHON, ['-c', `import ${modules}`]).status === 0;
+}
