@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-/* The built program and scripts in Python: processes of their own, whose time, CPU and memory are told. */
+/* The built program and scripts in Python: processes of their own, whose time, CPU and memory are measured. */
 
 const ROOT = process.cwd();
 const SCRIPTS = join(ROOT, 'tools/bench/scripts');
