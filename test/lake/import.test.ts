@@ -109,9 +109,9 @@ describe('an empty database that is filled from a lake', () => {
     expect(await ask(store, partitions)).toEqual(await source.ask(partitions));
     // When the rows came is when they were read: another reading now is none at another time.
     const stream = { dataset: 'transactions', scope: '', pass: 0 };
-    expect(await readDue(store.database, stream, source.span, 3600)).toEqual([]);
+    expect(await readDue(store.database, [stream], source.span, 3600)).toEqual([[stream, []]]);
     await ask(store, `update etl.pages set committed_at = committed_at - interval '2 hours'`);
-    expect(await readDue(store.database, stream, source.span, 3600)).toEqual([source.span]);
+    expect(await readDue(store.database, [stream], source.span, 3600)).toEqual([[stream, [source.span]]]);
 
     expect(provedOf(await verify(store))).toEqual([true, true, true]);
     // What is there is not brought again.

@@ -92,8 +92,8 @@ export async function secondReadings(
     if (maturitySeconds === undefined) continue;
     const mature = { from: part.from, to: Math.min(range.to, watermark - maturitySeconds) };
     if (mature.from >= mature.to) continue;
-    for (const first of await streamsOf(database, dataset)) {
-      const due = await readDue(database, first, mature, maturitySeconds);
+    const firsts = await streamsOf(database, dataset);
+    for (const [first, due] of await readDue(database, firsts, mature, maturitySeconds)) {
       if (isWorthReading(dataset, due, watermark))
         wants.push({ dataset, stream: { ...first, pass: 1 }, zones: [due], priority: 'refresh' });
     }

@@ -47,7 +47,7 @@ export function confirmDue(database: Database, reading: SecondReading): Promise<
     );
     const confirmed: Range[] = [];
     for (const range of without(ranges, written?.spans ?? []))
-      confirmed.push(...(await readDue(session, first, range, ageSeconds)));
+      for (const [, due] of await readDue(session, [first], range, ageSeconds)) confirmed.push(...due);
     for (const range of confirmed) await addCoverage(session, { ...first, pass: 1 }, range);
     return confirmed;
   });

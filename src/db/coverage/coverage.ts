@@ -85,25 +85,32 @@ export function refusedOf(stream: StreamColumns): SQL {
 }
 
 /**
- * What of `range` was covered by a first reading at least `ageSeconds` ago and not confirmed by a second one: two readings
- * that lie closer together would be answered from the same copy and prove nothing. A second reading that brought
- * something else is a first one itself.
+ * What of `range` was covered by a first reading at least `ageSeconds` ago and not confirmed by a second one, of each of
+ * the first readings: two readings that lie closer together would be answered from the same copy and prove nothing. A
+ * second reading that brought something else is a first one itself. One statement for all: there are many pools.
  */
 export async function readDue(
   session: Session,
-  first: Stream,
+  firsts: readonly Stream[],
   range: Range,
   ageSeconds: number,
-): Promise<Range[]> {
-  const [row] = await session.rows(
-    sql`select (${coveredOf(first)} * ${multirangeParam([range])} - ${coveredOf({ ...first, pass: 1 })}
-          - ${refusedOf({ ...first, pass: 1 })}
-          - coalesce((select range_agg(${pages.completed}) from ${pages}
-              where ${ofStream(pages, { ...first, pass: 0 })} and ${pages.completed} is not null
-                and ${pages.committed_at} > clock_timestamp() - make_interval(secs => ${ageSeconds})), '{}'))::text as spans`,
+): Promise<[Stream, Range[]][]> {
+  if (firsts.length === 0) return [];
+  const first = { dataset: sql`f.dataset`, scope: sql`f.scope`, pass: 0 };
+  const again = { ...first, pass: 1 };
+  const rows = await session.rows(
+    sql`
+      with f as (
+        select ordinality as place, j->>'dataset' as dataset, j->>'scope' as scope
+        from json_array_elements(${JSON.stringify(firsts)}::json) with ordinality as a (j, ordinality))
+      select (${coveredOf(first)} * ${multirangeParam([range])} - ${coveredOf(again)} - ${refusedOf(again)}
+        - coalesce((select range_agg(${pages.completed}) from ${pages}
+            where ${ofStream(pages, first)} and ${pages.completed} is not null
+              and ${pages.committed_at} > clock_timestamp() - make_interval(secs => ${ageSeconds})), '{}'))::text as spans
+      from f order by place`,
     Spans,
   );
-  return row?.spans ?? [];
+  return firsts.map((stream, index) => [stream, rows[index]?.spans ?? []]);
 }
 
 /** When a second reading of ranges can follow the first one, in unix seconds; undefined where no page tells. */
