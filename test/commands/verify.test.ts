@@ -23,7 +23,7 @@ beforeAll(async () => {
     onRequest(request);
     return undefined;
   };
-  simulator = await startSimulator({ start: START, duration: 600, seed: 4, load: 2, before });
+  simulator = await startSimulator({ start: START, duration: 700, seed: 4, load: 2, before });
   expect((await run('backfill', ...RANGE)).code).toBe(0);
 });
 afterAll(async () => {
