@@ -19,6 +19,13 @@ export default tseslint.config(
       'max-lines-per-function': ['error', { max: 50, skipBlankLines: true, skipComments: true }],
       'max-params': ['error', 4],
       complexity: ['error', 10],
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: "ImportDeclaration[source.value='zod'] ImportSpecifier[imported.name='z']",
+          message: 'Write `import * as z`: of a namespace, the build leaves out what nobody calls.',
+        },
+      ],
     },
   },
   {

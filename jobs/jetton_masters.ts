@@ -1,5 +1,5 @@
 import { account, optionalAddress, optionalHash } from '../src/records/members/form.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { defineCollection, list } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
 import { orNull } from '../src/dataset/record.ts';

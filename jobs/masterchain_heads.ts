@@ -1,5 +1,5 @@
 import { timeOf } from '../src/records/members/scalar.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { defineCollection, sample } from '../src/dataset/collection.ts';
 import { collectRows, type Rows, type RowsOf } from '../src/dataset/rows.ts';
 import { extraWithin, NOTHING, orNull, type Extra } from '../src/dataset/record.ts';

@@ -1,5 +1,5 @@
 import { account, optionalHash } from '../src/records/members/form.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/rows.ts';
 import { extraOutside, type Extra } from '../src/dataset/record.ts';

@@ -1,5 +1,5 @@
 import { account, hash, optionalAddress } from '../src/records/members/form.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { oneRow } from '../src/dataset/declaration/sheet.ts';
 import { CROSS_CHECKED } from '../src/dataset/grade.ts';
 import { defineJob } from '../src/dataset/job.ts';

@@ -1,5 +1,5 @@
 import { hash, optionalAddress, optionalHash, optionalKey } from '../src/records/members/form.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { column, elsewhere } from '../src/dataset/declaration/place.ts';
 import { sheetOf, type Put } from '../src/dataset/declaration/sheet.ts';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The directory of package.json: the same from the sources and from the built files. */
 export const packageRoot = findRoot(dirname(fileURLToPath(import.meta.url)));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { sql } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { findQuarantined } from '../src/db/read/find-hash.ts';
 import { readQuarantined } from '../src/db/read/quarantined.ts';
 import { addWatch, readWatched } from '../src/db/cursors/watch-list.ts';

@@ -35,7 +35,6 @@ const OPTIONS = {
   plugins: [
     { name: 'messages of zod in English alone', setup: withoutLanguages },
     { name: 'folders as lists', setup: withLists },
-    { name: 'zod by its members', setup: withMembersOfZod },
   ],
   sourcemap: true,
   sourcesContent: false,
@@ -70,18 +69,6 @@ function filesIn(folder) {
 function withoutLanguages({ onLoad }) {
   onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
     contents: "export { default as en } from './en.js';",
-  }));
-}
-
-/** `z` is one object with all that zod has. Of a namespace, what nobody calls is left out: more than half. */
-function withMembersOfZod({ onLoad }) {
-  onLoad({ filter: /[/\\](src|jobs)[/\\].*\.ts$/ }, ({ path }) => ({
-    loader: 'ts',
-    contents: readFileSync(path, 'utf8').replace(
-      /^import \{ z(?:, (.*))? \} from 'zod';$/m,
-      (_, others) =>
-        `import * as z from 'zod';${others === undefined ? '' : ` import { ${others} } from 'zod';`}`,
-    ),
   }));
 }
 

@@ -1,6 +1,6 @@
 import { isHeldUntil } from './coordination/held-until.ts';
 import { sql, type SQL } from 'drizzle-orm';
-import { z, type ZodType } from 'zod';
+import * as z from 'zod';
 import type { Session } from './connection/database.ts';
 import { bare, insertInto, jsonParam, setExcluded, texts } from './connection/sql.ts';
 import { workers } from './schema/etl/budget.ts';
@@ -49,7 +49,7 @@ type Name = keyof Settings;
 
 const seconds = z.record(z.string(), z.number());
 
-const SCHEMAS: { readonly [N in Name]: ZodType<Settings[N]> } = {
+const SCHEMAS: { readonly [N in Name]: z.ZodType<Settings[N]> } = {
   network: z.object({ global_id: z.number() }),
   repeatable: z.object({ sha256: z.string() }),
   demo: z.object({ genesis: z.number() }),

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { open, readFile, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { codeOf, DatabaseError } from '../errors.ts';
 import { USE_ANOTHER_SERVER } from './failure.ts';
 import { exists } from './account/owned-files.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { WrongDatabaseError } from '../errors.ts';
 import { exists, namesIn, readIfThere, writeOwned } from './account/owned-files.ts';
 import type { ServerPlace } from './place.ts';

@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { z } from 'zod';
+import * as z from 'zod';
 import { systemClock } from '../clock.ts';
 import { codeOf, WrongDatabaseError } from '../errors.ts';
 import { retry } from '../retry.ts';

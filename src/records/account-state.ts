@@ -1,5 +1,5 @@
 import { accountStatus, hash, optionalHash } from './members/form.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { inExtra } from '../dataset/declaration/place.ts';
 import { digits, extraCurrencies, text } from './members/scalar.ts';
 

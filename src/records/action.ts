@@ -1,5 +1,5 @@
 import { ADDRESS, address, hash, optionalHash } from './members/form.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { column, elsewhere, inExtra } from '../dataset/declaration/place.ts';
 import { givenSheet, sheetOf, type Put } from '../dataset/declaration/sheet.ts';
 import type { Extra } from '../dataset/record.ts';

@@ -1,5 +1,5 @@
 import { optionalHash } from './members/form.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { column, phase } from '../dataset/declaration/place.ts';
 import { count, digits, extraCurrencies, flag, int, int64, text } from './members/scalar.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { requiredInt, requiredSeconds } from './members/scalar.ts';
 import { blockKey } from '../ton/block-key.ts';
 import type { Joins } from '../dataset/paginator.ts';

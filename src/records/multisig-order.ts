@@ -1,5 +1,5 @@
 import { account, optionalAddress, optionalHash } from './members/form.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { digits, flag, freeForm, int, requiredInt64, text, texts } from './members/scalar.ts';
 
 const orderAction = z.strictObject({

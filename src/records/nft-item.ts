@@ -1,5 +1,5 @@
 import { account, optionalAddress, optionalHash } from './members/form.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/record.ts';
 import type { RowsOf } from '../dataset/rows.ts';
 import type { nft_collections } from '../db/schema/ton/nft-collections.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { orNull, type Extra } from '../dataset/record.ts';
 import type { RowsOf } from '../dataset/rows.ts';
 import type { account_messages, account_transactions } from '../db/schema/ton/account-transactions.ts';

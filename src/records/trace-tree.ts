@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isTakenAsIs } from '../dataset/declaration/check.ts';
 import { withFastForm } from '../dataset/declaration/fast-form.ts';
 import { message, type Message } from './message.ts';

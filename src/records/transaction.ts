@@ -1,5 +1,5 @@
 import { account, accountStatus, hash, optionalHash, seqno, shard, workchain } from './members/form.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { column, elsewhere, spread } from '../dataset/declaration/place.ts';
 import { sheetOf, type Put } from '../dataset/declaration/sheet.ts';
 import { extraOutside, extraWithin, type Extra } from '../dataset/record.ts';

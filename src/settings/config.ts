@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { messageOf, UsageError } from '../errors.ts';
 import { parsePostgres, readDatabaseUrl } from './postgres-url.ts';
 import { parseDuration, parseTime } from '../range.ts';

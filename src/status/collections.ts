@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Collection } from '../dataset/dataset.ts';
 import type { Database } from '../db/connection/database.ts';
 import { readStandings, type CursorStanding } from '../db/cursors/cursor-standings.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { LONGEST_PAGES } from '../crawl/streams/lease-length.ts';
 import { streamOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';

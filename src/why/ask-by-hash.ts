@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ApiClient } from '../api/client.ts';
 
 /** What the API knows of a hash. */

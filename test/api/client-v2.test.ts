@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ApiFailedError } from '../../src/api/response/api-failed-error.ts';
 import {
   AuthError,

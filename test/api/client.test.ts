@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { systemClock } from '../../src/clock.ts';
 import type { Attempt } from '../../src/api/exchange.ts';
 import { listOf } from '../../src/api/response/v3-envelope.ts';

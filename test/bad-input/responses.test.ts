@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { sql } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseJson } from '../../src/api/response/parse-json.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';

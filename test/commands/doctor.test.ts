@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { DoctorFinding } from '../../src/doctor/finding.ts';
 import { errorResponse } from '../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';

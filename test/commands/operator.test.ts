@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { type Range, without as uncovered } from '../../src/range.ts';

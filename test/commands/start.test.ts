@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 

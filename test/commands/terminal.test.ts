@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { compile } from '../support/program/compile.ts';
 import { openTestStore } from '../support/database/database.ts';
 import { openScreen } from '../support/program/screen.ts';

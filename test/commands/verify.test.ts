@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { common } from '../../src/range.ts';
 import type { ApiRequest } from '../../src/simulator/http/api.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';

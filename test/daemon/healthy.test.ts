@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { compile } from '../support/program/compile.ts';
 import { openCli, type Cli, type RunningCli } from '../support/program/cli.ts';

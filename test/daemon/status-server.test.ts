@@ -12,7 +12,7 @@ import { createSnapshots } from '../../src/status/snapshot.ts';
 import { keepWanted } from '../../src/db/coverage/wanted.ts';
 import { saveWatermark } from '../../src/db/coverage/watermark.ts';
 import { UsageError } from '../../src/errors.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { withBelievingLimits } from '../support/believing-limits.ts';
 import { datasetsNamed, never, openTestCrawl, silent, testConfig } from '../support/crawl.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { createVerifyLoop, type VerifyLoop } from '../../src/daemon/verify-loop.ts';

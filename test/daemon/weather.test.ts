@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { systemClock, type Clock } from '../../src/clock.ts';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import { createStats } from '../../src/api/stats.ts';
 import { SETTING_NAMES } from '../../src/settings/config.ts';
 import { createMetrics } from '../../src/daemon/server/metrics.ts';

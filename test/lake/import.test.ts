@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readDue } from '../../src/db/coverage/coverage.ts';
 import { isProved, type Verified } from '../../src/verify/verify.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { tablesIn } from '../../src/lake/delta/table-log.ts';
 import { directoryStore } from '../../src/lake/store/directory-store.ts';
 import { packageRoot } from '../../src/package.ts';

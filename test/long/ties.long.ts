@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { actionTypes } from '../../src/records/action-types.ts';
 import { backfill } from '../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../src/crawl/streams/reach.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { createStats } from '../../src/api/stats.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createMetrics } from '../../src/daemon/server/metrics.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Has moto, a server that answers as S3 does: `pip install "moto[server]"`. */
 const PYTHON = process.env['PYTHON'] ?? 'python3';

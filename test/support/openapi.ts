@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { readOpenapi } from './shared-data.ts';
 
 /** One schema of the OpenAPI document, as far as tests ask. */

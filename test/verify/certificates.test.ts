@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { confirmDue } from '../../src/db/coverage/confirm.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { expect, onTestFinished, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';

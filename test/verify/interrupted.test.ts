@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { common, type Range, spanOfSecond } from '../../src/range.ts';

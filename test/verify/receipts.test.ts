@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { targetOf } from '../../src/db/write/rows/target.ts';
 import { addWatch } from '../../src/db/cursors/watch-list.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { lengthOf, type Range } from '../../src/range.ts';
 import { proveRange } from '../../src/verify/prove.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { printReports } from '../../src/commands/output/verify-report.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Database } from '../../src/db/connection/database.ts';
 
 const Column = z.object({ name: z.string(), type: z.string(), nullable: z.boolean(), comment: z.string() });

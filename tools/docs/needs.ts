@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Database } from '../../src/db/connection/database.ts';
 
 const Feed = z.object({ relation: z.string(), dataset: z.string(), core: z.boolean() });

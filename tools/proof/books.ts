@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Database } from '../../src/db/connection/database.ts';
 import { insertStaged, stageRows } from '../../src/db/write/rows/insert.ts';
 import { linesOfRows } from '../../src/db/write/rows/lines.ts';

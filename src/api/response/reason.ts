@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { printable } from '../../terminal/terminal.ts';
 import { messageOf } from '../../errors.ts';
 

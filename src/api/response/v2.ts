@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /**
  * The envelope of both v2 servers. One of them answers JSON-RPC with the plain envelope and no `id`, the other adds

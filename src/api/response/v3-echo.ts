@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Echo } from '../../dataset/paginator.ts';
 
 const second = z.number().nullish();

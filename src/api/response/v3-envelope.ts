@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /**
  * A parser for v3 bodies that hold a list: `{ [member]: [...] | null, ... }`. Returns the records as they came, none

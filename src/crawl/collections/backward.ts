@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { BackwardWalk } from '../../dataset/walk.ts';
 import { claimCursor, releaseClaim } from '../../db/cursors/cursors.ts';
 import { gatherSubjects, readDueSubjects } from '../../db/cursors/subjects.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ListWalk } from '../../dataset/walk.ts';
 import { ApiTimeoutError } from '../../errors.ts';
 import { createPageSize } from '../streams/page/page-size.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { allInFlight } from '../../budget/all-in-flight.ts';
 import type { Flight } from '../../budget/flight.ts';
 import type { LookupWalk, Subject } from '../../dataset/walk.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Endpoint, ResponseShape } from '../../dataset/walk.ts';
 import { BadResponseError } from '../../errors.ts';
 

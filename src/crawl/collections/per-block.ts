@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { PerBlockWalk } from '../../dataset/walk.ts';
 import { readStoredBorder } from '../../db/cursors/second-borders.ts';
 import { NotFoundError } from '../../errors.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { SampleWalk } from '../../dataset/walk.ts';
 import { ask } from './ask.ts';
 import { readResponseRecords } from './read-response-records.ts';

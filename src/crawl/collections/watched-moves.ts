@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { BackwardWalk, LookupWalk } from '../../dataset/walk.ts';
 import { noteMoves } from '../../db/cursors/subjects.ts';
 import { readWatched } from '../../db/cursors/watch-list.ts';

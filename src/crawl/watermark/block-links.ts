@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { blockKey } from '../../ton/block-key.ts';
 import { overlaps, SHARD } from '../../ton/shard.ts';
 

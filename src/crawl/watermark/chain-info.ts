@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ApiClient } from '../../api/client.ts';
 import type { Priority } from '../../budget/priority.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { compile } from '../../compile.ts';
 import { fastFormOf } from './fast-form.ts';
 

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 
 const forms = new WeakMap<object, (value: unknown) => boolean>();
 

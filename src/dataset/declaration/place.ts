@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 
 /*
  * Where the members of a record go. A member stands in the column of its own name; what else becomes of it is said here,

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { formatTime } from '../../range.ts';
 import { isEmpty, orNull, type Extra } from '../record.ts';
 import { isMoment, placeOf } from './place.ts';

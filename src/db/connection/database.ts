@@ -2,7 +2,7 @@ import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { SQL } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import pg from 'pg';
-import { z, type ZodType } from 'zod';
+import * as z from 'zod';
 import { codeOf, DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
 import { queryAsText, type TextOptions, type TextResult } from './as-text.ts';
 import { copyIn, type CopyPieces } from './copy-in.ts';
@@ -40,7 +40,7 @@ const dialect = new PgDialect();
 /** What statements run on: the pool (each in its own transaction) or one transaction. */
 export interface Session {
   /** Runs a statement and parses each row that it returns. */
-  rows<T>(query: SQL, row: ZodType<T>): Promise<T[]>;
+  rows<T>(query: SQL, row: z.ZodType<T>): Promise<T[]>;
   /** Runs a statement; the number of rows that it touched. */
   run(query: SQL): Promise<number>;
   /** Runs statements without parameters, of which one is a `copy … from stdin` that takes the data. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { DatabaseUnavailableError, ServerChangedError } from '../../errors.ts';
 
 /** Which server answers: the cluster that it belongs to, and how often that has been promoted; null of a standby. */

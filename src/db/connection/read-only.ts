@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Session } from './database.ts';
 
 /** True of a standby, and of a session that the role or the database makes read-only. */

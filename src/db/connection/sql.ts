@@ -1,6 +1,6 @@
 import { getTableColumns, sql, type SQL, type SQLWrapper } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseRangeText, toMultirangeText, toRangeText, type Range } from '../../range.ts';
 
 /** A range as a parameter of a statement. */

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { pages } from '../schema/etl/pages.ts';
 import type { Session } from './database.ts';
 

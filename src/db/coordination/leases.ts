@@ -1,5 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { OtherReaders } from '../../budget/in-flight.ts';
 import type { Priority } from '../../budget/priority.ts';
 import { LeaseLostError } from '../../errors.ts';

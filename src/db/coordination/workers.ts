@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Counts } from '../../budget/priority.ts';
 import type { Session } from '../connection/database.ts';
 import { bare, excluded, insertInto, jsonParam, setExcluded } from '../connection/sql.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Range, without } from '../../range.ts';
 import type { Database } from '../connection/database.ts';
 import { coverage } from '../schema/etl/coverage.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Session } from '../connection/database.ts';
 import { partitions } from '../schema/etl/pages.ts';
 import { spanOfRow } from '../connection/sql.ts';

@@ -1,5 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { systemClock } from '../../clock.ts';
 import { parseRangeText, toRangeText, type Range } from '../../range.ts';
 import { CONFLICT, retry } from '../../retry.ts';

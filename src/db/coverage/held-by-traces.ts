@@ -1,5 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Session } from '../connection/database.ts';
 import type { WrongRow } from './found-row.ts';
 import { spanOfSecond, type Range } from '../../range.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { alias, type PgColumn } from 'drizzle-orm/pg-core';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Database, Session } from '../connection/database.ts';
 import { bare, multirangeParam, spanOfRow } from '../connection/sql.ts';
 import { coverage, leases, refused, wanted } from '../schema/etl/coverage.ts';

@@ -2,7 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import { spansWithFindings } from './findings.ts';
 import type { GradeFacts } from '../../dataset/grade.ts';
 import type { Range } from '../../range.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { coveredOf, type Stream } from './coverage.ts';
 import { ofStream } from './of-stream.ts';
 import type { Database, Session } from '../connection/database.ts';

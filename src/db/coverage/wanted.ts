@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Session } from '../connection/database.ts';
 import { bare, excluded, insertInto, setExcluded } from '../connection/sql.ts';
 import { wanted } from '../schema/etl/coverage.ts';

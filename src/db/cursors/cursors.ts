@@ -1,6 +1,6 @@
 import { isHeldUntil } from '../coordination/held-until.ts';
 import { sql, type SQL } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { LeaseLostError } from '../../errors.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { bare, excluded, insertInto, jsonParam, setExcluded } from '../connection/sql.ts';

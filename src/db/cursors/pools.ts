@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Session } from '../connection/database.ts';
 
 const Scope = z.object({ scope: z.string() });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { getTableColumns, sql } from 'drizzle-orm';
 import { migrate as applyPending } from 'drizzle-orm/node-postgres/migrator';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { DatabaseUnavailableError } from '../../errors.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { readsOnly } from '../connection/read-only.ts';

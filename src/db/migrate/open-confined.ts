@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { systemClock } from '../../clock.ts';
 import { EtlError, UsageError } from '../../errors.ts';
 import { CONFLICT, retry } from '../../retry.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
-import { z } from 'zod';
+import * as z from 'zod';
 import { WrongDatabaseError } from '../../errors.ts';
 import { packageRoot } from '../../package.ts';
 import type { Session } from '../connection/database.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { getTableColumns, sql, type SQL } from 'drizzle-orm';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { UsageError, WrongDatabaseError } from '../../errors.ts';
 import { DAY, formatTime } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { UsageError } from '../../errors.ts';
 import type { Database } from '../connection/database.ts';
 import { readsOnly } from '../connection/read-only.ts';

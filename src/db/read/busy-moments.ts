@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Session } from '../connection/database.ts';
 import { pages } from '../schema/etl/pages.ts';
 

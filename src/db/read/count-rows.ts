@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { DatabaseError, DatabaseUnavailableError } from '../../errors.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { targetOf } from '../write/rows/target.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import pg from 'pg';
-import { z } from 'zod';
+import * as z from 'zod';
 import { DatabaseError } from '../../errors.ts';
 import type { Database } from '../connection/database.ts';
 import { nearestName } from '../../nearest.ts';

@@ -1,6 +1,6 @@
 import { is, sql } from 'drizzle-orm';
 import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Session } from '../connection/database.ts';
 import { loadTables } from '../load-tables.ts';
 import { texts } from '../connection/sql.ts';

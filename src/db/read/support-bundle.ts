@@ -1,6 +1,6 @@
 import { desc, getTableColumns, sql, type SQL, type SQLWrapper } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Session } from '../connection/database.ts';
 import { list } from '../connection/sql.ts';
 import { budget, workers } from '../schema/etl/budget.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Range } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { identifiers } from '../connection/sql.ts';

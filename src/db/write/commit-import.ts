@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { formatTime, type Range } from '../../range.ts';
 import type { CopyPieces } from '../connection/copy-in.ts';
 import type { Database, OpenTransaction, Session } from '../connection/database.ts';

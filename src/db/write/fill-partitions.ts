@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { sql, type SQL } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { DatabaseConflictError } from '../../errors.ts';
 import type { Range } from '../../range.ts';
 import type { Database, OpenTransaction, Session } from '../connection/database.ts';

@@ -1,5 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { DatabaseConflictError } from '../../errors.ts';
 import { DAY, formatRange, formatTime, type Range } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { LakeBusyError, LakeError } from '../../errors.ts';
 import type { Part } from '../part.ts';
 import type { Lake } from '../lake.ts';

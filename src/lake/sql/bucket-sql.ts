@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { literal } from '../../db/migrate/literal.ts';
 import { loadSdk } from '../store/s3-store.ts';
 

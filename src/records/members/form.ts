@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { withFastForm } from '../../dataset/declaration/fast-form.ts';
 import { ACCOUNT } from '../../ton/address.ts';
 import { SHARD } from '../../ton/shard.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseAddress } from '../../ton/address.ts';
 import { parseHash } from '../../ton/hash.ts';
 import { requiredInt, requiredInt64 } from './scalar.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { withFastForm } from '../../dataset/declaration/fast-form.ts';
 import { asMoment } from '../../dataset/declaration/place.ts';
 import { formatTime, readSeconds } from '../../range.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ApiClient } from '../../api/client.ts';
 import { LinkedBlock } from '../../crawl/watermark/block-links.ts';
 import type { ChainInfo } from '../../crawl/watermark/chain-info.ts';

@@ -1,5 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { LinkedBlock } from '../../crawl/watermark/block-links.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { blocksBeyond, linksOf } from './links.ts';

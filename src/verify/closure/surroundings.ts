@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { LinkedBlock } from '../../crawl/watermark/block-links.ts';
 import { blockKey } from '../../ton/block-key.ts';
 import { tiles } from '../../ton/shard.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Stream } from '../../db/coverage/coverage.ts';

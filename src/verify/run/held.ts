@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Session } from '../../db/connection/database.ts';
 import { owedRows, spanOfMinute, wholeMinutes } from '../../db/write/receipt-ledger.ts';
 import { minuteOf } from '../../db/write/receipts.ts';

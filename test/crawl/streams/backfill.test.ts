@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { coverStreams } from '../../../src/backfill/cover-streams.ts';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';

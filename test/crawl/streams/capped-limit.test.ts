@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../../src/crawl/streams/reach.ts';
 import type { CrawlContext } from '../../../src/crawl/crawl-context.ts';

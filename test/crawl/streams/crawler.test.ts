@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readOrRefuse } from '../../../src/crawl/streams/read-leases.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import { isLeased } from '../../../src/db/coordination/leases.ts';

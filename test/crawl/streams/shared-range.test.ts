@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';

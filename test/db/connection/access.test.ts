@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream';
 import { sql } from 'drizzle-orm';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { openDatabase } from '../../../src/db/connection/database.ts';
 import { openEmbedded, type EmbeddedServer } from '../../../src/embedded/embedded.ts';
 import { DatabaseAccessError, DatabaseUnavailableError, EXIT, type EtlError } from '../../../src/errors.ts';

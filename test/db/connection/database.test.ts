@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { openDatabase } from '../../../src/db/connection/database.ts';
 import { DatabaseUnavailableError } from '../../../src/errors.ts';
 import { createDatabase } from '../../support/database/postgres.ts';

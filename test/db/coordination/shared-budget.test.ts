@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { systemClock } from '../../../src/clock.ts';
 import { refuseSlots, takeSlots, type Ask } from '../../../src/db/coordination/budget-row.ts';
 import { createSharedBudget } from '../../../src/db/coordination/shared-budget.ts';

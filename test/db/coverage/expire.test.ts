@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Crawl } from '../../../src/app/open-crawl.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Crawl } from '../../../src/app/open-crawl.ts';
 import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { promoteTables } from '../../../src/db/migrate/promote.ts';

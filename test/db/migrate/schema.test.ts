@@ -8,7 +8,7 @@ import { getTableColumns } from 'drizzle-orm';
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { loadTables } from '../../../src/db/load-tables.ts';
 import { migrate } from '../../../src/db/migrate/migrate.ts';
 import { factsOf } from '../../../src/db/schema/describe.ts';

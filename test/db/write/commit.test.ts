@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { commitPage, type PageCommit } from '../../../src/db/write/commit.ts';
 import { commitCursor } from '../../../src/db/write/commit-response.ts';
 import { linesOfRows } from '../../../src/db/write/rows/lines.ts';

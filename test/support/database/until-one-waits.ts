@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Database, Session } from '../../../src/db/connection/database.ts';
 
 /** Until a statement like this waits for a lock. `session`: a transaction that is kept from standing idle. */

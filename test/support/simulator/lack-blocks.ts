@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isInside, type Range } from '../../../src/range.ts';
 import type { ApiRequest } from '../../../src/simulator/http/api.ts';
 import type { HttpResponse } from '../../../src/simulator/http/response.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { DAY, formatTime } from '../../../src/range.ts';
 import { DATASETS } from '../queries/one-day.ts';
 import type { BenchServer, BenchStore } from '../store.ts';

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /* The built program and scripts in Python: processes of their own, whose time, CPU and memory are measured. */
 

@@ -1,5 +1,5 @@
 import { stringify } from 'lossless-json';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseJson } from '../../../api/response/parse-json.ts';
 import { readBody } from '../../../api/response/body-text.ts';
 import { echoOf } from '../../../api/response/v3-echo.ts';

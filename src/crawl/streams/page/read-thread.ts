@@ -2,7 +2,7 @@
  * A thread that reads pages, one after another, for `page-threads.ts`.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { z } from 'zod';
+import * as z from 'zod';
 import { loadJobs } from '../../../dataset/load-jobs.ts';
 import { keylessText } from '../../../api/response/keyless-text.ts';
 import type { Range } from '../../../range.ts';

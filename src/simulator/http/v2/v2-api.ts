@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { jsonResponse, type HttpResponse } from '../response.ts';
 import type { BocMaker } from '../../network/chain/boc.ts';
 import { NONE } from '../../network/chain/tables/block-table.ts';

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { UsageError } from '../../../errors.ts';
 
 /** Members that the corpus mode sorts and filters by; everything else is served as it was recorded. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { UsageError } from '../../../errors.ts';
 import { errorResponse, jsonResponse, type HttpResponse } from '../../http/response.ts';
 import type { ApiRequest } from '../../http/api.ts';
