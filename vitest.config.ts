@@ -12,7 +12,7 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 240_000 } },
-    maxWorkers: 5,
+    maxWorkers: 4,
     // A fifth of the suite's CPU went into loading the same modules for every file; what a test changes, it puts back.
     isolate: false,
   },
