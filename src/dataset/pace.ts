@@ -36,8 +36,8 @@ export interface TailPlan {
 }
 
 /** Seconds between two requests of the tail for a dataset, where the budget has room for them. */
-export function wantedPauseSeconds({ job }: Dataset, { freshness }: TailPlan): number {
-  return Math.max(roundSeconds(freshness), job.everySeconds ?? 0);
+export function wantedPauseSeconds({ everySeconds = 0 }: Dataset['job'], freshness: number): number {
+  return Math.max(roundSeconds(freshness), everySeconds);
 }
 
 /** Seconds between two rounds of the tail: well within the freshness wanted, longer where that would cost more than its share. */
@@ -87,6 +87,6 @@ const RESTING: Readonly<Record<Walk['kind'], (walk: Walk) => number>> = {
 export function restingRequests(job: AnyJob, freshness: number): number {
   if (job.kind === 'collection')
     return job.walks.map((walk) => RESTING[walk.kind](walk)).reduce((sum, requests) => sum + requests, 0);
-  const first = 60 / Math.max(roundSeconds(freshness), job.everySeconds ?? 0);
+  const first = 60 / wantedPauseSeconds(job, freshness);
   return first + (job.maturitySeconds === undefined ? 0 : 60 / SECOND_READING_SECONDS);
 }

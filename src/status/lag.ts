@@ -68,7 +68,7 @@ export function restingLagsOf(
       delay: delayOf(dataset, watermarkDelay),
       isOwn: dataset.job.delaySeconds !== undefined,
       round,
-      isBoundByRate: round > wantedPauseSeconds(dataset, plan),
+      isBoundByRate: round > wantedPauseSeconds(dataset.job, plan.freshness),
     };
   });
 }
