@@ -53,19 +53,22 @@ function tally(counts: readonly Readonly<Record<string, number>>[]): string {
   return [...total].map(([name, times]) => `${name} ${times}`).join(', ');
 }
 
-/** Of a storm this share is not the steady state yet. */
-const WARM_UP = 0.1;
+/** Of a storm the memory is told in so many parts. */
+const PARTS = 4;
 
-/** Resident memory of the worker that lives through it all: in a leak its last half lies above its first one. */
+/** Resident memory of the first worker: in a leak each part lies above the one before it. */
 function memoryLines(memory: readonly Memory[]): string[] {
-  const steady = memory.slice(Math.floor(memory.length * WARM_UP));
-  const half = Math.floor(steady.length / 2);
-  if (half < 3) return [];
-  const [first, last] = [median(steady.slice(0, half)), median(steady.slice(half))];
+  const length = Math.floor(memory.length / PARTS);
+  if (length < 3) return [];
+  const medians = Array.from({ length: PARTS }, (_, part) =>
+    median(memory.slice(part * length, (part + 1) * length)),
+  );
+  const [first = 0, last = 0] = [medians[0], medians.at(-1)];
   const peak = Math.round(Math.max(...memory.map(({ megabytes }) => megabytes)));
   const more = ((100 * (last - first)) / first).toFixed(1);
+  const parts = medians.map((megabytes) => Math.round(megabytes)).join(', ');
   return [
-    `memory    ${Math.round(first)} MB, then ${Math.round(last)} MB (${more} %; median of each half), at most ${peak} MB`,
+    `memory    ${parts} MB (medians of each quarter; the last ${more} % above the first), at most ${peak} MB`,
   ];
 }
 
