@@ -111,6 +111,7 @@ export class DatabaseUnavailableError extends EtlError {
 /** Two transactions met (deadlock, serialization, lock timeout): the same work can be tried at once. */
 export class DatabaseConflictError extends EtlError {
   readonly code = 'database_conflict';
+  override readonly exitCode = EXIT.tryAgain;
   override readonly retryable = true;
 }
 
@@ -152,6 +153,7 @@ export class LakeBusyError extends LakeError {
 /** The lease of a range expired or was taken away: what was read for it must not be written. */
 export class LeaseLostError extends EtlError {
   readonly code = 'lease_lost';
+  override readonly exitCode = EXIT.tryAgain;
   override readonly retryable = true;
 }
 

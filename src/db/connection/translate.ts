@@ -12,7 +12,9 @@ import {
 const CONFLICTS = new Set(['40P01', '40001', '55P03']);
 /** The server ended the session because its transaction stood idle too long: somebody else may own the range now. */
 const FROZEN = '25P03';
-const AWAY = /^(08...|57P0[1-5]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ENOENT)$/;
+/** No way leads there, or none does any longer: by SQLSTATE or by the system's word for it. */
+const AWAY =
+  /^(08...|57P0[1-5]|53300|ECONN(REFUSED|RESET|ABORTED)|E(NET|HOST)(UNREACH|DOWN)|EADDRNOTAVAIL|EPIPE|ENOTFOUND|EAI_AGAIN|EAI_FAIL|ETIMEDOUT|ENOENT)$/;
 const AWAY_TEXT =
   /connection terminated|connection ended|timeout exceeded when trying to connect|not queryable/i;
 

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { translate } from '../../../src/db/connection/translate.ts';
+import { EXIT } from '../../../src/errors.ts';
+
+const failure = (code: string, message: string) => Object.assign(new Error(message), { code });
+
+test.each([
+  ['EHOSTUNREACH', 'connect EHOSTUNREACH 10.0.0.5:5432'],
+  ['ENETUNREACH', 'connect ENETUNREACH 10.0.0.5:5432'],
+  ['EHOSTDOWN', 'connect EHOSTDOWN 10.0.0.5:5432'],
+  ['ENETDOWN', 'connect ENETDOWN 10.0.0.5:5432'],
+  ['ECONNABORTED', 'read ECONNABORTED'],
+  ['EADDRNOTAVAIL', 'connect EADDRNOTAVAIL 10.0.0.5:5432'],
+  ['EAI_FAIL', 'getaddrinfo EAI_FAIL db'],
+])('a server that no way leads to is away: %s', (code, message) => {
+  expect(translate(failure(code, message))).toMatchObject({
+    code: 'database_unavailable',
+    retryable: true,
+    exitCode: EXIT.tryAgain,
+  });
+});
+
+test.each([
+  ['55P03', 'canceling statement due to lock timeout'],
+  ['40P01', 'deadlock detected'],
+  ['40001', 'could not serialize access due to concurrent update'],
+  ['25P03', 'terminating connection due to idle-in-transaction timeout'],
+])('what another transaction or a pause ended may be tried again, also by a person: %s', (code, message) => {
+  expect(translate(failure(code, message))).toMatchObject({ retryable: true, exitCode: EXIT.tryAgain });
+});
