@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openDatabase } from '../../src/db/connection/database.ts';
 import { examineDatabase } from '../../src/doctor/examine-database.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
@@ -59,6 +60,14 @@ test('an error is forgotten when its dataset has committed something since, and 
   expect(await failures()).toEqual(
     ['jetton_masters', 'traces'].map((name) => `failures: ${name} failed last with database: it was away`),
   );
+});
+
+test('a schema is the same whatever a role makes of names by its settings', async () => {
+  const options = '-c search_path=ton,etl,public -c quote_all_identifiers=on';
+  const url = `${store.url}?options=${encodeURIComponent(options)}`;
+  const database = await openDatabase({ url, applicationName: 'test' });
+  const found = await examineDatabase(database, wallTime).finally(() => database.close());
+  expect(found.filter(({ check }) => check === 'schema')).toEqual([]);
 });
 
 test('what somebody added to the tables is named, and what is missing of them', async () => {

@@ -14,13 +14,16 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['timestamp (0) with time zone', 'timestamp(0) with time zone'],
 ]);
 
-/** Sentences about what of the live schema is not as the migrations make it; empty where all is. */
+/**
+ * Sentences about what of the live schema is not as the migrations make it; empty where all is. Names and types are read
+ * so that they do not depend on `search_path` and `quote_all_identifiers`, which a role or database may set.
+ */
 export async function compareSchema(session: Session): Promise<string[]> {
   const tables = await loadTables();
   const columns = await session.rows(
     sql`
       select n.nspname || '.' || c.relname as "table", a.attname as "column",
-        format_type(a.atttypid, a.atttypmod) as type, a.attnotnull as required
+        replace(format_type(a.atttypid, a.atttypmod), '"', '') as type, a.attnotnull as required
       from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
       where n.nspname in ('ton', 'etl') and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped`,
     Column,
@@ -47,7 +50,10 @@ const Keyed = z.object({ table: z.string() });
 /** Without its primary key a table takes no rows. */
 async function lostKeys(session: Session, tables: readonly PgTable[]): Promise<string[]> {
   const rows = await session.rows(
-    sql`select indrelid::regclass::text as "table" from pg_index where indisprimary`,
+    sql`
+      select n.nspname || '.' || c.relname as "table"
+      from pg_index i join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
+      where i.indisprimary`,
     Keyed,
   );
   const keyed = new Set(rows.map(({ table }) => table));
