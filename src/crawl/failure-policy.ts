@@ -1,8 +1,17 @@
 import { recordFailure } from '../db/coverage/failures.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
-import type { Database } from '../db/connection/database.ts';
-import { concernsRun, EtlError, IncompleteError, LeaseLostError, NoEndpointError } from '../errors.ts';
+import {
+  ApiUnavailableError,
+  AuthError,
+  concernsRun,
+  EtlError,
+  IncompleteError,
+  LeaseLostError,
+  NoEndpointError,
+} from '../errors.ts';
 import type { Stop } from '../stop.ts';
+import type { CrawlContext } from './crawl-context.ts';
+import { readChainInfo } from './watermark/chain-info.ts';
 
 /** The API is there, but does not answer this as it should: another range or dataset may fare better. */
 const ANSWERED_WRONGLY: ReadonlySet<string> = new Set([
@@ -13,7 +22,7 @@ const ANSWERED_WRONGLY: ReadonlySet<string> = new Set([
 ]);
 
 interface FailurePolicy {
-  readonly database: Database;
+  readonly context: Pick<CrawlContext, 'api' | 'database'>;
   /** Whose failure it is, for `status`. */
   readonly stream: Stream;
   readonly stop: Stop;
@@ -21,13 +30,14 @@ interface FailurePolicy {
 
 /**
  * Reads one range or walk, and decides what an error of it means for the others. What the API refuses for good concerns
- * this one alone; an API or a database that is away, the run's own cap and a mistake of the operator concern all.
+ * this one alone, and so does what it refuses or does not answer here while it answers what every run begins with. An API
+ * or a database that is away, the run's own cap and a mistake of the operator concern all.
  * @returns the error for which this one is to be refused; undefined where it was read, was lost to another worker, or
  * was stopped
  * @throws every error that concerns the others too
  */
 export async function readUnlessRefused(
-  { database, stream, stop }: FailurePolicy,
+  { context, stream, stop }: FailurePolicy,
   read: () => Promise<void>,
 ): Promise<EtlError | undefined> {
   try {
@@ -36,10 +46,24 @@ export async function readUnlessRefused(
   } catch (error) {
     if (stop.finishing.aborted || error instanceof LeaseLostError) return undefined;
     if (!(error instanceof EtlError) || error instanceof IncompleteError) throw error;
-    await recordFailure(database, stream, error).catch(() => undefined);
-    if (concernsRun(error) && !ANSWERED_WRONGLY.has(error.code)) throw error;
-    return error;
+    await recordFailure(context.database, stream, error).catch(() => undefined);
+    if (!concernsRun(error) || ANSWERED_WRONGLY.has(error.code)) return error;
+    if (isOfSource(error) && (await answersElse(context, stop))) return error;
+    throw error;
   }
+}
+
+/** What a source says for all it has, or a gateway for what lies behind one endpoint. */
+function isOfSource(error: EtlError): boolean {
+  return error instanceof AuthError || error instanceof ApiUnavailableError;
+}
+
+/** True where the source answers, though not what was asked for. */
+async function answersElse({ api }: FailurePolicy['context'], stop: Stop): Promise<boolean> {
+  return readChainInfo(api, stop.leaving).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** How loud a refusal is in the log: the client has said once that there is no such endpoint. */

@@ -269,6 +269,32 @@ describe('a crawl refuses', () => {
     },
   );
 
+  test.each([
+    ['a key that may not ask this', 403, '{"error":"your plan does not include this"}'],
+    ['a gateway behind which it is down', 502, '<html><title>502 Bad Gateway</title></html>'],
+  ])(
+    'one endpoint that answers for %s: it alone is refused, the others are read, exit 3',
+    async (_, status, body) => {
+      await store.database.script('truncate etl.coverage, etl.refused, etl.failures');
+      const { code, stdout } = await backfill(
+        {
+          before: ({ path }) => (path === '/api/v3/transactions' ? { status, body, headers: {} } : undefined),
+        },
+        {},
+        ['--only', 'transactions,blocks,jetton_transfers'],
+      );
+      expect(stdout).toMatch(
+        new RegExp(`^refused +transactions: .*: failing, GET .* was answered ${status}`, 'm'),
+      );
+      expect(code).toBe(3);
+      const covered = await store.database.rows(
+        sql`select dataset from etl.coverage where covered @> int8range(${START}, ${START + 300}) order by dataset`,
+        z.object({ dataset: z.string() }),
+      );
+      expect(covered).toEqual([{ dataset: 'blocks' }, { dataset: 'jetton_transfers' }]);
+    },
+  );
+
   test('an index of blocks with a gap is refused for blocks alone: transactions are read, exit 3', async () => {
     await store.database.script('truncate etl.coverage, etl.refused, etl.failures');
     const { code, stdout } = await backfill(

@@ -162,8 +162,12 @@ describe('the daemon', () => {
   test('ends as a whole where a half of it is refused for ten minutes', async () => {
     const refusal = { status: 403, body: '{"error":"forbidden"}', headers: {} };
     const isOld = (start: string | null) => Number(start) < Date.now() / 1000 - 3600;
-    const before: SimulatorOptions['before'] = ({ path, search }) =>
-      path === '/api/v3/transactions' && isOld(search.get('start_utime')) ? refusal : undefined;
+    let began = false;
+    // What every run begins with is refused too: else the range alone would be.
+    const before: SimulatorOptions['before'] = ({ path, search }) => {
+      const isRefused = path === '/api/v3/transactions' && isOld(search.get('start_utime'));
+      return isRefused || (began && path === '/api/v3/masterchainInfo') ? refusal : undefined;
+    };
     await serve({ before }, 2.3);
     const config = { since: '-2h', watermarkDelay: DELAY, freshness: 1, rps: 200 };
     const crawl = await openTestCrawl(store, simulator.url, { config });
@@ -179,6 +183,7 @@ describe('the daemon', () => {
       },
     };
     const context = { ...crawl.context, clock };
+    began = true;
     const daemon = runDaemon({ ...crawl, context, datasets, config: testConfig(config), stop: never });
     await expect(daemon).rejects.toThrow(AuthError);
     const { total } = simulator.stats;

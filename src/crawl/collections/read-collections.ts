@@ -40,9 +40,9 @@ function looksIntoCollections(walk: Walk): boolean {
 
 /** False where the API refuses this walk for good: it is logged, and the others go on. */
 async function tryWalk(run: RunContext, dataset: Collection, walk: Walk): Promise<boolean> {
-  const { database, logger } = run.context;
+  const { logger } = run.context;
   const stream = { dataset: dataset.name, scope: '', pass: 0 };
-  const policy = { database, stream, stop: run.stop };
+  const policy = { context: run.context, stream, stop: run.stop };
   const failure = await readUnlessRefused(policy, () => claimAndWalk(run, dataset, walk));
   if (failure === undefined) return true;
   logger[levelOf(failure)](

@@ -91,7 +91,7 @@ export async function readOrRefuse(
 ): Promise<void> {
   const { database, logger } = context;
   const { dataset, lease } = assignment;
-  const failure = await readUnlessRefused({ database, stream: lease.stream, stop }, () =>
+  const failure = await readUnlessRefused({ context, stream: lease.stream, stop }, () =>
     crawlLease(context, { ...assignment, stop, peers }),
   );
   if (failure === undefined) return;
