@@ -41,19 +41,25 @@ async function moveHead(run: Run): Promise<void> {
 /** `under` holds what has begun and not ended. */
 async function harmAll(run: Run, workers: Workers, under: Harmful[]): Promise<void> {
   const began = performance.now();
-  const lasting: Promise<unknown>[] = [];
-  for (const harmful of run.plan.harms) {
-    await delay(Math.max(0, harmful.at - (performance.now() - began)));
-    run.harms.set(harmful.harm, (run.harms.get(harmful.harm) ?? 0) + 1);
-    under.push(harmful);
-    const done = HARM[harmful.harm](run, workers, harmful).finally(() =>
-      under.splice(under.indexOf(harmful), 1),
-    );
-    // The database has to be back before anything else is done to it; all other harms may overlap.
-    if (OF_DATABASE.has(harmful.harm)) await done;
-    else lasting.push(done.catch(() => undefined));
+  const lasting: { readonly harm: Harm; readonly done: Promise<unknown> }[] = [];
+  const ended = (harms: typeof lasting) => Promise.all(harms.map(({ done }) => done));
+  try {
+    for (const harmful of run.plan.harms) {
+      const { harm } = harmful;
+      await delay(Math.max(0, harmful.at - (performance.now() - began)));
+      // A server that gives no connection cannot be led to a standby.
+      if (OF_DATABASE.has(harm)) await ended(lasting.filter((other) => other.harm === 'fill connections'));
+      run.harms.set(harm, (run.harms.get(harm) ?? 0) + 1);
+      under.push(harmful);
+      const done = HARM[harm](run, workers, harmful).finally(() => under.splice(under.indexOf(harmful), 1));
+      // The database has to be back before anything else is done to it; all other harms may overlap.
+      if (OF_DATABASE.has(harm)) await done;
+      else lasting.push({ harm, done: done.catch(() => undefined) });
+    }
+  } finally {
+    // The next seed on this server is not to meet them.
+    await ended(lasting);
   }
-  await Promise.all(lasting);
 }
 
 const HARM: Readonly<Record<Harm, (run: Run, workers: Workers, harmful: Harmful) => Promise<void>>> = {
