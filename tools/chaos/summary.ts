@@ -53,7 +53,7 @@ function tally(counts: readonly Readonly<Record<string, number>>[]): string {
   return [...total].map(([name, times]) => `${name} ${times}`).join(', ');
 }
 
-/** Of a storm the memory is told in so many parts. */
+/** A storm has so many parts, of each of which the summary says what memory was taken. */
 const PARTS = 4;
 
 /** Resident memory of the first worker: in a leak each part lies above the one before it. */
