@@ -13,7 +13,7 @@ import { withStore } from './with-store.ts';
 export async function exportRows(invocation: Invocation, flags: ExportFlags): Promise<ExitCode> {
   const { format, ...wanted } = await parseExport(invocation, flags);
   return withStop(invocation.logger, (stop) =>
-    withStore(invocation, 'toncenter-etl export', async ({ database }) => {
+    withStore({ ...invocation, signal: stop.finishing }, 'toncenter-etl export', async ({ database }) => {
       console.error(`exports ${formatRange(wanted.range)} of ${database.label} to ${flags.out}`);
       const options = { ...wanted, database, stop, now: invocation.now };
       const isWhole = await (format === 'csv'

@@ -22,7 +22,7 @@ export async function importRows(invocation: Invocation, flags: ImportFlags): Pr
   const range = parseRange(flags.from, flags.to, now);
   const datasets = chooseDatasets(flags.only ?? config.datasets, await loadDatasets());
   return withStop(logger, (stop) =>
-    withStore(invocation, 'toncenter-etl import', async ({ database }) =>
+    withStore({ ...invocation, signal: stop.finishing }, 'toncenter-etl import', async ({ database }) =>
       withLake(flags.lake, async (lake) => {
         console.error(`imports ${formatRange(range)} from ${flags.lake} to ${database.label}`);
         const partitions = createPartitions(database, config.partition);

@@ -24,7 +24,7 @@ export async function plan(invocation: Invocation, flags: PlanFlags): Promise<Ex
   const wanted = parseRange(flags.from, flags.to, now);
   // A collection is of no time: its cost is shown by its own report.
   const datasets = splitKinds(chooseDatasets(flags.only ?? config.datasets, await loadDatasets())).streams;
-  const needs = { demo: 'still', applicationName: 'toncenter-etl plan' } as const;
+  const needs = { demo: 'still', isRepeatable: true, applicationName: 'toncenter-etl plan' } as const;
   return withSource(invocation, needs, async (opened) => {
     const { store, stop, baseUrl } = opened;
     return closeAfter(await openCrawl({ ...invocation, ...opened }), async (crawl) => {

@@ -16,7 +16,7 @@ const NAME = 'toncenter-etl promote';
 export async function promote(invocation: Invocation, url: string): Promise<ExitCode> {
   requirePostgres(url);
   return withStop(invocation.logger, (stop) =>
-    withStore(invocation, NAME, async (store) =>
+    withStore({ ...invocation, signal: stop.finishing }, NAME, async (store) =>
       closeAfter(await openDatabase({ url, applicationName: NAME }), async (to) => {
         if (to.label === store.database.label) throw new UsageError('that is the database itself');
         await migrate(to);

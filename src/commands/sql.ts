@@ -6,7 +6,7 @@ import { converse } from './output/sql/converse.ts';
 import { openRunner } from './output/sql/run-typed.ts';
 import { showResult } from './output/sql/show-result.ts';
 import { parseSql, type SqlFlags } from './parse/sql-flags.ts';
-import { withStore } from './with-store.ts';
+import { withStore, withStoreOnce } from './with-store.ts';
 
 /** What Postgres shows of who is connected. */
 const APPLICATION = 'toncenter-etl sql';
@@ -28,7 +28,7 @@ export async function sql(
 ): Promise<ExitCode> {
   const wanted = await parseSql(given, flags);
   if (wanted.kind === 'url') return printUrl(invocation);
-  return withStore(invocation, APPLICATION, async (store) => {
+  return withStoreOnce(invocation, APPLICATION, async (store) => {
     const write = flags.write === true;
     const right = write ? 'write' : 'read';
     const database = await openConfined({ ...store, applicationName: APPLICATION, right });

@@ -13,7 +13,7 @@ import { closeAfter } from './close-after.ts';
 /** `verify --from … --to …`: proves what is stored, and with `--repair` reads again what is wanting. */
 export async function verify(invocation: Invocation, flags: VerifyFlags): Promise<ExitCode> {
   const { jobs, datasets, range, share } = await parseVerify(invocation, flags);
-  const needs = { demo: 'still', applicationName: 'toncenter-etl verify' } as const;
+  const needs = { demo: 'still', isRepeatable: true, applicationName: 'toncenter-etl verify' } as const;
   return withSource(invocation, needs, async (opened) => {
     const { store, stop } = opened;
     return closeAfter(await openCrawl({ ...invocation, ...opened, record: flags.record }), async (crawl) => {

@@ -5,6 +5,7 @@ import { outlast, OUTAGE, retry } from '../retry.ts';
 import type { Stop } from '../stop.ts';
 import type { Invocation } from './command.ts';
 import { askHost, type OpenedHost } from './with-host.ts';
+import { doAgain } from './with-store.ts';
 import { withStop } from './with-stop.ts';
 import { closeAfter } from './close-after.ts';
 
@@ -13,6 +14,8 @@ interface Needs {
   readonly demo: 'still' | 'live';
   readonly applicationName?: string;
   readonly deadlineMs?: number | undefined;
+  /** True: the work ends in the same state however often it is done, and is done anew where the database went away in its middle. */
+  readonly isRepeatable?: boolean;
   /**
    * True: a database that is away is waited for, however long, and work that ended because another server had taken its
    * place begins anew; stopped meanwhile, the command has done its work.
@@ -29,7 +32,9 @@ export async function withSource(
   const run = async (stop: Stop) => {
     const store = await openOrWait(invocation, needs, stop.finishing);
     if (store === undefined) return EXIT.done;
-    return closeAfter(store, () => askHost(invocation, { store, stop, demo: needs.demo }, work));
+    const ask = () => askHost(invocation, { store, stop, demo: needs.demo }, work);
+    const around = { ...invocation, signal: stop.finishing };
+    return closeAfter(store, needs.isRepeatable === true ? () => doAgain(around, ask) : ask);
   };
   const runOnEach = needs.isPatient === true ? (stop: Stop) => onEachServer(invocation, stop, run) : run;
   return withStop(invocation.logger, runOnEach, needs.deadlineMs);

@@ -1,16 +1,45 @@
 import { openStore, type Store } from '../app/store.ts';
+import { systemClock } from '../clock.ts';
+import { outlastDatabase } from '../retry.ts';
 import type { Invocation } from './command.ts';
 import { closeAfter } from './close-after.ts';
 
-/** Opens the database, lets a command work with it, and closes it however that ends. `name` is what Postgres shows of who is connected. */
-export async function withStore<T>(
-  { config, logger }: Pick<Invocation, 'config' | 'logger'>,
+interface Surroundings extends Pick<Invocation, 'config' | 'logger'> {
+  /** Ends the waits for a database that is away. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Opens the database, lets a command work with it, and closes it however that ends. Where the database goes away in the
+ * middle, it is waited for and the work begins anew: it is to end in the same state however often it is done. `name` is
+ * what Postgres shows of who is connected.
+ */
+export function withStore<T>(
+  around: Surroundings,
+  name: string | undefined,
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
+  return withStoreOnce(around, name, (store) => doAgain(around, () => work(store)));
+}
+
+/** As `withStore`, for what must not be done twice: a user's statement, or lines that somebody has read already. */
+export async function withStoreOnce<T>(
+  { config, logger }: Surroundings,
   name: string | undefined,
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
   const store = await openStore(config, logger, name);
   const stopListening = endByItself(store);
   return closeAfter(store, () => work(store)).finally(stopListening);
+}
+
+/** Does a command's work, and does it anew where the database went away in its middle, within `ETL_ATTEMPTS`. */
+export function doAgain<T>(
+  { config, logger, signal = new AbortController().signal }: Surroundings,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { attempts } = config;
+  return outlastDatabase({ clock: systemClock, random: Math.random, attempts, logger, signal }, work);
 }
 
 /** A command without a page in hand ends at once at a signal, but it leaves no embedded server behind. */

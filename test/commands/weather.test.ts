@@ -160,6 +160,32 @@ test('a database that only reads, ends sessions, is full of them or restarts is 
   expect(await daemon.ended).toMatchObject({ code: EXIT.done });
 });
 
+const DAY = ['--from', String(START), '--to', String(START + 300)];
+
+test.each([
+  ['verify', 'verify', ...DAY, '--only', 'blocks'],
+  ['export', 'export', ...DAY, '--only', 'blocks', '--out', 'lake'],
+  ['import', 'import', ...DAY, '--only', 'blocks', '--lake', 'lake'],
+  ['status', 'status'],
+  ['plan', 'plan', ...DAY, '--only', 'blocks'],
+])('%s goes on where its sessions are ended in its middle', async (_, ...command) => {
+  const holder = new pg.Client({ connectionString: urlOf(server.url, { database: 'crawled' }) });
+  await holder.connect();
+  try {
+    await holder.query('begin; lock table etl.coverage in access exclusive mode');
+    const run = cli.start(command, settings());
+    const waiting = `from pg_stat_activity where usename = 'crawler' and wait_event_type = 'Lock' and datname = 'crawled'`;
+    await expect.poll(() => asAdmin(`select 1 ${waiting}`), { interval: 20 }).not.toEqual([]);
+    await asAdmin(`select pg_terminate_backend(pid) ${waiting}`);
+    await run.sees(WAITS);
+    await holder.query('commit');
+    const { code, stderr } = await run.ended;
+    expect(code, stderr.slice(-1500)).toBe(EXIT.done);
+  } finally {
+    await holder.end();
+  }
+});
+
 /** Leaves no room on the disk; returns how to make it free again. */
 async function fillDisk(): Promise<() => Promise<void>> {
   const path = join(directory, 'full');
