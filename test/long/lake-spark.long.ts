@@ -11,6 +11,7 @@ import { packageRoot } from '../../src/package.ts';
 import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
 import { toSpark } from '../../tools/docs/to-spark.ts';
 import { openCrawledStore } from '../support/database/crawled-store.ts';
+import { plainValue } from '../support/lake-values.ts';
 import { exported, logIn } from '../support/lake.ts';
 import { questions } from '../support/questions.ts';
 
@@ -77,14 +78,6 @@ async function viewsFor(lake: string): Promise<string[]> {
   ];
 }
 
-/** A number without what its type adds to it, a time without its zone, which is UTC. */
-function plain(value: string | null): string | null {
-  if (value === null) return null;
-  if (/^-?\d+\.\d+(e-?\d+)?$/i.test(value)) return String(Number(Number(value).toPrecision(12)));
-  if (/^-?\d+$/.test(value) && Math.abs(Number(value)) < 2 ** 53) return String(Number(value));
-  return value.replace(/\+00$/, '');
-}
-
 test.skipIf(!isThere)(
   'Spark reads the same rows, and answers as Postgres does',
   async () => {
@@ -126,9 +119,9 @@ test.skipIf(!isThere)(
         expect(answers[at], name).toEqual({ rows: [[String(rows)]] });
       }
       for (const [at, { title, statement }] of asked.entries()) {
-        const expected = (await store.ask(statement)).map((row) => Object.values(row).map(plain));
+        const expected = (await store.ask(statement)).map((row) => Object.values(row).map(plainValue));
         const answer = answers[tables.length + at];
-        expect({ ...answer, rows: answer?.rows?.map((row) => row.map(plain)) }, title).toEqual({
+        expect({ ...answer, rows: answer?.rows?.map((row) => row.map(plainValue)) }, title).toEqual({
           rows: expected,
         });
       }

@@ -1,12 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import * as z from 'zod';
+import { freePort } from './free-port.ts';
 
 /** Has moto, a server that answers as S3 does: `pip install "moto[server]"`. */
 const PYTHON = process.env['PYTHON'] ?? 'python3';
@@ -38,14 +37,6 @@ export async function openBucket(): Promise<Bucket> {
     AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
   };
   return { url, settings, close: () => void moto.kill() };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 const FILE_OF_EXTENSION = `import glob, os, duckdb_extension_httpfs as e

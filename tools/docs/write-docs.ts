@@ -9,6 +9,7 @@ import { writeDbtSources } from './dbt-sources.ts';
 import { writeDiagram } from './diagram.ts';
 import { writeDictionary } from './dictionary.ts';
 import { sparkSql } from './spark-sql.ts';
+import { clickHouseSql } from './clickhouse-sql.ts';
 import { writeForeignKeys, writeForeignKeyStatements } from './foreign-keys.ts';
 import { readFeeds, writeNeeds } from './needs.ts';
 
@@ -28,6 +29,7 @@ export async function writeDocs(database: Database): Promise<Readonly<Record<str
     'dbt-sources.yml': writeDbtSources(catalog),
     'lake.sql': await lakeSqlOfTables(),
     'lake-spark.sql': await sparkSql(),
+    'lake-clickhouse.sql': await clickHouseSql(),
     'questions.md': writeNeeds(questions, await readFeeds(database)),
   };
 }

@@ -1,0 +1,260 @@
+-- What analysts call over a lake: functions of analyst.sql in the words of ClickHouse. Its views follow.
+-- Replace /data/lake by the place of yours.
+set session_timezone = 'UTC';
+
+create database if not exists ton;
+
+-- Of bytes, as they stand before a friendly address's checksum.
+create or replace function etl_crc16_of as (crc, x) -> toUInt16(bitAnd(65535,
+  bitXor(bitXor(bitShiftLeft(toUInt32(crc), 8), bitShiftLeft(toUInt32(x), 12)), bitXor(bitShiftLeft(toUInt32(x), 5), toUInt32(x)))));
+
+create or replace function etl_crc16_mix as (x) -> bitXor(x, bitShiftRight(x, 4));
+
+create or replace function etl_crc16 as (bytes) -> arrayFold(
+  (crc, place) -> etl_crc16_of(crc, etl_crc16_mix(bitXor(bitShiftRight(crc, 8), toUInt16(ascii(substring(assumeNotNull(bytes), place, 1)))))),
+  range(1, 35), toUInt16(0));
+
+create or replace function etl_bytes_of_friendly as (word) -> tryBase64Decode(translate(trim(word), '-_', '+/'));
+
+create or replace function etl_raw_of_bytes as (bytes, isFriendly) -> concat(
+  if(throwIf(isFriendly and leftPad(hex(etl_crc16(bytes)), 4, '0') <> hex(substring(bytes, 35, 2)), 'no address: its checksum is wrong') = 0, '', ''),
+  toString(reinterpretAsInt8(substring(bytes, 2, 1))), ':', hex(substring(bytes, 3, 32)));
+
+create or replace function ton_address as (form) -> multiIf(
+  match(trim(form), '^-?[0-9]{1,10}:[0-9a-fA-F]{64}$'), concat(toString(toInt32OrZero(substringIndex(trim(form), ':', 1))), ':', upper(substringIndex(trim(form), ':', -1))),
+  match(trim(form), '^[0-9a-fA-F]{64}$'), concat('0:', upper(trim(form))),
+  length(trim(form)) = 48, etl_raw_of_bytes(etl_bytes_of_friendly(form), length(trim(form)) = 48),
+  null);
+
+create or replace function etl_friendly_of_bytes as (bytes) ->
+  translate(base64Encode(concat(bytes, unhex(leftPad(hex(etl_crc16(bytes)), 4, '0')))), '+/', '-_');
+
+-- The form that can be bounced, of the main network.
+create or replace function ton_address_friendly as (address) -> etl_friendly_of_bytes(
+  unhex(concat('11', if(startsWith(ton_address(address), '-1:'), 'FF', '00'), right(ton_address(address), 64))));
+
+create or replace function to_timestamp as (seconds) -> toDateTime64(seconds, 6, 'UTC');
+
+create or replace function nano_to_ton as (nanotons) -> nanotons * 0.000000001::Decimal(10, 9);
+
+create or replace view ton.account_messages as select * from deltaLakeLocal('/data/lake/account_messages') where day = (select max(day) from deltaLakeLocal('/data/lake/account_messages'));
+
+create or replace view ton.account_state_changes as select * from deltaLakeLocal('/data/lake/account_state_changes') where day = (select max(day) from deltaLakeLocal('/data/lake/account_state_changes'));
+
+create or replace view ton.account_states as select * from deltaLakeLocal('/data/lake/account_states') where day = (select max(day) from deltaLakeLocal('/data/lake/account_states'));
+
+create or replace view ton.account_transactions as select * from deltaLakeLocal('/data/lake/account_transactions') where day = (select max(day) from deltaLakeLocal('/data/lake/account_transactions'));
+
+create or replace view ton.action_accounts as select * from deltaLakeLocal('/data/lake/action_accounts');
+
+create or replace view ton.action_transactions as select * from deltaLakeLocal('/data/lake/action_transactions');
+
+create or replace view ton.actions as select * from deltaLakeLocal('/data/lake/actions');
+
+create or replace view ton.address_book as select * from deltaLakeLocal('/data/lake/address_book') where day = (select max(day) from deltaLakeLocal('/data/lake/address_book'));
+
+create or replace view ton.block_parents as select * from deltaLakeLocal('/data/lake/block_parents');
+
+create or replace view ton.blocks as select * from deltaLakeLocal('/data/lake/blocks');
+
+create or replace view ton.complaint_votes as select * from deltaLakeLocal('/data/lake/complaint_votes');
+
+create or replace view ton.dns_records as select * from deltaLakeLocal('/data/lake/dns_records') where day = (select max(day) from deltaLakeLocal('/data/lake/dns_records'));
+
+create or replace view ton.extended_account_states as select * from deltaLakeLocal('/data/lake/extended_account_states') where day = (select max(day) from deltaLakeLocal('/data/lake/extended_account_states'));
+
+create or replace view ton.jetton_burns as select * from deltaLakeLocal('/data/lake/jetton_burns');
+
+create or replace view ton.jetton_masters as select * from deltaLakeLocal('/data/lake/jetton_masters') where day = (select max(day) from deltaLakeLocal('/data/lake/jetton_masters'));
+
+create or replace view ton.jetton_transfers as select * from deltaLakeLocal('/data/lake/jetton_transfers');
+
+create or replace view ton.jetton_wallets as select * from deltaLakeLocal('/data/lake/jetton_wallets') where day = (select max(day) from deltaLakeLocal('/data/lake/jetton_wallets'));
+
+create or replace view ton.masterchain_heads as select * from deltaLakeLocal('/data/lake/masterchain_heads') where day = (select max(day) from deltaLakeLocal('/data/lake/masterchain_heads'));
+
+create or replace view ton.message_locations as select * from deltaLakeLocal('/data/lake/message_locations') where day = (select max(day) from deltaLakeLocal('/data/lake/message_locations'));
+
+create or replace view ton.messages as select * from deltaLakeLocal('/data/lake/messages');
+
+create or replace view ton.multisig_order_actions as select * from deltaLakeLocal('/data/lake/multisig_order_actions') where day = (select max(day) from deltaLakeLocal('/data/lake/multisig_order_actions'));
+
+create or replace view ton.multisig_orders as select * from deltaLakeLocal('/data/lake/multisig_orders') where day = (select max(day) from deltaLakeLocal('/data/lake/multisig_orders'));
+
+create or replace view ton.multisig_wallets as select * from deltaLakeLocal('/data/lake/multisig_wallets') where day = (select max(day) from deltaLakeLocal('/data/lake/multisig_wallets'));
+
+create or replace view ton.nft_collections as select * from deltaLakeLocal('/data/lake/nft_collections') where day = (select max(day) from deltaLakeLocal('/data/lake/nft_collections'));
+
+create or replace view ton.nft_items as select * from deltaLakeLocal('/data/lake/nft_items') where day = (select max(day) from deltaLakeLocal('/data/lake/nft_items'));
+
+create or replace view ton.nft_sales as select * from deltaLakeLocal('/data/lake/nft_sales') where day = (select max(day) from deltaLakeLocal('/data/lake/nft_sales'));
+
+create or replace view ton.nft_transfers as select * from deltaLakeLocal('/data/lake/nft_transfers');
+
+create or replace view ton.nominator_pool_events as select * from deltaLakeLocal('/data/lake/nominator_pool_events');
+
+create or replace view ton.shard_block_proofs as select * from deltaLakeLocal('/data/lake/shard_block_proofs') where day = (select max(day) from deltaLakeLocal('/data/lake/shard_block_proofs'));
+
+create or replace view ton.shard_states as select * from deltaLakeLocal('/data/lake/shard_states');
+
+create or replace view ton.token_metadata as select * from deltaLakeLocal('/data/lake/token_metadata') where day = (select max(day) from deltaLakeLocal('/data/lake/token_metadata'));
+
+create or replace view ton.top_accounts as select * from deltaLakeLocal('/data/lake/top_accounts') where day = (select max(day) from deltaLakeLocal('/data/lake/top_accounts'));
+
+create or replace view ton.trace_edges as select * from deltaLakeLocal('/data/lake/trace_edges');
+
+create or replace view ton.traces as select * from deltaLakeLocal('/data/lake/traces');
+
+create or replace view ton.transactions as select * from deltaLakeLocal('/data/lake/transactions');
+
+create or replace view ton.validator_complaints as select * from deltaLakeLocal('/data/lake/validator_complaints');
+
+create or replace view ton.validator_events as select * from deltaLakeLocal('/data/lake/validator_events');
+
+create or replace view ton.vesting_contracts as select * from deltaLakeLocal('/data/lake/vesting_contracts') where day = (select max(day) from deltaLakeLocal('/data/lake/vesting_contracts'));
+
+create or replace view ton.daily_activity as
+select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks
+from (select {day:Date} as day) d cross join (
+  select count(*) as transactions, count(*) filter (where x.aborted) as aborted, count(distinct x.account) as accounts,
+    sum(x.total_fees) as fees
+  from ton.transactions x where toDate(x.utime, 'UTC') = {day:Date} having count(*) > 0) t cross join (
+  select count(*) as messages, sum(x.value) as value
+  from ton.messages x where toDate(x.utime, 'UTC') = {day:Date}) m cross join (select count(*) as traces from ton.traces x where toDate(x.utime, 'UTC') = {day:Date}) c cross join (select count(*) as blocks from ton.blocks x where toDate(x.utime, 'UTC') = {day:Date}) b;
+
+create or replace view ton.hourly_activity as
+select d.day, t.hour, t.transactions, t.aborted, t.accounts, t.fees
+from (select {day:Date} as day) d cross join (
+  select date_trunc('hour', x.utime, 'UTC') as hour, count(*) as transactions, count(*) filter (where x.aborted) as aborted,
+    count(distinct x.account) as accounts, sum(x.total_fees) as fees
+  from ton.transactions x where toDate(x.utime, 'UTC') = {day:Date} group by 1) t;
+
+create or replace view ton.active_wallets as
+select d.day, m.wallets, m.messages
+from (select {day:Date} as day) d cross join (
+  select count(distinct x.destination) as wallets, count(*) as messages
+  from ton.messages x
+  where toDate(x.utime, 'UTC') = {day:Date} and x.source is null and x.destination is not null having count(*) > 0) m;
+
+create or replace view ton.fees_by_part as
+select d.day, f.storage, f.gas, f.action, f.bounce, f.total - f.storage - f.gas - f.action - f.bounce as import, f.total, m.forward
+from (select {day:Date} as day) d cross join (
+  select coalesce(sum(x.storage_fees_collected), 0) + coalesce(sum(x.credit_due_fees_collected), 0) as storage,
+    coalesce(sum(x.compute_gas_fees), 0) as gas, coalesce(sum(x.action_total_action_fees), 0) as action,
+    coalesce(sum(x.bounce_msg_fees), 0) as bounce, sum(x.total_fees) as total
+  from ton.transactions x where toDate(x.utime, 'UTC') = {day:Date} having count(*) > 0) f cross join (
+  select coalesce(sum(x.fwd_fee + x.ihr_fee), 0) as forward
+  from ton.messages x where toDate(x.utime, 'UTC') = {day:Date} and x.out_msg_tx_hash is not null) m;
+
+create or replace view ton.failed_transactions as
+select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees
+from (select {day:Date} as day) d cross join (
+  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees
+  from (
+    select t.account, t.total_fees,
+      case when t.compute_skipped then 'skipped' when t.compute_success is false then 'compute'
+        when t.action_success is false then 'action' else 'other' end as phase,
+      case when t.compute_skipped then t.compute_reason end as reason,
+      case when t.compute_skipped then null when t.compute_success is false then t.compute_exit_code
+        when t.action_success is false then t.action_result_code end as code
+    from ton.transactions t where toDate(t.utime, 'UTC') = {day:Date} and t.aborted) x
+  group by x.phase, x.reason, x.code) f;
+
+create or replace view ton.gas_by_contract as
+select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
+from (select {day:Date} as day) d cross join (
+  select x.account, max(x.after_code_hash) as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
+    sum(x.compute_gas_used) as gas_used, sum(x.compute_gas_fees) as gas_fees
+  from ton.transactions x where toDate(x.utime, 'UTC') = {day:Date} and x.compute_gas_used is not null
+  group by x.account) g;
+
+create or replace view ton.jetton_movements as
+select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
+  t.destination as counterparty, t.transaction_hash as tx_hash
+from ton.jetton_transfers t where t.source <> '' and t.transaction_aborted is not true
+union all
+select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
+from ton.jetton_transfers t where t.destination <> '' and t.transaction_aborted is not true
+union all
+select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
+from ton.jetton_burns b where b.owner <> '' and b.transaction_aborted is not true
+union all
+select a.destination, a.utime, a.end_lt, 2, a.asset, 'minted', a.amount, null, null
+from ton.actions a where a.type = 'jetton_mint' and a.success is not false and a.destination is not null;
+
+create or replace view ton.jetton_flows as
+select d.day, j.jetton_master, j.transfers, j.senders, j.receivers, j.amount, j.minted, j.burned
+from (select {day:Date} as day) d cross join (
+  select m.jetton_master, count(*) filter (where m.kind = 'sent') as transfers,
+    count(distinct m.account) filter (where m.kind = 'sent') as senders,
+    count(distinct m.account) filter (where m.kind = 'received') as receivers,
+    coalesce(sum(m.amount) filter (where m.kind = 'received'), 0) as amount,
+    coalesce(sum(m.amount) filter (where m.kind = 'minted'), 0) as minted,
+    coalesce(-sum(m.amount) filter (where m.kind = 'burned'), 0) as burned
+  from ton.jetton_movements m where toDate(m.utime, 'UTC') = {day:Date}
+  group by m.jetton_master) j;
+
+create or replace view ton.swaps as
+select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, JSONExtract(a.details, 'dex', 'Nullable(String)') as dex, a.success,
+  JSONExtract(a.details, 'asset_in', 'Nullable(String)') as asset_in, (JSONExtract(a.details, 'dex_incoming_transfer', 'amount', 'Nullable(String)'))::Nullable(Decimal(38, 0)) as amount_in,
+  JSONExtract(a.details, 'asset_out', 'Nullable(String)') as asset_out, (JSONExtract(a.details, 'dex_outgoing_transfer', 'amount', 'Nullable(String)'))::Nullable(Decimal(38, 0)) as amount_out,
+  case when JSONExtract(a.details, 'asset_in', 'Nullable(String)') is null then JSONExtract(a.details, 'dex_outgoing_transfer', 'source', 'Nullable(String)')
+    else JSONExtract(a.details, 'dex_incoming_transfer', 'destination', 'Nullable(String)') end as pool
+from ton.actions a where a.type = 'jetton_swap';
+
+create or replace view ton.nft_ownership as
+select h.nft_address, h.owner, h.utime as since,
+  lead(h.utime) over (partition by h.nft_address order by h.utime, h.lt) as until, h.kind, h.previous_owner, h.lt, h.trace_id
+from (
+  select t.nft_address, t.new_owner as owner, t.utime, t.transaction_lt as lt, 'transfer' as kind, t.old_owner as previous_owner, t.trace_id
+  from ton.nft_transfers t where t.transaction_aborted is not true
+  union all
+  select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id
+  from ton.actions a where a.type = 'nft_mint' and a.success is not false
+) h;
+
+create or replace view ton.validator_stakes as
+select e.election_id, to_timestamp(e.election_id) as starts, e.validator_pubkey, e.stake_holder_address,
+  coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0) as stake,
+  count(*) filter (where e.type = 'stake_accepted') as accepted, count(*) filter (where e.type = 'stake_rejected') as rejected,
+  min(e.utime) as first_at, max(e.utime) as last_at
+from ton.validator_events e where e.election_id is not null
+group by e.election_id, e.validator_pubkey, e.stake_holder_address;
+
+create or replace view ton.validator_income as
+select max(m.election_id) as election_id, to_timestamp(max(m.election_id)) as starts, m.stake_holder_address,
+  count(m.election_id) as elections, sum(m.stake) as stake, sum(m.returned) as returned, sum(m.returned) - sum(m.stake) as reward,
+  max(m.at) filter (where m.returned is not null) as returned_at
+from (
+  select x.*, count(x.returned) over (
+    partition by x.stake_holder_address order by x.at desc, (x.returned is null), x.lt desc) as returns_from_here
+  from (
+    select s.stake_holder_address, s.election_id, s.stake, null::Nullable(Decimal(38, 0)) as returned, null::Nullable(Int64) as lt,
+      coalesce(to_timestamp(e.successor), toDateTime64('2299-12-31 00:00:00', 6, 'UTC')) as at
+    from (
+      select v.election_id, v.stake_holder_address, sum(v.amount) as stake from ton.validator_events v
+      where v.type = 'stake_accepted' and v.election_id is not null group by 1, 2) s
+    join (
+      select v.election_id, lead(v.election_id) over (order by v.election_id) as successor from ton.validator_events v
+      where v.type = 'stake_accepted' and v.election_id is not null group by 1) e on e.election_id = s.election_id
+    union all
+    select v.stake_holder_address, null, null, v.amount, v.tx_lt, v.utime from ton.validator_events v
+    where v.type = 'stake_recovered') x) m
+group by m.stake_holder_address, if(m.returns_from_here = 0, -m.election_id, toInt64(m.returns_from_here))
+having count(m.election_id) > 0;
+
+create or replace view ton.nominator_pool_cycles as
+select e.pool_address, e.validator_address, e.cycle_start,
+  argMin(tuple(e.balance_before), tuple(e.utime, e.tx_lt)).1 as opening,
+  coalesce(sum(e.amount) filter (where e.type = 'reward'), 0) as rewards,
+  coalesce(sum(e.amount) filter (where e.type = 'penalty'), 0) as penalties,
+  coalesce(sum(e.amount) filter (where e.type = 'deposit'), 0) as deposits,
+  coalesce(sum(e.amount) filter (where e.type = 'withdrawal'), 0) as withdrawals,
+  argMax(tuple(e.balance_after), tuple(e.utime, e.tx_lt)).1 as closing, count(*) as events
+from (
+  select x.pool_address, x.validator_address, x.utime, x.tx_lt, x.type, x.amount, x.balance_before, x.balance_after,
+    max(x.cycle_start) over (partition by x.pool_address, x.validator_address order by x.utime, x.tx_lt) as cycle_start
+  from ton.nominator_pool_events x) e
+group by e.pool_address, e.validator_address, e.cycle_start;
+
+use ton;

@@ -1,0 +1,126 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { packageRoot } from '../../src/package.ts';
+import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
+import { toClickHouse } from '../../tools/docs/to-clickhouse.ts';
+import { openCrawledStore } from '../support/database/crawled-store.ts';
+import { plainValue } from '../support/lake-values.ts';
+import { LIVED, livedLake, rowsInDatabase, wholeLake } from '../support/lived-lake.ts';
+import { questions } from '../support/questions.ts';
+
+/*
+ * ClickHouse reads every table of a lake by its log of Delta Lake, and answers the analysts' questions by the views of
+ * docs/analyst/lake-clickhouse.sql. `pip install chdb==4.4.0` has a ClickHouse 26.9 that runs within Python; `PYTHON` names
+ * the interpreter that has it.
+ */
+
+const PYTHON = process.env['PYTHON'] ?? 'python3';
+const isThere = spawnSync(PYTHON, ['-c', 'import chdb']).status === 0;
+if (!isThere) console.warn(`skipped: ${PYTHON} cannot import chdb`);
+
+const PROGRAM = `
+import json, sys
+from chdb.session import Session
+session = Session()
+def ask(statement):
+    try:
+        said = str(session.query(statement, "JSONCompact"))
+        return {"rows": json.loads(said)["data"] if said.strip() else []}
+    except Exception as error:
+        return {"failure": str(error).split("\\n")[0]}
+with open(sys.argv[1]) as order: statements = json.load(order)
+with open(sys.argv[2], "w") as said: json.dump([ask(statement) for statement in statements], said)
+`;
+
+const Value = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const Answer = z.object({ rows: z.array(z.array(Value)).optional(), failure: z.string().optional() });
+type Answer = z.infer<typeof Answer>;
+
+/** What ClickHouse has no words for: one row looked up by another, trees, functions that give tables. */
+const LACKING = /account_ledger|trace_tree|jetton_holders|message_delays|complaints|dex_volume/;
+
+const SETTINGS = ['output_format_json_quote_decimals', 'output_format_json_quote_64bit_integers'];
+
+/** Statements of the page, which are apart by empty lines, without comments and the last semicolon. */
+async function pageFor(lake: string, tables: ReadonlySet<string>): Promise<string[]> {
+  const page = await readFile(join(packageRoot, 'docs/analyst/lake-clickhouse.sql'), 'utf8');
+  return page
+    .replaceAll('/data/lake/', `${lake}/`)
+    .split('\n\n')
+    .map((text) => text.replaceAll(/^--.*\n/gm, '').trim())
+    .filter((text) => tables.has(/deltaLakeLocal\('.*?\/(\w+)'\)/.exec(text)?.[1] ?? 'blocks'))
+    .map((text) => text.replace(/;$/, ''));
+}
+
+async function answers(directory: string, statements: readonly string[]): Promise<Answer[]> {
+  const [program, order, said] = ['ask.py', 'order.json', 'said.json'].map((name) => join(directory, name));
+  await writeFile(program ?? '', PROGRAM);
+  await writeFile(order ?? '', JSON.stringify(statements));
+  await promisify(execFile)(PYTHON, [program ?? '', order ?? '', said ?? ''], { cwd: directory });
+  return z.array(Answer).parse(JSON.parse(await readFile(said ?? '', 'utf8')));
+}
+
+/** As Postgres says it. */
+function text(value: z.infer<typeof Value>): string | null {
+  if (typeof value === 'boolean') return value ? 't' : 'f';
+  return plainValue(value === null ? null : String(value));
+}
+
+/** Reports by day are asked for one day; this one is asked for all that the network has, which is one. */
+const inClickHouse = (statement: string): string =>
+  toClickHouse(statement.replace('from active_wallets\n', `from active_wallets\nwhere day = '2026-01-01'\n`));
+
+test.skipIf(!isThere)(
+  'ClickHouse reads the same rows, and answers as Postgres does',
+  async () => {
+    const store = await openCrawledStore({ name: 'demo', options: demoNetwork });
+    const directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-clickhouse-'));
+    try {
+      await store.ask(`set timezone = 'UTC'`);
+      const lake = join(directory, 'lake');
+      await wholeLake(store, lake);
+      const inDatabase = await rowsInDatabase(store, lake);
+      const tables = [...inDatabase.keys()];
+      const asked = questions.filter(({ statement }) => !LACKING.test(statement));
+      expect(asked).toHaveLength(12);
+      const expected = await Promise.all(asked.map(({ statement }) => store.ask(statement)));
+      const rows = await livedLake(store, join(directory, 'lived'));
+
+      const page = await pageFor(lake, new Set(tables));
+      const count = (place: string) => `select count(*) from deltaLakeLocal('${place}')`;
+      const said = await answers(directory, [
+        ...SETTINGS.map((name) => `set ${name} = 1`),
+        ...page,
+        ...tables.map((name) => count(join(lake, name))),
+        ...asked.map(({ statement }) => inClickHouse(statement)),
+        count(join(directory, 'lived', LIVED)),
+        `select count(amount) from deltaLakeLocal('${join(directory, 'lived', LIVED)}')`,
+      ]);
+      const made = said.splice(0, SETTINGS.length + page.length);
+      const failures = made.flatMap(({ failure }) => failure ?? []);
+      // What a lake of this network lacks: views of a table that was left out.
+      expect(failures.filter((failure) => !/UNKNOWN_TABLE|Unknown table/.test(failure))).toEqual([]);
+      const counted = said
+        .splice(0, tables.length)
+        .map((answer) => ({ ...answer, rows: answer.rows?.flat() }));
+      expect(counted).toEqual(tables.map((name) => ({ rows: [inDatabase.get(name)] })));
+      for (const [at, { title }] of asked.entries()) {
+        const answer = said[at];
+        expect({ ...answer, rows: answer?.rows?.map((row) => row.map(text)) }, title).toEqual({
+          rows: expected[at]?.map((row) => Object.values(row).map(plainValue)),
+        });
+      }
+      // Parts that the log has retracted lie there, and are not read.
+      expect(said.slice(asked.length)).toEqual([{ rows: [[rows]] }, { rows: [[rows]] }]);
+    } finally {
+      await store.close();
+      await rm(directory, { recursive: true });
+    }
+  },
+  3_600_000,
+);

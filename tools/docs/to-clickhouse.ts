@@ -1,0 +1,30 @@
+/** What Postgres says otherwise than ClickHouse. */
+const WORDS: readonly (readonly [RegExp, string])[] = [
+  [/^ *--.*\n/gm, ''],
+  // Only there to keep the planner of Postgres from another way.
+  [/ offset 0\b/g, ''],
+  [/ collate "C"/g, ''],
+  [/::numeric\b/g, '::Nullable(Decimal(38, 0))'],
+  [/::text\b/g, '::Nullable(String)'],
+  [/::bigint\b/g, '::Nullable(Int64)'],
+  [/::int\b/g, '::Nullable(Int32)'],
+  [/'(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)Z'/g, `toDateTime64('$1', 6, 'UTC')`],
+  [/'infinity'/g, `toDateTime64('2299-12-31 00:00:00', 6, 'UTC')`],
+  [/\(array_agg\((\S+) order by (\S+) desc, (\S+) desc\)\)\[1\]/g, 'argMax(tuple($1), tuple($2, $3)).1'],
+  [/\(array_agg\((\S+) order by (\S+), (\S+)\)\)\[1\]/g, 'argMin(tuple($1), tuple($2, $3)).1'],
+  [/(\w\.\w+)->'(\w+)'->>'(\w+)'/g, `JSONExtract($1, '$2', '$3', 'Nullable(String)')`],
+  [/(\w\.\w+)->>'(\w+)'/g, `JSONExtract($1, '$2', 'Nullable(String)')`],
+  // Counts have no sign, and a sign and none make no type.
+  [/case when (\S+) = 0 then -(\S+) else \1 end/g, 'if($1 = 0, -$2, toInt64($1))'],
+  // Reports of a day that the query names: ClickHouse has no lateral.
+  [/\bfrom (\w+)\nwhere day = '([\d-]+)'/g, `from $1(day = '$2')`],
+  [/\bfrom (?:etl\.open_days|ton\.days) d,\nlateral \(/g, 'from (select {day:Date} as day) d cross join ('],
+  [/\) (\w),\nlateral \(/g, ') $1 cross join ('],
+  [/\b(\w)\.utime >= d\.starts and \1\.utime < d\.ends\b/g, `toDate($1.utime, 'UTC') = {day:Date}`],
+  [/\nwhere d\.relation = '\w+'/g, ''],
+];
+
+/** A query of Postgres in the words of ClickHouse. A report by day has the parameter `day`. */
+export function toClickHouse(query: string): string {
+  return WORDS.reduce((said, [from, to]) => said.replace(from, to), query);
+}
