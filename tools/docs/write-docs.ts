@@ -10,6 +10,7 @@ import { writeDiagram } from './diagram.ts';
 import { writeDictionary } from './dictionary.ts';
 import { sparkSql } from './spark-sql.ts';
 import { clickHouseSql } from './clickhouse-sql.ts';
+import { trinoSql } from './trino-sql.ts';
 import { writeForeignKeys, writeForeignKeyStatements } from './foreign-keys.ts';
 import { readFeeds, writeNeeds } from './needs.ts';
 
@@ -30,6 +31,7 @@ export async function writeDocs(database: Database): Promise<Readonly<Record<str
     'lake.sql': await lakeSqlOfTables(),
     'lake-spark.sql': await sparkSql(),
     'lake-clickhouse.sql': await clickHouseSql(),
+    'lake-trino.sql': await trinoSql(),
     'questions.md': writeNeeds(questions, await readFeeds(database)),
   };
 }

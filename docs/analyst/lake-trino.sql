@@ -1,0 +1,388 @@
+-- A lake for Trino, for a catalog delta of the connector delta_lake whose local.location has it in the folder lake.
+create schema if not exists delta.lake;
+
+create schema if not exists delta.ton;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'account_messages', table_location => 'local:///lake/account_messages');
+
+create or replace view delta.ton.account_messages as select * from delta.lake.account_messages where day = (select max(day) from delta.lake.account_messages);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'account_state_changes', table_location => 'local:///lake/account_state_changes');
+
+create or replace view delta.ton.account_state_changes as select * from delta.lake.account_state_changes where day = (select max(day) from delta.lake.account_state_changes);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'account_states', table_location => 'local:///lake/account_states');
+
+create or replace view delta.ton.account_states as select * from delta.lake.account_states where day = (select max(day) from delta.lake.account_states);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'account_transactions', table_location => 'local:///lake/account_transactions');
+
+create or replace view delta.ton.account_transactions as select * from delta.lake.account_transactions where day = (select max(day) from delta.lake.account_transactions);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'action_accounts', table_location => 'local:///lake/action_accounts');
+
+create or replace view delta.ton.action_accounts as select * from delta.lake.action_accounts;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'action_transactions', table_location => 'local:///lake/action_transactions');
+
+create or replace view delta.ton.action_transactions as select * from delta.lake.action_transactions;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'actions', table_location => 'local:///lake/actions');
+
+create or replace view delta.ton.actions as select * from delta.lake.actions;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'address_book', table_location => 'local:///lake/address_book');
+
+create or replace view delta.ton.address_book as select * from delta.lake.address_book where day = (select max(day) from delta.lake.address_book);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'block_parents', table_location => 'local:///lake/block_parents');
+
+create or replace view delta.ton.block_parents as select * from delta.lake.block_parents;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'blocks', table_location => 'local:///lake/blocks');
+
+create or replace view delta.ton.blocks as select * from delta.lake.blocks;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'complaint_votes', table_location => 'local:///lake/complaint_votes');
+
+create or replace view delta.ton.complaint_votes as select * from delta.lake.complaint_votes;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'dns_records', table_location => 'local:///lake/dns_records');
+
+create or replace view delta.ton.dns_records as select * from delta.lake.dns_records where day = (select max(day) from delta.lake.dns_records);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'extended_account_states', table_location => 'local:///lake/extended_account_states');
+
+create or replace view delta.ton.extended_account_states as select * from delta.lake.extended_account_states where day = (select max(day) from delta.lake.extended_account_states);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'jetton_burns', table_location => 'local:///lake/jetton_burns');
+
+create or replace view delta.ton.jetton_burns as select * from delta.lake.jetton_burns;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'jetton_masters', table_location => 'local:///lake/jetton_masters');
+
+create or replace view delta.ton.jetton_masters as select * from delta.lake.jetton_masters where day = (select max(day) from delta.lake.jetton_masters);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'jetton_transfers', table_location => 'local:///lake/jetton_transfers');
+
+create or replace view delta.ton.jetton_transfers as select * from delta.lake.jetton_transfers;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'jetton_wallets', table_location => 'local:///lake/jetton_wallets');
+
+create or replace view delta.ton.jetton_wallets as select * from delta.lake.jetton_wallets where day = (select max(day) from delta.lake.jetton_wallets);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'masterchain_heads', table_location => 'local:///lake/masterchain_heads');
+
+create or replace view delta.ton.masterchain_heads as select * from delta.lake.masterchain_heads where day = (select max(day) from delta.lake.masterchain_heads);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'message_locations', table_location => 'local:///lake/message_locations');
+
+create or replace view delta.ton.message_locations as select * from delta.lake.message_locations where day = (select max(day) from delta.lake.message_locations);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'messages', table_location => 'local:///lake/messages');
+
+create or replace view delta.ton.messages as select * from delta.lake.messages;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'multisig_order_actions', table_location => 'local:///lake/multisig_order_actions');
+
+create or replace view delta.ton.multisig_order_actions as select * from delta.lake.multisig_order_actions where day = (select max(day) from delta.lake.multisig_order_actions);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'multisig_orders', table_location => 'local:///lake/multisig_orders');
+
+create or replace view delta.ton.multisig_orders as select * from delta.lake.multisig_orders where day = (select max(day) from delta.lake.multisig_orders);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'multisig_wallets', table_location => 'local:///lake/multisig_wallets');
+
+create or replace view delta.ton.multisig_wallets as select * from delta.lake.multisig_wallets where day = (select max(day) from delta.lake.multisig_wallets);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'nft_collections', table_location => 'local:///lake/nft_collections');
+
+create or replace view delta.ton.nft_collections as select * from delta.lake.nft_collections where day = (select max(day) from delta.lake.nft_collections);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'nft_items', table_location => 'local:///lake/nft_items');
+
+create or replace view delta.ton.nft_items as select * from delta.lake.nft_items where day = (select max(day) from delta.lake.nft_items);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'nft_sales', table_location => 'local:///lake/nft_sales');
+
+create or replace view delta.ton.nft_sales as select * from delta.lake.nft_sales where day = (select max(day) from delta.lake.nft_sales);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'nft_transfers', table_location => 'local:///lake/nft_transfers');
+
+create or replace view delta.ton.nft_transfers as select * from delta.lake.nft_transfers;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'nominator_pool_events', table_location => 'local:///lake/nominator_pool_events');
+
+create or replace view delta.ton.nominator_pool_events as select * from delta.lake.nominator_pool_events;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'shard_block_proofs', table_location => 'local:///lake/shard_block_proofs');
+
+create or replace view delta.ton.shard_block_proofs as select * from delta.lake.shard_block_proofs where day = (select max(day) from delta.lake.shard_block_proofs);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'shard_states', table_location => 'local:///lake/shard_states');
+
+create or replace view delta.ton.shard_states as select * from delta.lake.shard_states;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'token_metadata', table_location => 'local:///lake/token_metadata');
+
+create or replace view delta.ton.token_metadata as select * from delta.lake.token_metadata where day = (select max(day) from delta.lake.token_metadata);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'top_accounts', table_location => 'local:///lake/top_accounts');
+
+create or replace view delta.ton.top_accounts as select * from delta.lake.top_accounts where day = (select max(day) from delta.lake.top_accounts);
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'trace_edges', table_location => 'local:///lake/trace_edges');
+
+create or replace view delta.ton.trace_edges as select * from delta.lake.trace_edges;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'traces', table_location => 'local:///lake/traces');
+
+create or replace view delta.ton.traces as select * from delta.lake.traces;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'transactions', table_location => 'local:///lake/transactions');
+
+create or replace view delta.ton.transactions as select * from delta.lake.transactions;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'validator_complaints', table_location => 'local:///lake/validator_complaints');
+
+create or replace view delta.ton.validator_complaints as select * from delta.lake.validator_complaints;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'validator_events', table_location => 'local:///lake/validator_events');
+
+create or replace view delta.ton.validator_events as select * from delta.lake.validator_events;
+
+call delta.system.register_table(schema_name => 'lake', table_name => 'vesting_contracts', table_location => 'local:///lake/vesting_contracts');
+
+create or replace view delta.ton.vesting_contracts as select * from delta.lake.vesting_contracts where day = (select max(day) from delta.lake.vesting_contracts);
+
+create or replace view delta.ton.days as
+select day, cast(day as timestamp) at time zone 'UTC' as starts, cast(day + interval '1' day as timestamp) at time zone 'UTC' as ends from (select distinct day from delta.ton.blocks);
+
+create or replace view delta.ton.open_days as
+select r.relation, d.day, d.starts, d.ends from delta.ton.days d cross join (values 'daily_activity', 'hourly_activity', 'active_wallets', 'fees_by_part', 'failed_transactions', 'message_delays', 'jetton_flows', 'dex_volume') as r (relation);
+
+create or replace view delta.ton.daily_activity as
+select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks
+from delta.ton.open_days d,
+lateral (
+  select count(*) as transactions, count(*) filter (where x.aborted) as aborted, count(distinct x.account) as accounts,
+    sum(x.total_fees) as fees
+  from delta.ton.transactions x where x.utime >= d.starts and x.utime < d.ends having count(*) > 0) t,
+lateral (
+  select count(*) as messages, sum(x.value) as value
+  from delta.ton.messages x where x.utime >= d.starts and x.utime < d.ends) m,
+lateral (select count(*) as traces from delta.ton.traces x where x.utime >= d.starts and x.utime < d.ends) c,
+lateral (select count(*) as blocks from delta.ton.blocks x where x.utime >= d.starts and x.utime < d.ends) b
+where d.relation = 'daily_activity';
+
+create or replace view delta.ton.hourly_activity as
+select d.day, t.hour, t.transactions, t.aborted, t.accounts, t.fees
+from delta.ton.open_days d,
+lateral (
+  select date_trunc('hour', x.utime) as hour, count(*) as transactions, count(*) filter (where x.aborted) as aborted,
+    count(distinct x.account) as accounts, sum(x.total_fees) as fees
+  from delta.ton.transactions x where x.utime >= d.starts and x.utime < d.ends group by 1) t
+where d.relation = 'hourly_activity';
+
+create or replace view delta.ton.active_wallets as
+select d.day, m.wallets, m.messages
+from delta.ton.open_days d,
+lateral (
+  select count(distinct x.destination) as wallets, count(*) as messages
+  from delta.ton.messages x
+  where x.utime >= d.starts and x.utime < d.ends and x.source is null and x.destination is not null having count(*) > 0) m
+where d.relation = 'active_wallets';
+
+create or replace view delta.ton.fees_by_part as
+select d.day, f.storage, f.gas, f.action, f.bounce, f.total - f.storage - f.gas - f.action - f.bounce as import, f.total, m.forward
+from delta.ton.open_days d,
+lateral (
+  select coalesce(sum(x.storage_fees_collected), 0) + coalesce(sum(x.credit_due_fees_collected), 0) as storage,
+    coalesce(sum(x.compute_gas_fees), 0) as gas, coalesce(sum(x.action_total_action_fees), 0) as action,
+    coalesce(sum(x.bounce_msg_fees), 0) as bounce, sum(x.total_fees) as total
+  from delta.ton.transactions x where x.utime >= d.starts and x.utime < d.ends having count(*) > 0) f,
+lateral (
+  select coalesce(sum(x.fwd_fee + x.ihr_fee), 0) as forward
+  from delta.ton.messages x where x.utime >= d.starts and x.utime < d.ends and x.out_msg_tx_hash is not null) m
+where d.relation = 'fees_by_part';
+
+create or replace view delta.ton.failed_transactions as
+select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees
+from delta.ton.open_days d,
+lateral (
+  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees
+  from (
+    select t.account, t.total_fees,
+      case when t.compute_skipped then 'skipped' when not coalesce(t.compute_success, true) then 'compute'
+        when not coalesce(t.action_success, true) then 'action' else 'other' end as phase,
+      case when t.compute_skipped then t.compute_reason end as reason,
+      case when t.compute_skipped then null when not coalesce(t.compute_success, true) then t.compute_exit_code
+        when not coalesce(t.action_success, true) then t.action_result_code end as code
+    from delta.ton.transactions t where t.utime >= d.starts and t.utime < d.ends and t.aborted) x
+  group by x.phase, x.reason, x.code) f
+where d.relation = 'failed_transactions';
+
+create or replace view delta.ton.gas_by_contract as
+select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
+from delta.ton.days d,
+lateral (
+  select x.account, max(x.after_code_hash) as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
+    sum(x.compute_gas_used) as gas_used, sum(x.compute_gas_fees) as gas_fees
+  from delta.ton.transactions x where x.utime >= d.starts and x.utime < d.ends and x.compute_gas_used is not null
+  group by x.account) g;
+
+create or replace view delta.ton.message_delays as
+select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds, x.median_seconds, x.longest_seconds
+from delta.ton.open_days d,
+lateral (
+  select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
+    count(*) as messages, avg((to_unixtime(r.utime) - to_unixtime(m.utime))) as mean_seconds,
+    percentile_disc(0.5) within group (order by (to_unixtime(r.utime) - to_unixtime(m.utime))) as median_seconds,
+    max((to_unixtime(r.utime) - to_unixtime(m.utime))) as longest_seconds
+  from delta.ton.transactions r,
+  lateral (
+    select x.utime, x.out_msg_tx_hash from delta.ton.messages x where x.utime = r.in_msg_utime and x.hash = r.in_msg_hash) m,
+  lateral (
+    select x.block_workchain, x.block_shard from delta.ton.transactions x where x.utime = m.utime and x.hash = m.out_msg_tx_hash) s
+  where r.utime >= d.starts and r.utime < d.ends
+  group by 1, 2, 3, 4) x
+where d.relation = 'message_delays';
+
+create or replace view delta.ton.jetton_movements as
+select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
+  t.destination as counterparty, t.transaction_hash as tx_hash
+from delta.ton.jetton_transfers t where t.source <> '' and not coalesce(t.transaction_aborted, false)
+union all
+select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
+from delta.ton.jetton_transfers t where t.destination <> '' and not coalesce(t.transaction_aborted, false)
+union all
+select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
+from delta.ton.jetton_burns b where b.owner <> '' and not coalesce(b.transaction_aborted, false)
+union all
+select a.destination, a.utime, a.end_lt, 2, a.asset, 'minted', a.amount, null, null
+from delta.ton.actions a where a.type = 'jetton_mint' and coalesce(a.success, true) and a.destination is not null;
+
+create or replace view delta.ton.account_ledger as
+select t.account, t.utime, t.lt, v.step, cast(null as varchar) as jetton_master, v.kind, v.amount, v.counterparty,
+  coalesce(t.before_balance, 0) + sum(v.amount) over (partition by t.account, t.utime, t.lt order by v.step) as balance,
+  t.hash as tx_hash
+from delta.ton.transactions t,
+lateral (
+  select 0 as step, 'received' as kind, m.value as amount, m.source as counterparty
+  from delta.ton.messages m where m.utime = t.in_msg_utime and m.hash = t.in_msg_hash and m.value <> 0
+  union all
+  select 1, 'fees', -t.total_fees, null where t.total_fees <> 0
+  union all
+  select 1 + s.place, s.kind, s.amount, s.counterparty
+  from (
+    select cast(row_number() over (order by m.created_lt, part.kind desc) as integer) as place, part.kind, part.amount, part.counterparty
+    from delta.ton.messages m,
+    lateral (values ('sent', -m.value, m.destination), ('forward fees', -(m.fwd_fee + m.ihr_fee), null)) part (kind, amount, counterparty)
+    where m.utime = t.utime and m.out_msg_tx_hash = t.hash and part.amount <> 0) s
+) v
+union all
+select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty,
+  sum(j.amount) over (partition by j.account, j.jetton_master order by j.utime, j.lt, j.step, j.tx_hash) as balance, j.tx_hash
+from delta.ton.jetton_movements j;
+
+create or replace view delta.ton.jetton_flows as
+select d.day, j.jetton_master, j.transfers, j.senders, j.receivers, j.amount, j.minted, j.burned
+from delta.ton.open_days d,
+lateral (
+  select m.jetton_master, count(*) filter (where m.kind = 'sent') as transfers,
+    count(distinct m.account) filter (where m.kind = 'sent') as senders,
+    count(distinct m.account) filter (where m.kind = 'received') as receivers,
+    coalesce(sum(m.amount) filter (where m.kind = 'received'), 0) as amount,
+    coalesce(sum(m.amount) filter (where m.kind = 'minted'), 0) as minted,
+    coalesce(-sum(m.amount) filter (where m.kind = 'burned'), 0) as burned
+  from delta.ton.jetton_movements m where m.utime >= d.starts and m.utime < d.ends
+  group by m.jetton_master) j
+where d.relation = 'jetton_flows';
+
+create or replace view delta.ton.swaps as
+select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, json_extract_scalar(a.details, '$.dex') as dex, a.success,
+  json_extract_scalar(a.details, '$.asset_in') as asset_in, cast((json_extract_scalar(a.details, '$.dex_incoming_transfer.amount')) as decimal(38, 0)) as amount_in,
+  json_extract_scalar(a.details, '$.asset_out') as asset_out, cast((json_extract_scalar(a.details, '$.dex_outgoing_transfer.amount')) as decimal(38, 0)) as amount_out,
+  case when json_extract_scalar(a.details, '$.asset_in') is null then json_extract_scalar(a.details, '$.dex_outgoing_transfer.source')
+    else json_extract_scalar(a.details, '$.dex_incoming_transfer.destination') end as pool
+from delta.ton.actions a where a.type = 'jetton_swap';
+
+create or replace view delta.ton.dex_volume as
+select d.day, s.dex, s.pool, s.jetton_master, s.swaps, s.accounts, s.bought, s.sold, s.volume, s.jettons
+from delta.ton.open_days d,
+lateral (
+  select x.dex, x.pool, t.jetton_master, count(*) as swaps, count(distinct x.account) as accounts,
+    coalesce(sum(t.bought), 0) as bought, coalesce(sum(t.sold), 0) as sold,
+    sum(coalesce(t.bought, t.sold)) as volume, sum(t.jettons) as jettons
+  from delta.ton.swaps x, lateral (
+    select x.asset_out as jetton_master, x.amount_in as bought, cast(null as decimal(38, 0)) as sold, x.amount_out as jettons
+    where x.asset_in is null and x.asset_out is not null
+    union all
+    select x.asset_in, null, x.amount_out, x.amount_in where x.asset_out is null and x.asset_in is not null) t
+  where x.utime >= d.starts and x.utime < d.ends and coalesce(x.success, true)
+  group by 1, 2, 3) s
+where d.relation = 'dex_volume';
+
+create or replace view delta.ton.nft_ownership as
+select h.nft_address, h.owner, h.utime as since,
+  lead(h.utime) over (partition by h.nft_address order by h.utime, h.lt) as until, h.kind, h.previous_owner, h.lt, h.trace_id
+from (
+  select t.nft_address, t.new_owner as owner, t.utime, t.transaction_lt as lt, 'transfer' as kind, t.old_owner as previous_owner, t.trace_id
+  from delta.ton.nft_transfers t where not coalesce(t.transaction_aborted, false)
+  union all
+  select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id
+  from delta.ton.actions a where a.type = 'nft_mint' and coalesce(a.success, true)
+) h;
+
+create or replace view delta.ton.validator_stakes as
+select e.election_id, from_unixtime(e.election_id) as starts, e.validator_pubkey, e.stake_holder_address,
+  coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0) as stake,
+  count(*) filter (where e.type = 'stake_accepted') as accepted, count(*) filter (where e.type = 'stake_rejected') as rejected,
+  min(e.utime) as first_at, max(e.utime) as last_at
+from delta.ton.validator_events e where e.election_id is not null
+group by e.election_id, e.validator_pubkey, e.stake_holder_address;
+
+create or replace view delta.ton.validator_income as
+select max(m.election_id) as election_id, from_unixtime(max(m.election_id)) as starts, m.stake_holder_address,
+  count(m.election_id) as elections, sum(m.stake) as stake, sum(m.returned) as returned, sum(m.returned) - sum(m.stake) as reward,
+  max(m.at) filter (where m.returned is not null) as returned_at
+from (
+  select x.*, count(x.returned) over (
+    partition by x.stake_holder_address order by x.at desc, (x.returned is null), x.lt desc) as returns_from_here
+  from (
+    select s.stake_holder_address, s.election_id, s.stake, cast(null as decimal(38, 0)) as returned, cast(null as bigint) as lt,
+      coalesce(from_unixtime(e.successor), timestamp '9999-12-31 00:00:00 UTC') as at
+    from (
+      select v.election_id, v.stake_holder_address, sum(v.amount) as stake from delta.ton.validator_events v
+      where v.type = 'stake_accepted' and v.election_id is not null group by 1, 2) s
+    join (
+      select v.election_id, lead(v.election_id) over (order by v.election_id) as successor from delta.ton.validator_events v
+      where v.type = 'stake_accepted' and v.election_id is not null group by 1) e on e.election_id = s.election_id
+    union all
+    select v.stake_holder_address, null, null, v.amount, v.tx_lt, v.utime from delta.ton.validator_events v
+    where v.type = 'stake_recovered') x) m
+group by m.stake_holder_address, case when m.returns_from_here = 0 then -m.election_id else m.returns_from_here end
+having count(m.election_id) > 0;
+
+create or replace view delta.ton.complaints as
+select c.utime, c.election_id, c.complaint_hash, c.validator_pubkey, c.stake_holder_address, c.severity, c.suggested_fine, c.is_passed,
+  c.approved_percent, v.votes, v.weight, v.voters
+from delta.ton.validator_complaints c,
+lateral (
+  select count(*) as votes, coalesce(sum(x.weight), 0) as weight, array_agg(x.validator_index order by x.position) as voters
+  from delta.ton.complaint_votes x
+  where x.utime = c.utime and x.election_id = c.election_id and x.complaint_hash = c.complaint_hash) v;
+
+create or replace view delta.ton.nominator_pool_cycles as
+select e.pool_address, e.validator_address, e.cycle_start,
+  (array_agg(e.balance_before order by e.utime, e.tx_lt))[1] as opening,
+  coalesce(sum(e.amount) filter (where e.type = 'reward'), 0) as rewards,
+  coalesce(sum(e.amount) filter (where e.type = 'penalty'), 0) as penalties,
+  coalesce(sum(e.amount) filter (where e.type = 'deposit'), 0) as deposits,
+  coalesce(sum(e.amount) filter (where e.type = 'withdrawal'), 0) as withdrawals,
+  (array_agg(e.balance_after order by e.utime desc, e.tx_lt desc))[1] as closing, count(*) as events
+from (
+  select x.pool_address, x.validator_address, x.utime, x.tx_lt, x.type, x.amount, x.balance_before, x.balance_after,
+    max(x.cycle_start) over (partition by x.pool_address, x.validator_address order by x.utime, x.tx_lt) as cycle_start
+  from delta.ton.nominator_pool_events x) e
+group by e.pool_address, e.validator_address, e.cycle_start;

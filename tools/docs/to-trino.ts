@@ -1,0 +1,29 @@
+/** What Postgres says otherwise than Trino. */
+const WORDS: readonly (readonly [RegExp, string])[] = [
+  [/^ *--.*\n/gm, ''],
+  // Only there to keep the planner of Postgres from another way.
+  [/ offset 0\b/g, ''],
+  [/ collate "C"/g, ''],
+  [/, 'UTC'\)/g, ')'],
+  [/'(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)Z'/g, `timestamp '$1 UTC'`],
+  [/'(\d{4}-\d\d-\d\d)'/g, `date '$1'`],
+  [/\bto_timestamp\(/g, 'from_unixtime('],
+  [/'infinity'/g, `timestamp '9999-12-31 00:00:00 UTC'`],
+  [/extract\(epoch from (\S+) - (\S+)\)/g, '(to_unixtime($1) - to_unixtime($2))'],
+  [/(\w\.\w+)->'(\w+)'->>'(\w+)'/g, `json_extract_scalar($1, '$$.$2.$3')`],
+  [/(\w\.\w+)->>'(\w+)'/g, `json_extract_scalar($1, '$$.$2')`],
+  [/(null|\w*\((?:[^()]|\([^()]*\))*\))::numeric\b/g, 'cast($1 as decimal(38, 0))'],
+  [/(null)::text\b/g, 'cast($1 as varchar)'],
+  [/(null)::bigint\b/g, 'cast($1 as bigint)'],
+  [/(\w+\([^()]*\)(?: over \([^()]*\))?)::int\b/g, 'cast($1 as integer)'],
+  [/([\w.]+) is not true\b/g, 'not coalesce($1, false)'],
+  [/([\w.]+) is not false\b/g, 'coalesce($1, true)'],
+  [/([\w.]+) is false\b/g, 'not coalesce($1, true)'],
+  // Of decimals without digits behind the point.
+  [/\bnano_to_ton\(((?:[^()]|\([^()]*\))*)\)/g, `($1 * decimal '0.000000001')`],
+];
+
+/** A query of Postgres in the words of Trino. */
+export function toTrino(query: string): string {
+  return WORDS.reduce((said, [from, to]) => said.replace(from, to), query);
+}
