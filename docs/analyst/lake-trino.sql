@@ -159,21 +159,7 @@ create or replace view delta.ton.days as
 select day, cast(day as timestamp) at time zone 'UTC' as starts, cast(day + interval '1' day as timestamp) at time zone 'UTC' as ends from (select distinct day from delta.ton.blocks);
 
 create or replace view delta.ton.open_days as
-select r.relation, d.day, d.starts, d.ends from delta.ton.days d cross join (values 'daily_activity', 'hourly_activity', 'active_wallets', 'fees_by_part', 'failed_transactions', 'message_delays', 'jetton_flows', 'dex_volume') as r (relation);
-
-create or replace view delta.ton.daily_activity as
-select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks
-from delta.ton.open_days d,
-lateral (
-  select count(*) as transactions, count(*) filter (where x.aborted) as aborted, count(distinct x.account) as accounts,
-    sum(x.total_fees) as fees
-  from delta.ton.transactions x where x.utime >= d.starts and x.utime < d.ends having count(*) > 0) t,
-lateral (
-  select count(*) as messages, sum(x.value) as value
-  from delta.ton.messages x where x.utime >= d.starts and x.utime < d.ends) m,
-lateral (select count(*) as traces from delta.ton.traces x where x.utime >= d.starts and x.utime < d.ends) c,
-lateral (select count(*) as blocks from delta.ton.blocks x where x.utime >= d.starts and x.utime < d.ends) b
-where d.relation = 'daily_activity';
+select r.relation, d.day, d.starts, d.ends from delta.ton.days d cross join (values 'hourly_activity', 'failed_transactions', 'jetton_flows') as r (relation);
 
 create or replace view delta.ton.hourly_activity as
 select d.day, t.hour, t.transactions, t.aborted, t.accounts, t.fees
@@ -183,28 +169,6 @@ lateral (
     count(distinct x.account) as accounts, sum(x.total_fees) as fees
   from delta.ton.transactions x where x.utime >= d.starts and x.utime < d.ends group by 1) t
 where d.relation = 'hourly_activity';
-
-create or replace view delta.ton.active_wallets as
-select d.day, m.wallets, m.messages
-from delta.ton.open_days d,
-lateral (
-  select count(distinct x.destination) as wallets, count(*) as messages
-  from delta.ton.messages x
-  where x.utime >= d.starts and x.utime < d.ends and x.source is null and x.destination is not null having count(*) > 0) m
-where d.relation = 'active_wallets';
-
-create or replace view delta.ton.fees_by_part as
-select d.day, f.storage, f.gas, f.action, f.bounce, f.total - f.storage - f.gas - f.action - f.bounce as import, f.total, m.forward
-from delta.ton.open_days d,
-lateral (
-  select coalesce(sum(x.storage_fees_collected), 0) + coalesce(sum(x.credit_due_fees_collected), 0) as storage,
-    coalesce(sum(x.compute_gas_fees), 0) as gas, coalesce(sum(x.action_total_action_fees), 0) as action,
-    coalesce(sum(x.bounce_msg_fees), 0) as bounce, sum(x.total_fees) as total
-  from delta.ton.transactions x where x.utime >= d.starts and x.utime < d.ends having count(*) > 0) f,
-lateral (
-  select coalesce(sum(x.fwd_fee + x.ihr_fee), 0) as forward
-  from delta.ton.messages x where x.utime >= d.starts and x.utime < d.ends and x.out_msg_tx_hash is not null) m
-where d.relation = 'fees_by_part';
 
 create or replace view delta.ton.failed_transactions as
 select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees
@@ -231,23 +195,6 @@ lateral (
   from delta.ton.transactions x where x.utime >= d.starts and x.utime < d.ends and x.compute_gas_used is not null
   group by x.account) g;
 
-create or replace view delta.ton.message_delays as
-select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds, x.median_seconds, x.longest_seconds
-from delta.ton.open_days d,
-lateral (
-  select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
-    count(*) as messages, avg((to_unixtime(r.utime) - to_unixtime(m.utime))) as mean_seconds,
-    percentile_disc(0.5) within group (order by (to_unixtime(r.utime) - to_unixtime(m.utime))) as median_seconds,
-    max((to_unixtime(r.utime) - to_unixtime(m.utime))) as longest_seconds
-  from delta.ton.transactions r,
-  lateral (
-    select x.utime, x.out_msg_tx_hash from delta.ton.messages x where x.utime = r.in_msg_utime and x.hash = r.in_msg_hash) m,
-  lateral (
-    select x.block_workchain, x.block_shard from delta.ton.transactions x where x.utime = m.utime and x.hash = m.out_msg_tx_hash) s
-  where r.utime >= d.starts and r.utime < d.ends
-  group by 1, 2, 3, 4) x
-where d.relation = 'message_delays';
-
 create or replace view delta.ton.jetton_movements as
 select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
   t.destination as counterparty, t.transaction_hash as tx_hash
@@ -261,29 +208,6 @@ from delta.ton.jetton_burns b where b.owner <> '' and not coalesce(b.transaction
 union all
 select a.destination, a.utime, a.end_lt, 2, a.asset, 'minted', a.amount, null, null
 from delta.ton.actions a where a.type = 'jetton_mint' and coalesce(a.success, true) and a.destination is not null;
-
-create or replace view delta.ton.account_ledger as
-select t.account, t.utime, t.lt, v.step, cast(null as varchar) as jetton_master, v.kind, v.amount, v.counterparty,
-  coalesce(t.before_balance, 0) + sum(v.amount) over (partition by t.account, t.utime, t.lt order by v.step) as balance,
-  t.hash as tx_hash
-from delta.ton.transactions t,
-lateral (
-  select 0 as step, 'received' as kind, m.value as amount, m.source as counterparty
-  from delta.ton.messages m where m.utime = t.in_msg_utime and m.hash = t.in_msg_hash and m.value <> 0
-  union all
-  select 1, 'fees', -t.total_fees, null where t.total_fees <> 0
-  union all
-  select 1 + s.place, s.kind, s.amount, s.counterparty
-  from (
-    select cast(row_number() over (order by m.created_lt, part.kind desc) as integer) as place, part.kind, part.amount, part.counterparty
-    from delta.ton.messages m,
-    lateral (values ('sent', -m.value, m.destination), ('forward fees', -(m.fwd_fee + m.ihr_fee), null)) part (kind, amount, counterparty)
-    where m.utime = t.utime and m.out_msg_tx_hash = t.hash and part.amount <> 0) s
-) v
-union all
-select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty,
-  sum(j.amount) over (partition by j.account, j.jetton_master order by j.utime, j.lt, j.step, j.tx_hash) as balance, j.tx_hash
-from delta.ton.jetton_movements j;
 
 create or replace view delta.ton.jetton_flows as
 select d.day, j.jetton_master, j.transfers, j.senders, j.receivers, j.amount, j.minted, j.burned
@@ -306,22 +230,6 @@ select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, jso
   case when json_extract_scalar(a.details, '$.asset_in') is null then json_extract_scalar(a.details, '$.dex_outgoing_transfer.source')
     else json_extract_scalar(a.details, '$.dex_incoming_transfer.destination') end as pool
 from delta.ton.actions a where a.type = 'jetton_swap';
-
-create or replace view delta.ton.dex_volume as
-select d.day, s.dex, s.pool, s.jetton_master, s.swaps, s.accounts, s.bought, s.sold, s.volume, s.jettons
-from delta.ton.open_days d,
-lateral (
-  select x.dex, x.pool, t.jetton_master, count(*) as swaps, count(distinct x.account) as accounts,
-    coalesce(sum(t.bought), 0) as bought, coalesce(sum(t.sold), 0) as sold,
-    sum(coalesce(t.bought, t.sold)) as volume, sum(t.jettons) as jettons
-  from delta.ton.swaps x, lateral (
-    select x.asset_out as jetton_master, x.amount_in as bought, cast(null as decimal(38, 0)) as sold, x.amount_out as jettons
-    where x.asset_in is null and x.asset_out is not null
-    union all
-    select x.asset_in, null, x.amount_out, x.amount_in where x.asset_out is null and x.asset_in is not null) t
-  where x.utime >= d.starts and x.utime < d.ends and coalesce(x.success, true)
-  group by 1, 2, 3) s
-where d.relation = 'dex_volume';
 
 create or replace view delta.ton.nft_ownership as
 select h.nft_address, h.owner, h.utime as since,

@@ -1,5 +1,3 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -12,6 +10,7 @@ import {
   DatabaseUnavailableError,
   RateLimitedError,
 } from '../../src/errors.ts';
+import { freePort } from '../support/free-port.ts';
 import {
   failureOf,
   freeBudget,
@@ -266,11 +265,3 @@ test('an error of the budget itself is the caller’s, at once', async () => {
   ).toBe(error);
   expect(api.seen).toHaveLength(1);
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

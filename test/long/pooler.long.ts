@@ -1,7 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,6 +13,7 @@ import { startSimulator } from '../support/simulator/simulator.ts';
 import { compile } from '../support/program/compile.ts';
 import { createDatabase, type TestDatabase } from '../support/database/postgres.ts';
 import { claimTogether } from '../support/leases/claimants.ts';
+import { freePort } from '../support/free-port.ts';
 import { openWorkers } from '../support/scale/workers.ts';
 
 const hasPgBouncer = spawnSync('pgbouncer', ['--version']).status === 0;
@@ -123,12 +123,4 @@ default_pool_size = 12
 max_client_conn = 500
 ignore_startup_parameters = extra_float_digits
 `;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
