@@ -5,7 +5,7 @@ import { messageOf, UsageError } from '../errors.ts';
 import { parsePostgres, readDatabaseUrl } from './postgres-url.ts';
 import { parseDuration, parseTime } from '../range.ts';
 import { parseSchedules, type Schedule } from './schedule.ts';
-import { findUnknown, readValues, type UnknownSetting } from './read-values.ts';
+import { findUnknown, readValues, workingDirectory, type UnknownSetting } from './read-values.ts';
 import { parseRetention, type Retention } from './retention.ts';
 
 /** What an operator may choose of how much is read. */
@@ -142,7 +142,7 @@ interface ReadConfigOptions {
  */
 export function readConfig(
   environment: NodeJS.ProcessEnv = process.env,
-  directory = process.cwd(),
+  directory = workingDirectory(),
   { faultOfDataset = () => undefined }: ReadConfigOptions = {},
 ): Config {
   const values = readValues(environment, directory);
