@@ -48,6 +48,13 @@ export class ApiUnavailableError extends EtlError {
   readonly code: string = 'api_unavailable';
   override readonly exitCode = EXIT.tryAgain;
   override readonly retryable = true;
+  /** For how long the server asks to be left alone, where it says. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, facts: ErrorFacts & { readonly retryAfterMs?: number | undefined } = {}) {
+    super(message, facts);
+    this.retryAfterMs = facts.retryAfterMs;
+  }
 }
 
 /** A 200 whose body is not the endpoint's (HTML, cut JSON, another shape). */
@@ -55,15 +62,9 @@ export class BadResponseError extends ApiUnavailableError {
   override readonly code: string = 'bad_response';
 }
 
-/** 429: the budget is spent; `retryAfterMs` is the server's own word, where it gave one. */
+/** 429: the budget is spent. */
 export class RateLimitedError extends ApiUnavailableError {
   override readonly code: string = 'rate_limited';
-  readonly retryAfterMs: number | undefined;
-
-  constructor(message: string, retryAfterMs: number | undefined, facts: ErrorFacts = {}) {
-    super(message, facts);
-    this.retryAfterMs = retryAfterMs;
-  }
 }
 
 /** The server gave up on the query: a smaller page may pass. */

@@ -2,7 +2,6 @@ import {
   ApiTimeoutError,
   ApiUnavailableError,
   BadResponseError,
-  RateLimitedError,
   RequestTooLargeError,
 } from '../errors.ts';
 import type { RetryPolicy } from '../retry.ts';
@@ -30,7 +29,7 @@ export function createRetryPolicy(): RetryPolicy {
     },
     delay: ({ error, attempt, random }) => {
       const backoff = random * Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1));
-      const asked = error instanceof RateLimitedError ? (error.retryAfterMs ?? 0) : 0;
+      const asked = error instanceof ApiUnavailableError ? (error.retryAfterMs ?? 0) : 0;
       return Math.max(backoff, asked);
     },
   };

@@ -1,9 +1,10 @@
-import { mkdir, rename } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from '../db/connection/database.ts';
 import { gradeOf } from '../db/read/grade-of.ts';
 import { atOneMoment, stateOf } from '../db/read/table-rows.ts';
 import type { ExportedTable } from './tables-of.ts';
+import { makeFolder } from '../make-folder.ts';
 import type { Range } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { writeCsvRows } from './csv-rows.ts';
@@ -23,7 +24,7 @@ interface CsvOptions {
  */
 export async function exportCsv(options: CsvOptions): Promise<boolean> {
   const { database, tables, range, directory, stop, onFile } = options;
-  await mkdir(directory, { recursive: true });
+  await makeFolder(directory);
   for (const { table, facts, datasets } of tables) {
     if (stop.finishing.aborted) return false;
     const span = facts.partitioned ? range : undefined;

@@ -187,12 +187,18 @@ describe('429 and Retry-After', () => {
     expect(budget.reported).toEqual([undefined, 10, 0, 'ok']);
   });
 
-  test('are waited for by the request itself', async () => {
-    api.answer(json({}, 429, { 'retry-after': '0.15' }), good);
-    const start = performance.now();
-    await api.client().get(blocks);
-    expect(performance.now() - start).toBeGreaterThanOrEqual(148);
-  });
+  test.each([429, 500, 503])(
+    '%i: what they ask for is waited for by the request itself, which says so',
+    async (status) => {
+      api.answer(json({}, status, { 'retry-after': '0.15' }), good);
+      const start = performance.now();
+      await api.client().get(blocks);
+      expect(performance.now() - start).toBeGreaterThanOrEqual(148);
+      expect(api.log).toContainEqual(
+        expect.objectContaining({ pauseMs: 150, msg: 'request failed, trying again' }),
+      );
+    },
+  );
 
   test('are thrown with the pause when patience ends', async () => {
     api.answer(json({}, 429, { 'retry-after': '2' }));

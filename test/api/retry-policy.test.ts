@@ -48,7 +48,7 @@ test('a timeout is tried once more at the same size, then thrown', () => {
 });
 
 test('Retry-After is the least that is waited', () => {
-  const error = new RateLimitedError('429', 7000);
+  const error = new RateLimitedError('429', { retryAfterMs: 7000 });
   expect(delay(1, 0, error)).toBe(7000);
   expect(delay(5, 1, error)).toBe(16_000);
 });

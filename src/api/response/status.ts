@@ -48,23 +48,28 @@ export function errorOfStatus(refusal: RefusedResponse): EtlError {
   const { status } = refusal;
   const reason = reasonOf(refusal.body);
   const message = `${refusal.label} was answered ${status}: ${reason.text}`;
-  if (status === 429) return new RateLimitedError(message, refusal.retryAfterMs, { hint: RATE_HINT });
-  if (status >= 500) return serverError(status, message, reason);
+  if (status === 429) return new RateLimitedError(message, { hint: RATE_HINT, retryAfterMs: refusal.retryAfterMs });
+  if (status >= 500) return serverError(refusal, message, reason);
   if (status >= 400) return clientError(refusal, message, reason);
   return new BadResponseError(message, {
     hint: `${refusal.host} does not answer by itself: check TONCENTER_NETWORK.`,
   });
 }
 
-function serverError(status: number, message: string, reason: Reason): EtlError {
-  if (!reason.own) return new ApiUnavailableError(message, { hint: AWAY_HINT });
+function serverError(
+  { status, retryAfterMs }: RefusedResponse,
+  message: string,
+  reason: Reason,
+): EtlError {
+  const away = { hint: AWAY_HINT, retryAfterMs };
+  if (!reason.own) return new ApiUnavailableError(message, away);
   if (status === 500 && PERMANENT_500.test(reason.text)) return requestRefused(message, reason);
   if (status === 500 && TIMEOUT.test(reason.text))
-    return new ApiTimeoutError(message, { hint: TIMEOUT_HINT });
+    return new ApiTimeoutError(message, { hint: TIMEOUT_HINT, retryAfterMs });
   if (status === 500 && NO_ROUTE.test(reason.text))
     return new NoEndpointError(message, { hint: NO_ROUTE_HINT });
-  if (status === 500 || status === 542) return new ApiFailedError(message, { hint: AWAY_HINT });
-  return new ApiUnavailableError(message, { hint: AWAY_HINT });
+  if (status === 500 || status === 542) return new ApiFailedError(message, away);
+  return new ApiUnavailableError(message, away);
 }
 
 function clientError(refusal: RefusedResponse, message: string, reason: Reason): EtlError {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, link, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { codeOf } from '../../errors.ts';
+import { codeOf, messageOf, UsageError } from '../../errors.ts';
+import { makeFolder } from '../../make-folder.ts';
 import { PARTIAL, type LakeStore, type Listed } from './store.ts';
 
 /** A lake in a directory. */
@@ -10,7 +11,7 @@ export function directoryStore(directory: string): LakeStore {
   /** Makes the contents whole under another name first. */
   const beside = async (name: string, make: (path: string) => Promise<void>): Promise<string> => {
     const folder = dirname(at(name));
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     const path = join(folder, `${PARTIAL}${randomUUID()}`);
     await make(path);
     return path;
@@ -64,6 +65,9 @@ async function list(directory: string, folder: string): Promise<Listed[]> {
 }
 
 function unlessAbsent(error: unknown): never[] {
-  if (codeOf(error) === 'ENOENT') return [];
+  const code = codeOf(error);
+  if (code === 'ENOENT') return [];
+  if (code === 'ENOTDIR')
+    throw new UsageError(`${messageOf(error)}: a lake is a directory`, { cause: error });
   throw error;
 }
