@@ -1,9 +1,4 @@
-import {
-  ApiTimeoutError,
-  ApiUnavailableError,
-  BadResponseError,
-  RequestTooLargeError,
-} from '../errors.ts';
+import { ApiTimeoutError, ApiUnavailableError, BadResponseError, RequestTooLargeError } from '../errors.ts';
 import type { RetryPolicy } from '../retry.ts';
 import { ApiFailedError } from './response/api-failed-error.ts';
 

@@ -48,7 +48,8 @@ export function errorOfStatus(refusal: RefusedResponse): EtlError {
   const { status } = refusal;
   const reason = reasonOf(refusal.body);
   const message = `${refusal.label} was answered ${status}: ${reason.text}`;
-  if (status === 429) return new RateLimitedError(message, { hint: RATE_HINT, retryAfterMs: refusal.retryAfterMs });
+  if (status === 429)
+    return new RateLimitedError(message, { hint: RATE_HINT, retryAfterMs: refusal.retryAfterMs });
   if (status >= 500) return serverError(refusal, message, reason);
   if (status >= 400) return clientError(refusal, message, reason);
   return new BadResponseError(message, {
@@ -56,11 +57,7 @@ export function errorOfStatus(refusal: RefusedResponse): EtlError {
   });
 }
 
-function serverError(
-  { status, retryAfterMs }: RefusedResponse,
-  message: string,
-  reason: Reason,
-): EtlError {
+function serverError({ status, retryAfterMs }: RefusedResponse, message: string, reason: Reason): EtlError {
   const away = { hint: AWAY_HINT, retryAfterMs };
   if (!reason.own) return new ApiUnavailableError(message, away);
   if (status === 500 && PERMANENT_500.test(reason.text)) return requestRefused(message, reason);
