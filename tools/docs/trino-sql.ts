@@ -1,13 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { loadTables } from '../../src/db/load-tables.ts';
-import { describeTable, type TableDescription } from '../../src/db/read/table-description.ts';
-import { viewsIn } from '../../src/lake/sql/to-duck.ts';
-import { packageRoot } from '../../src/package.ts';
+import type { TableDescription } from '../../src/db/read/table-description.ts';
+import { definitionsBut, tableView } from './definitions.ts';
 import { toTrino } from './to-trino.ts';
-
-/** Here they are made of the days of parts. */
-const OWN: ReadonlySet<string> = new Set(['ton.days', 'etl.open_days']);
 
 /** Trino 476 has no exact median, and takes no sum without groups that looks up another row. */
 const REFUSED: ReadonlySet<string> = new Set([
@@ -25,9 +18,7 @@ const REFUSED: ReadonlySet<string> = new Set([
  * one whose table the lake lacks can be left out.
  */
 export async function trinoSql(): Promise<string> {
-  const page = await readFile(join(packageRoot, 'migrations', 'analyst.sql'), 'utf8');
-  const tables = (await loadTables()).map(describeTable).filter(({ schema }) => schema === 'ton');
-  const views = viewsIn(page).filter(({ name }) => !OWN.has(name) && !REFUSED.has(name));
+  const { tables, views } = await definitionsBut(REFUSED);
   const reports = views.flatMap(({ name }) => /^etl\.open_(.*)$/.exec(name)?.[1] ?? []);
   return [
     `-- A lake for Trino, for a catalog delta of the connector delta_lake whose local.location has it in the folder lake.
@@ -52,12 +43,10 @@ const placed = (text: string): string =>
     .replaceAll(/\betl\.open_/g, 'delta.ton.')
     .replaceAll(/(?<![\w.])ton\.(?=\w)/g, 'delta.ton.');
 
-/** Of a list only its newest snapshot counts. */
-function tableStatements({ name, partitioned }: TableDescription): string[] {
-  const from = `delta.lake.${name}`;
-  const newest = partitioned ? '' : ` where day = (select max(day) from ${from})`;
+function tableStatements(table: TableDescription): string[] {
+  const { name } = table;
   return [
     `call delta.system.register_table(schema_name => 'lake', table_name => '${name}', table_location => 'local:///lake/${name}');`,
-    `create or replace view delta.ton.${name} as select * from ${from}${newest};`,
+    tableView(`delta.ton.${name}`, `delta.lake.${name}`, table),
   ];
 }

@@ -1,0 +1,24 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { loadTables } from '../../src/db/load-tables.ts';
+import { describeTable, type TableDescription } from '../../src/db/read/table-description.ts';
+import { viewsIn } from '../../src/lake/sql/to-duck.ts';
+import { packageRoot } from '../../src/package.ts';
+
+/** Over a lake they are made of the days of parts. */
+const OWN: ReadonlySet<string> = new Set(['ton.days', 'etl.open_days']);
+
+/** The tables of a lake, and the views that analysts have in Postgres but for what an engine lacks. */
+export async function definitionsBut(lacking: ReadonlySet<string>) {
+  const page = await readFile(join(packageRoot, 'migrations', 'analyst.sql'), 'utf8');
+  return {
+    tables: (await loadTables()).map(describeTable).filter(({ schema }) => schema === 'ton'),
+    views: viewsIn(page).filter(({ name }) => !OWN.has(name) && !lacking.has(name)),
+  };
+}
+
+/** A view of a table that an engine reads `from`. Of a list only its newest snapshot counts. */
+export function tableView(name: string, from: string, { partitioned }: TableDescription): string {
+  const newest = partitioned ? '' : ` where day = (select max(day) from ${from})`;
+  return `create or replace view ${name} as select * from ${from}${newest};`;
+}
