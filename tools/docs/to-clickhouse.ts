@@ -1,9 +1,9 @@
+import { inWords, OF_POSTGRES_ALONE, type Words } from '../../src/lake/sql/words.ts';
+
 /** What Postgres says otherwise than ClickHouse. */
-const WORDS: readonly (readonly [RegExp, string])[] = [
+const WORDS: Words = [
   [/^ *--.*\n/gm, ''],
-  // Only there to keep the planner of Postgres from another way.
-  [/ offset 0\b/g, ''],
-  [/ collate "C"/g, ''],
+  ...OF_POSTGRES_ALONE,
   [/::numeric\b/g, '::Nullable(Decimal(38, 0))'],
   [/::text\b/g, '::Nullable(String)'],
   [/::bigint\b/g, '::Nullable(Int64)'],
@@ -26,5 +26,5 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
 
 /** A query of Postgres in the words of ClickHouse. A report by day has the parameter `day`. */
 export function toClickHouse(query: string): string {
-  return WORDS.reduce((said, [from, to]) => said.replace(from, to), query);
+  return inWords(query, WORDS);
 }

@@ -1,9 +1,9 @@
+import { inWords, OF_POSTGRES_ALONE, type Words } from '../../src/lake/sql/words.ts';
+
 /** What Postgres says otherwise than Spark. */
-const WORDS: readonly (readonly [RegExp, string])[] = [
+const WORDS: Words = [
   [/^ *--.*\n/gm, ''],
-  // Only there to keep the planner of Postgres from another way.
-  [/ offset 0\b/g, ''],
-  [/ collate "C"/g, ''],
+  ...OF_POSTGRES_ALONE,
   [/::numeric\b/g, '::decimal(38,0)'],
   [/::text\b/g, '::string'],
   [/, 'UTC'\)/g, ')'],
@@ -24,5 +24,5 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
 
 /** A query of Postgres in the words of Spark. */
 export function toSpark(query: string): string {
-  return WORDS.reduce((said, [from, to]) => said.replace(from, to), query);
+  return inWords(query, WORDS);
 }

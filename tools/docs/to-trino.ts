@@ -1,9 +1,9 @@
+import { inWords, OF_POSTGRES_ALONE, type Words } from '../../src/lake/sql/words.ts';
+
 /** What Postgres says otherwise than Trino. */
-const WORDS: readonly (readonly [RegExp, string])[] = [
+const WORDS: Words = [
   [/^ *--.*\n/gm, ''],
-  // Only there to keep the planner of Postgres from another way.
-  [/ offset 0\b/g, ''],
-  [/ collate "C"/g, ''],
+  ...OF_POSTGRES_ALONE,
   [/, 'UTC'\)/g, ')'],
   [/'(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)Z'/g, `timestamp '$1 UTC'`],
   [/'(\d{4}-\d\d-\d\d)'/g, `date '$1'`],
@@ -25,5 +25,5 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
 
 /** A query of Postgres in the words of Trino. */
 export function toTrino(query: string): string {
-  return WORDS.reduce((said, [from, to]) => said.replace(from, to), query);
+  return inWords(query, WORDS);
 }

@@ -1,3 +1,5 @@
+import { inWords, OF_POSTGRES_ALONE, type Words } from './words.ts';
+
 /** A view as the SQL of Postgres has it. */
 interface DuckView {
   /** With its schema. */
@@ -12,10 +14,8 @@ export function viewsIn(sql: string): DuckView[] {
 }
 
 /** What Postgres says otherwise than DuckDB. */
-const WORDS: readonly (readonly [RegExp, string])[] = [
-  // Only there to keep the planner of Postgres from another way.
-  [/ offset 0\b/g, ''],
-  [/ collate "C"/g, ''],
+const WORDS: Words = [
+  ...OF_POSTGRES_ALONE,
   // Without digits behind the point, as amounts are; bare it is of 18 digits, three of them there.
   [/::numeric\b/g, '::decimal(38,0)'],
 ];
@@ -25,7 +25,7 @@ const OF_DAY = /\b(\w)\.utime >= d\.starts and \1\.utime < d\.ends\b/g;
 
 /** A query of Postgres in the words of DuckDB. `tables` have a column that names the day, and with it the folder. */
 export function toDuck(query: string, tables: ReadonlySet<string>): string {
-  const text = WORDS.reduce((said, [from, to]) => said.replace(from, to), query);
+  const text = inWords(query, WORDS);
   const isOfTables = [...text.matchAll(/\bton\.(\w+) \w\b/g)].every(([, name = '']) => tables.has(name));
   return text.replace(OF_DAY, isOfTables ? '$1.day = d.day' : '$1.utime::date = d.day');
 }
