@@ -223,7 +223,8 @@ describe('an aborted signal', () => {
     const stop = new AbortController();
     api.answer(json({}, 429, { 'retry-after': '60' }));
     const result = failureOf(api.client().get({ ...blocks, signal: stop.signal }));
-    setTimeout(() => stop.abort(reason), 50);
+    await expect.poll(() => api.seen).toHaveLength(1);
+    stop.abort(reason);
     expect(await result).toBe(reason);
   });
 
@@ -249,7 +250,7 @@ describe('an aborted signal', () => {
     const stopped = failureOf(api.client({ signal: stop.signal }).get(blocks));
     const client = api.client();
     const closed = failureOf(client.get(blocks));
-    await systemClock.sleep(20);
+    await expect.poll(() => api.seen).toHaveLength(2);
     stop.abort(reason);
     await client.close();
     expect(await stopped).toBe(reason);

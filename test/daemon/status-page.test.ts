@@ -116,7 +116,11 @@ describe.skipIf(browserPath === undefined)('the status page in a real browser', 
     expect(whole).not.toBe(hole);
     expect(whole).not.toMatch(/rgba\(0, 0, 0, 0\)none/);
     isAway = false;
-    await expect.poll(() => cell.getAttribute('data-state')).toMatch(stored);
+    // The longer the source was away, the longer the pause before the range is asked for again.
+    const endPauses = () => store.database.run(sql`update etl.refused set retry_at = now()`);
+    await expect
+      .poll(() => endPauses().then(() => cell.getAttribute('data-state')), { interval: 500 })
+      .toMatch(stored);
     const again = await ask('select 1 from ton.transactions where utime >= $1 and utime < $2');
     expect(again.rowCount).toBe(rowCount);
     expect(await page.evaluate(() => 'loadedOnce' in globalThis)).toBe(true);
