@@ -66,7 +66,7 @@ export const MUTANTS: readonly Mutant[] = [
       {
         module: 'dataset/paginators/forward',
         find: 'return { completed: range(cursor.at, last.utime), cursor: next };',
-        instead: `return { completed: range(cursor.at, last.utime + 1), cursor: last.utime + 1 < cursor.to ? begin(last.utime + 1, cursor.to, cursor.ahead) : undefined };`,
+        instead: `return { completed: range(cursor.at, last.utime + 1), cursor: last.utime + 1 < cursor.to ? begin(cursor, last.utime + 1) : undefined };`,
       },
     ],
     faults: { timeoutAboveLimit: 16 },
