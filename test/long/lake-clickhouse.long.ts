@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { packageRoot } from '../../src/package.ts';
 import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
 import { toClickHouse } from '../../tools/docs/to-clickhouse.ts';
 import { openCrawledStore } from '../support/database/crawled-store.ts';
+import { pageFor } from '../support/lake-page.ts';
 import { plainValue } from '../support/lake-values.ts';
 import { LIVED, livedLake, rowsInDatabase, wholeLake } from '../support/lived-lake.ts';
 import { questions } from '../support/questions.ts';
@@ -46,15 +46,12 @@ const LACKING = /account_ledger|trace_tree|jetton_holders|message_delays|complai
 
 const SETTINGS = ['output_format_json_quote_decimals', 'output_format_json_quote_64bit_integers'];
 
-/** Statements of the page, which are apart by empty lines, without comments and the last semicolon. */
-async function pageFor(lake: string, tables: ReadonlySet<string>): Promise<string[]> {
-  const page = await readFile(join(packageRoot, 'docs/analyst/lake-clickhouse.sql'), 'utf8');
-  return page
-    .replaceAll('/data/lake/', `${lake}/`)
-    .split('\n\n')
-    .map((text) => text.replaceAll(/^--.*\n/gm, '').trim())
+/** Makes the views of those tables that the lake has. */
+async function viewsFor(lake: string, tables: ReadonlySet<string>): Promise<string[]> {
+  const statements = await pageFor('clickhouse');
+  return statements
     .filter((text) => tables.has(/deltaLakeLocal\('.*?\/(\w+)'\)/.exec(text)?.[1] ?? 'blocks'))
-    .map((text) => text.replace(/;$/, ''));
+    .map((text) => text.replaceAll('/data/lake/', `${lake}/`));
 }
 
 async function answers(directory: string, statements: readonly string[]): Promise<Answer[]> {
@@ -63,12 +60,6 @@ async function answers(directory: string, statements: readonly string[]): Promis
   await writeFile(order ?? '', JSON.stringify(statements));
   await promisify(execFile)(PYTHON, [program ?? '', order ?? '', said ?? ''], { cwd: directory });
   return z.array(Answer).parse(JSON.parse(await readFile(said ?? '', 'utf8')));
-}
-
-/** As Postgres says it. */
-function text(value: z.infer<typeof Value>): string | null {
-  if (typeof value === 'boolean') return value ? 't' : 'f';
-  return plainValue(value === null ? null : String(value));
 }
 
 /** Reports by day are asked for one day; this one is asked for all that the network has, which is one. */
@@ -92,7 +83,7 @@ test.skipIf(!isThere)(
       for (const { statement } of asked) expected.push(await store.ask(statement));
       const rows = await livedLake(store, join(directory, 'lived'));
 
-      const page = await pageFor(lake, new Set(tables));
+      const page = await viewsFor(lake, new Set(tables));
       const count = (place: string) => `select count(*) from deltaLakeLocal('${place}')`;
       const said = await answers(directory, [
         ...SETTINGS.map((name) => `set ${name} = 1`),
@@ -112,7 +103,7 @@ test.skipIf(!isThere)(
       expect(counted).toEqual(tables.map((name) => ({ rows: [inDatabase.get(name)] })));
       for (const [at, { title }] of asked.entries()) {
         const answer = said[at];
-        expect({ ...answer, rows: answer?.rows?.map((row) => row.map(text)) }, title).toEqual({
+        expect({ ...answer, rows: answer?.rows?.map((row) => row.map(plainValue)) }, title).toEqual({
           rows: expected[at]?.map((row) => Object.values(row).map(plainValue)),
         });
       }

@@ -7,12 +7,13 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { tablesIn } from '../../src/lake/delta/table-log.ts';
 import { directoryStore } from '../../src/lake/store/directory-store.ts';
-import { packageRoot } from '../../src/package.ts';
 import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
 import { toSpark } from '../../tools/docs/to-spark.ts';
 import { openCrawledStore } from '../support/database/crawled-store.ts';
 import { plainValue } from '../support/lake-values.ts';
-import { exported, logIn } from '../support/lake.ts';
+import { pageFor } from '../support/lake-page.ts';
+import { logIn } from '../support/lake.ts';
+import { wholeLake } from '../support/lived-lake.ts';
 import { questions } from '../support/questions.ts';
 
 /*
@@ -42,7 +43,7 @@ for name, value in {
 spark = configure_spark_with_delta_pip(builder).getOrCreate()
 def printed(value):
     if value is None: return None
-    if isinstance(value, bool): return "t" if value else "f"
+    if isinstance(value, bool): return value
     return format(value, "f") if isinstance(value, Decimal) else str(value)
 def ask(statement):
     try:
@@ -54,7 +55,7 @@ json.dump({"made": made, "answers": [ask(statement) for statement in order["ques
 `;
 
 const Answer = z.object({
-  rows: z.array(z.array(z.string().nullable())).optional(),
+  rows: z.array(z.array(z.union([z.string(), z.boolean(), z.null()]))).optional(),
   failure: z.string().optional(),
 });
 const Said = z.object({ made: z.array(Answer), answers: z.array(Answer) });
@@ -62,16 +63,10 @@ const Said = z.object({ made: z.array(Answer), answers: z.array(Answer) });
 /** They ask for what Spark has not: a view that looks up from within a look-up, trees, functions that give tables. */
 const LACKING = /account_ledger|trace_tree|jetton_holders|account_statement|jetton_units/;
 
-/** Statements of the page that are apart by empty lines, without comments and the last semicolon. */
+/** Makes the views of those tables that the lake has. */
 async function viewsFor(lake: string): Promise<string[]> {
-  const page = await readFile(join(packageRoot, 'docs/analyst/lake-spark.sql'), 'utf8');
   const there = new Set(await tablesIn(directoryStore(lake)));
-  const statements = page.split('\n\n').map((text) =>
-    text
-      .replaceAll(/^--.*\n/gm, '')
-      .trim()
-      .replace(/;$/, ''),
-  );
+  const statements = await pageFor('spark');
   return [
     `set lake=${lake}`,
     ...statements.filter((text) => there.has(/\$\{lake\}\/(\w+)/.exec(text)?.[1] ?? 'blocks')),
@@ -86,13 +81,7 @@ test.skipIf(!isThere)(
     try {
       await store.ask(`set timezone = 'UTC'`);
       const lake = join(directory, 'lake');
-      await exported(store.url, {
-        from: '2026-01',
-        to: '2026-02',
-        only: ['all'],
-        format: 'parquet',
-        out: lake,
-      });
+      await wholeLake(store, lake);
       const asked = questions.filter(({ statement }) => !LACKING.test(statement));
       expect(asked.length).toBeGreaterThan(12);
       const tables = await tablesIn(directoryStore(lake));

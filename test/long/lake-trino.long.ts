@@ -1,11 +1,11 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { packageRoot } from '../../src/package.ts';
 import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
 import { toTrino } from '../../tools/docs/to-trino.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
+import { pageFor } from '../support/lake-page.ts';
 import { plainValue } from '../support/lake-values.ts';
 import { LIVED, livedLake, rowsInDatabase, wholeLake } from '../support/lived-lake.ts';
 import { questions } from '../support/questions.ts';
@@ -24,20 +24,11 @@ if (HOME === '') console.warn('skipped: TRINO_HOME names no unpacked trino-serve
 const LACKING =
   /trace_tree|jetton_holders|ton_address_friendly|message_delays|fees_by_part|account_ledger|dex_volume|active_wallets/;
 
-/** Statements of the page, which are apart by empty lines, without comments and the last semicolon. */
-async function pageFor(tables: ReadonlySet<string>): Promise<string[]> {
-  const page = await readFile(join(packageRoot, 'docs/analyst/lake-trino.sql'), 'utf8');
+/** Makes the views of those tables that the lake has. */
+async function viewsFor(tables: ReadonlySet<string>): Promise<string[]> {
   const tableOf = (text: string) =>
     /local:\/\/\/lake\/(\w+)|from delta\.lake\.(\w+)/.exec(text)?.slice(1).join('');
-  return page
-    .split('\n\n')
-    .map((text) =>
-      text
-        .replaceAll(/^--.*\n/gm, '')
-        .trim()
-        .replace(/;$/, ''),
-    )
-    .filter((text) => tables.has(tableOf(text) ?? 'blocks'));
+  return (await pageFor('trino')).filter((text) => tables.has(tableOf(text) ?? 'blocks'));
 }
 
 /** `ton_address` is computed before Trino is asked, which lacks it. */
@@ -50,16 +41,12 @@ async function inTrino(store: CrawledStore, statement: string): Promise<string> 
 
 const asPostgres = ({ rows, ...rest }: TrinoAnswer): object => ({
   ...rest,
-  rows: rows.map((row) =>
-    row.map((value) =>
-      typeof value === 'boolean' ? (value ? 't' : 'f') : plainValue(value === null ? null : String(value)),
-    ),
-  ),
+  rows: rows.map((row) => row.map(plainValue)),
 });
 
-async function makePage(trino: Trino, tables: readonly string[]): Promise<void> {
+async function makeViews(trino: Trino, tables: readonly string[]): Promise<void> {
   const failures: string[] = [];
-  for (const statement of await pageFor(new Set(tables))) {
+  for (const statement of await viewsFor(new Set(tables))) {
     const { failure } = await trino.ask(statement);
     if (failure !== undefined) failures.push(failure);
   }
@@ -78,7 +65,7 @@ test.skipIf(HOME === '')(
       const lake = join(trino.root, 'lake');
       await wholeLake(store, lake);
       const inDatabase = await rowsInDatabase(store, lake);
-      await makePage(trino, [...inDatabase.keys()]);
+      await makeViews(trino, [...inDatabase.keys()]);
       for (const [name, rows] of inDatabase) {
         const counted = await trino.ask(`select count(*) from delta.lake.${name}`);
         expect(counted, name).toEqual({ rows: [[Number(rows)]] });
