@@ -151,6 +151,12 @@ export class LakeBusyError extends LakeError {
   override readonly retryable = true;
 }
 
+/** Files of the moment find no place: a daemon keeps crawling without its lake, a command cannot work. */
+export class NoScratchError extends LakeError {
+  override readonly code = 'no_scratch';
+  override readonly exitCode = EXIT.usage;
+}
+
 /** The lease of a range expired or was taken away: what was read for it must not be written. */
 export class LeaseLostError extends EtlError {
   readonly code = 'lease_lost';

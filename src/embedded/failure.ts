@@ -1,4 +1,4 @@
-import { DatabaseError, EtlError, isAbort } from '../errors.ts';
+import { DatabaseAccessError, DatabaseError, EtlError, isAbort } from '../errors.ts';
 
 export const USE_ANOTHER_SERVER = 'set DATABASE_URL to a Postgres 14 or newer';
 
@@ -37,10 +37,15 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/locale/i, `Run it with LC_ALL=C, or ${USE_ANOTHER_SERVER}.`],
 ];
 
+/** What the directory is, and stays until a person gives another one or rights to it. */
+const ABOUT_DIRECTORY =
+  /read-only file system|EROFS|wrong ownership|permission denied|operation not permitted|EACCES|EPERM|invalid permissions|ENOTDIR/i;
+
 /** An error about the embedded server, with the remedy that its reason calls for. */
 export function embeddedFailure(what: string, reason: string, cause?: unknown): DatabaseError {
   const remedy = REMEDIES.find(([pattern]) => pattern.test(reason))?.[1];
-  return new DatabaseError(`${what}: ${lastLines(reason)}`, {
+  const Failure = ABOUT_DIRECTORY.test(reason) ? DatabaseAccessError : DatabaseError;
+  return new Failure(`${what}: ${lastLines(reason)}`, {
     hint: remedy ?? `Read the server's own words above, or ${USE_ANOTHER_SERVER}.`,
     cause,
   });

@@ -6,7 +6,7 @@ import { hasEnded } from '../db/coordination/worker-name.ts';
 import type { TextResult } from '../db/connection/as-text.ts';
 import { literal } from '../db/migrate/literal.ts';
 import type { ColumnDescription } from '../db/read/table-description.ts';
-import { messageOf, UsageError } from '../errors.ts';
+import { messageOf, NoScratchError, UsageError } from '../errors.ts';
 import type { Range } from '../range.ts';
 import { columnType } from './column-type.ts';
 
@@ -46,9 +46,9 @@ const named = (name: string) => `"${name.replaceAll('"', '""')}"`;
 const files = (paths: readonly string[]) =>
   `read_parquet([${paths.map(literal).join(', ')}], union_by_name = true, hive_partitioning = false)`;
 
-/** @throws UsageError where DuckDB has no binary for this machine */
-export async function openEngine(): Promise<Engine> {
-  const folder = await openFolder();
+/** @throws UsageError where DuckDB has no binary for this machine, NoScratchError where its files find no place */
+export async function openEngine(place = tmpdir()): Promise<Engine> {
+  const folder = await openFolder(place);
   const instance = await openDuck(folder);
   const duck = await instance.connect();
   await duck.run(`set TimeZone = 'UTC'`);
@@ -93,14 +93,24 @@ async function inOrder(duck: DuckDBConnection, statement: string): Promise<void>
   }
 }
 
-/** A folder named for this process; those of processes that were killed go. */
-async function openFolder(): Promise<string> {
-  for (const name of await readdir(tmpdir())) {
+/**
+ * A folder named for this process; those of processes that were killed go, but not where they are another user's.
+ * @throws NoScratchError where none can be made
+ */
+async function openFolder(place: string): Promise<string> {
+  const ignore = () => undefined;
+  for (const name of await readdir(place).catch(() => [])) {
     const [, host, pid] = /^toncenter-etl-lake-(.+)-(\d+)-\w{6}$/.exec(name) ?? [];
     if (host !== undefined && hasEnded(`${host}/${pid ?? ''}`))
-      await rm(join(tmpdir(), name), { recursive: true, force: true });
+      await rm(join(place, name), { recursive: true, force: true }).catch(ignore);
   }
-  return mkdtemp(join(tmpdir(), `toncenter-etl-lake-${hostname()}-${process.pid}-`));
+  const path = join(place, `toncenter-etl-lake-${hostname()}-${process.pid}-`);
+  return mkdtemp(path).catch((cause: unknown) => {
+    throw new NoScratchError(`no folder can be made in ${place}: ${messageOf(cause)}`, {
+      cause,
+      hint: 'Files of the moment lie there while a lake is open. Set TMPDIR to a directory that can be written to.',
+    });
+  });
 }
 
 /** Times without DuckDB's calendars, which take longer than all the rest of a row. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { embeddedFailure, translateFailure } from '../../src/embedded/failure.ts';
-import { DatabaseError, WrongDatabaseError } from '../../src/errors.ts';
+import { DatabaseAccessError, DatabaseError, EXIT, WrongDatabaseError } from '../../src/errors.ts';
 
 test.each([
   ['FATAL:  could not write lock file "postmaster.pid": No space left on device', 'Free some space'],
@@ -22,6 +22,22 @@ test.each([
   expect(error).toBeInstanceOf(DatabaseError);
   expect(error.message).toBe(`it does not start: ${reason}`);
   expect(error.hint).toContain(remedy);
+});
+
+test.each([
+  "Error: EACCES: permission denied, access '/root'",
+  "Error: EPERM: operation not permitted, mkdir '/data'",
+  "Error: ENOTDIR: not a directory, stat '/dev/null/postgres'",
+  "Error: EROFS: read-only file system, access '/data'",
+  'FATAL:  data directory "/data/postgres" has wrong ownership',
+])('a directory of which no other attempt makes a better one is a setting to change: %s', (reason) => {
+  const error = embeddedFailure('it does not start', reason);
+  expect(error).toBeInstanceOf(DatabaseAccessError);
+  expect(error.exitCode).toBe(EXIT.usage);
+});
+
+test('a full disk is waited for', () => {
+  expect(embeddedFailure('it does not start', 'No space left on device').exitCode).toBe(EXIT.failed);
 });
 
 test('errors thrown on purpose and aborts pass unchanged', () => {

@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { UsageError } from '../../src/errors.ts';
+import { EXIT, NoScratchError, UsageError } from '../../src/errors.ts';
 import { openEngine, type Engine } from '../../src/lake/engine.ts';
 import { openDuck } from '../support/duck.ts';
 
@@ -48,3 +48,41 @@ test.each(['1' + '0'.repeat(38), '9'.repeat(45), `-${'9'.repeat(77)}`])(
     await expect(written([`a,${amount}`])).rejects.toThrow('a value does not fit its type in Parquet');
   },
 );
+
+/** The ids of processes end below it. */
+const NOBODYS_PID = 2 ** 22 + 1;
+const NOBODY = 65_534;
+
+/** Opens an engine as an ordinary user, whose files of the moment lie in a directory. */
+async function openIn(directory: string): Promise<Engine> {
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.(NOBODY);
+  try {
+    return await openEngine(directory);
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+}
+
+test.each([0o555, undefined])('a place for its files that is closed (%s) is named', async (mode) => {
+  const place = join(folder, `place-${String(mode)}`);
+  if (mode !== undefined) await mkdir(place, { mode });
+  const failure = await openIn(place).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(NoScratchError);
+  expect(failure).toMatchObject({ exitCode: EXIT.usage });
+  expect(String(failure)).toContain(`no folder can be made in ${place}`);
+});
+
+test('what another user left there, and a place that cannot be listed, are no hindrance', async () => {
+  await chmod(folder, 0o755);
+  const place = join(folder, 'shared');
+  const left = join(place, `toncenter-etl-lake-${hostname()}-${NOBODYS_PID}-abcdef`);
+  await mkdir(left, { recursive: true });
+  await writeFile(join(left, 'rows'), '');
+  await chmod(left, 0);
+  for (const mode of [0o1777, 0o1733]) {
+    await chmod(place, mode);
+    await (await openIn(place)).close();
+  }
+  await chmod(left, 0o700);
+});

@@ -23,6 +23,9 @@ const OLDEST_SERVER = 140_000;
  */
 const LIMITS = `set local idle_in_transaction_session_timeout = '5s'; set local lock_timeout = '10s'`;
 
+/** Who reads all rows of a moment counts on them: rows that a policy hides are an error. */
+const WHOLE = `set local row_security = off`;
+
 /** When the transaction began, as text that means the same in every session. */
 const BEGAN = `to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as began`;
 const Began = z.object({ began: z.string() });
@@ -57,7 +60,7 @@ export interface OpenTransaction extends Session {
 
 export interface TransactionHow {
   readonly onWarning?: ((text: string) => void) | undefined;
-  /** True: all its statements see the rows of the moment when it begins. */
+  /** True: all its statements see the rows of the moment when it begins, and fail where a policy would hide some. */
   readonly isSnapshot?: boolean;
 }
 
@@ -291,8 +294,9 @@ async function begin(
   { identity, isSnapshot }: Beginning,
 ): Promise<z.infer<typeof Began>> {
   const level = isSnapshot ? 'repeatable read' : 'read committed';
+  const limits = isSnapshot ? `${LIMITS}; ${WHOLE}` : LIMITS;
   const given: unknown = await client.query(
-    `begin isolation level ${level}; ${LIMITS}; select ${BEGAN}, ${identity.columns()}`,
+    `begin isolation level ${level}; ${limits}; select ${BEGAN}, ${identity.columns()}`,
   );
   const row = Results.parse(given).at(-1)?.rows[0];
   identity.check(row);

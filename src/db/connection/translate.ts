@@ -14,7 +14,7 @@ const CONFLICTS = new Set(['40P01', '40001', '55P03']);
 const FROZEN = '25P03';
 /** No way leads there, or none does any longer: by SQLSTATE or by the system's word for it. */
 const AWAY =
-  /^(08...|57P0[1-5]|53300|ECONN(REFUSED|RESET|ABORTED)|E(NET|HOST)(UNREACH|DOWN)|EADDRNOTAVAIL|EPIPE|ENOTFOUND|EAI_AGAIN|EAI_FAIL|ETIMEDOUT|ENOENT)$/;
+  /^(08...|57P0[1-4]|53300|ECONN(REFUSED|RESET|ABORTED)|E(NET|HOST)(UNREACH|DOWN)|EADDRNOTAVAIL|EPIPE|ENOTFOUND|EAI_AGAIN|EAI_FAIL|ETIMEDOUT|ENOENT)$/;
 const AWAY_TEXT =
   /connection terminated|connection ended|timeout exceeded when trying to connect|not queryable/i;
 
@@ -27,9 +27,9 @@ const PASSING: readonly (readonly [pattern: RegExp, what: string, hint: string])
     'This is a standby, or default_transaction_read_only is on. Connect to the primary: with several hosts, target_session_attrs=read-write finds it.',
   ],
   [
-    /^(57014|25P04)$/,
+    /^(57014|25P04|57P05)$/,
     'the database ended what took longer than it allows',
-    'Where this stays so, give the role more time: `alter role … set statement_timeout = 0`, and from Postgres 17 on `transaction_timeout = 0`.',
+    'Where this stays so, give the role more time: `alter role … set statement_timeout = 0`, likewise `idle_session_timeout = 0`, and from Postgres 17 on `transaction_timeout = 0`.',
   ],
   [/^58P01$/, 'the database misses a file of its own', 'Was Postgres upgraded while it ran? Restart it.'],
   // Insufficient resources, operator intervention, system error, configuration file error, internal error.

@@ -3,12 +3,11 @@ import type { Database, Session } from '../../db/connection/database.ts';
 
 /**
  * Settings that make queries over a million rows several times as quick. They give room to sort and hash in memory,
- * join by hash instead of by sorting long texts, and compile no query that runs once. Rows that a policy hides are an
- * error, and so that every warning is heard, whatever a role makes the default.
+ * join by hash instead of by sorting long texts, and compile no query that runs once. Every warning is heard, whatever a
+ * role makes the default.
  */
 const SETTINGS = sql`select set_config('work_mem', '64MB', true), set_config('enable_mergejoin', 'off', true),
-  set_config('jit', 'off', true), set_config('row_security', 'off', true),
-  set_config('client_min_messages', 'warning', true)`;
+  set_config('jit', 'off', true), set_config('client_min_messages', 'warning', true)`;
 
 /**
  * Joins whole lists by hash from here to the end of the check. Of rows that came since Postgres last analyzed the table

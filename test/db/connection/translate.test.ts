@@ -28,3 +28,10 @@ test.each([
 ])('what another transaction or a pause ended may be tried again, also by a person: %s', (code, message) => {
   expect(translate(failure(code, message))).toMatchObject({ retryable: true, exitCode: EXIT.tryAgain });
 });
+
+test('a session that the database ended because it was idle names the setting', () => {
+  const idle = translate(failure('57P05', 'terminating connection due to idle-session timeout'));
+  expect(idle).toMatchObject({ code: 'database_unavailable', exitCode: EXIT.tryAgain });
+  expect(String(idle)).toContain('ended what took longer than it allows');
+  expect(idle).toHaveProperty('hint', expect.stringContaining('idle_session_timeout = 0'));
+});
