@@ -24,7 +24,7 @@ beforeAll(async () => {
   store = await openCrawledStore(twoDays);
   simulator = await startSimulator(twoDays.options);
   cli = await openCli();
-  directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-kill-daemon-'));
+  directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-lake-kill-'));
   lake = join(directory, 'lake');
 });
 afterAll(async () => {
