@@ -9,6 +9,9 @@ export const SPAN: Range = { from: Date.UTC(2024, 0, 1) / 1000, to: Date.UTC(202
 /** Seconds between masterchain blocks: few blocks, so that nearly all of the network is transactions. */
 const INTERVAL = 6 * 3600;
 
+/** Seconds before the newest block of a network: whoever begins to look waits with what is newer, for late blocks. */
+export const HELD_BACK = 600;
+
 /** A network of about so many transactions, evenly spread over SPAN, with its pages made in advance. */
 export function networkOf(transactions: number): SimulatorOptions {
   const duration = SPAN.to - SPAN.from;
@@ -29,10 +32,10 @@ export function busyNetworkOf(transactions: number): SimulatorOptions & { start:
   return { seed: 9, start: SPAN.from, duration: transactions / load, accounts: 2000, load, prebuilt: true };
 }
 
-/** An hour of a quiet one, of about so many transactions, and what came later: the newest minutes are held back at first. */
+/** An hour of a quiet one, of about so many transactions, and what came later. */
 export function quietHourOf(transactions: number): SimulatorOptions & { start: number; duration: number } {
   const load = transactions / HOUR;
-  return { seed: 9, start: SPAN.from, duration: HOUR + 600, accounts: 2000, load, prebuilt: true };
+  return { seed: 9, start: SPAN.from, duration: HOUR + HELD_BACK, accounts: 2000, load, prebuilt: true };
 }
 
 export interface ServedNetwork {

@@ -1,5 +1,5 @@
 import { formatTable } from '../../../src/commands/output/table.ts';
-import { busyNetworkOf, serveNetwork } from '../network.ts';
+import { busyNetworkOf, HELD_BACK, serveNetwork } from '../network.ts';
 import { startServer, type BenchServer } from '../store.ts';
 import { has, program, PYTHON, run, script, type Range, type Used } from './clients.ts';
 
@@ -57,7 +57,8 @@ export async function compareSpeed(): Promise<void> {
 
 async function compare(server: BenchServer, size: number): Promise<string[][]> {
   const options = busyNetworkOf(size);
-  const network = await serveNetwork(options);
+  const network = await serveNetwork({ ...options, duration: options.duration + HELD_BACK });
+  const span = { from: options.start, to: options.start + options.duration };
   const rows: string[][] = [];
   const speeds = new Map<string, number>();
   for (const client of CLIENTS) {
@@ -65,8 +66,6 @@ async function compare(server: BenchServer, size: number): Promise<string[][]> {
       console.log(`${client.name}: not run, because ${PYTHON} has no ${client.needs}.`);
       continue;
     }
-    // Behind the end of the network nothing is to be had.
-    const span = { from: options.start, to: options.start + options.duration - 60 };
     const store = await server.create(`speed_${size}_${client.name.replaceAll('-', '_')}`, span);
     const range = { api: network.url, database: store.url, ...span };
     client.before?.(range);
