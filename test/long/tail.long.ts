@@ -10,8 +10,6 @@ const WARM_UP = 20;
 /** A short delay, so that what a backfill adds to the lag is not lost in it. */
 const DELAY = 5;
 const DATASETS = ['blocks', 'transactions'];
-/** Seconds from one round of the tail to the next. Of some thirty of them, the worst one or two are what p95 tells. */
-const ROUND = 4;
 
 /** Where so many of them end, and the most. */
 function sharesOf(values: readonly number[]) {
@@ -28,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => workers.close());
 
 test.each([10, 25])(
-  'at %i requests/s a backfill beside it adds less than a tenth to the lag of the tail, and to the longest lags less than a round',
+  'at %i requests/s a backfill beside it adds less than a tenth to the lag of the tail',
   async (rps) => {
     const now = Math.floor(Date.now() / 1000);
     const simulator = await startSimulator({
@@ -73,7 +71,6 @@ test.each([10, 25])(
     await simulator.close();
     await store.close();
     expect(used).toBeGreaterThan(0.85);
-    expect(beside.p50).toBeLessThanOrEqual(alone.p50 * 1.1);
-    expect(beside.p95).toBeLessThanOrEqual(alone.p95 + ROUND);
+    expect(beside.p95).toBeLessThanOrEqual(alone.p95 * 1.1);
   },
 );
