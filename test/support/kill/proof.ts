@@ -16,8 +16,12 @@ export type Phase = 'fetch' | 'within a statement' | 'between statements' | 'com
 /** Those that are aimed at, in turn. */
 const TARGETS: readonly Phase[] = ['fetch', 'between statements', 'commit', 'within a statement'];
 const APPLICATION = 'to-be-killed';
+/** Between which milliseconds an answer takes. */
+const LATENCY_MS = [0, 30] as const;
+/** The same where a process is to be killed while it waits for answers: else one of its loops nearly always writes. */
+const WAITED_FOR_MS = [2000, 2000] as const;
 /** A process that was not seen in the phase aimed at is killed all the same. */
-const PATIENCE_MS = 5000;
+const PATIENCE_MS = 15_000;
 
 export interface Proof {
   /** Starts the crawl and kills it; where it was, or undefined where all was there by then. */
@@ -33,7 +37,10 @@ export interface Proof {
 }
 
 interface ProofOptions {
-  readonly network: SimulatorOptions & { readonly start: number; readonly duration: number };
+  readonly network: Omit<SimulatorOptions, 'latencyMs'> & {
+    readonly start: number;
+    readonly duration: number;
+  };
   readonly datasets: readonly string[];
   /** Rows a page of the crawls that are killed: few, so that there is much to interrupt. */
   readonly page: number;
@@ -42,7 +49,7 @@ interface ProofOptions {
 /** A network, a database, and a program to be killed at work between them. */
 export async function openProof({ network, datasets, page }: ProofOptions): Promise<Proof> {
   const program = await compile();
-  const simulator = await startSimulator({ latencyMs: [0, 30], ...network });
+  const simulator = await openNetwork(network);
   // The last blocks have no successors yet, which a crawl waits for.
   const range = { from: network.start, to: network.start + network.duration - 60 };
   const keys = keysOf(simulator.truth, range);
@@ -71,6 +78,22 @@ export async function openProof({ network, datasets, page }: ProofOptions): Prom
       await simulator.close();
     },
   };
+}
+
+/** A network whose answers can be made to take long. */
+interface Network extends Simulator {
+  keepWaiting(isKept: boolean): void;
+}
+
+async function openNetwork(network: ProofOptions['network']): Promise<Network> {
+  let waits = false;
+  const simulator = await startSimulator({
+    ...network,
+    get latencyMs() {
+      return waits ? WAITED_FOR_MS : LATENCY_MS;
+    },
+  });
+  return Object.assign(simulator, { keepWaiting: (isKept: boolean) => void (waits = isKept) });
 }
 
 interface Run {
@@ -108,16 +131,17 @@ async function finish(run: Run): Promise<number | null> {
 async function killOnce(
   run: Run,
   client: pg.Client,
-  simulator: Simulator,
+  network: Network,
   target: Phase,
 ): Promise<Phase | undefined> {
   const child = start(run);
   const ended = once(child, 'exit');
   try {
-    return await catchIn(child, client, simulator, target);
+    return await catchIn(child, client, network, target);
   } finally {
     child.kill('SIGKILL');
     await ended;
+    network.keepWaiting(false);
     await forgetProcess(client);
   }
 }
@@ -126,21 +150,22 @@ async function killOnce(
 async function catchIn(
   child: ChildProcess,
   client: pg.Client,
-  simulator: Simulator,
+  network: Network,
   target: Phase,
 ): Promise<Phase | undefined> {
-  const asked = simulator.stats.total;
-  while (child.exitCode === null && simulator.stats.total < asked + 4) await delay(5);
+  const asked = network.stats.total;
+  while (child.exitCode === null && network.stats.total < asked + 4) await delay(5);
   await delay(Math.random() * 400);
+  network.keepWaiting(target === 'fetch');
   const deadline = performance.now() + PATIENCE_MS;
   while (child.exitCode === null) {
     const late = performance.now() > deadline;
-    if (!late && (await phaseOf(client, simulator)) !== target) {
+    if (!late && (await phaseOf(client, network)) !== target) {
       await delay(3);
       continue;
     }
     child.kill('SIGSTOP');
-    const phase = await phaseOf(client, simulator);
+    const phase = await phaseOf(client, network);
     if (phase === target || late) return phase;
     child.kill('SIGCONT');
   }
