@@ -1,4 +1,4 @@
-import { readOrRefuse } from '../crawl/streams/read-leases.ts';
+import { crawlLease } from '../crawl/streams/crawl-lease.ts';
 import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { pauseSeconds, tailPeriodSeconds } from '../dataset/pace.ts';
@@ -55,7 +55,7 @@ async function readTail(options: DaemonContext, dataset: Dataset, position: Chai
   while (!stop.finishing.aborted) {
     const assignment = await planner.take(wants);
     if (assignment === undefined) break;
-    await readOrRefuse(context, assignment, { stop });
+    await crawlLease(context, assignment, { stop });
   }
   return wants.length;
 }

@@ -129,9 +129,9 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'a range that is to be tried again counts as read',
     edits: [
       {
-        module: 'crawl/streams/read-leases',
-        find: 'crawlLease(context, { ...assignment, stop, peers })',
-        instead: `crawlLease(context, { ...assignment, stop, peers }).catch(async (error) => {
+        module: 'crawl/streams/crawl-lease',
+        find: 'read().catch(lost)',
+        instead: `read().catch(lost).catch(async (error) => {
         if (stop.finishing.aborted || error.retryable !== true)
             throw error;
         await (await import('../../db/coverage/coverage.js')).addCoverage(database, lease.stream, lease.span);

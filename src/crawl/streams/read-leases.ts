@@ -1,11 +1,8 @@
 import { createInterruptibleSleep } from '../../budget/interruptible-sleep.ts';
-import { readMissing } from '../../db/coverage/coverage.ts';
-import { refuse } from '../../db/coverage/refused.ts';
-import { formatRange } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { levelOf, readUnlessRefused } from '../failure-policy.ts';
-import { crawlLease, type Peers } from './crawler.ts';
+import { crawlLease } from './crawl-lease.ts';
+import type { Peers } from './read-pages.ts';
 import type { Priority } from '../../budget/priority.ts';
 import type { Assignment, Planner } from './planner.ts';
 
@@ -47,7 +44,7 @@ export async function readLeases(options: ReadLeasesOptions): Promise<void> {
   };
   const fail = (error: unknown) => void failures.push(error);
   const read = (assignment: Assignment) => {
-    const reading = readOrRefuse(context, assignment, { ...options, peers })
+    const reading = crawlLease(context, assignment, { stop, peers })
       .catch(fail)
       .then(() => {
         readings.delete(reading);
@@ -72,38 +69,4 @@ export async function readLeases(options: ReadLeasesOptions): Promise<void> {
   stop.finishing.removeEventListener('abort', peers.wake);
   await Promise.all(readings);
   if (failures.length > 0) throw failures[0];
-}
-
-/** Nobody waits for work. */
-const NO_PEERS: Peers = { idle: () => 0, wake: () => undefined };
-
-interface ReadOptions {
-  readonly stop: Stop;
-  /** Left out: this lease is read alone. */
-  readonly peers?: Peers;
-}
-
-/** Reads a lease. A range for which the API fails for good is refused for a while and logged. */
-export async function readOrRefuse(
-  context: CrawlContext,
-  assignment: Assignment,
-  { stop, peers = NO_PEERS }: ReadOptions,
-): Promise<void> {
-  const { database, logger } = context;
-  const { dataset, lease } = assignment;
-  const failure = await readUnlessRefused({ context, stream: lease.stream, stop }, () =>
-    crawlLease(context, { ...assignment, stop, peers }),
-  );
-  if (failure === undefined) return;
-  const { code, message } = failure;
-  const { stream } = lease;
-  // Pages before the one that failed are committed.
-  for (const span of await readMissing(database, stream, [lease.span])) {
-    const range = formatRange(span);
-    logger[levelOf(failure)](
-      { dataset: dataset.name, scope: stream.scope, range, code, reason: message },
-      'range refused',
-    );
-    await refuse(database, stream, span, { reason: 'failing', detail: message });
-  }
 }

@@ -1,19 +1,12 @@
 import type { Flight } from '../../budget/flight.ts';
 import { commitPage } from '../../db/write/commit.ts';
-import {
-  cutLease,
-  LEASE_SECONDS,
-  prolongLease,
-  releaseLease,
-  type Lease,
-} from '../../db/coordination/leases.ts';
-import { ApiTimeoutError, LeaseLostError } from '../../errors.ts';
-import { formatRange } from '../../range.ts';
+import { cutLease, type Lease } from '../../db/coordination/leases.ts';
+import { ApiTimeoutError } from '../../errors.ts';
+import { formatRange, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { askPage } from './page/ask-page.ts';
 import { commitWithRetry } from '../commit-with-retry.ts';
-import { keepAlive } from '../keep-alive.ts';
 import { leaseLength } from './lease-length.ts';
 import type { SpanTrust } from './page/limit-trust.ts';
 import type { Assignment } from './planner.ts';
@@ -51,19 +44,11 @@ interface LeaseProgress {
 }
 
 /**
- * Reads a lease to its end: page → rows → commit. Whatever ends it early, what was committed stays, and the rest is
- * free again.
- * @throws whatever the API or the database refused, after the lease was given back
+ * Reads a lease that is held to its end: page → rows → commit. What was committed stays, whatever ends it early.
+ * @yields after each page what of the lease is left, in unix seconds
  */
-export async function crawlLease(context: CrawlContext, reading: LeaseReading): Promise<void> {
-  const { database, logger } = context;
+export async function* readPages(context: CrawlContext, reading: LeaseReading): AsyncGenerator<Range, void> {
   const { dataset, lease, priority, stop } = reading;
-  const prolong = () => prolongLease(database, lease);
-  const letGo = keepAlive(context, {
-    what: `a lease of ${dataset.name}`,
-    heldSeconds: LEASE_SECONDS,
-    prolong,
-  });
   let progress: LeaseProgress = {
     held: lease,
     cursor: dataset.job.paginator.start(lease.span),
@@ -72,24 +57,15 @@ export async function crawlLease(context: CrawlContext, reading: LeaseReading): 
     read: { requests: 0, rows: 0, bytes: 0 },
   };
   const began = context.clock.monotonic();
-  const { scope } = lease.stream;
-  try {
-    while (progress.cursor !== undefined && !stop.finishing.aborted) {
-      await context.disk.wait(stop.finishing);
-      progress = await readPage(context, reading, progress);
-    }
-    const ms = Math.round(context.clock.monotonic() - began);
-    const range = formatRange(lease.span);
-    logger.debug({ dataset: dataset.name, scope, range, priority, ...progress.read, ms }, 'range read');
-  } catch (error) {
-    if (!(error instanceof LeaseLostError)) throw error;
-    logger.warn({ dataset: dataset.name, scope, range: formatRange(progress.held.span) }, 'lease lost');
-  } finally {
-    letGo();
-    const { from, to } = progress.held.span;
-    // The commit that completes a lease ends it.
-    if (from < to) await releaseLease(database, lease).catch(() => undefined);
+  while (progress.cursor !== undefined && !stop.finishing.aborted) {
+    await context.disk.wait(stop.finishing);
+    progress = await readPage(context, reading, progress);
+    yield progress.held.span;
   }
+  const ms = Math.round(context.clock.monotonic() - began);
+  const { scope } = lease.stream;
+  const range = formatRange(lease.span);
+  context.logger.debug({ dataset: dataset.name, scope, range, priority, ...progress.read, ms }, 'range read');
 }
 
 /** Asks for a page and writes it; its place in memory is free again behind it. */

@@ -1,9 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
-import { readOrRefuse } from '../../../src/crawl/streams/read-leases.ts';
+import { crawlLease } from '../../../src/crawl/streams/crawl-lease.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
 import { isLeased } from '../../../src/db/coordination/leases.ts';
+import { errorResponse } from '../../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { keptLog } from '../../support/program/log-lines.ts';
@@ -15,6 +16,7 @@ const START = Date.UTC(2026, 2, 1) / 1000;
 let store: TestStore;
 let simulator: Simulator;
 
+const Tried = z.object({ attempts: z.number() });
 const Refused = z.object({ span: z.string(), reason: z.string() });
 
 beforeEach(async () => {
@@ -33,11 +35,59 @@ test('a second that is asked for whole, and that the server has no time for, is 
   const stream = streamOf(dataset!);
   const want = { dataset: dataset!, stream, zones: [[second]], priority: 'backfill' as const };
   const assignment = await crawl.planner.take([want]);
-  await readOrRefuse(crawl.context, assignment!, { stop: never });
+  await crawlLease(crawl.context, assignment!, { stop: never });
   expect(await store.database.rows(sql`select span::text, reason from etl.refused`, Refused)).toEqual([
     { span: `[${second.from},${second.to})`, reason: 'failing' },
   ]);
   expect(await isLeased(store.database, [dataset!.name], second)).toBe(false);
+  await crawl.close();
+});
+
+test('nobody else gets a range that failed before it is refused: it would be asked for twice', async () => {
+  simulator = await startSimulator({
+    start: START,
+    duration: 900,
+    before: ({ path }) => (path === '/api/v3/transactions' ? errorResponse(403, 'not here') : undefined),
+  });
+  const [dataset] = await datasetsNamed('transactions');
+  const crawl = await openTestCrawl(store, simulator.url);
+  const { api } = crawl.context;
+  const zones = [[{ from: START + 400, to: START + 410 }]];
+  const want = { dataset: dataset!, stream: streamOf(dataset!), zones, priority: 'backfill' as const };
+  const assignment = await crawl.planner.take([want]);
+  const takenByOthers: unknown[] = [];
+  // Whether the source answers at all is asked between the failure and the refusal.
+  const get: typeof api.get = async (request) => {
+    if (request.path === '/api/v3/masterchainInfo') takenByOthers.push(await crawl.planner.take([want]));
+    return api.get(request);
+  };
+  await crawlLease({ ...crawl.context, api: { ...api, get } }, assignment!, { stop: never });
+  expect(takenByOthers).toEqual([undefined]);
+  expect(await store.database.rows(sql`select attempts from etl.refused`, Tried)).toEqual([{ attempts: 1 }]);
+  expect(await isLeased(store.database, [dataset!.name], assignment!.lease.span)).toBe(false);
+  await crawl.close();
+});
+
+test('what of a lease was given to another reader is not refused with the rest', async () => {
+  let asked = 0;
+  const isSecond = ({ path }: { readonly path: string }) =>
+    path === '/api/v3/transactions' && (asked += 1) === 2;
+  simulator = await startSimulator({
+    start: START,
+    duration: 3600,
+    load: 20,
+    before: (request) => (isSecond(request) ? errorResponse(403, 'not here') : undefined),
+  });
+  const [dataset] = await datasetsNamed('transactions');
+  const crawl = await openTestCrawl(store, simulator.url);
+  const zones = [[{ from: START, to: START + 3000 }]];
+  const want = { dataset: dataset!, stream: streamOf(dataset!), zones, priority: 'backfill' as const };
+  const assignment = await crawl.planner.take([want]);
+  const peers = { idle: () => 1, wake: () => undefined };
+  await crawlLease(crawl.context, assignment!, { stop: never, peers });
+  const others = await crawl.planner.take([want]);
+  expect(await store.database.rows(sql`select attempts from etl.refused`, Tried)).toEqual([{ attempts: 1 }]);
+  expect(others!.lease.span.to).toBe(assignment!.lease.span.to);
   await crawl.close();
 });
 
@@ -59,7 +109,7 @@ test('a page that took long is a warning that says where to look; others are non
       priority: 'backfill' as const,
       zones: [[{ from, to: from + 10 }]],
     };
-    await readOrRefuse(answeredAfter(ms), (await crawl.planner.take([want]))!, { stop: never });
+    await crawlLease(answeredAfter(ms), (await crawl.planner.take([want]))!, { stop: never });
   };
   await read(14_000, START + 100);
   expect(records).toEqual([]);

@@ -1,0 +1,69 @@
+import { readMissing } from '../../db/coverage/coverage.ts';
+import { refuse } from '../../db/coverage/refused.ts';
+import { LEASE_SECONDS, prolongLease, releaseLease } from '../../db/coordination/leases.ts';
+import { LeaseLostError, type EtlError } from '../../errors.ts';
+import { formatRange, type Range } from '../../range.ts';
+import type { CrawlContext } from '../crawl-context.ts';
+import { levelOf, readUnlessRefused } from '../failure-policy.ts';
+import { keepAlive } from '../keep-alive.ts';
+import type { Assignment } from './planner.ts';
+import { readPages, type LeaseReading, type Peers } from './read-pages.ts';
+
+/** Nobody waits for work. */
+const NO_PEERS: Peers = { idle: () => 0, wake: () => undefined };
+
+type CrawlLeaseOptions = Pick<LeaseReading, 'stop'> & Partial<Pick<LeaseReading, 'peers'>>;
+
+/**
+ * Reads a lease, and gives back what is not read of it. A range for which the API fails for good is refused for a while
+ * and logged.
+ * @throws whatever the API or the database refused and concerns others too, after the lease was given back
+ */
+export async function crawlLease(
+  context: CrawlContext,
+  assignment: Assignment,
+  { stop, peers = NO_PEERS }: CrawlLeaseOptions,
+): Promise<void> {
+  const { database, logger } = context;
+  const { dataset, lease } = assignment;
+  const { stream } = lease;
+  const letGo = keepAlive(context, {
+    what: `a lease of ${dataset.name}`,
+    heldSeconds: LEASE_SECONDS,
+    prolong: () => prolongLease(database, lease),
+  });
+  let rest = lease.span;
+  const read = async () => {
+    for await (rest of readPages(context, { ...assignment, stop, peers }));
+  };
+  const lost = (error: unknown) => {
+    if (!(error instanceof LeaseLostError)) throw error;
+    logger.warn({ dataset: dataset.name, scope: stream.scope, range: formatRange(rest) }, 'lease lost');
+  };
+  try {
+    const failure = await readUnlessRefused({ context, stream, stop }, () => read().catch(lost));
+    // While it is still held: another reader would take what is free, and ask for it again before it is refused.
+    if (failure !== undefined) await refuseRest(context, assignment, rest, failure);
+  } finally {
+    letGo();
+    // The commit that completes a lease ends it.
+    if (rest.from < rest.to) await releaseLease(database, lease).catch(() => undefined);
+  }
+}
+
+async function refuseRest(
+  { database, logger }: CrawlContext,
+  { dataset, lease: { stream } }: Assignment,
+  rest: Range,
+  failure: EtlError,
+): Promise<void> {
+  const { code, message } = failure;
+  for (const span of await readMissing(database, stream, [rest])) {
+    const range = formatRange(span);
+    logger[levelOf(failure)](
+      { dataset: dataset.name, scope: stream.scope, range, code, reason: message },
+      'range refused',
+    );
+    await refuse(database, stream, span, { reason: 'failing', detail: message });
+  }
+}
