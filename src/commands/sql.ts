@@ -1,11 +1,15 @@
 import { openConfined } from '../db/migrate/open-confined.ts';
-import { runSql } from '../db/read/free-sql.ts';
+import type { Database } from '../db/connection/database.ts';
+import { runSql, streamSql } from '../db/read/free-sql.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { converse } from './output/sql/converse.ts';
+import { summarize } from './output/sql/format-result.ts';
+import { createRowWriter, type RowFormatName } from './output/sql/row-writer.ts';
 import { openRunner } from './output/sql/run-typed.ts';
-import { showResult } from './output/sql/show-result.ts';
+import { showResult, type ResultShape } from './output/sql/show-result.ts';
 import { parseSql, type SqlFlags } from './parse/sql-flags.ts';
+import { stdoutGone } from '../terminal/stdout.ts';
 import { withStore, withStoreOnce } from './with-store.ts';
 
 /** What Postgres shows of who is connected. */
@@ -32,17 +36,47 @@ export async function sql(
     const write = flags.write === true;
     const right = write ? 'write' : 'read';
     const database = await openConfined({ ...store, applicationName: APPLICATION, right });
-    const run = openRunner(async (statement, shape) => {
-      showResult(await runSql(database, statement, { write }), wanted.format, shape);
-    });
+    const run = openRunner((statement, shape) =>
+      wanted.format === 'table'
+        ? printTable(database, statement, { write, shape })
+        : printRows(database, statement, { write, format: wanted.format }),
+    );
     try {
       if (wanted.kind === 'conversation') await converse(database.label, run);
-      else for (const statement of wanted.statements) await run(statement);
+      else
+        for (const statement of wanted.statements) {
+          if (stdoutGone.aborted) break;
+          await run(statement);
+        }
     } finally {
       if (database !== store.database) await database.close();
     }
     return EXIT.done;
   });
+}
+
+async function printTable(
+  database: Database,
+  statement: string,
+  { write, shape }: { readonly write: boolean; readonly shape: ResultShape },
+): Promise<void> {
+  showResult(await runSql(database, statement, { write }), 'table', shape);
+}
+
+/** Prints rows as they come: no more than a piece of the result is in memory. */
+async function printRows(
+  database: Database,
+  statement: string,
+  { write, format }: { readonly write: boolean; readonly format: RowFormatName },
+): Promise<void> {
+  const writer = createRowWriter(format, process.stdout);
+  try {
+    const tag = await streamSql(database, statement, writer, { write, signal: stdoutGone });
+    console.error(summarize(writer.end(), tag));
+  } catch (error) {
+    // Whoever read the rows has seen enough, and so the connection was ended.
+    if (!stdoutGone.aborted) throw error;
+  }
 }
 
 /** `sql --url`: the connection string alone on stdout, for `psql "$(…)"` and programs with a window. */

@@ -106,7 +106,7 @@ describe('sql', () => {
 
   test.concurrent('--csv quotes what needs it and tells null from the empty string', async () => {
     const { stdout } = await ask('sql', `select 'a "b", c' as x, '' as y, null as z`, '--csv');
-    expect(stdout).toBe('x,y,z\r\n"a ""b"", c","",\n');
+    expect(stdout).toBe('x,y,z\n"a ""b"", c","",\n');
   });
 
   test.concurrent('--json loses no digit', async () => {
@@ -120,7 +120,7 @@ describe('sql', () => {
 
   test.concurrent('runs the statements of a pipe one after the other', async () => {
     const { stdout } = await cli.run(['sql', '--csv'], settings(), "select ';' as a; -- ;\nselect 2 as b");
-    expect(stdout).toBe('a\r\n;\nb\r\n2\n');
+    expect(stdout).toBe('a\n;\nb\n2\n');
   });
 
   test.concurrent('does from a pipe what lines with a backslash say', async () => {

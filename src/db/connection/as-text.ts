@@ -1,37 +1,126 @@
-import type pg from 'pg';
+import pg from 'pg';
+import type { Readable } from 'node:stream';
+import { toError } from '../../errors.ts';
+
+/** A row of values as Postgres prints them. */
+export type TextRow = readonly (string | null)[];
+
+export interface TextResult {
+  readonly columns: readonly string[];
+  readonly rows: readonly TextRow[];
+  readonly command: string;
+}
+
+/** Takes a result row by row. */
+export interface RowTaker {
+  /** Once, before any row, where a statement returns rows. */
+  columns(names: readonly string[]): void;
+  /** What it returns is waited for before more is received: a result need not fit into memory. */
+  row(values: TextRow): Promise<void> | undefined;
+}
 
 export interface TextOptions {
   readonly readOnly: boolean;
   /** Settings for this statement alone. */
   readonly settings: Readonly<Record<string, string>>;
+  readonly taker: RowTaker;
+  /** Ends the connection: nobody wants the rest of the rows. */
+  readonly signal?: AbortSignal | undefined;
 }
 
-export interface TextResult {
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly (string | null)[])[];
-  readonly command: string;
+/** A query of the driver that hands over each row as it comes; its own keep them all. */
+class RowQuery extends pg.Query {
+  private readonly taker: RowTaker;
+  private readonly done: (error: Error | null | undefined, tag: string) => void;
+  private source: Readable | undefined;
+  private failure: Error | undefined;
+
+  constructor(text: string, taker: RowTaker, done: RowQuery['done']) {
+    // Extended: one statement and no more, so that none can end the read-only transaction and be followed by another.
+    const config = { text, queryMode: 'extended' };
+    super(config, undefined, (error, result) => {
+      this.done(error, error ? '' : tagOf(result));
+    });
+    this.taker = taker;
+    this.done = (error, tag) => done(this.failure ?? error, tag);
+    const { submit } = this;
+    this.submit = (connection) => {
+      this.source = connection.stream;
+      submit.call(this, connection);
+    };
+  }
+
+  /** Called by the driver. */
+  handleRowDescription({ fields }: { readonly fields: readonly { readonly name: string }[] }): void {
+    this.attempt(() => this.taker.columns(fields.map(({ name }) => name)));
+  }
+
+  /** Called by the driver, also for rows that were received before the connection was paused. */
+  handleDataRow({ fields }: { readonly fields: TextRow }): void {
+    const taken = this.attempt(() => this.taker.row(fields));
+    if (taken === undefined || this.source?.isPaused() === true) return;
+    this.source?.pause();
+    void taken.catch((error: unknown) => this.fail(error)).finally(() => this.source?.resume());
+  }
+
+  /** Ends the connection, which is all that ends a statement at once. */
+  abandon(): void {
+    this.source?.destroy();
+  }
+
+  /** What is thrown in the driver's hands would end the process. */
+  private attempt<T>(work: () => T): T | undefined {
+    if (this.failure !== undefined) return undefined;
+    try {
+      return work();
+    } catch (error) {
+      this.fail(error);
+      return undefined;
+    }
+  }
+
+  private fail(error: unknown): void {
+    this.failure ??= toError(error);
+  }
 }
 
-/** Values stay text: no number loses digits, no time its zone. */
-export async function queryAsText(
+function tagOf({ command, rowCount }: Pick<pg.QueryResult, 'command' | 'rowCount'>): string {
+  return [command, rowCount].filter((part) => part !== null).join(' ');
+}
+
+function runByRow(
   client: pg.PoolClient,
   text: string,
-  { readOnly, settings }: TextOptions,
-): Promise<TextResult> {
+  { taker, signal }: Pick<TextOptions, 'taker' | 'signal'>,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const query = new RowQuery(text, taker, (error, tag) => {
+      signal?.removeEventListener('abort', abandon);
+      if (error === undefined || error === null) resolve(tag);
+      else reject(error);
+    });
+    const abandon = () => query.abandon();
+    signal?.addEventListener('abort', abandon);
+    client.query(query);
+  });
+}
+
+/**
+ * Runs one statement, and hands over its rows. Values stay text: no number loses digits, no time its zone.
+ * @returns what Postgres says that it did: `SELECT 3`, `DELETE 3`
+ */
+export async function streamAsText(
+  client: pg.PoolClient,
+  text: string,
+  { readOnly, settings, signal, taker }: TextOptions,
+): Promise<string> {
   await client.query(readOnly ? 'begin read only' : 'begin read write');
   try {
     for (const [name, value] of Object.entries(settings))
       await client.query('select set_config($1, $2, true)', [name, value]);
-    const types = { getTypeParser: () => String };
-    // Extended: one statement and no more, so that none can end the read-only transaction and be followed by another.
-    const query = { text, rowMode: 'array' as const, types, queryMode: 'extended' };
-    const result = await client.query<(string | null)[]>(query);
+    const tag = await runByRow(client, text, { taker, signal });
     await client.query('commit');
-    return {
-      columns: result.fields.map(({ name }) => name),
-      rows: result.rows,
-      command: [result.command, result.rowCount].filter((part) => part !== null).join(' '),
-    };
+    return tag;
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
     throw error;

@@ -4,7 +4,7 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 import * as z from 'zod';
 import { codeOf, DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
-import { queryAsText, type TextOptions, type TextResult } from './as-text.ts';
+import { streamAsText, type TextOptions } from './as-text.ts';
 import { copyIn, type CopyPieces } from './copy-in.ts';
 import { copyOut } from './copy-out.ts';
 import { createIdentity, type Identity } from './identity.ts';
@@ -78,8 +78,8 @@ export interface Database extends Session {
   connection<T>(work: (session: Session, orm: NodePgDatabase) => Promise<T>): Promise<T>;
   /** Runs text of many statements, as migrations are. */
   script(text: string): Promise<void>;
-  /** Runs one statement of the user's own in a transaction of its own; values as Postgres prints them. */
-  asText(text: string, options: TextOptions): Promise<TextResult>;
+  /** Runs one statement of the user's own in a transaction of its own; values as Postgres prints them. Its command tag. */
+  streamAsText(text: string, options: TextOptions): Promise<string>;
   /**
    * Connects anew to make sure that the server is still the one that others are led to.
    * @throws ServerChangedError where another one has taken its place, DatabaseUnavailableError where none answers
@@ -195,7 +195,7 @@ function assemble(
       withClient(pool, async (client) => {
         await client.query(text);
       }),
-    asText: (text, options) => withClient(pool, (client) => queryAsText(client, text, options)),
+    streamAsText: (text, options) => withClient(pool, (client) => streamAsText(client, text, options)),
     close: () => pool.end(),
   };
 }

@@ -1,25 +1,35 @@
 import { codeOf, DatabaseError, DatabaseUnavailableError, UsageError } from '../../errors.ts';
-import type { TextResult } from '../connection/as-text.ts';
+import type { RowTaker, TextResult, TextRow } from '../connection/as-text.ts';
 import type { Database } from '../connection/database.ts';
 import { explainRefusal } from './explain-refusal.ts';
 
 /** read_only_sql_transaction */
 const READ_ONLY = '25006';
 
+interface FreeSqlOptions {
+  readonly write: boolean;
+  /** Ends the statement, whose rows nobody wants any more. */
+  readonly signal?: AbortSignal;
+}
+
 /**
- * Runs one statement of the user's own with the data's schemas in the search path and times in UTC; every value of the
- * result as Postgres prints it.
+ * Runs one statement of the user's own with the data's schemas in the search path and times in UTC, and hands over each
+ * row as it comes, its values as Postgres prints them.
+ * @returns what Postgres says that it did: `SELECT 3`, `DELETE 3`
  * @throws DatabaseError with Postgres' own words; UsageError for a write where `write` is false: nothing was changed
  */
-export async function runSql(
+export async function streamSql(
   database: Database,
   text: string,
-  { write }: { write: boolean },
-): Promise<TextResult> {
+  taker: RowTaker,
+  { write, signal }: FreeSqlOptions,
+): Promise<string> {
   try {
-    return await database.asText(text, {
+    return await database.streamAsText(text, {
       readOnly: !write,
       settings: { search_path: 'ton, etl, public', TimeZone: 'UTC' },
+      taker,
+      signal,
     });
   } catch (error) {
     const refusal = write ? undefined : refusedWrite(error);
@@ -31,6 +41,21 @@ export async function runSql(
     }
     throw error instanceof DatabaseError ? await explainRefusal(database, text, error) : error;
   }
+}
+
+/** As `streamSql`, with all rows in memory at once. */
+export async function runSql(database: Database, text: string, options: FreeSqlOptions): Promise<TextResult> {
+  const columns: string[] = [];
+  const rows: TextRow[] = [];
+  const taker: RowTaker = {
+    columns: (names) => void columns.push(...names),
+    row(values) {
+      rows.push(values);
+      return undefined;
+    },
+  };
+  const command = await streamSql(database, text, taker, options);
+  return { columns, rows, command };
 }
 
 /** Postgres' own words where the transaction was not allowed to write. */

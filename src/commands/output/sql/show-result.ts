@@ -1,6 +1,7 @@
 import type { TextResult } from '../../../db/connection/as-text.ts';
 import { fitTable } from '../table.ts';
 import { formatRecords, formatResult, isTooWide, summarize, type SqlFormat } from './format-result.ts';
+import { createRowWriter } from './row-writer.ts';
 
 /** How rows are shown: as a table where it fits, each as a record, or as a table whose last column goes on below itself. */
 export type ResultShape = 'table' | 'records' | 'lines';
@@ -10,14 +11,22 @@ export type ResultShape = 'table' | 'records' | 'lines';
  * records, one below the other, as it does where these are asked for.
  */
 export function showResult(result: TextResult, format: SqlFormat, shape: ResultShape): void {
-  if (result.columns.length > 0)
-    console.log(format === 'table' ? shaped(result, shape) : formatResult(result, format, false));
-  console.error(summarize(result));
+  const { columns, rows, command } = result;
+  if (format !== 'table') {
+    const writer = createRowWriter(format, process.stdout);
+    writer.columns(columns);
+    // All of it is in memory: nobody has to wait.
+    for (const row of rows) void writer.row(row);
+    console.error(summarize(writer.end(), command));
+    return;
+  }
+  if (columns.length > 0) console.log(shaped(result, shape));
+  console.error(summarize(columns.length > 0 ? rows.length : undefined, command));
 }
 
 function shaped(result: TextResult, shape: ResultShape): string {
   const { isTTY, columns } = process.stdout;
-  const table = formatResult(result, 'table', isTTY);
+  const table = formatResult(result, isTTY);
   if (shape === 'records') return formatRecords(result);
   if (!isTTY || !isTooWide(table, columns)) return table;
   return shape === 'table'

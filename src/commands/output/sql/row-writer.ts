@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import type { RowTaker, TextRow } from '../../../db/connection/as-text.ts';
+
+/** Characters that are written at once: fewer calls of the system than rows. */
+const PIECE = 2 ** 16;
+
+/** Writes a result while it comes. */
+export interface RowWriter extends RowTaker {
+  /** Writes what is left; how many rows there were, undefined where the statement was not one that returns any. */
+  end(): number | undefined;
+}
+
+/** What stands before, between and behind rows, and a row itself. */
+interface RowFormat {
+  readonly head: (columns: readonly string[]) => string;
+  readonly row: (columns: readonly string[], values: TextRow, isFirst: boolean) => string;
+  readonly foot: (isEmpty: boolean) => string;
+}
+
+/** RFC 4180 with a header; null as nothing, the empty string in quotes. */
+const CSV: RowFormat = {
+  head: csvLine,
+  row: (_, values) => csvLine(values),
+  foot: () => '',
+};
+
+/** An array of objects whose values are strings or null, so that no digit is lost. */
+const JSON_ARRAY: RowFormat = {
+  head: () => '[',
+  row: (columns, values, isFirst) => `${isFirst ? '\n' : ',\n'}${objectOf(columns, values)}`,
+  foot: (isEmpty) => (isEmpty ? ']\n' : '\n]\n'),
+};
+
+const FORMATS = { csv: CSV, json: JSON_ARRAY };
+
+export type RowFormatName = keyof typeof FORMATS;
+
+/** Writes rows as CSV or JSON, no faster than `out` takes them. */
+export function createRowWriter(format: RowFormatName, out: Writable): RowWriter {
+  const { head, row, foot } = FORMATS[format];
+  let columns: readonly string[] | undefined;
+  let count = 0;
+  let piece = '';
+  const write = (): Promise<void> | undefined => {
+    const isTaken = out.write(piece);
+    piece = '';
+    return isTaken || out.destroyed ? undefined : once(out, 'drain').then(() => undefined);
+  };
+  return {
+    columns(names) {
+      // `select from` has rows, and nothing to say of them.
+      if (names.length === 0) return;
+      columns = names;
+      piece = head(names);
+    },
+    row(values) {
+      if (columns === undefined) return undefined;
+      piece += row(columns, values, count === 0);
+      count += 1;
+      return piece.length < PIECE ? undefined : write();
+    },
+    end() {
+      if (columns === undefined) return undefined;
+      piece += foot(count === 0);
+      void write();
+      return count;
+    },
+  };
+}
+
+function csvLine(cells: TextRow): string {
+  return `${cells.map(csvCell).join(',')}\n`;
+}
+
+function csvCell(value: string | null): string {
+  if (value === null) return '';
+  return value === '' || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+}
+
+function objectOf(columns: readonly string[], values: TextRow): string {
+  return JSON.stringify(Object.fromEntries(columns.map((column, index) => [column, values[index] ?? null])));
+}
