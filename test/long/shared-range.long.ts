@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
-import { openTestStore, type TestStore } from '../../support/database/database.ts';
-import { startSimulator } from '../../support/simulator/simulator.ts';
+import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const SECONDS = 400;
