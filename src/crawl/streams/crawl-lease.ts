@@ -27,23 +27,29 @@ export async function crawlLease(
   const { database, logger } = context;
   const { dataset, lease } = assignment;
   const { stream } = lease;
+  const prolong = () => prolongLease(database, lease);
   const letGo = keepAlive(context, {
     what: `a lease of ${dataset.name}`,
     heldSeconds: LEASE_SECONDS,
-    prolong: () => prolongLease(database, lease),
+    prolong,
   });
   let rest = lease.span;
   const read = async () => {
     for await (rest of readPages(context, { ...assignment, stop, peers }));
   };
+  const sayLost = () => {
+    logger.warn({ dataset: dataset.name, scope: stream.scope, range: formatRange(rest) }, 'lease lost');
+  };
   const lost = (error: unknown) => {
     if (!(error instanceof LeaseLostError)) throw error;
-    logger.warn({ dataset: dataset.name, scope: stream.scope, range: formatRange(rest) }, 'lease lost');
+    sayLost();
   };
   try {
     const failure = await readUnlessRefused({ context, stream, stop }, () => read().catch(lost));
-    // While it is still held: another reader would take what is free, and ask for it again before it is refused.
-    if (failure !== undefined) await refuseRest(context, assignment, rest, failure);
+    // While it is held: another reader would take what is free, and ask for it again before it is refused.
+    if (failure === undefined) return;
+    if (await prolong()) await refuseRest(context, assignment, rest, failure);
+    else sayLost();
   } finally {
     letGo();
     // The commit that completes a lease ends it.

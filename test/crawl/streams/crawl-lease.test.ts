@@ -68,6 +68,33 @@ test('nobody else gets a range that failed before it is refused: it would be ask
   await crawl.close();
 });
 
+test('what somebody else holds by now is not refused by the reader that lost it', async () => {
+  simulator = await startSimulator({
+    start: START,
+    duration: 900,
+    before: ({ path }) => (path === '/api/v3/transactions' ? errorResponse(403, 'not here') : undefined),
+  });
+  const [dataset] = await datasetsNamed('transactions');
+  const crawl = await openTestCrawl(store, simulator.url);
+  const { logger, records } = keptLog();
+  const { api } = crawl.context;
+  const zones = [[{ from: START + 400, to: START + 410 }]];
+  const want = { dataset: dataset!, stream: streamOf(dataset!), zones, priority: 'backfill' as const };
+  const assignment = await crawl.planner.take([want]);
+  const get: typeof api.get = async (request) => {
+    if (request.path === '/api/v3/masterchainInfo') {
+      await store.database.run(sql`update etl.leases set expires_at = clock_timestamp()`);
+      expect((await crawl.planner.take([want]))?.lease.span).toEqual(assignment!.lease.span);
+    }
+    return api.get(request);
+  };
+  await crawlLease({ ...crawl.context, logger, api: { ...api, get } }, assignment!, { stop: never });
+  expect(records).toMatchObject([{ msg: 'lease lost', dataset: 'transactions' }]);
+  expect(await store.database.rows(sql`select attempts from etl.refused`, Tried)).toEqual([]);
+  expect(await isLeased(store.database, [dataset!.name], assignment!.lease.span)).toBe(true);
+  await crawl.close();
+});
+
 test('what of a lease was given to another reader is not refused with the rest', async () => {
   let asked = 0;
   const isSecond = ({ path }: { readonly path: string }) =>
