@@ -1,7 +1,7 @@
 import { openConfined } from '../db/migrate/open-confined.ts';
 import type { Database } from '../db/connection/database.ts';
 import { runSql, streamSql } from '../db/read/free-sql.ts';
-import { EXIT, type ExitCode } from '../errors.ts';
+import { DatabaseUnavailableError, EXIT, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { converse } from './output/sql/converse.ts';
 import { summarize } from './output/sql/format-result.ts';
@@ -45,7 +45,7 @@ export async function sql(
       if (wanted.kind === 'conversation') await converse(database.label, run);
       else
         for (const statement of wanted.statements) {
-          if (stdoutGone.aborted) break;
+          if (stdoutGone.aborted && !write) break;
           await run(statement);
         }
     } finally {
@@ -69,13 +69,15 @@ async function printRows(
   statement: string,
   { write, format }: { readonly write: boolean; readonly format: RowFormatName },
 ): Promise<void> {
-  const writer = createRowWriter(format, process.stdout);
+  const writer = createRowWriter(format);
+  // What writes is done whole, whoever reads of it.
+  const signal = write ? undefined : stdoutGone;
   try {
-    const tag = await streamSql(database, statement, writer, { write, signal: stdoutGone });
+    const tag = await streamSql(database, statement, writer, { write, signal });
     console.error(summarize(writer.end(), tag));
   } catch (error) {
     // Whoever read the rows has seen enough, and so the connection was ended.
-    if (!stdoutGone.aborted) throw error;
+    if (signal?.aborted !== true || !(error instanceof DatabaseUnavailableError)) throw error;
   }
 }
 

@@ -27,6 +27,29 @@ export function watchStdout(): void {
   stderr.on('error', () => undefined);
 }
 
+let draining: Promise<void> | undefined;
+
+/**
+ * Writes results to stdout; nothing where nobody reads it any more.
+ * @returns what to wait for before more is written, undefined where it takes more at once; it never rejects
+ */
+export function writeOut(text: string): Promise<void> | undefined {
+  const { stdout } = process;
+  if (gone.signal.aborted || stdout.write(text)) return undefined;
+  // One wait for all who write: each of its own would leave its listeners behind.
+  draining ??= new Promise((resolve) => {
+    const end = () => {
+      stdout.off('drain', end);
+      gone.signal.removeEventListener('abort', end);
+      draining = undefined;
+      resolve();
+    };
+    stdout.on('drain', end);
+    gone.signal.addEventListener('abort', end);
+  });
+  return draining;
+}
+
 function isFile(fd: number): boolean {
   try {
     return fstatSync(fd).isFile();

@@ -80,6 +80,48 @@ describe.each(['--csv', '--json'])('sql %s', (format) => {
     expect(code).toBe(1);
   });
 
+  test.each(['| true', '| head -c 1'])('is no failure where its only rows go %s', async (reader) => {
+    const { code, stderr } = await shell(`$SQL ${format} "select 1 as n" ${reader}`);
+    expect(stderr).toBe('(1 row)\n');
+    expect(code).toBe(0);
+  });
+
+  test('does not begin another statement for a reader that is gone, or ends it at once', async () => {
+    const { code, stderr } = await shell(`$SQL ${format} "select 1 as n; ${ENDLESS}" | true`);
+    expect(stderr).toBe('(1 row)\n');
+    expect(code).toBe(0);
+  });
+
+  test('says in a sentence that its disk is full', async () => {
+    const { code, stderr } = await shell(`$SQL ${format} "${ENDLESS}" > /dev/full`);
+    expect(stderr).toMatch(/^error: the results cannot be written: ENOSPC.*\nhint: .*\n$/);
+    expect(code).toBe(1);
+    const small = await shell(`$SQL ${format} "select 1 as n" > /dev/full`);
+    expect(small.stderr).toMatch(/^(\(1 row\)\n)?error: .*\nhint: .*\n(\(1 row\)\n)?$/);
+    expect(small.code).toBe(1);
+  });
+
+  test('writes rows that are far larger than what comes for them, to a slow reader and to one that leaves', async () => {
+    const names = Array.from({ length: 600 }, (_, index) => `null as ${'n'.repeat(50)}${index}`);
+    const wide = `select ${names.join(', ')} from generate_series(1, 400)`;
+    const slow = await shell(`$SQL ${format} "${wide}" | (sleep 1; wc -l)`);
+    expect(Number(slow.stdout)).toBe(format === '--csv' ? 401 : 402);
+    expect(slow.stderr).toBe('(400 rows)\n');
+    const left = await shell(`$SQL ${format} "${wide}" | head -c 10`);
+    expect(left.code).toBe(0);
+    expect(left.stderr).not.toMatch(/Warning|\n +at /);
+  });
+
+  test('does what --write says whole, also where its reader leaves', async () => {
+    const make = 'create table public.many as select g as n from generate_series(1, 50000) g';
+    expect((await shell(`$SQL --write "${make}"`)).code).toBe(0);
+    const update = await shell(`$SQL ${format} --write "update many set n = -n returning n" | head -1`);
+    expect([update.code, update.stderr]).toEqual([0, '(50000 rows)\n']);
+    const changed = await shell(`$SQL --write --csv "select count(*) from many where n < 0" | tail -1`);
+    expect(changed.stdout).toBe('50000\n');
+    await shell(`$SQL --write "drop table public.many"`);
+  });
+
   test('leaves a statement that returns nothing to its tag', async () => {
     const { stdout, stderr } = await shell(`$SQL ${format} --write "create temporary table gone (n int)"`);
     expect([stdout, stderr]).toEqual(['', 'CREATE\n']);

@@ -81,6 +81,7 @@ class RowQuery extends pg.Query {
 
   private fail(error: unknown): void {
     this.failure ??= toError(error);
+    this.abandon();
   }
 }
 
@@ -102,6 +103,7 @@ function runByRow(
     const abandon = () => query.abandon();
     signal?.addEventListener('abort', abandon);
     client.query(query);
+    if (signal?.aborted === true) query.abandon();
   });
 }
 

@@ -9,7 +9,7 @@ const READ_ONLY = '25006';
 interface FreeSqlOptions {
   readonly write: boolean;
   /** Ends the statement, whose rows nobody wants any more. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import type { Writable } from 'node:stream';
 import type { RowTaker, TextRow } from '../../../db/connection/as-text.ts';
+import { writeOut } from '../../../terminal/stdout.ts';
 
 /** Characters that are written at once: fewer calls of the system than rows. */
 const PIECE = 2 ** 16;
@@ -36,16 +35,16 @@ const FORMATS = { csv: CSV, json: JSON_ARRAY };
 
 export type RowFormatName = keyof typeof FORMATS;
 
-/** Writes rows as CSV or JSON, no faster than `out` takes them. */
-export function createRowWriter(format: RowFormatName, out: Writable): RowWriter {
+/** Writes rows to stdout as CSV or JSON, no faster than they are read there. */
+export function createRowWriter(format: RowFormatName): RowWriter {
   const { head, row, foot } = FORMATS[format];
   let columns: readonly string[] | undefined;
   let count = 0;
   let piece = '';
   const write = (): Promise<void> | undefined => {
-    const isTaken = out.write(piece);
+    const text = piece;
     piece = '';
-    return isTaken || out.destroyed ? undefined : once(out, 'drain').then(() => undefined);
+    return writeOut(text);
   };
   return {
     columns(names) {

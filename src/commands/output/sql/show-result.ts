@@ -13,7 +13,7 @@ export type ResultShape = 'table' | 'records' | 'lines';
 export function showResult(result: TextResult, format: SqlFormat, shape: ResultShape): void {
   const { columns, rows, command } = result;
   if (format !== 'table') {
-    const writer = createRowWriter(format, process.stdout);
+    const writer = createRowWriter(format);
     writer.columns(columns);
     // All of it is in memory: nobody has to wait.
     for (const row of rows) void writer.row(row);
