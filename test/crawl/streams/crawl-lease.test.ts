@@ -43,7 +43,8 @@ test('a second that is asked for whole, and that the server has no time for, is 
   await crawl.close();
 });
 
-test('nobody else gets a range that failed before it is refused: it would be asked for twice', async () => {
+/** A lease of ten seconds of transactions, which the source refuses while it answers else. */
+async function openRefused() {
   simulator = await startSimulator({
     start: START,
     duration: 900,
@@ -51,10 +52,15 @@ test('nobody else gets a range that failed before it is refused: it would be ask
   });
   const [dataset] = await datasetsNamed('transactions');
   const crawl = await openTestCrawl(store, simulator.url);
-  const { api } = crawl.context;
   const zones = [[{ from: START + 400, to: START + 410 }]];
   const want = { dataset: dataset!, stream: streamOf(dataset!), zones, priority: 'backfill' as const };
   const assignment = await crawl.planner.take([want]);
+  return { crawl, want, assignment };
+}
+
+test('nobody else gets a range that failed before it is refused: it would be asked for twice', async () => {
+  const { crawl, want, assignment } = await openRefused();
+  const { api } = crawl.context;
   const takenByOthers: unknown[] = [];
   // Whether the source answers at all is asked between the failure and the refusal.
   const get: typeof api.get = async (request) => {
@@ -64,23 +70,14 @@ test('nobody else gets a range that failed before it is refused: it would be ask
   await crawlLease({ ...crawl.context, api: { ...api, get } }, assignment!, { stop: never });
   expect(takenByOthers).toEqual([undefined]);
   expect(await store.database.rows(sql`select attempts from etl.refused`, Tried)).toEqual([{ attempts: 1 }]);
-  expect(await isLeased(store.database, [dataset!.name], assignment!.lease.span)).toBe(false);
+  expect(await isLeased(store.database, ['transactions'], assignment!.lease.span)).toBe(false);
   await crawl.close();
 });
 
 test('what somebody else holds by now is not refused by the reader that lost it', async () => {
-  simulator = await startSimulator({
-    start: START,
-    duration: 900,
-    before: ({ path }) => (path === '/api/v3/transactions' ? errorResponse(403, 'not here') : undefined),
-  });
-  const [dataset] = await datasetsNamed('transactions');
-  const crawl = await openTestCrawl(store, simulator.url);
+  const { crawl, want, assignment } = await openRefused();
   const { logger, records } = keptLog();
   const { api } = crawl.context;
-  const zones = [[{ from: START + 400, to: START + 410 }]];
-  const want = { dataset: dataset!, stream: streamOf(dataset!), zones, priority: 'backfill' as const };
-  const assignment = await crawl.planner.take([want]);
   const get: typeof api.get = async (request) => {
     if (request.path === '/api/v3/masterchainInfo') {
       await store.database.run(sql`update etl.leases set expires_at = clock_timestamp()`);
@@ -91,7 +88,7 @@ test('what somebody else holds by now is not refused by the reader that lost it'
   await crawlLease({ ...crawl.context, logger, api: { ...api, get } }, assignment!, { stop: never });
   expect(records).toMatchObject([{ msg: 'lease lost', dataset: 'transactions' }]);
   expect(await store.database.rows(sql`select attempts from etl.refused`, Tried)).toEqual([]);
-  expect(await isLeased(store.database, [dataset!.name], assignment!.lease.span)).toBe(true);
+  expect(await isLeased(store.database, ['transactions'], assignment!.lease.span)).toBe(true);
   await crawl.close();
 });
 
