@@ -17,7 +17,7 @@ interface RowFormat {
   readonly foot: (isEmpty: boolean) => string;
 }
 
-/** RFC 4180 with a header; null as nothing, the empty string in quotes. */
+/** As RFC 4180 has it, with a header, but lines end with a line feed; null as nothing, the empty string in quotes. */
 const CSV: RowFormat = {
   head: csvLine,
   row: (_, values) => csvLine(values),
