@@ -4,15 +4,26 @@ import { codeOf, messageOf, UsageError } from './errors.ts';
 
 /**
  * Makes a directory and those above it that are not there, one after the other: Node's own way never ends below /proc.
- * @throws UsageError where it cannot be made, or something else has its name
+ * @returns those that it made, the outermost first
+ * @throws the system's error
  */
-export async function makeFolder(path: string): Promise<void> {
+export async function makeMissing(path: string, mode?: number): Promise<string[]> {
   const found = await stat(path).catch(() => undefined);
-  if (found?.isDirectory() === true) return;
-  if (found === undefined && dirname(path) !== path) await makeFolder(dirname(path));
-  await mkdir(path).catch((error: unknown) => {
+  if (found?.isDirectory() === true) return [];
+  const above = found === undefined && dirname(path) !== path ? await makeMissing(dirname(path), mode) : [];
+  try {
+    await mkdir(path, mode);
+    return [...above, path];
+  } catch (error) {
     // Another process may have made it meanwhile.
-    if (codeOf(error) === 'EEXIST' && found === undefined) return;
+    if (codeOf(error) === 'EEXIST' && found === undefined) return above;
+    throw error;
+  }
+}
+
+/** @throws UsageError where it cannot be made, or something else has its name */
+export async function makeFolder(path: string): Promise<void> {
+  await makeMissing(path).catch((error: unknown) => {
     throw new UsageError(`${path} cannot be made a directory: ${messageOf(error)}`, {
       hint: 'Give another place.',
       cause: error,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { UsageError } from '../errors.ts';
@@ -20,7 +20,7 @@ export interface Recorder {
 }
 
 /**
- * Writes responses into a directory, one JSON line each, a file for each process: `simulate --corpus` serves them back.
+ * Writes responses into a directory that is there, one JSON line each, a file for each process: `simulate --corpus` serves them back.
  * A line is on its way to the disk before its page is committed, so a process that is killed loses none that counts.
  * @throws UsageError where the directory cannot be written to
  */
@@ -38,7 +38,6 @@ export function openRecorder(directory: string, clock: Clock): Recorder {
 
 function openFile(directory: string, name: string): number {
   try {
-    mkdirSync(directory, { recursive: true });
     return openSync(join(directory, name), 'a', 0o600);
   } catch (error) {
     throw new UsageError(`nothing can be recorded in ${directory}: ${String(error)}`, {

@@ -24,6 +24,7 @@ import type { Store } from './store.ts';
 import type { Budget } from '../budget/budget.ts';
 import { createInFlight } from '../budget/in-flight.ts';
 import { openRecorder } from '../api/recorder.ts';
+import { makeFolder } from '../make-folder.ts';
 import type { Stop } from '../stop.ts';
 import { hasEnded, nameOfProcess } from '../db/coordination/worker-name.ts';
 
@@ -95,7 +96,8 @@ function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }:
 
 /** Connects a store to an API: the budget, the client, and the check that both speak of the same network. */
 export async function openCrawl(options: ClientParts): Promise<Crawl> {
-  const { config, store, stop, owner = nameOfProcess() } = options;
+  const { config, store, stop, owner = nameOfProcess(), record } = options;
+  if (record !== undefined) await makeFolder(record);
   const api = openApi({ ...options, owner });
   const threads = createPageThreads({ count: options.threads ?? 0, apiKey: config.apiKey });
   const close = async () => {

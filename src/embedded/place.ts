@@ -1,6 +1,7 @@
-import { access, chmod, constants, mkdir, stat } from 'node:fs/promises';
+import { access, chmod, constants, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseError } from '../errors.ts';
+import { makeMissing } from '../make-folder.ts';
 import { canEnter, isRoot, ownerOf, serverAccount } from './account/account.ts';
 import type { Account } from './account/command.ts';
 import { exists, namesIn } from './account/owned-files.ts';
@@ -92,9 +93,8 @@ async function makeSheltered(
 async function makeDirectory(directory: string): Promise<void> {
   // mkdir reports a read-only file system as a missing directory.
   await access(await deepestExisting(directory), constants.W_OK);
-  const first = await mkdir(directory, { recursive: true });
-  if (first === undefined || !isRoot()) return;
-  for (let made = directory; made.length >= first.length; made = dirname(made)) await chmod(made, 0o711);
+  const made = await makeMissing(directory);
+  if (isRoot()) for (const folder of made) await chmod(folder, 0o711);
 }
 
 async function deepestExisting(directory: string): Promise<string> {

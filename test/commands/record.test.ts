@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'drizzle-orm';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
@@ -95,3 +96,14 @@ test('a recorded run is served back: another database gets the same rows without
   server.child.kill('SIGTERM');
   expect((await server.ended).code).toBe(0);
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'a directory that cannot be made is refused before anything is read',
+  async () => {
+    const { code, stderr } = await crawl(simulator.url, ['--record', '/proc/none/below']);
+    expect(stderr).toContain('/proc/none/below cannot be made a directory: ENOENT');
+    expect(code).toBe(2);
+    const read = await stores.at(-1)?.database.run(sql`select 1 from etl.pages`);
+    expect(read).toBe(0);
+  },
+);

@@ -178,3 +178,12 @@ test.runIf(asNobody)(
     expect(skipped.error?.hint).toContain('npm rebuild');
   },
 );
+
+test.skipIf(process.platform !== 'linux')(
+  'a directory that the system never makes is an error, not a wait',
+  async () => {
+    const error = await errorOf(openEmbedded({ dataDir: '/proc/none/below' }));
+    expect(error).toBeInstanceOf(DatabaseError);
+    expect(error.message).toContain('/proc/none/below');
+  },
+);

@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { chmod, cp, lstat, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, cp, lstat, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { codeOf, DatabaseError } from '../../errors.ts';
+import { makeMissing } from '../../make-folder.ts';
 import { canEnter } from './account.ts';
 import { binariesIn, type Binaries } from '../binaries.ts';
 import { runCommand, type Account } from './command.ts';
@@ -37,7 +38,7 @@ export async function openShelter(shelters: readonly string[], account: Account)
 
 async function refusal(shelter: string, account: Account): Promise<string | undefined> {
   try {
-    await mkdir(shelter, { recursive: true, mode: 0o755 });
+    await makeMissing(shelter, 0o755);
     if (!(await isTrusted(shelter))) return 'belongs to somebody else';
     await chmod(shelter, 0o755);
     return (await canEnter(account, shelter)) ? undefined : 'is closed to that user';
@@ -85,7 +86,7 @@ async function packageVersion(native: string): Promise<string> {
 async function copyTree(from: string, to: string): Promise<void> {
   const making = `${to}.new-${randomBytes(4).toString('hex')}`;
   try {
-    await mkdir(dirname(to), { recursive: true, mode: 0o755 });
+    await makeMissing(dirname(to), 0o755);
     await chmod(dirname(to), 0o755);
     await cp(from, making, { recursive: true, verbatimSymlinks: true });
     await openToAll(making);
