@@ -8,6 +8,8 @@ import {
   LeaseLostError,
 } from '../../errors.ts';
 
+/** Each of Postgres' codes has a digit; those of the system, such as EPERM, have none. */
+const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/;
 /** Deadlock, serialization failure, lock timeout: two transactions met, the same work can be tried at once. */
 const CONFLICTS = new Set(['40P01', '40001', '55P03']);
 /** The server ended the session because its transaction stood idle too long: somebody else may own the range now. */
@@ -102,12 +104,14 @@ function ofServer(code: string, message: string, cause: unknown): EtlError {
   }
   const remedy = ACCESS.find(([pattern]) => pattern.test(code) || pattern.test(message));
   if (remedy !== undefined)
-    return new DatabaseAccessError(refused(message, code), { cause, hint: remedy[1] });
-  return new DatabaseError(refused(message, code), { cause });
+    return new DatabaseAccessError(sentence(message, code), { cause, hint: remedy[1] });
+  return new DatabaseError(sentence(message, code), { cause });
 }
 
-function refused(message: string, code: string): string {
-  return `the database refused: ${message}${code === '' ? '' : ` (${code})`}`;
+/** An error without one of Postgres' codes was made here, by the driver or by what the statement is made from. */
+function sentence(message: string, code: string): string {
+  const who = SQLSTATE.test(code) ? 'the database refused' : 'this program failed at a statement';
+  return `${who}: ${message}${code === '' ? '' : ` (${code})`}`;
 }
 
 /** Drizzle's own error says only "Failed query", with all parameters; the reason is its cause. */

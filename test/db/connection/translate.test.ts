@@ -35,3 +35,12 @@ test('a session that the database ended because it was idle names the setting', 
   expect(String(idle)).toContain('ended what took longer than it allows');
   expect(idle).toHaveProperty('hint', expect.stringContaining('idle_session_timeout = 0'));
 });
+
+test('what this program did not manage is not said to be refused by the database', () => {
+  const made = translate(new RangeError('Invalid string length'));
+  expect(String(made)).toContain('this program failed at a statement: Invalid string length');
+  expect(String(translate(failure('EPERM', 'not permitted')))).toContain('(EPERM)');
+  expect(String(translate(failure('EPERM', 'not permitted')))).not.toContain('refused');
+  for (const code of ['42P01', 'P0001', '22023'])
+    expect(String(translate(failure(code, 'no')))).toContain(`the database refused: no (${code})`);
+});
