@@ -1,15 +1,15 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { backfill } from '../../../src/crawl/streams/backfill.ts';
-import { reachOf } from '../../../src/crawl/streams/reach.ts';
-import type { CrawlContext } from '../../../src/crawl/crawl-context.ts';
-import { withBelievingLimits } from '../../support/believing-limits.ts';
-import { actionTypes } from '../../../src/records/action-types.ts';
-import type { Faults } from '../../../src/simulator/faults.ts';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
-import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
-import { openTestStore, type TestStore } from '../../support/database/database.ts';
+import { backfill } from '../../src/crawl/streams/backfill.ts';
+import { reachOf } from '../../src/crawl/streams/reach.ts';
+import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
+import { withBelievingLimits } from '../support/believing-limits.ts';
+import { actionTypes } from '../../src/records/action-types.ts';
+import type { Faults } from '../../src/simulator/faults.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
+import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
+import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const DATASETS = ['blocks', 'transactions', 'traces', 'actions', 'jetton_transfers'];
