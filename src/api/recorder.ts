@@ -20,8 +20,9 @@ export interface Recorder {
 }
 
 /**
- * Writes responses into a directory that is there, one JSON line each, a file for each process: `simulate --corpus` serves them back.
- * A line is on its way to the disk before its page is committed, so a process that is killed loses none that counts.
+ * Writes responses into a directory that is there, one JSON line each, a file for each process. `simulate --corpus`
+ * serves them back. A line is on its way to the disk before its page is committed, so a process that is killed loses none
+ * that counts.
  * @throws UsageError where the directory cannot be written to
  */
 export function openRecorder(directory: string, clock: Clock): Recorder {

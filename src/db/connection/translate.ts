@@ -103,15 +103,12 @@ function ofServer(code: string, message: string, cause: unknown): EtlError {
     return new DatabaseUnavailableError(`${what}: ${message}`, { cause, hint });
   }
   const remedy = ACCESS.find(([pattern]) => pattern.test(code) || pattern.test(message));
+  const reason = `${message}${code === '' ? '' : ` (${code})`}`;
   if (remedy !== undefined)
-    return new DatabaseAccessError(sentence(message, code), { cause, hint: remedy[1] });
-  return new DatabaseError(sentence(message, code), { cause });
-}
-
-/** An error without one of Postgres' codes was made here, by the driver or by what the statement is made from. */
-function sentence(message: string, code: string): string {
+    return new DatabaseAccessError(`the database refused: ${reason}`, { cause, hint: remedy[1] });
+  // An error without one of Postgres' codes was made here, by the driver or by what the statement is made from.
   const who = SQLSTATE.test(code) ? 'the database refused' : 'this program failed at a statement';
-  return `${who}: ${message}${code === '' ? '' : ` (${code})`}`;
+  return new DatabaseError(`${who}: ${reason}`, { cause });
 }
 
 /** Drizzle's own error says only "Failed query", with all parameters; the reason is its cause. */

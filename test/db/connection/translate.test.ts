@@ -43,4 +43,6 @@ test('what this program did not manage is not said to be refused by the database
   expect(String(translate(failure('EPERM', 'not permitted')))).not.toContain('refused');
   for (const code of ['42P01', 'P0001', '22023'])
     expect(String(translate(failure(code, 'no')))).toContain(`the database refused: no (${code})`);
+  const unencrypted = translate(new Error('The server does not support SSL connections'));
+  expect(String(unencrypted)).toContain('the database refused: The server does not support SSL');
 });
