@@ -45,17 +45,22 @@ export interface Call<T> extends Prepared {
   readonly limit: number | undefined;
   /** How `parse` would have the strings of the body. */
   readonly strings?: Strings | undefined;
-  /** Reads a body in place of `parse`, in another thread; hands back one that has to be read here. */
-  readonly readApart?: ReadBodyApart<T> | undefined;
+  /** Reads a body in place of `parse`, where it is not to be recorded. */
+  readonly readBytes?: ReadBytes<T> | undefined;
   /** True where the body is v2's envelope and `parse` reads its result. */
   readonly envelope: boolean;
 }
 
-/** What was read of a body elsewhere, or the body. */
-export type ReadBodyApart<T> = (
-  body: Buffer,
-  limit: number | undefined,
-) => Promise<{ readonly value: T } | { readonly body: Buffer }>;
+/** Reads a body by its bytes. What it throws makes the response a bad one, as what `parse` throws. */
+export type ReadBytes<T> = (body: Buffer, how: BytesReading) => Promise<T>;
+
+export interface BytesReading {
+  readonly limit: number | undefined;
+  /** Waits until it may take its time in this thread: see `Flight.turn`. */
+  readonly turn: () => Promise<void>;
+  /** Takes the key out of a text, where data may not hold it. */
+  readonly withoutKey: (text: string) => string;
+}
 
 /** A response whose body was read. */
 type ReadResponse = ApiResponse & BodyText;
@@ -115,18 +120,17 @@ async function send<T>(
   return { value, request: { path, query, limit }, status, bytes, ms, attempts: number, apiVersion };
 }
 
-/** Reads a response here, or elsewhere where nobody has to see its text. */
+/** Reads a response by its bytes, or as text where somebody has to see it. */
 async function readResponse<T>(
   chain: AttemptContext,
   call: Call<T> & { readonly flight: Flight },
   received: ApiResponse,
 ): Promise<T> {
-  const { readApart, limit, strings = 'text' } = call;
-  let { body } = received;
-  if (received.status === 200 && readApart !== undefined && chain.recorder === undefined) {
-    const apart = await readApart(body, limit).catch((error: unknown) => refuseBody(chain, call, error));
-    if ('value' in apart) return apart.value;
-    ({ body } = apart);
+  const { readBytes, limit, strings = 'text' } = call;
+  const { body } = received;
+  if (received.status === 200 && readBytes !== undefined && chain.recorder === undefined) {
+    const how = { limit, turn: () => call.flight.turn(), withoutKey: chain.keyless };
+    return readBytes(body, how).catch((error: unknown) => refuseBody(chain, call, error));
   }
   await call.flight.turn();
   const read = readBody(body, received.status === 200 ? strings : 'text');

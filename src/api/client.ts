@@ -7,7 +7,7 @@ import type { Strings } from '../dataset/strings.ts';
 import type { Params } from '../dataset/paginator.ts';
 import type { Priority } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
-import { attempt, type Call, type AttemptContext, type ReadBodyApart } from './attempt.ts';
+import { attempt, type Call, type AttemptContext, type ReadBytes } from './attempt.ts';
 import type { Attempt, Exchange } from './exchange.ts';
 import { linkSignals } from './link-signals.ts';
 import { createPreparer, readBaseUrl } from './prepare.ts';
@@ -58,8 +58,8 @@ interface RequestOptions<T> {
   readonly parse: (body: unknown, strings: Strings, limit: number | undefined) => T;
   /** How `parse` would have the strings of the body; it learns how they are. Default: text. */
   readonly strings?: Strings | undefined;
-  /** Reads a body in place of `parse`, in another thread; hands back one that `parse` has to read. */
-  readonly readApart?: ReadBodyApart<T> | undefined;
+  /** Reads a body in place of `parse`, where it is not to be recorded. */
+  readonly readBytes?: ReadBytes<T> | undefined;
   readonly priority: Priority;
   /** Left out: the request ends with its response. Else the caller ends it, when its rows are written. */
   readonly flight?: Flight | undefined;

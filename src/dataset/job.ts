@@ -1,5 +1,6 @@
 import type { ZodType } from 'zod';
 import { collectRows, type Rows, type Tables } from './rows.ts';
+import { isViewOf, rawOf, View } from './bytes/view.ts';
 import { isTakenAsIs } from './declaration/check.ts';
 import type { Put } from './declaration/sheet.ts';
 import type { Checks } from './checks.ts';
@@ -7,7 +8,7 @@ import { UNCHECKED, type GradeFacts } from './grade.ts';
 import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginator.ts';
 import { readPosition, type PositionMembers } from './position.ts';
 import { hashOf, NOTHING, readRecord, type Extra } from './record.ts';
-import { asText, rowAsText, type Strings } from './strings.ts';
+import { ownText, rowAsText, type Strings } from './strings.ts';
 import { DAY, spanOfSecond, type Range } from '../range.ts';
 
 interface JobSpec<Cursor, Rec, T extends Tables> {
@@ -144,6 +145,7 @@ export interface Job {
   readonly path: string;
   readonly params: Params;
   readonly list: string;
+  readonly record: ZodType;
   readonly index: ServerIndex;
   readonly paginator: Paginator<unknown>;
   readonly tables: Tables;
@@ -156,8 +158,9 @@ export interface Job {
   readonly checks: Checks;
   readonly grade: GradeFacts;
   /**
-   * Reads the records of a response. Without a word on how their strings stand, each goes through its schema: the careful
-   * way, in which verification reads what was read before. Else only those do of which the schema may make something else.
+   * Reads the records of a response, or views of them. Without a word on how their strings stand, each goes through its
+   * schema: the careful way, in which verification reads what was read before. Else only those do of which the schema may make
+   * something else.
    */
   read(records: readonly unknown[], strings?: Strings): RecordsReading;
 }
@@ -172,6 +175,7 @@ export function defineJob<Cursor, Rec, T extends Tables>(
     path: spec.path,
     params: spec.params ?? {},
     list: spec.list,
+    record: spec.record,
     index: spec.index,
     paginator: spec.paginator,
     tables: spec.tables,
@@ -218,8 +222,9 @@ type Sorted<Rec> = { readonly strings: Strings } & (
 );
 
 function takeOrTurn<Rec>(schema: ZodType<Rec>, raw: unknown, strings: Strings | undefined): Sorted<Rec> {
+  if (isViewOf(schema, raw)) return { isTaken: true, raw, strings: 'bytes' };
   if (strings !== undefined && isTakenAsIs(schema, raw)) return { isTaken: true, raw, strings };
-  return { isTaken: false, raw: strings === 'bytes' ? asText(raw) : raw, strings: 'text' };
+  return { isTaken: false, raw: rawOf(raw, strings), strings: 'text' };
 }
 
 function acceptedOf<Cursor, Rec, T extends Tables>(
@@ -253,8 +258,16 @@ function placesOf(members: PositionMembers, raws: readonly unknown[]): Placed[] 
     if (position === undefined)
       return nowhere(raws[index], before, read.slice(index).find((later) => later !== undefined)?.utime);
     before = position.utime;
-    return { position, span: spanOfSecond(position.utime) };
+    return {
+      position: raws[index] instanceof View ? owned(position) : position,
+      span: spanOfSecond(position.utime),
+    };
   });
+}
+
+/** It is kept longer than the body is. */
+function owned({ utime, lt, id }: Position): Position {
+  return { utime, lt: ownText(lt), id: ownText(id) };
 }
 
 function rowsAsText(rows: Rows): Rows {
@@ -271,7 +284,7 @@ const ALWAYS: Range = { from: 0, to: 2 ** 40 };
 function nowhere(raw: unknown, before: number | undefined, after: number | undefined): Placed {
   const near = before ?? after;
   return {
-    position: { utime: near ?? 0, lt: '0', id: hashOf(raw) },
+    position: { utime: near ?? 0, lt: '0', id: hashOf(rawOf(raw, undefined)) },
     span: near === undefined ? ALWAYS : { from: before ?? near - REACH, to: (after ?? near + REACH) + 1 },
   };
 }

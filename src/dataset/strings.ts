@@ -32,6 +32,11 @@ export function rowAsText(row: object): Readonly<JsonMembers> {
   return Object.fromEntries(Object.entries(row).map(([name, member]) => [name, asText(member)]));
 }
 
+/** A copy of ASCII text that was cut out of a body: it does not keep the body in memory. */
+export function ownText(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
+}
+
 function textOf(bytes: string): string {
   return Buffer.from(bytes, 'latin1').toString('utf8');
 }

@@ -53,7 +53,7 @@ describe('threads that read pages', () => {
   it('reads pages as this thread does, several at once, and without the key', async () => {
     const body = bodyOf({ unknown_member: `said ${KEY}` });
     const page = await readThere(body);
-    expect(shown(page)).toEqual(shown(readApart(body, HOW)));
+    expect(shown(page)).toEqual(shown(await readApart(body, HOW)));
     expect(JSON.stringify(page.odd)).toContain('said [key]');
     const all = await Promise.all(Array.from({ length: 8 }, () => readThere(body)));
     expect(all.map(shown)).toEqual(Array.from({ length: 8 }, () => shown(page)));

@@ -2,25 +2,31 @@ import * as z from 'zod';
 import { compile } from '../../compile.ts';
 import { fastFormOf } from './fast-form.ts';
 
-type RecordCheck<Rec> = (raw: unknown) => raw is Rec;
+/** True of a value that a schema takes as it is. */
+export type ValueCheck = (value: unknown) => boolean;
 
-const checks = new WeakMap<object, RecordCheck<unknown> | null>();
+const checks = new WeakMap<object, ValueCheck | null>();
 
 /**
  * True of a value that its schema takes and would return as it is: that is nearly every record, at a tenth of what zod
  * takes. False says nothing: the value then goes through its schema, which may still take it.
  */
 export function isTakenAsIs<Rec>(schema: z.ZodType<Rec>, raw: unknown): raw is Rec {
+  return checkOf(schema)?.(raw) ?? false;
+}
+
+/** What `isTakenAsIs` asks; null for a schema with a part that may change what it reads. */
+export function checkOf(schema: z.ZodType): ValueCheck | null {
   let check = checks.get(schema);
   if (check === undefined) {
     check = compileCheck(schema);
     checks.set(schema, check);
   }
-  return check?.(raw) ?? false;
+  return check;
 }
 
 /** Null for a schema with a part that may change what it reads: its values always go through it. */
-function compileCheck(schema: z.ZodType): RecordCheck<unknown> | null {
+function compileCheck(schema: z.ZodType): ValueCheck | null {
   const source = new CheckSource();
   const test = source.test(schema, 'raw');
   if (test === undefined) return null;
@@ -31,7 +37,7 @@ function compileCheck(schema: z.ZodType): RecordCheck<unknown> | null {
   return isCheck(made) ? made : null;
 }
 
-function isCheck(value: unknown): value is RecordCheck<unknown> {
+function isCheck(value: unknown): value is ValueCheck {
   return typeof value === 'function';
 }
 

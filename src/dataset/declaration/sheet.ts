@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { formatTime } from '../../range.ts';
 import { isEmpty, orNull, type Extra } from '../record.ts';
 import { isMoment, placeOf } from './place.ts';
+import { unwrap } from './unwrap.ts';
 
 /** What of a Drizzle table a job needs to know: the shape of the rows that go in. */
 export interface Table {
@@ -153,12 +154,6 @@ function formOf(member: z.core.$ZodType): Form {
 /** The forms of TON's own names and numbers are all ASCII without a backslash. */
 function hasPattern(schema: z.ZodString): boolean {
   return (schema.def.checks ?? []).some(({ _zod: { def } }) => 'pattern' in def);
-}
-
-function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
-  return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
-    ? unwrap(schema.unwrap())
-    : schema;
 }
 
 function memberAt(value: unknown, path: readonly string[]): unknown {

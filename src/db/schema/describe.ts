@@ -33,6 +33,8 @@ interface Facts<Column extends string> {
   readonly key: readonly Column[];
   readonly conflict: Conflict<Column>;
   readonly supersedes?: Supersedes<Column>;
+  /** Set where neighbouring pages bring the same rows. */
+  readonly shared?: true;
   /** True where the table is range-partitioned by `utime`. */
   readonly partitioned: boolean;
 }

@@ -1,3 +1,4 @@
+import type { BytesReading, ReadBytes } from '../../../api/attempt.ts';
 import type { ApiClient } from '../../../api/client.ts';
 import type { Exchange } from '../../../api/exchange.ts';
 import { echoOf } from '../../../api/response/v3-echo.ts';
@@ -14,7 +15,8 @@ import type { PageThreads } from '../../page-threads.ts';
 import { contentOf, inside, type Content } from './content.ts';
 import type { SpanTrust } from './limit-trust.ts';
 import type { LtBounds } from './lt-bounds.ts';
-import { contentApart } from './page-apart.ts';
+import { pageOf } from './page-apart.ts';
+import { contentOfPage, readPage, type ReadPage } from './read-page.ts';
 import { readRecords } from './read-records.ts';
 
 interface PageRequest {
@@ -85,7 +87,7 @@ export async function askPage({ api, lts }: Asking, request: PageRequest): Promi
     flight,
     signal,
     strings: toWrite && 'bytes',
-    readApart: toWrite && apartOf(dataset, toWrite, stepTo),
+    readBytes: toWrite && byBytes(dataset, toWrite, stepTo),
     parse: (body, form, limit): PageRead => {
       const records = recordsIn(body);
       const reading = readRecords(job, records, toWrite && form);
@@ -114,20 +116,24 @@ function shownOnly({ positions }: Pick<RecordsReading, 'positions'>): Pick<PageR
   return { records: [], reading: { positions, accepted: [], rejected: [] } };
 }
 
-/** How a body is read in another thread; undefined where it is not known what will be written of it. */
-function apartOf(
+/** How a body is read by its bytes, here or in another thread; undefined where it is not known what will be written of it. */
+function byBytes(
   { name, job }: Dataset,
   { span, threads }: ToWrite,
   stepTo: (shown: PagePlace, limit: number | undefined) => PageRead['step'],
-) {
+): ReadBytes<PageRead> | undefined {
   // Pages of one pool are small, and their rows are looked at here.
   if (span === undefined || job.scopes !== undefined) return undefined;
-  return async (body: Buffer, limit: number | undefined) => {
-    const { page, body: back } = await threads.read({ dataset: name, span }, body);
-    if (page === undefined) return { body: back };
+  const read = async (body: Buffer, { turn, withoutKey }: BytesReading): Promise<ReadPage> => {
+    const apart = await threads.read({ dataset: name, span }, body);
+    if (apart.page !== undefined) return pageOf(apart.page);
+    return readPage(apart.body, { job, span, withoutKey, turn });
+  };
+  return async (body, how) => {
+    const page = await read(body, how);
     const { positions, joins, echo } = page;
-    const step = stepTo({ positions, echo, ...(joins !== undefined && { joins }) }, limit);
-    return { value: { ...shownOnly(page), step, content: contentApart(job, page) } };
+    const step = stepTo({ positions, echo, ...(joins !== undefined && { joins }) }, how.limit);
+    return { ...shownOnly(page), step, content: contentOfPage(job, page) };
   };
 }
 

@@ -1,6 +1,7 @@
+import { rawOf } from '../../../dataset/bytes/view.ts';
 import { timeOfRow, type Put } from '../../../dataset/declaration/sheet.ts';
 import type { Job, RecordsReading } from '../../../dataset/job.ts';
-import { asText, type Strings } from '../../../dataset/strings.ts';
+import type { Strings } from '../../../dataset/strings.ts';
 import { formatTime, spanOfSecond } from '../../../range.ts';
 
 /**
@@ -21,7 +22,7 @@ export function readRecords(job: Job, records: readonly unknown[], strings?: Str
         span: spanOfSecond(position.utime),
         path: 'utime',
         reason: 'a row of this record is dated after the record itself',
-        raw: strings === 'bytes' ? asText(records[index]) : records[index],
+        raw: rawOf(records[index], strings),
       })),
     ],
   };

@@ -24,8 +24,8 @@ export type ThreadAnswer =
 const jobs = new Map((await loadJobs()).map(({ name, job }) => [name, job]));
 const withoutKey = keylessText(ThreadData.parse(workerData).apiKey);
 
-const answer = ({ dataset, span, body }: ThreadOrder) => {
-  const page = read(dataset, body, span);
+const answer = async ({ dataset, span, body }: ThreadOrder) => {
+  const page = await read(dataset, body, span);
   const sent: ThreadAnswer = page === undefined ? { body } : { page };
   const handed = (page?.tables.map(({ bytes }) => bytes) ?? [body]).map(({ buffer }) => buffer);
   parentPort?.postMessage(
@@ -34,15 +34,19 @@ const answer = ({ dataset, span, body }: ThreadOrder) => {
   );
 };
 
-function read(dataset: string, body: Uint8Array, span: Range): PageApart | undefined {
+async function read(dataset: string, body: Uint8Array, span: Range): Promise<PageApart | undefined> {
   const job = jobs.get(dataset);
   if (job === undefined) return undefined;
   try {
-    return readApart(Buffer.from(body.buffer, body.byteOffset, body.byteLength), { job, span, withoutKey });
+    return await readApart(Buffer.from(body.buffer, body.byteOffset, body.byteLength), {
+      job,
+      span,
+      withoutKey,
+    });
   } catch {
     return undefined;
   }
 }
 
-parentPort?.on('message', answer);
+parentPort?.on('message', (order: ThreadOrder) => void answer(order));
 parentPort?.postMessage('ready');

@@ -118,5 +118,6 @@ describe(messages, {
       'extra',
     ],
   },
+  shared: true,
   partitioned: true,
 });

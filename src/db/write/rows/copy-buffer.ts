@@ -1,4 +1,5 @@
 import { formatTime } from '../../../range.ts';
+import { EMPTY, type Page } from '../../../dataset/bytes/view.ts';
 import type { Strings } from '../../../dataset/strings.ts';
 import { escapeCopy, toArray, toJson } from './copy-text.ts';
 
@@ -7,6 +8,8 @@ const ROW_BYTES = 2 ** 18;
 const SHORT = 1024;
 /** A text of fewer characters is copied sooner than a call that copies it would begin. */
 const BRIEF = 48;
+/** The same of bytes. */
+const BRIEF_BYTES = 128;
 const TAB = 9;
 const NEWLINE = 10;
 const BACKSLASH = 92;
@@ -81,12 +84,34 @@ export class CopyBuffer {
   json(value: unknown): void {
     if (value === null || value === undefined) this.nothing();
     else if (typeof value === 'number' || typeof value === 'boolean') this.ascii(String(value));
+    else if (value === EMPTY) this.ascii('{}');
     else this.text(toJson(value));
   }
 
   array(value: unknown): void {
     if (Array.isArray(value)) this.text(toArray(value));
     else this.any(value);
+  }
+
+  /** The value that is noted in a slot, as it stands in its body: it has nothing that COPY escapes. */
+  standing({ bytes, slots }: Pick<Page, 'bytes' | 'slots'>, slot: number): void {
+    const start = slots[2 * slot] ?? 0;
+    if (start <= 0) this.nothing();
+    else this.bytes(bytes, start, slots[2 * slot + 1] ?? start);
+  }
+
+  private bytes(bytes: Uint8Array, start: number, end: number): void {
+    const length = end - start;
+    if (length > SHORT) this.reserve(length + ROW_BYTES);
+    const { buffer } = this;
+    let { at } = this;
+    if (length < BRIEF_BYTES) for (let from = start; from < end; from++) buffer[at++] = bytes[from] ?? 0;
+    else {
+      buffer.set(bytes.subarray(start, end), at);
+      at += length;
+    }
+    buffer[at] = TAB;
+    this.at = at + 1;
   }
 
   private nothing(): void {

@@ -1,6 +1,9 @@
 import { compile } from '../../../compile.ts';
+import { layoutOf } from '../../../dataset/bytes/layout.ts';
+import { isViewOf } from '../../../dataset/bytes/view.ts';
 import type { MemberColumn, Noted, Sheet } from '../../../dataset/declaration/sheet.ts';
 import { formatTime } from '../../../range.ts';
+import { ofObjects, ofViews, type Access } from './access.ts';
 import type { CopyBuffer } from './copy-buffer.ts';
 import type { CopyColumn } from './copy-text.ts';
 import { targetOf, type Target } from './target.ts';
@@ -22,46 +25,51 @@ export interface LineWriter extends Compiled {
   readonly target: Target;
 }
 
-const writers = new WeakMap<object, LineWriter>();
-
-/** Compiled once for each sheet. Throws a TypeError for a sheet with a column that its table does not have. */
-export function lineWriterOf(sheet: Pick<Sheet, 'table' | 'columns' | 'noted'>): LineWriter {
-  let writer = writers.get(sheet);
-  if (writer === undefined) {
-    writer = compileWriter(sheet.columns, sheet.noted, targetOf(sheet.table));
-    writers.set(sheet, writer);
-  }
-  return writer;
+interface LineWriters {
+  readonly ofObjects: LineWriter;
+  /** Undefined where no record of the sheet is a view. */
+  readonly ofViews: LineWriter | undefined;
 }
 
-function compileWriter(
-  columns: readonly MemberColumn[],
-  noted: readonly Noted[],
-  target: Target,
-): LineWriter {
-  const { name: table, facts, staging } = target;
-  const strange = columns.find(({ name }) => !target.columns.includes(name));
+type WrittenSheet = Pick<Sheet, 'table' | 'record' | 'columns' | 'noted'>;
+
+const writers = new WeakMap<object, LineWriters>();
+
+/** Compiled once for each sheet. Throws a TypeError for a sheet with a column that its table does not have. */
+export function lineWriterOf(sheet: WrittenSheet, record: unknown): LineWriter {
+  let known = writers.get(sheet);
+  if (known === undefined) {
+    const layout = layoutOf(sheet.record);
+    known = {
+      ofObjects: compileWriter(sheet, ofObjects),
+      ofViews: layout === null ? undefined : compileWriter(sheet, ofViews(layout)),
+    };
+    writers.set(sheet, known);
+  }
+  return isViewOf(sheet.record, record) ? (known.ofViews ?? known.ofObjects) : known.ofObjects;
+}
+
+function compileWriter({ table, columns, noted }: WrittenSheet, access: Access): LineWriter {
+  const target = targetOf(table);
+  const { name, facts, staging } = target;
+  const strange = columns.find((column) => !target.columns.includes(column.name));
   if (strange !== undefined)
-    throw new TypeError(`${table} has no column "${strange.name}" for the member ${strange.path.join('.')}`);
-  const members = new Map(columns.map((column) => [column.name, column]));
-  const valueOf = (name: string) => valueIn(members.get(name), name);
-  const keyPart = (name: string) =>
-    members.get(name)?.form === 'moment' ? `time(${valueOf(name)})` : valueOf(name);
+    throw new TypeError(`${name} has no column "${strange.name}" for the member ${strange.path.join('.')}`);
+  const source = new RowSource(columns, access);
   const fill = facts.conflict.kind === 'fill' ? facts.conflict.columns : [];
-  const key = facts.key.map((name) => `\${${keyPart(name)}}`).join('|');
-  const filled = fill.map((name, bit) => `(${valueOf(name)} == null ? 0 : ${2 ** bit})`);
-  const isNoted = noted.map((note) => conditionOf(note, columns));
-  const write = staging.columns.map((column) => `out.${writerOf(column, members)}(${valueOf(column.name)});`);
+  const key = facts.key.map((column) => `\${${source.keyPart(column)}}`).join('|');
+  const filled = fill.map((column, bit) => `(${source.isAbsent(column)} ? 0 : ${2 ** bit})`);
+  const isNoted = noted.map((note) => source.isNoted(note));
   const made = compile(
     `{
       key: (r, g) => \`${key}\`,
       filled: (r, g, x) => ${filled.join(' | ') || '0'},
       isNoted: (r) => ${isNoted.join(' || ') || 'false'},
-      write: (out, r, g, x) => { ${write.join('\n')} },
+      write: (out, r, g, x) => { ${staging.columns.map((column) => source.write(column)).join(';\n')} },
     }`,
-    { time: (value: unknown) => formatTime(Number(value)) },
+    { ...access.scope, time: (value: unknown) => formatTime(Number(value)) },
   );
-  if (!isCompiled(made)) throw new TypeError(`the writer of ${table} cannot be compiled`);
+  if (!isCompiled(made)) throw new TypeError(`the writer of ${name} cannot be compiled`);
   return { target, ...made };
 }
 
@@ -69,26 +77,46 @@ function isCompiled(value: unknown): value is Compiled {
   return typeof value === 'object' && value !== null && 'write' in value;
 }
 
-/** An expression: a member of the record `r`, the unknown members `x`, or what is given with the row. */
-function valueIn(member: MemberColumn | undefined, name: string): string {
-  if (member !== undefined) return memberAt(member.path);
-  return name === 'extra' ? 'x' : `g[${JSON.stringify(name)}]`;
-}
+/** The code of a row's parts: of members of the record `r`, the unknown members `x`, and what is given with the row, `g`. */
+class RowSource {
+  private readonly members: ReadonlyMap<string, MemberColumn>;
+  private readonly access: Access;
 
-function memberAt(path: readonly string[]): string {
-  return `r${path.map((name, depth) => `${depth === 0 ? '' : '?.'}[${JSON.stringify(name)}]`).join('')}`;
-}
+  constructor(columns: readonly MemberColumn[], access: Access) {
+    this.members = new Map(columns.map((column) => [column.name, column]));
+    this.access = access;
+  }
 
-/** The method of the buffer that writes a column. */
-function writerOf({ name, kind }: CopyColumn, members: ReadonlyMap<string, MemberColumn>): keyof CopyBuffer {
-  if (kind !== 'text') return kind;
-  return members.get(name)?.form ?? 'any';
-}
+  keyPart(name: string): string {
+    const value = this.value(name);
+    return this.members.get(name)?.form === 'moment' ? `time(${value})` : value;
+  }
 
-/** An expression that is true where a note may be due; whether it is, the record itself tells. */
-function conditionOf({ path, when }: Noted, columns: readonly MemberColumn[]): string {
-  if (when === 'sent') return `${memberAt(path)} != null`;
-  const own = columns.filter((column) => column.path.slice(0, -1).join('.') === path.join('.'));
-  const absent = own.map((column) => `${memberAt(column.path)} == null`);
-  return `(${[`${memberAt(path)} != null`, ...absent].join(' && ')})`;
+  isAbsent(name: string): string {
+    const member = this.members.get(name);
+    return member === undefined ? `${this.value(name)} == null` : this.access.isAbsent(member.path);
+  }
+
+  /** True where a note may be due; whether it is, the record itself tells. */
+  isNoted({ path, when }: Noted): string {
+    const { isAbsent } = this.access;
+    if (when === 'sent') return `!(${isAbsent(path)})`;
+    const own = [...this.members.values()].filter(
+      (column) => column.path.slice(0, -1).join('.') === path.join('.'),
+    );
+    return `(${[`!(${isAbsent(path)})`, ...own.map((column) => isAbsent(column.path))].join(' && ')})`;
+  }
+
+  write({ name, kind }: CopyColumn): string {
+    const member = this.members.get(name);
+    const isCopied = member !== undefined && kind === 'text' && member.form !== 'moment';
+    const method: keyof CopyBuffer = kind === 'text' ? (member?.form ?? 'any') : kind;
+    return (isCopied ? this.access.copy(member.path) : undefined) ?? `out.${method}(${this.value(name)})`;
+  }
+
+  private value(name: string): string {
+    const member = this.members.get(name);
+    if (member !== undefined) return this.access.value(member.path);
+    return name === 'extra' ? 'x' : `g[${JSON.stringify(name)}]`;
+  }
 }

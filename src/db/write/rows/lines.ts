@@ -106,7 +106,7 @@ function byKey(a: WaitingRow, b: WaitingRow): number {
 
 function collector(byTable: ReadonlyMap<object, Collected>, strings: Strings): Put {
   return <T extends Table, Rec>(sheet: Sheet<T, Rec>, record: Rec, given: Given<T>, sent?: Extra | null) => {
-    const writer = lineWriterOf(sheet);
+    const writer = lineWriterOf(sheet, record);
     const collected = byTable.get(sheet.table);
     if (collected === undefined)
       throw new TypeError(`a row for ${writer.target.name}, which its job does not name`);

@@ -28,10 +28,14 @@ export function byRank(a: Target, b: Target): number {
   return rank(a) < rank(b) ? -1 : 1;
 }
 
-/** Parts come before their wholes: an older copy of a whole shows which parts are out of date, as long as it is there. */
+/**
+ * Parts come before their wholes: an older copy of a whole shows which parts are out of date, as long as it is there. Rows
+ * that other pages bring too come last: whoever brings one waits until the first to write it has committed.
+ */
 function rank({ name, facts }: Target): string {
   const isPart = facts.supersedes !== undefined && facts.supersedes.of !== name;
-  return `${isPart ? 'part' : 'whole'} ${name}`;
+  const whole = facts.shared === true ? 2 : 1;
+  return `${isPart ? 0 : whole} ${name}`;
 }
 
 /** Makes the partitions that the rows need: before the transaction that writes them. */

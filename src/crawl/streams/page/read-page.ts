@@ -1,0 +1,78 @@
+import { parseJson } from '../../../api/response/parse-json.ts';
+import { readBody } from '../../../api/response/body-text.ts';
+import { echoOf } from '../../../api/response/v3-echo.ts';
+import { listOf } from '../../../api/response/v3-envelope.ts';
+import { readList, type ReadList } from '../../../dataset/bytes/read-list.ts';
+import type { Job, RecordsReading } from '../../../dataset/job.ts';
+import type { Echo } from '../../../dataset/paginator.ts';
+import { bytesOfRecords } from '../../../db/write/rows/lines.ts';
+import { linesOfBytes, type TableBytes } from '../../../db/write/rows/line-bytes.ts';
+import { targetOf } from '../../../db/write/rows/target.ts';
+import type { Range } from '../../../range.ts';
+import { idsOf, inside, odditiesOf, type Content, type Oddities } from './content.ts';
+import { readRecords } from './read-records.ts';
+
+/** A page whose rows are bytes. */
+export interface ReadPage {
+  readonly positions: RecordsReading['positions'];
+  readonly joins: RecordsReading['joins'];
+  readonly echo: Echo;
+  readonly tables: readonly TableBytes[];
+  readonly ids: readonly string[];
+  readonly oddities: Oddities;
+}
+
+export interface HowToRead {
+  readonly job: Job;
+  /** What of the page is written. */
+  readonly span: Range;
+  /** Takes the key out of a text, where data may not hold it. */
+  readonly withoutKey: (text: string) => string;
+  /** Waits until it may take some milliseconds of this thread: others have their turns between. */
+  readonly turn: () => Promise<void>;
+}
+
+/** Reads a page: of its bytes and its job alone, so that any thread can. Throws what is wrong with the page. */
+export async function readPage(body: Buffer, { job, span, withoutKey, turn }: HowToRead): Promise<ReadPage> {
+  await turn();
+  const read = readBody(body, 'bytes');
+  const text = withoutKey(read.text);
+  const isWhole = text === read.text && read.strings === 'bytes';
+  const list = isWhole ? await readInBytes(body, text, { job, turn }) : undefined;
+  const json = parseJson(list?.rest ?? text, list === undefined ? body : undefined);
+  const records = list?.records ?? listOf(job.list)(json);
+  await turn();
+  const reading = readRecords(job, records, read.strings);
+  const written = inside([reading], span);
+  await turn();
+  return {
+    positions: reading.positions,
+    joins: reading.joins,
+    echo: echoOf(json),
+    tables: bytesOfRecords(job.tables, written.accepted),
+    ids: idsOf(written),
+    oddities: odditiesOf(written),
+  };
+}
+
+/** The body by its bytes; undefined where it has to be parsed as a whole, which also tells what is wrong with it. */
+async function readInBytes(
+  bytes: Buffer,
+  text: string,
+  { job: { list, record }, turn }: Pick<HowToRead, 'job' | 'turn'>,
+): Promise<ReadList | undefined> {
+  try {
+    return await readList({ bytes, text, list, record, parse: parseJson, turn });
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a page has to write. */
+export function contentOfPage({ tables }: Pick<Job, 'tables'>, page: ReadPage): Content {
+  const rows = Object.values(tables).flatMap((table, index) => {
+    const written = page.tables[index];
+    return written === undefined ? [] : [linesOfBytes(targetOf(table), written)];
+  });
+  return { rows, ids: page.ids, ...page.oddities };
+}

@@ -1,0 +1,177 @@
+import * as z from 'zod';
+import { checkOf, type ValueCheck } from '../declaration/check.ts';
+import { MemberKey } from './member-key.ts';
+import { unwrap } from '../declaration/unwrap.ts';
+import { ANY_TEXT, runsOf, type Run } from './runs.ts';
+import { viewClassOf, type ViewClass } from './view.ts';
+
+/** How the value of a member is read: `json` stands for all that is parsed as it comes. */
+export type MemberKind = 'text' | 'scalar' | 'object' | 'list' | 'map' | 'json';
+
+/** A member of a record, as it stands in a body. */
+export interface Member {
+  readonly name: string;
+  readonly key: MemberKey;
+  /** Where it is noted, behind the object that it belongs to. */
+  readonly slot: number;
+  readonly kind: MemberKind;
+  readonly takesNull: boolean;
+  /** What a text may be made of: one of these rows. */
+  readonly runs: readonly (readonly Run[])[];
+  /** What else a text has to pass; what a scalar or a parsed value has to. */
+  readonly checks: readonly ValueCheck[];
+  /** Of an object, or of each element of a list or a map. */
+  readonly layout: Layout | undefined;
+  /** The one that stood behind it the last time: servers keep an order, which need not be that of the schema. */
+  next: Member | undefined;
+}
+
+/** Where the values of an object are noted: its own place first, and then those of its members, one behind the other. */
+export interface Layout {
+  readonly View: ViewClass;
+  readonly members: readonly Member[];
+  readonly byName: ReadonlyMap<string, Member>;
+  /** Members that have to be there. */
+  readonly required: readonly Member[];
+  /** How many slots it takes. */
+  readonly size: number;
+  /** What the whole has to pass. */
+  readonly checks: readonly ValueCheck[];
+  /** The member that stood first the last time. */
+  first: Member | undefined;
+}
+
+const layouts = new WeakMap<object, Layout | null>();
+
+/** The layout of a strict object; null for another schema, or one with a part that may change what it reads. */
+export function layoutOf(schema: z.core.$ZodType): Layout | null {
+  let layout = layouts.get(schema);
+  if (layout === undefined) {
+    layout = schema instanceof z.ZodObject && checkOf(schema) !== null ? makeLayout(schema) : null;
+    layouts.set(schema, layout);
+  }
+  return layout;
+}
+
+function makeLayout(schema: z.ZodObject): Layout | null {
+  const own = ownChecks(schema);
+  const isStrict = schema.def.catchall instanceof z.ZodNever;
+  if (!isStrict || own === undefined || own.patterns.length > 0) return null;
+  const shape: z.core.$ZodShape = schema.shape;
+  const members: Member[] = [];
+  const required: Member[] = [];
+  let size = 1;
+  for (const [name, inner] of Object.entries(shape)) {
+    const check = checkOfMember(name, inner);
+    const member = memberOf(name, size, { inner, check });
+    members.push(member);
+    if (!check(undefined)) required.push(member);
+    size += sizeOf(member);
+  }
+  for (const [index, member] of members.entries()) member.next = members[index + 1];
+  const byName = new Map(members.map((member) => [member.name, member]));
+  const View = viewClassOf(schema, members);
+  return { View, members, byName, required, size, checks: own.custom, first: members[0] };
+}
+
+function checkOfMember(name: string, schema: z.core.$ZodType): ValueCheck {
+  const check = schema instanceof z.ZodType ? checkOf(schema) : null;
+  if (check === null) throw new TypeError(`there is no check of ${name}, though there is one of its object`);
+  return check;
+}
+
+function memberOf(
+  name: string,
+  slot: number,
+  { inner, check }: { readonly inner: z.core.$ZodType; readonly check: ValueCheck },
+): Member {
+  const key = new MemberKey(name);
+  const reading = isBare(inner) ? readingOf(unwrap(inner), check) : wholeReading('json', check);
+  return { name, key, slot, takesNull: check(null), next: undefined, ...reading };
+}
+
+/** True where what lets a value be null or left out asks nothing else of it. */
+function isBare(schema: z.core.$ZodType): boolean {
+  const isWrapper = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
+  return !isWrapper || (!hasChecks(schema) && isBare(schema.unwrap()));
+}
+
+function hasChecks({ _zod }: z.core.$ZodType): boolean {
+  return (_zod.def.checks ?? []).length > 0;
+}
+
+/** Of lists and maps only the place is noted: each of their elements has slots of its own. */
+function sizeOf({ kind, layout }: Member): number {
+  return kind === 'object' && layout !== undefined ? layout.size : 1;
+}
+
+/** The member at a path, and how many slots behind its record; undefined for one within a value that is parsed. */
+export function find(
+  { byName }: Layout,
+  [name = '', ...path]: readonly string[],
+): { readonly member: Member; readonly slot: number } | undefined {
+  const member = byName.get(name);
+  if (member === undefined || path.length === 0) return member && { member, slot: member.slot };
+  const inner = member.kind === 'object' && member.layout ? find(member.layout, path) : undefined;
+  return inner && { ...inner, slot: member.slot + inner.slot };
+}
+
+type Reading = Pick<Member, 'kind' | 'runs' | 'checks' | 'layout'>;
+
+function readingOf(inner: z.core.$ZodType, check: ValueCheck): Reading {
+  return (
+    textReading(inner) ?? partsReading(inner) ?? wholeReading(isScalar(inner) ? 'scalar' : 'json', check)
+  );
+}
+
+/** A value that is looked at as a whole. */
+function wholeReading(kind: MemberKind, check: ValueCheck): Reading {
+  return { kind, runs: [], checks: [check], layout: undefined };
+}
+
+function textReading(inner: z.core.$ZodType): Reading | undefined {
+  const own = inner instanceof z.ZodString ? ownChecks(inner) : undefined;
+  if (own === undefined || own.patterns.length > 1) return undefined;
+  const [pattern] = own.patterns;
+  const runs = pattern === undefined ? ANY_TEXT : runsOf(pattern);
+  return runs && { kind: 'text', runs, checks: own.custom, layout: undefined };
+}
+
+/** An object, or many of one kind. */
+function partsReading(inner: z.core.$ZodType): Reading | undefined {
+  const [kind, part] = partOf(inner);
+  const layout = part && layoutOf(part);
+  return layout == null ? undefined : { kind, runs: [], checks: [], layout };
+}
+
+function partOf(inner: z.core.$ZodType): [MemberKind, z.core.$ZodType | undefined] {
+  if (inner instanceof z.ZodObject) return ['object', inner];
+  if (inner instanceof z.ZodArray && !hasChecks(inner)) return ['list', inner.element];
+  const isMap = inner instanceof z.ZodRecord && inner.keyType instanceof z.ZodString;
+  return ['map', isMap && !hasChecks(inner) && !hasChecks(inner.keyType) ? inner.valueType : undefined];
+}
+
+/** What `.regex()` and `.refine()` ask of a value; undefined where something else is asked too. */
+function ownChecks(schema: z.ZodType): { patterns: RegExp[]; custom: ValueCheck[] } | undefined {
+  const [patterns, custom]: [RegExp[], ValueCheck[]] = [[], []];
+  for (const { _zod } of schema.def.checks ?? []) {
+    const { def } = _zod;
+    if ('pattern' in def && def.pattern instanceof RegExp) patterns.push(def.pattern);
+    else if (def.check === 'custom' && 'fn' in def && isCheck(def.fn)) custom.push(def.fn);
+    else return undefined;
+  }
+  return { patterns, custom };
+}
+
+function isCheck(value: unknown): value is ValueCheck {
+  return typeof value === 'function';
+}
+
+/** True of what is one token of JSON; also of text with something that only the whole text shows. */
+function isScalar(inner: z.core.$ZodType): boolean {
+  if (inner instanceof z.ZodUnion) return inner.options.every((option) => isScalar(unwrap(option)));
+  if (inner instanceof z.ZodPipe) return isScalar(unwrap(inner.in));
+  return SCALARS.some((kind) => inner instanceof kind);
+}
+
+const SCALARS = [z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodEnum, z.ZodLiteral];

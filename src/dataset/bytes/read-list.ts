@@ -1,0 +1,74 @@
+import type * as z from 'zod';
+import { CLOSE_LIST, COMMA, NOWHERE, valueEnd } from './json-bytes.ts';
+import { layoutOf, type Layout } from './layout.ts';
+import { RecordReader } from './record-reader.ts';
+
+/** A body that was read where its records stand. */
+export interface ReadList {
+  /** Views of records that fit, with strings that are bytes; any other one parsed. */
+  readonly records: readonly unknown[];
+  /** The body as text without its records. */
+  readonly rest: string;
+}
+
+interface ListBody {
+  readonly bytes: Uint8Array;
+  /** The same, a character for each byte. */
+  readonly text: string;
+  /** The member that holds the records. */
+  readonly list: string;
+  readonly record: z.ZodType;
+  /** Reads a record that has to be parsed. */
+  readonly parse: (text: string) => unknown;
+  /** Lets others have the thread, every few milliseconds. */
+  readonly turn: () => Promise<void>;
+}
+
+/** Records that are read in some two milliseconds. */
+const SLICE = 100;
+
+/**
+ * Reads the records of a body that begins with their list. Undefined for a body of another form, a schema that changes what
+ * it reads, and what is no JSON: such a body has to be parsed as a whole.
+ */
+export async function readList({
+  bytes,
+  text,
+  list,
+  record,
+  parse,
+  turn,
+}: ListBody): Promise<ReadList | undefined> {
+  const layout = layoutOf(record);
+  const head = `{${JSON.stringify(list)}:[`;
+  if (layout === null || !text.startsWith(head)) return undefined;
+  const reader = new RecordReader(bytes, text);
+  reader.at = head.length;
+  const records = await recordsOf(reader, layout, { parse, turn });
+  if (records === undefined) return undefined;
+  const tail = text.slice(reader.at);
+  // What is sent twice counts as it comes the last time.
+  return tail.includes(JSON.stringify(list)) ? undefined : { records, rest: `${head}]${tail}` };
+}
+
+async function recordsOf(
+  reader: RecordReader,
+  layout: Layout,
+  { parse, turn }: Pick<ListBody, 'parse' | 'turn'>,
+): Promise<unknown[] | undefined> {
+  const { bytes, text } = reader.page;
+  const records: unknown[] = [];
+  if (reader.passes(CLOSE_LIST)) return records;
+  do {
+    if (records.length % SLICE === SLICE - 1) await turn();
+    const start = reader.at;
+    const view = reader.record(layout);
+    if (view === undefined) {
+      const end = valueEnd(bytes, start, false);
+      if (end === NOWHERE) return undefined;
+      records.push(parse(text.slice(start, end)));
+      reader.at = end;
+    } else records.push(view);
+  } while (reader.passes(COMMA));
+  return reader.passes(CLOSE_LIST) ? records : undefined;
+}

@@ -1,0 +1,93 @@
+import type { ZodType } from 'zod';
+import { asText, type Strings } from '../strings.ts';
+import type { Member } from './layout.ts';
+
+/** A body whose records were read where they stand. */
+export interface Page {
+  readonly bytes: Uint8Array;
+  /** The same, a character for each byte. */
+  readonly text: string;
+  /** For each slot the beginning and the end of its value, without quotes. No value begins at 0: that is one that was not sent. */
+  slots: Int32Array;
+  /** What is no text, number or object: there the end is its place in here. */
+  readonly values: unknown[];
+}
+
+/** An object without members, as it is most often parsed. */
+export const EMPTY: object = Object.freeze({});
+
+/** Where a null begins. */
+export const NULL = -1;
+
+const QUOTE = 34;
+const MINUS = 45;
+const DIGIT_ZERO = 48;
+const LETTER_F = 102;
+const LETTER_T = 116;
+
+/**
+ * A record, or an object in one, whose members are read where they stand when they are asked for. It has the members of its
+ * schema, but none of them as its own: what it holds as a whole, `rawOf` tells.
+ */
+export abstract class View {
+  abstract readonly $schema: object;
+  readonly $page: Page;
+  readonly $slot: number;
+
+  constructor(page: Page, slot: number) {
+    this.$page = page;
+    this.$slot = slot;
+  }
+}
+
+export type ViewClass = new (page: Page, slot: number) => View;
+
+/** The views of a schema's objects. */
+export function viewClassOf(schema: object, members: readonly Member[]): ViewClass {
+  const Own = class extends View {
+    declare readonly $schema: object;
+  };
+  Object.defineProperty(Own.prototype, '$schema', { value: schema });
+  for (const member of members) {
+    const get = function (this: View) {
+      return valueOf(this, member.slot, member);
+    };
+    Object.defineProperty(Own.prototype, member.name, { get, enumerable: true });
+  }
+  return Own;
+}
+
+/** The value of a member, so many slots behind its object. */
+export function valueOf({ $page, $slot }: View, behind: number, { kind, layout }: Member): unknown {
+  const slot = $slot + behind;
+  const start = $page.slots[2 * slot] ?? 0;
+  if (start <= 0) return start === NULL ? null : undefined;
+  if (kind === 'object' && layout !== undefined) return new layout.View($page, slot);
+  const end = $page.slots[2 * slot + 1] ?? 0;
+  if (kind === 'text') return $page.text.slice(start, end);
+  return kind === 'scalar' ? scalarAt($page, start, end) : $page.values[end];
+}
+
+/** A string, a whole number of few digits, or a boolean. */
+export function scalarAt({ bytes, text }: Pick<Page, 'bytes' | 'text'>, start: number, end: number): unknown {
+  if (bytes[start - 1] === QUOTE) return text.slice(start, end);
+  const first = bytes[start] ?? 0;
+  if (first === LETTER_T || first === LETTER_F) return first === LETTER_T;
+  let value = 0;
+  for (let at = first === MINUS ? start + 1 : start; at < end; at += 1)
+    value = value * 10 + (bytes[at] ?? 0) - DIGIT_ZERO;
+  return first === MINUS ? -value : value;
+}
+
+/** True of a view of what a schema takes as it is. */
+export function isViewOf<Rec>(schema: ZodType<Rec>, record: unknown): record is Rec {
+  return record instanceof View && record.$schema === schema;
+}
+
+/** A record as it came, with strings that are text. */
+export function rawOf(record: unknown, strings: Strings | undefined): unknown {
+  if (!(record instanceof View)) return strings === 'bytes' ? asText(record) : record;
+  const { slots, text } = record.$page;
+  const at = 2 * record.$slot;
+  return asText(JSON.parse(text.slice(slots[at], slots[at + 1])));
+}

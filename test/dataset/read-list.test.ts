@@ -1,0 +1,202 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { parseJson } from '../../src/api/response/parse-json.ts';
+import { readList } from '../../src/dataset/bytes/read-list.ts';
+import { ANY_TEXT, runsOf, textEnd } from '../../src/dataset/bytes/runs.ts';
+import { rawOf, View } from '../../src/dataset/bytes/view.ts';
+import { ACCOUNT } from '../../src/ton/address.ts';
+import { SHARD } from '../../src/ton/shard.ts';
+import { ADDRESS } from '../../src/records/members/form.ts';
+
+const inner = z.strictObject({ id: z.string(), on: z.boolean().nullish() });
+const record = z.strictObject({
+  id: z.string().regex(/^[0-9A-F]{4}$/),
+  lt: z.string().regex(/^-?\d{1,19}$/),
+  at: z.int(),
+  on: z.boolean().nullish(),
+  text: z.string().nullish(),
+  state: z.enum(['a', 'b']).nullish(),
+  inner: inner.nullish(),
+  list: z.array(inner).nullish(),
+  map: z.record(z.string(), inner).nullish(),
+  free: z.unknown().optional(),
+});
+
+const FULL = `{"id":"00AF","lt":"-5","at":7,"on":true,"text":"é","state":"a","inner":{"id":"x"},"list":[{"id":"y","on":null}],"map":{"k":{"id":"z"}},"free":{"a":[1,"b"]}}`;
+
+async function read(body: string, slice: { turns: number } = { turns: 0 }) {
+  const bytes = Buffer.from(body);
+  const turn = () => {
+    slice.turns += 1;
+    return Promise.resolve();
+  };
+  const text = bytes.toString('latin1');
+  return readList({ bytes, text, list: 'rows', record, parse: parseJson, turn });
+}
+
+/** What was read of a body with one record: the record, whether it is a view, and what is left of the body. */
+async function readOne(json: string, rest = '') {
+  const list = await read(`{"rows":[${json}]${rest}}`);
+  const [one] = list?.records ?? [];
+  return list && { isView: one instanceof View, record: rawOf(one, 'bytes'), rest: list.rest };
+}
+
+describe('reading records by their bytes', () => {
+  it('gives the members of a record where they stand', async () => {
+    const list = await read(`{"rows":[${FULL},${FULL}],"more":1}`);
+    const [one] = list?.records ?? [];
+    expect(one).toBeInstanceOf(View);
+    expect(list?.rest).toBe('{"rows":[],"more":1}');
+    expect(rawOf(one, 'bytes')).toEqual(JSON.parse(FULL));
+    const {
+      id,
+      lt,
+      at,
+      on,
+      text,
+      state,
+      inner: nested,
+      list: many,
+      map,
+      free,
+    } = one as z.output<typeof record>;
+    expect({ id, lt, at, on, state, free }).toEqual({
+      id: '00AF',
+      lt: '-5',
+      at: 7,
+      on: true,
+      state: 'a',
+      free: { a: [1, 'b'] },
+    });
+    expect(Buffer.from(text ?? '', 'latin1').toString()).toBe('é');
+    expect([nested?.id, nested?.on, many?.[0]?.id, many?.[0]?.on, map?.['k']?.id]).toEqual([
+      'x',
+      undefined,
+      'y',
+      null,
+      'z',
+    ]);
+  });
+
+  it.each([
+    ['members in another order', '{"at":1,"id":"0000","lt":"1"}', true],
+    ['an empty list and map', '{"id":"0000","lt":"1","at":1,"list":[],"map":{}}', true],
+    ['a member that the schema does not name', '{"id":"0000","lt":"1","at":1,"new":1}', false],
+    ['a member that comes twice', '{"id":"0000","lt":"1","at":1,"at":2}', false],
+    ['a member that comes twice, null first', '{"id":"0000","lt":"1","at":1,"on":null,"on":true}', false],
+    [
+      'a name that comes twice in a map',
+      '{"id":"0000","lt":"1","at":1,"map":{"a":{"id":"1"},"a":{"id":"2"}}}',
+      false,
+    ],
+    ['__proto__ in a map', '{"id":"0000","lt":"1","at":1,"map":{"__proto__":{"id":"1"}}}', false],
+    ['a member that is missing', '{"id":"0000","lt":"1"}', false],
+    ['null where none may be', '{"id":"0000","lt":"1","at":null}', false],
+    ['text that does not fit', '{"id":"000G","lt":"1","at":1}', false],
+    ['text that is too long', '{"id":"00000","lt":"1","at":1}', false],
+    ['an escape', String.raw`{"id":"0000","lt":"1","at":1,"text":"a\tb"}`, false],
+    ['an escape in what is parsed', String.raw`{"id":"0000","lt":"1","at":1,"free":"a\"b"}`, true],
+    ['spaces', '{"id": "0000","lt":"1","at":1}', false],
+    ['minus zero', '{"id":"0000","lt":"1","at":-0}', false],
+    ['a fraction', '{"id":"0000","lt":"1","at":1.0}', false],
+    ['an exponent', '{"id":"0000","lt":"1","at":1e3}', false],
+    ['a long number', '{"id":"0000","lt":"1","at":9007199254740993}', false],
+    ['a long number in what is parsed', '{"id":"0000","lt":"1","at":1,"free":[9007199254740993]}', false],
+    ['a fraction in what is parsed', '{"id":"0000","lt":"1","at":1,"free":{"a":0.5}}', false],
+    ['no object', '[1]', false],
+  ])('reads %s', async (_what, json, isView) => {
+    expect(await readOne(json)).toEqual({
+      isView,
+      record: parseJson(json),
+      rest: '{"rows":[]}',
+    });
+  });
+
+  it.each([
+    ['a broken word', '{"rows":[{"id":"0000","lt":"1","at":1,"on":nul}]}'],
+    ['a leading zero', '{"rows":[{"id":"0000","lt":"1","at":01}]}'],
+    ['a tab in a text', '{"rows":[{"id":"0000","lt":"1","at":1,"text":"\t"}]}'],
+    ['a comma too many', '{"rows":[{"id":"0000","lt":"1","at":1},]}'],
+  ])('leaves the whole body where JSON is broken: %s', async (_what, body) => {
+    await expect(read(body).then((list) => list ?? parseJson(body))).rejects.toThrow('broken JSON');
+  });
+
+  it.each([
+    ['another list', `{"lines":[${FULL}]}`],
+    ['a list that is not the first', `{"more":1,"rows":[${FULL}]}`],
+    ['a list that comes twice', `{"rows":[${FULL}],"rows":[]}`],
+    ['no end', `{"rows":[${FULL}`],
+    ['a record without an end', `{"rows":[${FULL.slice(0, -1)}`],
+    ['null for none', '{"rows":null}'],
+  ])('leaves a body with %s', async (_what, body) => {
+    expect(await read(body)).toBeUndefined();
+  });
+
+  it('keeps a record where it was when another one does not fit', async () => {
+    const list = await read(`{"rows":[${FULL},{"id":1},${FULL}]}`);
+    expect(list?.records.map((one) => one instanceof View)).toEqual([true, false, true]);
+    expect(list?.records.map((one) => rawOf(one, 'bytes'))).toEqual([
+      JSON.parse(FULL),
+      { id: 1 },
+      JSON.parse(FULL),
+    ]);
+  });
+
+  it('lets others have the thread between records', async () => {
+    const slice = { turns: 0 };
+    const list = await read(`{"rows":[${Array.from({ length: 1000 }, () => FULL).join(',')}]}`, slice);
+    expect(list?.records).toHaveLength(1000);
+    expect(slice.turns).toBeGreaterThan(5);
+  });
+});
+
+/** What the program's expressions are like, and some that are no runs. */
+const EXPRESSIONS = [
+  ACCOUNT,
+  SHARD,
+  ADDRESS,
+  /^-?\d{1,19}$/,
+  /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/,
+  /^a?b*c+$/,
+];
+
+describe('runs of an expression', () => {
+  it.each(EXPRESSIONS)('are text that it takes: %s', (expression) => {
+    const rows = runsOf(expression) ?? [];
+    let agreed = 0;
+    const text = fc.oneof(
+      fc.stringMatching(expression),
+      fc.stringMatching(expression).map((fitting) => fitting.slice(1)),
+      fc.stringMatching(expression).map((fitting) => `${fitting}0`),
+      fc.string({
+        unit: fc.constantFrom('-', '0', '1', ':', 'A', 'a', 'b', 'c', '$', '=', '"', '\\', '\n', 'é'),
+      }),
+    );
+    fc.assert(
+      fc.property(text, (tried) => {
+        const bytes = Buffer.from(`${tried}"`);
+        const isRuns = textEnd(bytes, 0, rows) === bytes.length - 1;
+        if (isRuns) agreed += 1;
+        return !isRuns || expression.test(tried);
+      }),
+      { seed: 3, numRuns: 1000 },
+    );
+    expect(agreed).toBeGreaterThan(100);
+  });
+
+  it.each([/^a|b$/, /^(a|b)$/, /^[^a]$/, /^.$/, /a$/, /^a/, /^a$/i, /^\w$/, /^(?:ab)?$/, String.raw`^a\$`])(
+    'are none of %s',
+    (expression) => {
+      expect(runsOf(new RegExp(expression))).toBeUndefined();
+    },
+  );
+
+  it('end any text at its quote, and at nothing that has to be escaped', () => {
+    const ends = ['', 'a', 'é', 'x'.repeat(50), 'a\\', 'a\n'].map((text) =>
+      textEnd(Buffer.from(`${text}"`), 0, ANY_TEXT),
+    );
+    expect(ends).toEqual([0, 1, 2, 50, -1, -1]);
+    expect(textEnd(Buffer.from('no end'), 0, ANY_TEXT)).toBe(-1);
+  });
+});
