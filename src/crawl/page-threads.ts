@@ -15,7 +15,7 @@ const PAGE_SECONDS = 0.08;
 const MOST = 16;
 
 /**
- * A page of 4 MB is some 30 MB of objects. V8 lets a heap grow more slowly, the smaller it may become; a thread that needs
+ * A page of 4 MB that has to be parsed is some 30 MB of objects. V8 lets a heap grow more slowly, the smaller it may become; a thread that needs
  * more ends, and its page is asked for again.
  */
 const LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 24 };

@@ -3,24 +3,16 @@ import { checkOf, type ValueCheck } from '../declaration/check.ts';
 import { MemberKey } from './member-key.ts';
 import { unwrap } from '../declaration/unwrap.ts';
 import { ANY_TEXT, runsOf, type Run } from './runs.ts';
-import { viewClassOf, type ViewClass } from './view.ts';
-
-/** How the value of a member is read: `json` stands for all that is parsed as it comes. */
-export type MemberKind = 'text' | 'scalar' | 'object' | 'list' | 'map' | 'json';
+import { viewClassOf, type MemberKind, type ViewClass, type ViewedMember } from './view.ts';
 
 /** A member of a record, as it stands in a body. */
-export interface Member {
-  readonly name: string;
+export interface Member extends ViewedMember {
   readonly key: MemberKey;
-  /** Where it is noted, behind the object that it belongs to. */
-  readonly slot: number;
-  readonly kind: MemberKind;
   readonly takesNull: boolean;
   /** What a text may be made of: one of these rows. */
   readonly runs: readonly (readonly Run[])[];
   /** What else a text has to pass; what a scalar or a parsed value has to. */
   readonly checks: readonly ValueCheck[];
-  /** Of an object, or of each element of a list or a map. */
   readonly layout: Layout | undefined;
   /** The one that stood behind it the last time: servers keep an order, which need not be that of the schema. */
   next: Member | undefined;

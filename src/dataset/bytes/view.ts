@@ -1,6 +1,18 @@
 import type { ZodType } from 'zod';
 import { asText, type Strings } from '../strings.ts';
-import type { Member } from './layout.ts';
+
+/** How the value of a member is read: `json` stands for all that is parsed as it comes. */
+export type MemberKind = 'text' | 'scalar' | 'object' | 'list' | 'map' | 'json';
+
+/** What a view knows of a member. */
+export interface ViewedMember {
+  readonly name: string;
+  /** Where it is noted, behind the object that it belongs to. */
+  readonly slot: number;
+  readonly kind: MemberKind;
+  /** Of an object, or of each element of a list or a map. */
+  readonly layout: { readonly View: ViewClass } | undefined;
+}
 
 /** A body whose records were read where they stand. */
 export interface Page {
@@ -43,7 +55,7 @@ export abstract class View {
 export type ViewClass = new (page: Page, slot: number) => View;
 
 /** The views of a schema's objects. */
-export function viewClassOf(schema: object, members: readonly Member[]): ViewClass {
+export function viewClassOf(schema: object, members: readonly ViewedMember[]): ViewClass {
   const Own = class extends View {
     declare readonly $schema: object;
   };
@@ -58,7 +70,7 @@ export function viewClassOf(schema: object, members: readonly Member[]): ViewCla
 }
 
 /** The value of a member, so many slots behind its object. */
-export function valueOf({ $page, $slot }: View, behind: number, { kind, layout }: Member): unknown {
+export function valueOf({ $page, $slot }: View, behind: number, { kind, layout }: ViewedMember): unknown {
   const slot = $slot + behind;
   const start = $page.slots[2 * slot] ?? 0;
   if (start <= 0) return start === NULL ? null : undefined;
