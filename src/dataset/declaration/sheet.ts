@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { formatTime } from '../../range.ts';
-import { isEmpty, orNull, type Extra } from '../record.ts';
+import { orNull, type Extra } from '../record.ts';
 import { isMoment, placeOf } from './place.ts';
 import { unwrap } from './unwrap.ts';
 
@@ -19,10 +19,10 @@ export interface MemberColumn {
   readonly form: Form;
 }
 
-/** A member that no column shows: kept in `extra` where it comes, or where it comes empty. */
+/** A member that no column shows: kept in `extra` where it comes, or where it comes without any of its own `members`. */
 export interface Noted {
   readonly path: readonly string[];
-  readonly when: 'sent' | 'empty';
+  readonly members?: readonly string[];
 }
 
 /** How records of one kind become rows of one table. What is no member of the record is given with each row. */
@@ -106,10 +106,11 @@ export function fullExtra(
   extra: Extra | null,
 ): Extra | null {
   const all: Record<string, unknown> = { ...extra };
-  for (const { path, when } of noted) {
+  for (const { path, members } of noted) {
     const value = memberAt(record, path);
-    if (when === 'sent' && value != null) all[path.join('.')] = value;
-    if (when === 'empty' && isObject(value) && isEmpty(value)) all[path.join('.')] = {};
+    if (value == null) continue;
+    if (members === undefined) all[path.join('.')] = value;
+    else if (members.every((name) => memberAt(value, [name]) == null)) all[path.join('.')] = {};
   }
   return orNull(all);
 }
@@ -135,11 +136,16 @@ function collect(
     const path = [...above, name];
     const place = placeOf(member) ?? { kind: 'column', name: `${prefix}${name}` };
     if (place.kind === 'column') found.columns.push({ name: place.name, path, form: formOf(member) });
-    if (place.kind === 'extra') found.noted.push({ path, when: 'sent' });
+    if (place.kind === 'extra') found.noted.push({ path });
     if (place.kind !== 'spread') continue;
-    if (place.notesEmpty) found.noted.push({ path, when: 'empty' });
+    if (place.notesEmpty) found.noted.push({ path, members: namesIn(member) });
     collect(member, { path, prefix: place.prefix }, found);
   }
+}
+
+function namesIn(schema: z.core.$ZodType): string[] {
+  const object = unwrap(schema);
+  return object instanceof z.ZodObject ? Object.keys(object.shape) : [];
 }
 
 function formOf(member: z.core.$ZodType): Form {

@@ -2,7 +2,7 @@ import { parseJson } from '../../../api/response/parse-json.ts';
 import { readBody } from '../../../api/response/body-text.ts';
 import { echoOf } from '../../../api/response/v3-echo.ts';
 import { listOf } from '../../../api/response/v3-envelope.ts';
-import { readList, type ReadList } from '../../../dataset/bytes/read-list.ts';
+import { readList } from '../../../dataset/bytes/read-list.ts';
 import type { Job, RecordsReading } from '../../../dataset/job.ts';
 import type { Echo } from '../../../dataset/paginator.ts';
 import { bytesOfRecords } from '../../../db/write/rows/lines.ts';
@@ -39,7 +39,7 @@ export async function readPage(body: Buffer, { job, span, withoutKey, turn }: Ho
   const text = withoutKey(read.text);
   const isWhole = text === read.text && read.strings === 'bytes';
   const list = isWhole ? await readInBytes(body, text, { job, turn }) : undefined;
-  const json = parseJson(list?.rest ?? text, list === undefined ? body : undefined);
+  const json = list?.json ?? parseJson(text, body);
   const records = list?.records ?? listOf(job.list)(json);
   await turn();
   const reading = readRecords(job, records, read.strings);
@@ -55,14 +55,21 @@ export async function readPage(body: Buffer, { job, span, withoutKey, turn }: Ho
   };
 }
 
-/** The body by its bytes; undefined where it has to be parsed as a whole, which also tells what is wrong with it. */
+/** A body without its records, and these. */
+interface BodyOfRecords {
+  readonly json: unknown;
+  readonly records: readonly unknown[];
+}
+
+/** Undefined for a body that has to be parsed as a whole, which also tells what is wrong with it. */
 async function readInBytes(
   bytes: Buffer,
   text: string,
   { job: { list, record }, turn }: Pick<HowToRead, 'job' | 'turn'>,
-): Promise<ReadList | undefined> {
+): Promise<BodyOfRecords | undefined> {
   try {
-    return await readList({ bytes, text, list, record, parse: parseJson, turn });
+    const read = await readList({ bytes, text, list, record, parse: parseJson, turn });
+    return read && { records: read.records, json: parseJson(read.rest) };
   } catch {
     return undefined;
   }

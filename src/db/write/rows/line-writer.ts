@@ -14,7 +14,7 @@ interface Compiled {
   readonly key: (record: unknown, given: object) => string;
   /** A bit for each column that may be filled later and has a value. */
   readonly filled: (record: unknown, given: object, extra: unknown) => number;
-  /** True where a member may have been sent that no column shows. */
+  /** True where a member was sent that no column shows. */
   readonly isNoted: (record: unknown) => boolean;
   /** Writes the values of the row, in the order of the staging table's columns. */
   readonly write: (out: CopyBuffer, record: unknown, given: object, extra: unknown) => void;
@@ -97,14 +97,9 @@ class RowSource {
     return member === undefined ? `${this.value(name)} == null` : this.access.isAbsent(member.path);
   }
 
-  /** True where a note may be due; whether it is, the record itself tells. */
-  isNoted({ path, when }: Noted): string {
+  isNoted({ path, members = [] }: Noted): string {
     const { isAbsent } = this.access;
-    if (when === 'sent') return `!(${isAbsent(path)})`;
-    const own = [...this.members.values()].filter(
-      (column) => column.path.slice(0, -1).join('.') === path.join('.'),
-    );
-    return `(${[`!(${isAbsent(path)})`, ...own.map((column) => isAbsent(column.path))].join(' && ')})`;
+    return `(${[`!(${isAbsent(path)})`, ...members.map((name) => isAbsent([...path, name]))].join(' && ')})`;
   }
 
   write({ name, kind }: CopyColumn): string {
