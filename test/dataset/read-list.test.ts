@@ -5,6 +5,7 @@ import { parseJson } from '../../src/api/response/parse-json.ts';
 import { readList } from '../../src/dataset/bytes/read-list.ts';
 import { ANY_TEXT, runsOf, textEnd } from '../../src/dataset/bytes/runs.ts';
 import { rawOf, View } from '../../src/dataset/bytes/view.ts';
+import { elsewhere, spread } from '../../src/dataset/declaration/place.ts';
 import { ACCOUNT } from '../../src/ton/address.ts';
 import { SHARD } from '../../src/ton/shard.ts';
 import { ADDRESS } from '../../src/records/members/form.ts';
@@ -17,13 +18,14 @@ const record = z.strictObject({
   on: z.boolean().nullish(),
   text: z.string().nullish(),
   state: z.enum(['a', 'b']).nullish(),
-  inner: inner.nullish(),
-  list: z.array(inner).nullish(),
-  map: z.record(z.string(), inner).nullish(),
+  inner: spread('inner_', inner.nullish()),
+  list: elsewhere(z.array(inner).nullish()),
+  map: elsewhere(z.record(z.string(), inner).nullish()),
+  whole: inner.nullish(),
   free: z.unknown().optional(),
 });
 
-const FULL = `{"id":"00AF","lt":"-5","at":7,"on":true,"text":"é","state":"a","inner":{"id":"x"},"list":[{"id":"y","on":null}],"map":{"k":{"id":"z"}},"free":{"a":[1,"b"]}}`;
+const FULL = `{"id":"00AF","lt":"-5","at":7,"on":true,"text":"é","state":"a","inner":{"id":"x"},"list":[{"id":"y","on":null}],"map":{"k":{"id":"z"}},"whole":{"id":"w"},"free":{"a":[1,"b"]}}`;
 
 async function read(body: string, slice: { turns: number } = { turns: 0 }) {
   const bytes = Buffer.from(body);
@@ -59,14 +61,19 @@ describe('reading records by their bytes', () => {
       inner: nested,
       list: many,
       map,
+      whole,
       free,
     } = one as z.output<typeof record>;
-    expect({ id, lt, at, on, state, free }).toEqual({
+    expect([nested, many?.[0], map?.['k']].every((part: unknown) => part instanceof View)).toBe(true);
+    // It is one value of its row.
+    expect(whole).not.toBeInstanceOf(View);
+    expect({ id, lt, at, on, state, whole, free }).toEqual({
       id: '00AF',
       lt: '-5',
       at: 7,
       on: true,
       state: 'a',
+      whole: { id: 'w' },
       free: { a: [1, 'b'] },
     });
     expect(Buffer.from(text ?? '', 'latin1').toString()).toBe('é');

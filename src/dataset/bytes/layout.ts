@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { checkOf, type ValueCheck } from '../declaration/check.ts';
 import { MemberKey } from './member-key.ts';
+import { placeOf } from '../declaration/place.ts';
 import { unwrap } from '../declaration/unwrap.ts';
 import { ANY_TEXT, runsOf, type Run } from './runs.ts';
 import { viewClassOf, type MemberKind, type ViewClass, type ViewedMember } from './view.ts';
@@ -78,7 +79,7 @@ function memberOf(
   { inner, check }: { readonly inner: z.core.$ZodType; readonly check: ValueCheck },
 ): Member {
   const key = new MemberKey(name);
-  const reading = isBare(inner) ? readingOf(unwrap(inner), check) : wholeReading('json', check);
+  const reading = isBare(inner) ? readingOf(inner, check) : wholeReading('json', check);
   return { name, key, slot, takesNull: check(null), next: undefined, ...reading };
 }
 
@@ -110,10 +111,16 @@ export function find(
 
 type Reading = Pick<Member, 'kind' | 'runs' | 'checks' | 'layout'>;
 
-function readingOf(inner: z.core.$ZodType, check: ValueCheck): Reading {
-  return (
-    textReading(inner) ?? partsReading(inner) ?? wholeReading(isScalar(inner) ? 'scalar' : 'json', check)
-  );
+function readingOf(member: z.core.$ZodType, check: ValueCheck): Reading {
+  const inner = unwrap(member);
+  const parts = hasPlaces(member) ? partsReading(inner) : undefined;
+  return textReading(inner) ?? parts ?? wholeReading(isScalar(inner) ? 'scalar' : 'json', check);
+}
+
+/** True where the members of a member have their own places in rows; else it is one value of its row, as JSON. */
+function hasPlaces(member: z.core.$ZodType): boolean {
+  const kind = placeOf(member)?.kind;
+  return kind === 'spread' || kind === 'elsewhere';
 }
 
 /** A value that is looked at as a whole. */
