@@ -111,7 +111,6 @@ describe('reading records by their bytes', () => {
     ['a long number', '{"id":"0000","lt":"1","at":9007199254740993}', false],
     ['a long number in what is parsed', '{"id":"0000","lt":"1","at":1,"free":[9007199254740993]}', false],
     ['a fraction in what is parsed', '{"id":"0000","lt":"1","at":1,"free":{"a":0.5}}', false],
-    ['no object', '[1]', false],
   ])('reads %s', async (_what, json, isView) => {
     expect(await readOne(json)).toEqual({
       isView,
@@ -138,6 +137,34 @@ describe('reading records by their bytes', () => {
     ['null for none', '{"rows":null}'],
   ])('leaves a body with %s', async (_what, body) => {
     expect(await read(body)).toBeUndefined();
+  });
+
+  it.each([
+    ['the list comes again under an escaped name', `{"rows":[${FULL}],"row\\u0073":[]}`],
+    [
+      'a record is a number that only the body as a whole tells exactly',
+      `{"rows":[${FULL},12345678901234567890]}`,
+    ],
+    ['a record is a list', '{"rows":[[1]]}'],
+    ['a record is null', `{"rows":[null,${FULL}]}`],
+    ['brackets do not agree', `{"rows":[${FULL.replace('"free":{"a":[1,"b"]}', '"free":{]')}]}`],
+  ])('leaves a body to be parsed as a whole where %s', async (_, body) => {
+    await expect(read(body).catch(() => undefined)).resolves.toBe(undefined);
+  });
+
+  it('takes an escape in a text behind the records for no name', async () => {
+    const list = await read(`{"rows":[${FULL}],"book":{"url":"https://a.b/?c\\u0026d"}}`);
+    expect(list?.records).toHaveLength(1);
+  });
+
+  it('gives back the room of records that do not fit', async () => {
+    const before = process.memoryUsage().arrayBuffers;
+    const list = await read(`{"rows":[${'{},'.repeat(80_000)}${FULL}]}`);
+    const [first, last] = [list?.records[0], list?.records.at(-1)];
+    expect([list?.records.length, first, rawOf(last, 'bytes')]).toEqual([80_001, {}, JSON.parse(FULL)]);
+    expect(last).toBeInstanceOf(View);
+    expect((last as View).$page.slots.byteLength).toBeLessThan(2 ** 20);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 23);
   });
 
   it('keeps a record where it was when another one does not fit', async () => {

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { CLOSE_LIST, COMMA, NOWHERE, valueEnd } from './json-bytes.ts';
+import { CLOSE_LIST, COMMA, NOWHERE, OPEN, valueEnd } from './json-bytes.ts';
 import { layoutOf, type Layout } from './layout.ts';
 import { RecordReader } from './record-reader.ts';
 
@@ -48,8 +48,12 @@ export async function readList({
   if (records === undefined) return undefined;
   const tail = text.slice(reader.at);
   // What is sent twice counts as it comes the last time.
-  return tail.includes(JSON.stringify(list)) ? undefined : { records, rest: `${head}]${tail}` };
+  const mayComeTwice = tail.includes(JSON.stringify(list)) || ESCAPED_NAME.test(tail);
+  return mayComeTwice ? undefined : { records, rest: `${head}]${tail}` };
 }
+
+/** The name of a member that may be any. */
+const ESCAPED_NAME = /\\[^"]*"\s*:/;
 
 async function recordsOf(
   reader: RecordReader,
@@ -64,6 +68,8 @@ async function recordsOf(
     const start = reader.at;
     const view = reader.record(layout);
     if (view === undefined) {
+      // Numbers are read exactly where they stand in something.
+      if (bytes[start] !== OPEN) return undefined;
       const end = valueEnd(bytes, start, false);
       if (end === NOWHERE) return undefined;
       records.push(parse(text.slice(start, end)));

@@ -39,7 +39,9 @@ export class RecordReader {
   /** The record that begins here; undefined, and `at` is anywhere in it, where it has to be read otherwise. */
   record(layout: Layout): View | undefined {
     const slot = this.reserve(layout.size);
-    return this.object(layout, slot) ? new layout.View(this.page, slot) : undefined;
+    if (this.object(layout, slot)) return new layout.View(this.page, slot);
+    this.release(slot);
+    return undefined;
   }
 
   /** Passes a byte, where it is the next one. */
@@ -58,6 +60,11 @@ export class RecordReader {
       this.page.slots.set(slots);
     }
     return slot;
+  }
+
+  private release(slot: number): void {
+    this.page.slots.fill(0, 2 * slot, 2 * this.used);
+    this.used = slot;
   }
 
   private note(slot: number, start: number, end: number): void {
@@ -204,7 +211,8 @@ export class RecordReader {
     const { bytes, text } = this.page;
     const start = this.at;
     if (!this.passTo(valueEnd(bytes, start, true))) return false;
-    const value = this.at === start + 2 && bytes[start] === OPEN ? EMPTY : parsed(text.slice(start, this.at));
+    const isEmpty = bytes[start] === OPEN && bytes[start + 1] === CLOSE;
+    const value = isEmpty ? EMPTY : parsed(text.slice(start, this.at));
     this.note(slot, start, this.keep(value));
     return value !== undefined && passesAll(checks, value);
   }

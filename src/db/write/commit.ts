@@ -55,8 +55,9 @@ export interface PageCommit {
 /**
  * Writes a page's rows and the coverage that they complete in one transaction: after it both are there, or neither.
  * Writing a page twice changes nothing. Order: rows to their staging tables, which takes longest and locks nothing; the
- * lease (is the range still ours?), the lease shortened, the log, rows, for which neighbours may wait, coverage last, because
- * every commit of the dataset waits for that row. Behind it only the schema's version is asked for.
+ * lease (is the range still ours?), the log, rows, for which neighbours may wait, the lease shortened, which expires so long
+ * after this moment, coverage last, because every commit of the dataset waits for that row. Behind it only the schema's
+ * version is asked for.
  *
  * Its twins, which write rows in the same way: `commit-response.ts` for what is no stream of time, with a cursor instead of
  * a lease and coverage; `release-from-quarantine.ts` for one record, with neither.
@@ -80,10 +81,10 @@ export async function commitPage(
     const staged = await stageRows(session, byTable, { isWhole });
     await holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span));
     const changed = await changedSeconds(session, staged, byTable, commit);
-    await shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from);
     await logPages(session, commit);
     await insertStaged(session, staged, { overwrite: commit.overwrite, replaced });
     await writeOddities(session, commit);
+    await shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from);
     if (commit.done !== undefined) await finish(session, commit, commit.done, changed);
   });
 }

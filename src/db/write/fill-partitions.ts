@@ -12,7 +12,7 @@ import { lockTables } from './rows/lock-tables.ts';
 import { byRank } from './rows/rows-by-table.ts';
 import { isCurrent, makeWay } from './rows/supersede.ts';
 import { targetOf, type Target } from './rows/target.ts';
-import { unverify } from './rows/unverify.ts';
+import { unverify, unverifySeconds } from './rows/unverify.ts';
 import { writeTransaction } from './write-transaction.ts';
 
 interface Filling {
@@ -116,7 +116,8 @@ async function buildIndexes(session: Session, { name }: Target, table: SQL): Pro
 /** Does what a page's commit does with rows, `rows/insert.ts`; their number. */
 async function take(session: OpenTransaction, target: Target, table: SQL): Promise<number> {
   if (target.facts.supersedes !== undefined) {
-    await makeWay(session, { ...target, staging: { ...target.staging, name: table } });
+    const gone = await makeWay(session, { ...target, staging: { ...target.staging, name: table } });
+    await unverifySeconds(session, [gone]);
     await session.run(sql`delete from ${table} n where not (${isCurrent(target)})`);
   }
   const [left] = await session.rows(

@@ -4,7 +4,7 @@ import type { Range } from '../../../range.ts';
 import type { Session, OpenTransaction } from '../../connection/database.ts';
 import { identifiers } from '../../connection/sql.ts';
 import type { Lines } from './line-bytes.ts';
-import { unverify } from './unverify.ts';
+import { Seconds, unverifySeconds, verifiedSeconds, type Unverified } from './unverify.ts';
 import { onConflict, onConflictOverwrite } from './conflict.ts';
 import { leaveReceipt, receiptColumns } from '../receipts.ts';
 import { fillStagingTable } from './staging-table.ts';
@@ -19,7 +19,7 @@ export interface Staged {
   readonly count: number;
 }
 
-const Written = z.object({ rows: z.coerce.number() });
+const Written = Seconds.extend({ rows: z.coerce.number() });
 
 interface InsertOptions {
   /** Values of stored rows that cannot change are overwritten too: something is wrong with those stored. */
@@ -62,43 +62,55 @@ export async function insertStaged(
   options: InsertOptions = {},
 ): Promise<number> {
   let rows = 0;
+  const changed: Unverified[] = [];
   await lockTables(
     session,
     staged.map(({ target }) => target),
     'shared',
   );
   for (const { target, count } of staged) {
+    changed.push(...(await clear(session, target, options)));
     const written = await insertFrom(session, target, options);
+    changed.push({ target, seconds: written.seconds });
     // Fewer were stored already, or were dropped on their way.
-    if (written < count) await refuseLost(session, target, count);
-    rows += written;
+    if (written.rows < count) await refuseLost(session, target, count);
+    rows += written.rows;
   }
+  await unverifySeconds(session, changed);
   return rows;
+}
+
+/** Removes the stored rows in whose place others come. */
+async function clear(
+  session: Session,
+  target: Target,
+  { replaced }: Pick<InsertOptions, 'replaced'>,
+): Promise<Unverified[]> {
+  const gone = [await makeWay(session, target)];
+  if (replaced !== undefined) gone.push(await clearOthers(session, target, replaced));
+  return gone;
 }
 
 async function insertFrom(
   session: OpenTransaction,
   target: Target,
-  { overwrite = false, replaced }: InsertOptions,
-): Promise<number> {
+  { overwrite = false }: Pick<InsertOptions, 'overwrite'>,
+): Promise<z.output<typeof Written>> {
   const { began } = session;
   const names = identifiers(target.columns);
   const conflict = overwrite ? onConflictOverwrite : onConflict;
-  await makeWay(session, target);
-  if (replaced !== undefined) await clearOthers(session, target, replaced);
   const insert = sql`
     insert into ${target.into} as t (${names}, loaded_at)
     select ${names}, ${began}::timestamptz from ${target.staging.name} n
     where ${isCurrent(target)}
     ${conflict(target.facts, target.columns, began)}`;
-  if (!target.facts.partitioned) return session.run(insert);
+  if (!target.facts.partitioned) return { rows: await session.run(insert), seconds: null };
   const [written] = await session.rows(
     sql`
       with written as (${insert} returning ${receiptColumns(target, sql`t`)}, t.loaded_at = ${began}::timestamptz as is_new),
-        receipt as (${leaveReceipt(target, sql`written`, 'written')}),
-        unverified as (${unverify(target, sql`written`)})
-      select count(*) as rows from written`,
+        receipt as (${leaveReceipt(target, sql`written`, 'written')})
+      select count(*) as rows, (${verifiedSeconds(target, sql`written`)}) as seconds from written`,
     Written,
   );
-  return written?.rows ?? 0;
+  return written ?? { rows: 0, seconds: null };
 }

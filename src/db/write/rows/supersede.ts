@@ -3,38 +3,60 @@ import { formatTime, type Range } from '../../../range.ts';
 import type { Session } from '../../connection/database.ts';
 import { leaveReceipt, receiptColumns } from '../receipts.ts';
 import type { Target } from './target.ts';
-import { unverify } from './unverify.ts';
+import { Seconds, verifiedSeconds, type Unverified } from './unverify.ts';
 import { identifiers } from '../../connection/sql.ts';
 
 /** The older copy lies at most this long before the newer one: it keeps the search within few partitions. */
 const WITHIN = '30 days';
 
-/** Deletes the stored rows that those in the staging table replace under another key, and the parts of such rows. */
-export async function makeWay(session: Session, target: Target): Promise<void> {
+/**
+ * Deletes the stored rows that those in the staging table replace under another key, and the parts of such rows.
+ * @returns what has to be unverified
+ */
+export async function makeWay(session: Session, target: Target): Promise<Unverified> {
   const { supersedes } = target.facts;
-  if (supersedes === undefined) return;
+  if (supersedes === undefined) return { target, seconds: null };
   const { columns, of } = supersedes;
-  await session.run(sql`
-    with gone as (
+  return remove(
+    session,
+    target,
+    sql`
       delete from ${target.into} t
       using ${wholes(of)} w, (select distinct utime, ${identifiers(columns)} from ${target.staging.name}) n
       where ${same('w', 'n', columns)} and w.utime < n.utime and w.utime >= n.utime - ${WITHIN}::interval
-        and ${same('t', 'w', ['utime', ...columns])}
-      returning ${receiptColumns(target, sql`t`)}),
-      unverified as (${unverify(target, sql`gone`)})
-    ${leaveReceipt(target, sql`gone`, 'removed')}`);
+        and ${same('t', 'w', ['utime', ...columns])}`,
+  );
 }
 
-/** Deletes the stored rows of a range of time that are not in the staging table: the source has them no longer. */
-export async function clearOthers(session: Session, target: Target, { from, to }: Range): Promise<void> {
-  await session.run(sql`
-    with gone as (
+/**
+ * Deletes the stored rows of a range of time that are not in the staging table: the source has them no longer.
+ * @returns what has to be unverified
+ */
+export async function clearOthers(
+  session: Session,
+  target: Target,
+  { from, to }: Range,
+): Promise<Unverified> {
+  return remove(
+    session,
+    target,
+    sql`
       delete from ${target.into} t
       where t.utime >= ${formatTime(from)} and t.utime < ${formatTime(to)}
-        and not exists (select 1 from ${target.staging.name} n where ${same('t', 'n', target.facts.key)})
-      returning ${receiptColumns(target, sql`t`)}),
-      unverified as (${unverify(target, sql`gone`)})
-    ${leaveReceipt(target, sql`gone`, 'removed')}`);
+        and not exists (select 1 from ${target.staging.name} n where ${same('t', 'n', target.facts.key)})`,
+  );
+}
+
+/** Runs a statement that deletes rows `t`, and leaves their receipt. */
+async function remove(session: Session, target: Target, deletion: SQL): Promise<Unverified> {
+  const [seconds] = await session.rows(
+    sql`
+      with gone as (${deletion} returning ${receiptColumns(target, sql`t`)}),
+        receipt as (${leaveReceipt(target, sql`gone`, 'removed')})
+      ${verifiedSeconds(target, sql`gone`)}`,
+    Seconds,
+  );
+  return { target, seconds: seconds?.seconds ?? null };
 }
 
 /** True of a new row `n` that is not itself (a part of) the older copy of something stored. */
