@@ -172,7 +172,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'db/write/rows/insert',
-        find: 'if (replaced !== undefined) gone.push(await clearOthers(session, target, replaced));',
+        find: 'gone.push(await clearOthers(session, target, replaced));',
         instead: 'void replaced;',
       },
     ],
