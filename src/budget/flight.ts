@@ -5,7 +5,7 @@ import type { Priority } from './priority.ts';
 
 /** Bodies at once that are received, or wait to be read: some megabytes each. TCP holds back the others. */
 const RECEIVED = 8;
-/** Bodies at once that are read and written: some times as much, and a connection to the database each. One more for each thread. */
+/** Bodies at once that are read and written: several times as much memory, and a connection to the database each. One more for each thread. */
 const WORKED_ON = 4;
 
 /**

@@ -13,9 +13,9 @@ export const CLOSE = 125;
 export const MINUS = 45;
 export const LETTER_N = 110;
 const SPACE = 32;
-const ZERO = 48;
+export const ZERO = 48;
 const NINE = 57;
-const BACKSLASH = 92;
+export const BACKSLASH = 92;
 
 /** No end. */
 export const NOWHERE = -1;

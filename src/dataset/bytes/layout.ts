@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { checkOf, type ValueCheck } from '../declaration/check.ts';
+import { checkOf, isCheck, type ValueCheck } from '../declaration/check.ts';
 import { MemberKey } from './member-key.ts';
 import { placeOf } from '../declaration/place.ts';
 import { unwrap } from '../declaration/unwrap.ts';
@@ -160,10 +160,6 @@ function ownChecks(schema: z.ZodType): { patterns: RegExp[]; custom: ValueCheck[
     else return undefined;
   }
   return { patterns, custom };
-}
-
-function isCheck(value: unknown): value is ValueCheck {
-  return typeof value === 'function';
 }
 
 /** True of what is one token of JSON; also of text with something that only the whole text shows. */

@@ -1,4 +1,4 @@
-import { NOWHERE, QUOTE } from './json-bytes.ts';
+import { BACKSLASH, NOWHERE, QUOTE } from './json-bytes.ts';
 
 /** So many bytes of one kind, one behind the other. */
 export interface Run {
@@ -8,7 +8,6 @@ export interface Run {
   readonly most: number;
 }
 
-const BACKSLASH = 92;
 /** As many as there are. */
 const MANY = 2 ** 30;
 

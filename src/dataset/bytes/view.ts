@@ -1,5 +1,6 @@
 import type { ZodType } from 'zod';
 import { asText, type Strings } from '../strings.ts';
+import { MINUS, QUOTE, ZERO } from './json-bytes.ts';
 
 /** How the value of a member is read: `json` stands for all that is parsed as it comes. */
 export type MemberKind = 'text' | 'scalar' | 'object' | 'list' | 'map' | 'json';
@@ -31,9 +32,6 @@ export const EMPTY: object = Object.freeze({});
 /** Where a null begins. */
 export const NULL = -1;
 
-const QUOTE = 34;
-const MINUS = 45;
-const DIGIT_ZERO = 48;
 const LETTER_F = 102;
 const LETTER_T = 116;
 
@@ -87,7 +85,7 @@ export function scalarAt({ bytes, text }: Pick<Page, 'bytes' | 'text'>, start: n
   if (first === LETTER_T || first === LETTER_F) return first === LETTER_T;
   let value = 0;
   for (let at = first === MINUS ? start + 1 : start; at < end; at += 1)
-    value = value * 10 + (bytes[at] ?? 0) - DIGIT_ZERO;
+    value = value * 10 + (bytes[at] ?? 0) - ZERO;
   return first === MINUS ? -value : value;
 }
 

@@ -37,7 +37,7 @@ function compileCheck(schema: z.ZodType): ValueCheck | null {
   return isCheck(made) ? made : null;
 }
 
-function isCheck(value: unknown): value is ValueCheck {
+export function isCheck(value: unknown): value is ValueCheck {
   return typeof value === 'function';
 }
 

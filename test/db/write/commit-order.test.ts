@@ -12,8 +12,9 @@ import { commitPage, type PageCommit } from '../../../src/db/write/commit.ts';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
 import { linesOfRows, type linesOfRecords } from '../../../src/db/write/rows/lines.ts';
 import { formatTime } from '../../../src/range.ts';
-import { untilAborted } from '../../../src/stop.ts';
 import { openTestStore } from '../../support/database/database.ts';
+import { stopping } from '../../support/database/stopping.ts';
+import { untilOneWaits } from '../../support/database/until-one-waits.ts';
 import { sampleTransaction } from '../../support/samples/sample-records.ts';
 
 const base = 1_780_000_000;
@@ -51,27 +52,15 @@ async function commit(
   await commitPage(database, createPartitions(database, 'month'), page);
 }
 
-/** A database whose transactions stand still before a statement that names something, until they may go on. */
-function stoppingAt(real: Database, word: string) {
-  const [gate, reached] = [new AbortController(), new AbortController()];
+/** A database whose transactions stand still before a statement that names something. */
+function stoppingBefore(real: Database, word: string) {
   const dialect = new PgDialect();
-  const database: Database = {
-    ...real,
-    transaction: (work) =>
-      real.transaction((session) =>
-        work({
-          ...session,
-          run: async (query) => {
-            if (dialect.sqlToQuery(query).sql.includes(word)) {
-              reached.abort();
-              await untilAborted(gate.signal);
-            }
-            return session.run(query);
-          },
-        }),
-      ),
-  };
-  return { database, stopped: untilAborted(reached.signal), goOn: () => gate.abort() };
+  return stopping(real, (session, stop) => ({
+    run: async (query) => {
+      if (dialect.sqlToQuery(query).sql.includes(word)) await stop();
+      return session.run(query);
+    },
+  }));
 }
 
 test('a page that changes verified seconds waits for the rows of another one, which then covers its own', async () => {
@@ -83,7 +72,7 @@ test('a page that changes verified seconds waits for the rows of another one, wh
     await commit(database, { dataset: 'transactions', from: 40, to: 60, rows: [older] });
     await database.run(sql`update etl.coverage set verified = covered`);
 
-    const first = stoppingAt(database, 'quarantine');
+    const first = stoppingBefore(database, 'quarantine');
     const writing = commit(first.database, {
       dataset: 'transactions',
       from: 0,
@@ -98,12 +87,7 @@ test('a page that changes verified seconds waits for the rows of another one, wh
       to: 60,
       rows: [fuller, linesOfRows(messages, [message])],
     });
-    const waiters = sql`
-      select count(*) from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like '%messages%'`;
-    await expect
-      .poll(() => database.rows(waiters, z.object({ count: z.coerce.number() })), { timeout: 30_000 })
-      .toEqual([{ count: 1 }]);
+    await untilOneWaits(database, database, '%messages%');
     const deadlocks = sql`select deadlocks::int as count from pg_stat_database where datname = current_database()`;
     first.goOn();
     await Promise.all([writing, waiting]);

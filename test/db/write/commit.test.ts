@@ -14,8 +14,8 @@ import { createPartitions } from '../../../src/db/write/partitions.ts';
 import { jetton_burns } from '../../../src/db/schema/ton/jetton-burns.ts';
 import { DatabaseError, LeaseLostError } from '../../../src/errors.ts';
 import { formatTime } from '../../../src/range.ts';
-import { untilAborted } from '../../../src/stop.ts';
 import { openTestStore } from '../../support/database/database.ts';
+import { stopping } from '../../support/database/stopping.ts';
 
 const stream: Stream = { dataset: 'jetton_burns', scope: '', pass: 0 };
 const wanted = { from: 1_780_000_000, to: 1_780_000_100 };
@@ -32,25 +32,13 @@ const row = {
 };
 
 /** A database at which a process stops after the rows of a page were sent, until it may go on. */
-function stopping(real: Database) {
-  const gate = new AbortController();
-  const reached = new AbortController();
-  const database: Database = {
-    ...real,
-    transaction: (work) =>
-      real.transaction((session) =>
-        work({
-          ...session,
-          copyIn: async (...data) => {
-            await session.copyIn(...data);
-            reached.abort();
-            await untilAborted(gate.signal);
-          },
-        }),
-      ),
-  };
-  return { database, stopped: untilAborted(reached.signal), goOn: () => gate.abort() };
-}
+const stoppingAfterRows = (real: Database) =>
+  stopping(real, (session, stop) => ({
+    copyIn: async (...data) => {
+      await session.copyIn(...data);
+      await stop();
+    },
+  }));
 
 /** `contradicting`: another amount of the last row. */
 const page = (lease: Lease, amounts: readonly string[], contradicting?: string): PageCommit => ({
@@ -161,7 +149,7 @@ test('a process that stops while it sends its rows holds nothing: its range is r
     commitPage(database, createPartitions(database, 'month'), page(lease, ['5']));
   try {
     const lease = await claim('stopped');
-    const { database, stopped, goOn } = stopping(store.database);
+    const { database, stopped, goOn } = stoppingAfterRows(store.database);
     const outcome = commit(database, lease!);
     await Promise.race([stopped, outcome]);
     await store.database.run(sql`select 1 from etl.leases for update nowait`);

@@ -1,0 +1,19 @@
+import type { Database, OpenTransaction } from '../../../src/db/connection/database.ts';
+import { untilAborted } from '../../../src/stop.ts';
+
+/** What of a transaction stands still: it calls `stop`, and waits for it. */
+type Stopping = (session: OpenTransaction, stop: () => Promise<void>) => Partial<OpenTransaction>;
+
+/** A database whose transactions stand still at some point, until they may go on. */
+export function stopping(real: Database, at: Stopping) {
+  const [gate, reached] = [new AbortController(), new AbortController()];
+  const stop = () => {
+    reached.abort();
+    return untilAborted(gate.signal);
+  };
+  const database: Database = {
+    ...real,
+    transaction: (work) => real.transaction((session) => work({ ...session, ...at(session, stop) })),
+  };
+  return { database, stopped: untilAborted(reached.signal), goOn: () => gate.abort() };
+}
