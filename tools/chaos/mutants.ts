@@ -172,8 +172,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'db/write/rows/insert',
-        find: 'gone.push(await clearOthers(session, target, replaced));',
-        instead: 'void replaced;',
+        find: 'replaced === undefined ? nothing(target) : clearOthers(session, target, replaced),',
+        instead: 'nothing(target),',
       },
     ],
     faults: { reclassify: { probability: 0.6, seconds: 60 } },

@@ -1,6 +1,5 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { SQL } from 'drizzle-orm';
-import { PgDialect } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 import * as z from 'zod';
 import { codeOf, DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
@@ -10,6 +9,7 @@ import { copyOut } from './copy-out.ts';
 import { createIdentity, type Identity } from './identity.ts';
 import { chooseServer, type ServerChoice } from './server-choice.ts';
 import { connectionOf } from './servers.ts';
+import { textOf } from './sql.ts';
 import { createSurvey } from './survey.ts';
 import { translate } from './translate.ts';
 
@@ -38,9 +38,10 @@ const Results = z.array(z.object({ rows: z.array(z.unknown()) }));
  */
 const LIFE_SECONDS = 60;
 
-const dialect = new PgDialect();
-
-/** What statements run on: the pool (each in its own transaction) or one transaction. */
+/**
+ * What statements run on: the pool (each in its own transaction) or one transaction. Of one transaction, those that do not
+ * wait for each other's answer are sent at once and run in that order: `answersOf` waits for them.
+ */
 export interface Session {
   /** Runs a statement and parses each row that it returns. */
   rows<T>(query: SQL, row: z.ZodType<T>): Promise<T[]>;
@@ -113,6 +114,7 @@ export async function openDatabase({
     Client: choice.Client,
     verify: choice.verify,
     max: maxConnections,
+    pipeline: true,
     application_name: applicationName,
     connectionTimeoutMillis: 10_000,
     // A server that went without a word is noticed within minutes; by the system's own default, after two hours.
@@ -210,9 +212,9 @@ function sessionOn(
     rows: async (query, row) => (await execute(query)).rows.map((raw) => row.parse(raw)),
     run: async (query) => (await execute(query)).rowCount ?? 0,
     copyIn: (statements, pieces) =>
-      withOne((client) => copyIn(client, dialect.sqlToQuery(statements).sql, pieces).catch(rethrow)),
+      withOne((client) => copyIn(client, textOf(statements), pieces).catch(rethrow)),
     copyOut: (statement, onData) =>
-      withOne((client) => copyOut(client, dialect.sqlToQuery(statement).sql, onData).catch(rethrow)),
+      withOne((client) => copyOut(client, textOf(statement), onData).catch(rethrow)),
   };
 }
 

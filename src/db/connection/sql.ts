@@ -1,7 +1,30 @@
-import { getTableColumns, sql, type SQL, type SQLWrapper } from 'drizzle-orm';
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
+import { fillPlaceholders, getTableColumns, sql, type SQL, type SQLWrapper } from 'drizzle-orm';
+import { PgDialect, type PgColumn, type PgTable } from 'drizzle-orm/pg-core';
 import * as z from 'zod';
 import { parseRangeText, toMultirangeText, toRangeText, type Range } from '../../range.ts';
+
+const dialect = new PgDialect();
+
+/** The text of a statement without parameters. */
+export function textOf(statement: SQL): string {
+  return dialect.sqlToQuery(statement).sql;
+}
+
+/**
+ * A statement whose text is worked out once, which for many columns takes longer than to send it. A `sql.placeholder`
+ * stands where it differs from time to time.
+ */
+export function worked(statement: SQL): (values: Readonly<Record<string, unknown>>) => SQL {
+  const { sql: text, params } = dialect.sqlToQuery(statement);
+  const [first = '', ...rest] = text.split(/\$\d+/);
+  return (values) => {
+    const given = fillPlaceholders(params, values);
+    return rest.reduce(
+      (query, piece, index) => query.append(sql`${given[index]}${sql.raw(piece)}`),
+      sql`${sql.raw(first)}`,
+    );
+  };
+}
 
 /** A range as a parameter of a statement. */
 export function rangeParam(range: Range): SQL {

@@ -7,7 +7,7 @@ import { insertStaged, stageRows } from './rows/insert.ts';
 import { noteSpared, rememberOutcomes, type Outcomes } from '../cursors/subjects.ts';
 import { logPage, type PageLog } from './log-page.ts';
 import type { Partitions } from './partitions.ts';
-import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
+import { countDrift, hasQuarantined, quarantineRecords, releaseRecords } from './quarantine.ts';
 import { ensurePartitions, rowsByTable } from './rows/rows-by-table.ts';
 import { writeTransaction } from './write-transaction.ts';
 
@@ -29,7 +29,7 @@ export interface ResponseCommit {
 }
 
 /**
- * Writes a response's rows and the cursor behind it in one transaction: after it both are there, or neither. Writing an
+ * Writes a response's rows and the cursor behind it in one transaction: after it both are there, or neither. Writing a
  * response twice changes nothing.
  * @throws LeaseLostError where another worker has taken the walk: nothing was written
  */
@@ -47,7 +47,7 @@ export async function commitResponse(
     await holdCursor(session, claim);
     await insertStaged(session, staged);
     if (rejected.length > 0) await quarantineRecords(session, stream, log.request, rejected);
-    await releaseRecords(session, stream, ids);
+    if (await hasQuarantined(session, stream)) await releaseRecords(session, stream, ids);
     if (extras.length > 0) await countDrift(session, claim.dataset, extras);
     if (commit.outcomes !== undefined) await rememberOutcomes(session, claim.dataset, commit.outcomes);
     for (const { dataset, outcomes } of commit.piggybacked) {

@@ -2,6 +2,7 @@ import type { Rejected } from '../../dataset/job.ts';
 import { formatTime, type Range, union, without } from '../../range.ts';
 import type { Extra } from '../../dataset/record.ts';
 import { addCoverage } from '../coverage/coverage.ts';
+import { answersOf } from '../connection/answers-of.ts';
 import type { Database, Session, OpenTransaction } from '../connection/database.ts';
 import { differingSeconds, type Brought } from '../read/compare.ts';
 import { insertStaged, stageRows, type Staged } from './rows/insert.ts';
@@ -9,7 +10,7 @@ import type { Lines } from './rows/line-bytes.ts';
 import { logPage, type PageLog } from './log-page.ts';
 import { holdLease, shortenLease, type Lease } from '../coordination/leases.ts';
 import type { Partitions } from './partitions.ts';
-import { countDrift, quarantineRecords, releaseRecords } from './quarantine.ts';
+import { countDrift, hasQuarantined, quarantineRecords, releaseRecords } from './quarantine.ts';
 import { forgetRefusals, refuse, refuseAnew } from '../coverage/refused.ts';
 import { withdrawVerified } from '../coverage/verifications.ts';
 import { readFloors } from '../coverage/retention.ts';
@@ -57,7 +58,8 @@ export interface PageCommit {
  * Writing a page twice changes nothing. Order: rows to their staging tables, which takes longest and locks nothing; the
  * lease (is the range still ours?), the log, rows, for which neighbours may wait, the lease shortened, which expires so long
  * after this moment, coverage last, because every commit of the dataset waits for that row. Behind it only the schema's
- * version is asked for.
+ * version is asked for. Statements that need no answer of each other are sent at once: what has been locked is not held
+ * for the time that this process takes to come back to it, between pages that it reads.
  *
  * Its twins, which write rows in the same way: `commit-response.ts` for what is no stream of time, with a cursor instead of
  * a lease and coverage; `release-from-quarantine.ts` for one record, with neither.
@@ -79,13 +81,18 @@ export async function commitPage(
   await writeTransaction(database, async (session) => {
     const isWhole = replaced !== undefined || commit.again !== undefined;
     const staged = await stageRows(session, byTable, { isWhole });
-    await holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span));
-    const changed = await changedSeconds(session, staged, byTable, commit);
-    await logPages(session, commit);
-    await insertStaged(session, staged, { overwrite: commit.overwrite, replaced });
-    await writeOddities(session, commit);
-    await shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from);
-    if (commit.done !== undefined) await finish(session, commit, commit.done, changed);
+    const [, changed, , , isAnyQuarantined] = await answersOf([
+      holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span)),
+      changedSeconds(session, staged, byTable, commit),
+      logPages(session, commit),
+      insertStaged(session, staged, { overwrite: commit.overwrite, replaced }),
+      hasQuarantined(session, commit.lease.stream),
+    ]);
+    await writeOddities(session, commit, isAnyQuarantined);
+    await answersOf([
+      shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from),
+      commit.done === undefined ? Promise.resolve() : finish(session, commit, commit.done, changed),
+    ]);
   });
 }
 
@@ -104,10 +111,9 @@ async function changedSeconds(
   { again, done }: PageCommit,
 ): Promise<Range | undefined> {
   if (again === undefined || done?.outcome !== 'covered') return undefined;
-  const changed = byTable.flatMap(({ contradictions }) => contradictions());
-  for (const { target } of staged)
-    changed.push(...(await differingSeconds(session, target, { span: done.span, scope: again.scope })));
-  const spans = union(changed);
+  const brought = { span: done.span, scope: again.scope };
+  const differing = await answersOf(staged.map(({ target }) => differingSeconds(session, target, brought)));
+  const spans = union([...byTable.flatMap(({ contradictions }) => contradictions()), ...differing.flat()]);
   const [first, last] = [spans[0], spans.at(-1)];
   return first && last && { from: first.from, to: last.to };
 }
@@ -124,8 +130,7 @@ async function finish(
     return;
   }
   for (const part of without([span], changed === undefined ? [] : [changed])) {
-    await forgetRefusals(session, stream, part);
-    await addCoverage(session, stream, part);
+    await answersOf([forgetRefusals(session, stream, part), addCoverage(session, stream, part)]);
   }
   if (changed === undefined) return;
   await withdrawVerified(session, stream, changed);
@@ -137,19 +142,18 @@ async function finish(
   });
 }
 
-async function writeOddities(session: Session, commit: PageCommit): Promise<void> {
+async function writeOddities(session: Session, commit: PageCommit, isAnyQuarantined: boolean): Promise<void> {
   const { lease, rejected, extras, ids, pages } = commit;
   const request = pages.at(-1)?.request ?? '';
   if (rejected.length > 0) await quarantineRecords(session, lease.stream, request, rejected);
-  await releaseRecords(session, lease.stream, ids);
+  if (isAnyQuarantined || rejected.length > 0) await releaseRecords(session, lease.stream, ids);
   if (extras.length > 0) await countDrift(session, lease.stream.dataset, extras);
 }
 
 /** The last page completes what is done. */
 async function logPages(session: OpenTransaction, { lease, pages, done }: PageCommit): Promise<void> {
   const asker = { ...lease.stream, worker: lease.owner };
-  for (const page of pages) {
-    const completes = done?.outcome === 'covered' && page === pages.at(-1);
-    await logPage(session, asker, page, completes ? done.span : undefined);
-  }
+  const completed = done?.outcome === 'covered' ? done.span : undefined;
+  const last = pages.at(-1);
+  await answersOf(pages.map((page) => logPage(session, asker, page, page === last ? completed : undefined)));
 }

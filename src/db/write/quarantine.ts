@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { stringify } from 'lossless-json';
 import { formatTime } from '../../range.ts';
 import type { Rejected } from '../../dataset/job.ts';
@@ -37,17 +37,23 @@ export async function quarantineRecords(
   }
 }
 
-/** A record that fits at last leaves quarantine: asked first is whether any is there, for ids are many. */
+/** True where records of a stream are in quarantine: asked before any is released, for ids are many. */
+export async function hasQuarantined(session: Session, stream: Stream): Promise<boolean> {
+  return (await session.run(sql`select 1 from ${quarantine} where ${isOf(stream)} limit 1`)) > 0;
+}
+
+/** Records that fit at last leave quarantine. */
 export async function releaseRecords(
   session: Session,
   stream: Stream,
   ids: readonly string[],
 ): Promise<void> {
-  const ofItsStream = sql`${quarantine.dataset} = ${stream.dataset} and ${quarantine.scope} = ${stream.scope}`;
-  const kept = await session.run(sql`select 1 from ${quarantine} where ${ofItsStream} limit 1`);
-  if (kept === 0) return;
   await session.run(sql`
-    delete from ${quarantine} where ${ofItsStream} and ${quarantine.record_id} in (${texts(ids)})`);
+    delete from ${quarantine} where ${isOf(stream)} and ${quarantine.record_id} in (${texts(ids)})`);
+}
+
+function isOf({ dataset, scope }: Stream): SQL {
+  return sql`${quarantine.dataset} = ${dataset} and ${quarantine.scope} = ${scope}`;
 }
 
 interface DriftedMember {

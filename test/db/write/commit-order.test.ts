@@ -72,7 +72,7 @@ test('a page that changes verified seconds waits for the rows of another one, wh
     await commit(database, { dataset: 'transactions', from: 40, to: 60, rows: [older] });
     await database.run(sql`update etl.coverage set verified = covered`);
 
-    const first = stoppingBefore(database, 'quarantine');
+    const first = stoppingBefore(database, 'with ended');
     const writing = commit(first.database, {
       dataset: 'transactions',
       from: 0,

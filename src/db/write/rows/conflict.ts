@@ -7,8 +7,7 @@ import type { TableFacts } from '../../schema/describe.ts';
  * with that tells a row that was inserted from one that was updated (partitioned tables do not return `xmax`). Of the row
  * and the parameter alone, so that a statement that is replayed gives the same row.
  */
-const changedAt = (began: string) =>
-  sql`loaded_at = greatest(t.loaded_at, ${began}::timestamptz) + interval '1 microsecond'`;
+const changedAt = (began: SQL) => sql`loaded_at = greatest(t.loaded_at, ${began}) + interval '1 microsecond'`;
 
 /** What the server makes of a row when it is asked, or may come to know later: not every copy of the row has it. */
 const DERIVED = /^(extra|hash_norm|(.*_)?decoded(_.*)?|trace_id|trace_external_hash)$/;
@@ -22,7 +21,7 @@ export function mayLack({ conflict }: Pick<TableFacts, 'conflict'>, name: string
  * The clause that says what becomes of a new row where its key is stored already; the stored row's alias is `t`. `began` is
  * the time that new rows get.
  */
-export function onConflict({ conflict, key }: TableFacts, columns: readonly string[], began: string): SQL {
+export function onConflict({ conflict, key }: TableFacts, columns: readonly string[], began: SQL): SQL {
   const changed = changedAt(began);
   const target = sql`on conflict (${identifiers(key)})`;
   if (conflict.kind === 'keep') return sql`${target} do nothing`;
@@ -45,7 +44,7 @@ export function onConflict({ conflict, key }: TableFacts, columns: readonly stri
  * As rows that are replaced, but a null never overwrites a value of a column that some copies lack: only one side of a
  * message knows its sender.
  */
-export function onConflictOverwrite(facts: TableFacts, columns: readonly string[], began: string): SQL {
+export function onConflictOverwrite(facts: TableFacts, columns: readonly string[], began: SQL): SQL {
   const { conflict, key } = facts;
   const rest = columns.filter((name) => !key.includes(name));
   if (rest.length === 0 || conflict.kind === 'newer' || conflict.kind === 'replace')

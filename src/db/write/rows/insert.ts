@@ -1,8 +1,9 @@
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Range } from '../../../range.ts';
 import type { Session, OpenTransaction } from '../../connection/database.ts';
-import { identifiers } from '../../connection/sql.ts';
+import { answersOf } from '../../connection/answers-of.ts';
+import { identifiers, worked } from '../../connection/sql.ts';
 import type { Lines } from './line-bytes.ts';
 import { Seconds, unverifySeconds, verifiedSeconds, type Unverified } from './unverify.ts';
 import { onConflict, onConflictOverwrite } from './conflict.ts';
@@ -32,8 +33,7 @@ interface InsertOptions {
  * Brings rows of several tables to the server, whatever their number, each into its staging table. Before anything is
  * locked: a process that freezes while it sends is in no statement that Postgres would end, and would hold what it had
  * locked for as long as it stands. They are sorted by key, so that two transactions with common rows wait for each other
- * instead of deadlocking. `isWhole`: the
- * rows are all that there is, so that none at all says something too.
+ * instead of deadlocking. `isWhole`: the rows are all that there is, so that none at all says something too.
  * @returns the tables that `insertStaged` has to write
  */
 export async function stageRows(
@@ -61,56 +61,86 @@ export async function insertStaged(
   staged: readonly Staged[],
   options: InsertOptions = {},
 ): Promise<number> {
-  let rows = 0;
-  const changed: Unverified[] = [];
-  await lockTables(
+  const [, ...written] = await answersOf([
+    lockTables(
+      session,
+      staged.map(({ target }) => target),
+      'shared',
+    ),
+    ...staged.map((rows) => replaceRows(session, rows, options)),
+  ]);
+  // Fewer were stored already, or were dropped on their way.
+  const fewer = written.filter(({ staged: { count }, rows }) => rows < count);
+  await answersOf(fewer.map(({ staged: { target, count } }) => refuseLost(session, target, count)));
+  await unverifySeconds(
     session,
-    staged.map(({ target }) => target),
-    'shared',
+    written.flatMap(({ changed }) => changed),
   );
-  for (const { target, count } of staged) {
-    changed.push(...(await clear(session, target, options)));
-    const written = await insertFrom(session, target, options);
-    changed.push({ target, seconds: written.seconds });
-    // Fewer were stored already, or were dropped on their way.
-    if (written.rows < count) await refuseLost(session, target, count);
-    rows += written.rows;
-  }
-  await unverifySeconds(session, changed);
-  return rows;
+  return written.reduce((sum, { rows }) => sum + rows, 0);
 }
 
-/** Removes the stored rows in whose place others come. */
-async function clear(
-  session: Session,
-  target: Target,
-  { replaced }: Pick<InsertOptions, 'replaced'>,
-): Promise<Unverified[]> {
-  const gone = [await makeWay(session, target)];
-  if (replaced !== undefined) gone.push(await clearOthers(session, target, replaced));
-  return gone;
+/** What the statements of one table have written. */
+interface Replaced {
+  readonly staged: Staged;
+  /** How many rows were new or changed. */
+  readonly rows: number;
+  readonly changed: readonly Unverified[];
+}
+
+/** Removes the stored rows in whose place others come, and inserts these. */
+async function replaceRows(
+  session: OpenTransaction,
+  staged: Staged,
+  { overwrite = false, replaced }: InsertOptions,
+): Promise<Replaced> {
+  const { target } = staged;
+  const [way, others, written] = await answersOf([
+    makeWay(session, target),
+    replaced === undefined ? nothing(target) : clearOthers(session, target, replaced),
+    insertFrom(session, target, overwrite),
+  ]);
+  return { staged, rows: written.rows, changed: [way, others, { target, seconds: written.seconds }] };
+}
+
+function nothing(target: Target): Promise<Unverified> {
+  return Promise.resolve({ target, seconds: null });
 }
 
 async function insertFrom(
   session: OpenTransaction,
   target: Target,
-  { overwrite = false }: Pick<InsertOptions, 'overwrite'>,
+  overwrite: boolean,
 ): Promise<z.output<typeof Written>> {
-  const { began } = session;
+  const insertion = insertionOf(target, overwrite)({ began: session.began });
+  if (!target.facts.partitioned) return { rows: await session.run(insertion), seconds: null };
+  const [written] = await session.rows(insertion, Written);
+  return written ?? { rows: 0, seconds: null };
+}
+
+type Insertion = ReturnType<typeof worked>;
+
+const insertions = { plain: new WeakMap<Target, Insertion>(), overwrite: new WeakMap<Target, Insertion>() };
+
+function insertionOf(target: Target, overwrite: boolean): Insertion {
+  const known = overwrite ? insertions.overwrite : insertions.plain;
+  const insertion = known.get(target) ?? worked(insertionInto(target, overwrite));
+  known.set(target, insertion);
+  return insertion;
+}
+
+/** The statement that inserts a table's rows; where they leave a receipt it returns a row of `Written`. */
+function insertionInto(target: Target, overwrite: boolean): SQL {
+  const began = sql`${sql.placeholder('began')}::timestamptz`;
   const names = identifiers(target.columns);
   const conflict = overwrite ? onConflictOverwrite : onConflict;
   const insert = sql`
     insert into ${target.into} as t (${names}, loaded_at)
-    select ${names}, ${began}::timestamptz from ${target.staging.name} n
+    select ${names}, ${began} from ${target.staging.name} n
     where ${isCurrent(target)}
     ${conflict(target.facts, target.columns, began)}`;
-  if (!target.facts.partitioned) return { rows: await session.run(insert), seconds: null };
-  const [written] = await session.rows(
-    sql`
-      with written as (${insert} returning ${receiptColumns(target, sql`t`)}, t.loaded_at = ${began}::timestamptz as is_new),
-        receipt as (${leaveReceipt(target, sql`written`, 'written')})
-      select count(*) as rows, (${verifiedSeconds(target, sql`written`)}) as seconds from written`,
-    Written,
-  );
-  return written ?? { rows: 0, seconds: null };
+  if (!target.facts.partitioned) return insert;
+  return sql`
+    with written as (${insert} returning ${receiptColumns(target, sql`t`)}, t.loaded_at = ${began} as is_new),
+      receipt as (${leaveReceipt(target, sql`written`, 'written')})
+    select count(*) as rows, (${verifiedSeconds(target, sql`written`)}) as seconds from written`;
 }
