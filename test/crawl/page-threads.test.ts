@@ -74,5 +74,5 @@ describe('threads that read pages', () => {
 
 it('leaves a core to this thread and one to Postgres, and starts no more threads than the rate feeds', () => {
   expect([1, 2, 3, 4, 8].map((cores) => threadsFor(1000, cores))).toEqual([0, 0, 1, 2, 6]);
-  expect([1, 10, 25].map((rps) => threadsFor(rps, 64))).toEqual([1, 1, 2]);
+  expect([1, 10, 25, 100].map((rps) => threadsFor(rps, 64))).toEqual([1, 1, 2, 5]);
 });
