@@ -20,10 +20,20 @@ export function worked(statement: SQL): (values: Readonly<Record<string, unknown
   return (values) => {
     const given = fillPlaceholders(params, values);
     return rest.reduce(
-      (query, piece, index) => query.append(sql`${given[index]}${sql.raw(piece)}`),
-      sql`${sql.raw(first)}`,
+      (query, piece, index) => query.append(sql`${given[index]}${asMade(piece)}`),
+      sql`${asMade(first)}`,
     );
   };
+}
+
+/** The same of a statement without parameters. */
+export function workedOnce(statement: SQL): SQL {
+  return asMade(textOf(statement));
+}
+
+/** Text that Drizzle has made of a statement: its values are not in it. */
+function asMade(rendered: string): SQL {
+  return sql.raw(rendered);
 }
 
 /** A range as a parameter of a statement. */

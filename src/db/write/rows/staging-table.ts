@@ -3,7 +3,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { CopyColumn } from './copy-text.ts';
 import type { Session } from '../../connection/database.ts';
-import { identifiers, textOf } from '../../connection/sql.ts';
+import { identifiers, workedOnce } from '../../connection/sql.ts';
 
 /** A temporary table with the columns of another one that are written: rows wait there to be inserted. */
 export interface StagingTable {
@@ -35,12 +35,10 @@ export function stagingTableOf(table: {
     })),
     name,
     // Emptied by each commit, and here for a table that is filled twice in one transaction.
-    copy: sql.raw(
-      textOf(sql`
+    copy: workedOnce(sql`
       create temp table if not exists ${own} on commit delete rows as select ${names} from ${table.into} with no data;
       delete from ${name};
       copy ${name} from stdin`),
-    ),
   };
 }
 
