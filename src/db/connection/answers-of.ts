@@ -1,7 +1,7 @@
 /**
  * The answers to statements that were sent to one transaction without waiting for each other; the server runs them in
  * the order in which they were sent. All are waited for, also where one fails: none may go on behind its transaction.
- * @throws what the first of them failed with, in the order given: those behind it fail because it did
+ * @throws what the first of them failed with, in the order given
  */
 export async function answersOf<T extends readonly Promise<unknown>[]>(
   sent: readonly [...T],

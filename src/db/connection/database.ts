@@ -11,7 +11,7 @@ import { chooseServer, type ServerChoice } from './server-choice.ts';
 import { connectionOf } from './servers.ts';
 import { textOf } from './sql.ts';
 import { createSurvey } from './survey.ts';
-import { translate } from './translate.ts';
+import { isNotTried, translate } from './translate.ts';
 
 /** Postgres 14 brought multiranges, on which coverage rests. */
 const OLDEST_SERVER = 140_000;
@@ -218,6 +218,24 @@ function sessionOn(
   };
 }
 
+/** A statement that is not tried, because one that was sent before it has failed, fails with the error of that one. */
+function transactionOn(client: pg.PoolClient): Session {
+  const session = sessionOn(drizzle(client), (task) => task(client));
+  let cause: unknown;
+  const explained = <T>(answer: Promise<T>): Promise<T> =>
+    answer.catch((error: unknown) => {
+      if (isNotTried(error)) throw cause ?? error;
+      cause = error;
+      throw error;
+    });
+  return {
+    rows: (query, row) => explained(session.rows(query, row)),
+    run: (query) => explained(session.run(query)),
+    copyIn: (statements, pieces) => explained(session.copyIn(statements, pieces)),
+    copyOut: (statement, onData) => explained(session.copyOut(statement, onData)),
+  };
+}
+
 function rethrow(error: unknown): never {
   throw translate(error);
 }
@@ -281,7 +299,7 @@ async function inTransaction<T>(
 ): Promise<T> {
   try {
     const { began } = await begin(client, beginning);
-    const result = await work({ ...sessionOn(drizzle(client), (task) => task(client)), began });
+    const result = await work({ ...transactionOn(client), began });
     await client.query('commit');
     return result;
   } catch (error) {

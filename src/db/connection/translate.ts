@@ -67,6 +67,14 @@ const ACCESS: readonly (readonly [pattern: RegExp, hint: string])[] = [
   ],
 ];
 
+/** A statement was not even tried, because one before it in its transaction had failed. */
+const NOT_TRIED = '25P02';
+
+/** True of the error of a statement that was not tried. */
+export function isNotTried(error: unknown): boolean {
+  return error instanceof DatabaseError && codeOf(error.cause) === NOT_TRIED;
+}
+
 /** Errors of the driver become errors of this program; the only place that knows Postgres' codes. */
 export function translate(error: unknown): unknown {
   if (error instanceof Error && error.name === 'AbortError') return error;

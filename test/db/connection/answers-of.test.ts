@@ -52,6 +52,21 @@ test('of statements that are sent together the first error counts, not that of t
   });
 });
 
+/** A lock that was waited for in vain is tried again; a transaction that is aborted, for whatever reason, is not. */
+test('the error that comes first counts, also where statements of one before it in the order fail later', async () => {
+  await withTable(async (database) => {
+    const written = database.transaction((session) =>
+      answersOf([
+        session
+          .run(sql`select pg_sleep(0.05)`)
+          .then(() => session.run(sql`insert into came (id) values (1)`)),
+        session.run(sql`select 1 / 0`),
+      ]),
+    );
+    await expect(written).rejects.toThrow('division by zero');
+  });
+});
+
 /** What is sent behind the `rollback` of its transaction would be written after all. */
 test('nothing that was sent together goes on behind a transaction that failed meanwhile', async () => {
   await withTable(async (database) => {
