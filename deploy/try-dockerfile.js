@@ -55,7 +55,8 @@ function execute(stage, command, args) {
 /** A name of the build context; what .dockerignore leaves out is not there. */
 function fromContext(name) {
   const allowed = readFileSync(join(CONTEXT, '.dockerignore'), 'utf8').split('\n').map((line) => line.replace(/^!/, ''));
-  if (!allowed.includes(name.split('/')[0])) throw new Error(`.dockerignore leaves out ${name}, which is copied`);
+  const isAllowed = allowed.some((path) => path !== '*' && (name === path || name.startsWith(`${path}/`)));
+  if (!isAllowed) throw new Error(`.dockerignore leaves out ${name}, which is copied`);
   return join(CONTEXT, name);
 }
 
