@@ -1,10 +1,17 @@
+import { endStrayCopies } from '../db/coordination/copying.ts';
 import { CONFLICT, retry } from '../retry.ts';
 import type { CrawlContext } from './crawl-context.ts';
 
-/** Runs a commit until no other transaction stands in its way; partitions may have been dropped meanwhile. */
-export function commitWithRetry(
-  context: Pick<CrawlContext, 'partitions' | 'attempts' | 'clock' | 'random'>,
-  commit: () => Promise<void>,
-): Promise<void> {
-  return retry({ ...context, ...CONFLICT, onRetry: () => context.partitions.forget() }, commit);
+/**
+ * Runs a commit until no other transaction stands in its way; partitions may have been dropped meanwhile, and who stands in
+ * the way may have been standing still for long.
+ */
+export function commitWithRetry<T>(
+  context: Pick<CrawlContext, 'database' | 'partitions' | 'attempts' | 'clock' | 'random'>,
+  commit: () => Promise<T>,
+): Promise<T> {
+  return retry({ ...context, ...CONFLICT, onRetry: () => context.partitions.forget() }, async (attempt) => {
+    if (attempt > 1) await endStrayCopies(context.database);
+    return commit();
+  });
 }

@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import PQueue from 'p-queue';
-import type { Range } from '../range.ts';
 import type { PageApart } from './streams/page/page-apart.ts';
 import type { ThreadAnswer, ThreadOrder } from './streams/page/read-thread.ts';
 
@@ -29,7 +28,7 @@ export interface PageThreads {
   /** How many there may be. */
   readonly count: number;
   /** Takes the body away. Rejects where a thread ends with it, for want of memory. */
-  read(order: { readonly dataset: string; readonly span: Range }, body: Buffer): Promise<ReadApart>;
+  read(order: Omit<ThreadOrder, 'body'>, body: Buffer): Promise<ReadApart>;
   close(): Promise<void>;
 }
 

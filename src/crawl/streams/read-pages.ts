@@ -1,5 +1,6 @@
 import type { Flight } from '../../budget/flight.ts';
-import { commitPage } from '../../db/write/commit.ts';
+import { isUntouched as isRangeUntouched } from '../../db/coverage/untouched.ts';
+import { commitPage, type PageCommit } from '../../db/write/commit.ts';
 import { cutLease, type Lease } from '../../db/coordination/leases.ts';
 import { ApiTimeoutError } from '../../errors.ts';
 import { formatRange, type Range } from '../../range.ts';
@@ -35,6 +36,8 @@ interface LeaseProgress {
   readonly held: Lease;
   /** Where the next page begins; undefined where the lease is read. */
   readonly cursor: unknown;
+  /** True where no row of the later seconds of what is left is stored, as far as is known. */
+  readonly isUntouched: boolean;
   /** Pages of a second that is written as a whole, and is not whole yet. */
   readonly waiting: readonly FetchedPage[];
   /** Whether a short page may have been cut. */
@@ -52,6 +55,7 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
   let progress: LeaseProgress = {
     held: lease,
     cursor: dataset.job.paginator.start(lease.span),
+    isUntouched: await mayBeUntouched(context, reading),
     waiting: [],
     trust: context.tuning(dataset).limits.openSpan(lease.span),
     read: { requests: 0, rows: 0, bytes: 0 },
@@ -66,6 +70,17 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
   const { scope } = lease.stream;
   const range = formatRange(lease.span);
   context.logger.debug({ dataset: dataset.name, scope, range, priority, ...progress.read, ms }, 'range read');
+}
+
+/**
+ * Of history alone: pages of the tail are small. Nor of what is read again, or written as whole seconds, or read for one pool
+ * beside the rows of others.
+ */
+async function mayBeUntouched({ database }: CrawlContext, assignment: LeaseReading): Promise<boolean> {
+  const { dataset, lease, priority } = assignment;
+  const { stream, span } = lease;
+  if (priority !== 'backfill' || stream.scope !== '' || needsWholeSeconds(assignment)) return false;
+  return isRangeUntouched(database, { dataset: dataset.name, tables: dataset.job.tables, span });
 }
 
 /** Asks for a page and writes it; its place in memory is free again behind it. */
@@ -89,7 +104,7 @@ async function readPage(
 async function commitAndAdvance(
   context: CrawlContext,
   assignment: LeaseReading,
-  { held, waiting, trust, read }: LeaseProgress,
+  { held, isUntouched, waiting, trust, read }: LeaseProgress,
   page: FetchedPage,
 ): Promise<LeaseProgress> {
   const { step } = page.value;
@@ -97,15 +112,13 @@ async function commitAndAdvance(
   const pages = [...waiting, page];
   const done = step.completed ?? step.saturated;
   const isWritten = done !== undefined || !needsWholeSeconds(assignment);
-  if (isWritten) {
-    const commit = toCommit(assignment, held, pages);
-    await commitWithRetry(context, () => commitPage(context.database, context.partitions, commit));
-  }
+  const wereNew = !isWritten || (await write(context, toCommit(assignment, held, pages)));
   report(context, assignment, { ...page, writingMs: context.clock.monotonic() - began });
   const left = done === undefined ? held : { ...held, span: { from: done.to, to: held.span.to } };
   const next = {
     held: left,
     cursor: step.cursor,
+    isUntouched: isUntouched && wereNew,
     waiting: isWritten ? [] : pages,
     trust,
     read: {
@@ -115,6 +128,10 @@ async function commitAndAdvance(
     },
   };
   return done === undefined || step.cursor === undefined ? next : await shorten(context, assignment, next);
+}
+
+function write(context: CrawlContext, commit: PageCommit): Promise<boolean> {
+  return commitWithRetry(context, () => commitPage(context.database, context.partitions, commit));
 }
 
 /**
@@ -146,12 +163,17 @@ async function shorten(
 async function fetchPage(
   { api, lts, threads, tuning }: CrawlContext,
   { dataset, lease, priority, stop }: LeaseReading,
-  { held, cursor, trust }: LeaseProgress,
+  { held, cursor, isUntouched, trust }: LeaseProgress,
   flight: Flight,
 ): Promise<FetchedPage | undefined> {
   const { size: pageSize, limits } = tuning(dataset);
   const size = limits.limit(pageSize.current());
   const { stream } = lease;
+  const toWrite = {
+    span: needsWholeSeconds({ dataset, stream }) ? undefined : held.span,
+    newAfter: isUntouched ? held.span.from : undefined,
+    threads,
+  };
   try {
     const page = await askPage(
       { api, lts },
@@ -164,7 +186,7 @@ async function fetchPage(
         priority,
         flight,
         signal: stop.leaving,
-        toWrite: { span: needsWholeSeconds({ dataset, stream }) ? undefined : held.span, threads },
+        toWrite,
       },
     );
     pageSize.arrived();

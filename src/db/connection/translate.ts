@@ -75,6 +75,16 @@ export function isNotTried(error: unknown): boolean {
   return error instanceof DatabaseError && codeOf(error.cause) === NOT_TRIED;
 }
 
+/** A row with that key is there. */
+const STORED = '23505';
+/** Row security, which COPY does not go together with, is one of the things that a server says of itself. */
+const UNSUPPORTED = '0A000';
+
+/** True where a table did not take rows as new ones: one is stored, or the table wants to look at each. */
+export function isNotTakenAsNew(error: unknown): boolean {
+  return error instanceof DatabaseError && [STORED, UNSUPPORTED].includes(codeOf(error.cause) ?? '');
+}
+
 /** Errors of the driver become errors of this program; the only place that knows Postgres' codes. */
 export function translate(error: unknown): unknown {
   if (error instanceof Error && error.name === 'AbortError') return error;

@@ -156,11 +156,14 @@ const isHeld = ({ id, owner }: Lease): SQL =>
 export async function holdLease(session: Session, lease: Lease, part: Range): Promise<void> {
   const held = await session.run(sql`
     select 1 from ${leases} where ${isHeld(lease)} and ${leases.span} @> ${rangeParam(part)} for update`);
-  if (held === 0) {
-    throw new LeaseLostError(
-      `the lease of ${lease.stream.dataset} was lost; what was read for it is not written`,
-    );
-  }
+  if (held === 0) throw lost(lease);
+}
+
+/** What is thrown where a lease is no longer ours. */
+export function lost({ stream }: Lease, cause?: unknown): LeaseLostError {
+  return new LeaseLostError(`the lease of ${stream.dataset} was lost; what was read for it is not written`, {
+    cause,
+  });
 }
 
 /** Gives back what was done up to `until`, prolongs the rest; an empty lease ends. Within the commit's transaction. */

@@ -33,8 +33,8 @@ interface Facts<Column extends string> {
   readonly key: readonly Column[];
   readonly conflict: Conflict<Column>;
   readonly supersedes?: Supersedes<Column>;
-  /** Set where neighbouring pages bring the same rows. */
-  readonly shared?: true;
+  /** Set where several records bring the same row, also those of neighbouring pages: one for each of these that is not null. */
+  readonly shared?: { readonly ends: readonly Column[] };
   /** True where the table is range-partitioned by `utime`. */
   readonly partitioned: boolean;
 }

@@ -5,16 +5,19 @@ import { addCoverage } from '../coverage/coverage.ts';
 import { answersOf } from '../connection/answers-of.ts';
 import type { Database, Session, OpenTransaction } from '../connection/database.ts';
 import { differingSeconds, type Brought } from '../read/compare.ts';
+import { copyNew, leaveReceiptsOfNew, NotNewError } from './rows/copy-new.ts';
 import { insertStaged, stageRows, type Staged } from './rows/insert.ts';
-import type { Lines } from './rows/line-bytes.ts';
+import { withNothingNew, type Lines } from './rows/line-bytes.ts';
 import { logPage, type PageLog } from './log-page.ts';
-import { holdLease, shortenLease, type Lease } from '../coordination/leases.ts';
+import { holdLease, lost, prolongLease, shortenLease, type Lease } from '../coordination/leases.ts';
+import { DatabaseUnavailableError } from '../../errors.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, hasQuarantined, quarantineRecords, releaseRecords } from './quarantine.ts';
 import { forgetRefusals, refuse, refuseAnew } from '../coverage/refused.ts';
 import { withdrawVerified } from '../coverage/verifications.ts';
 import { readFloors } from '../coverage/retention.ts';
 import { ensurePartitions, inOrder } from './rows/rows-by-table.ts';
+import { unverifySeconds } from './rows/unverify.ts';
 import { writeTransaction } from './write-transaction.ts';
 
 /** A second that cannot be read whole is done with too: the lease goes past it, coverage does not. */
@@ -55,7 +58,8 @@ export interface PageCommit {
 
 /**
  * Writes a page's rows and the coverage that they complete in one transaction: after it both are there, or neither.
- * Writing a page twice changes nothing. Order: rows to their staging tables, which takes longest and locks nothing; the
+ * Writing a page twice changes nothing. Order: new rows into their tables, others to their staging tables, which takes
+ * longest and locks nothing that a page of other seconds needs; the
  * lease (is the range still ours?), the log, rows, for which neighbours may wait, the lease shortened, which expires so long
  * after this moment, coverage last, because every commit of the dataset waits for that row. Behind it only the schema's
  * version is asked for. Statements that need no answer of each other are sent at once: what has been locked is not held
@@ -63,31 +67,54 @@ export interface PageCommit {
  *
  * Its twins, which write rows in the same way: `commit-response.ts` for what is no stream of time, with a cursor instead of
  * a lease and coverage; `release-from-quarantine.ts` for one record, with neither.
+ * @returns false where rows that were to be new turned out to be stored: those of the next page may be, too
  * @throws LeaseLostError where the range is no longer ours: nothing was written
  */
 export async function commitPage(
   database: Database,
   partitions: Partitions,
   commit: PageCommit,
-): Promise<void> {
+): Promise<boolean> {
   const { tables } = await readFloors(database);
   // Pages bring rows along that are older than what is kept: those of a trace that lasted long.
   const byTable = inOrder(commit.rows).map((rows) => {
     const floor = tables.get(rows.target.name);
     return floor === undefined ? rows : rows.from(formatTime(floor));
   });
-  const replaced = commit.replace && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
   await ensurePartitions(partitions, byTable);
-  await writeTransaction(database, async (session) => {
+  try {
+    await writePage(database, byTable, commit);
+    return true;
+  } catch (error) {
+    if (!(error instanceof NotNewError)) throw await explain(database, commit, error);
+    await writePage(database, inOrder(withNothingNew(byTable)), commit);
+    return false;
+  }
+}
+
+/** A session that is gone was ended by whoever has the lease now, if the database is there and says that it is not ours. */
+async function explain(database: Database, { lease, rows }: PageCommit, error: unknown): Promise<unknown> {
+  if (!(error instanceof DatabaseUnavailableError) || rows.every(({ isNew }) => !isNew)) return error;
+  const isOurs = await prolongLease(database, lease).catch(() => true);
+  return isOurs ? error : lost(lease, error);
+}
+
+function writePage(database: Database, byTable: readonly Lines[], commit: PageCommit): Promise<void> {
+  const replaced = commit.replace && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
+  return writeTransaction(database, async (session) => {
     const isWhole = replaced !== undefined || commit.again !== undefined;
-    const staged = await stageRows(session, byTable, { isWhole });
-    const [, changed, , , isAnyQuarantined] = await answersOf([
+    await copyNew(session, byTable, commit.lease);
+    const others = byTable.filter(({ isNew }) => !isNew);
+    const staged = await stageRows(session, others, { isWhole });
+    const [, unverified, changed, , , isAnyQuarantined] = await answersOf([
       holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span)),
+      leaveReceiptsOfNew(session, byTable),
       changedSeconds(session, staged, byTable, commit),
       logPages(session, commit),
       insertStaged(session, staged, { overwrite: commit.overwrite, replaced }),
       hasQuarantined(session, commit.lease.stream),
     ]);
+    await unverifySeconds(session, unverified);
     await writeOddities(session, commit, isAnyQuarantined);
     await answersOf([
       shortenLease(session, commit.lease, commit.done?.span.to ?? commit.lease.span.from),

@@ -16,7 +16,7 @@ import { contentOf, inside, type Content } from './content.ts';
 import type { SpanTrust } from './limit-trust.ts';
 import type { LtBounds } from './lt-bounds.ts';
 import { pageOf } from './page-apart.ts';
-import { contentOfPage, readPage, type ReadPage } from './read-page.ts';
+import { contentOfPage, readPage, type HowToRead, type ReadPage } from './read-page.ts';
 import { readRecords } from './read-records.ts';
 
 interface PageRequest {
@@ -39,6 +39,8 @@ interface PageRequest {
 interface ToWrite {
   /** What of the page is written; undefined where only the page itself tells. */
   readonly span: Range | undefined;
+  /** Records of later seconds are new; left out: none is known to be. */
+  readonly newAfter?: number | undefined;
   readonly threads: PageThreads;
 }
 
@@ -95,7 +97,7 @@ export async function askPage({ api, lts }: Asking, request: PageRequest): Promi
       const step = stepTo({ ...reading, echo: echoOf(body) }, limit);
       return toWrite?.span === undefined
         ? { records, reading, step }
-        : toBeWritten(job, reading, { step, span: toWrite.span });
+        : toBeWritten(job, reading, { step, span: toWrite.span, newAfter: toWrite.newAfter });
     },
   });
   accept();
@@ -106,9 +108,9 @@ export async function askPage({ api, lts }: Asking, request: PageRequest): Promi
 function toBeWritten(
   { tables }: Job,
   reading: RecordsReading,
-  { step, span }: { readonly step: PageRead['step']; readonly span: Range },
+  { step, span, newAfter }: Pick<HowToRead, 'span' | 'newAfter'> & { readonly step: PageRead['step'] },
 ): PageRead {
-  const content = contentOf(tables, inside([reading], span), { compared: false });
+  const content = contentOf(tables, inside([reading], span), { newAfter });
   return { ...shownOnly(reading), step, content };
 }
 
@@ -119,15 +121,15 @@ function shownOnly({ positions }: Pick<RecordsReading, 'positions'>): Pick<PageR
 /** How a body is read by its bytes, here or in another thread; undefined where it is not known what will be written of it. */
 function byBytes(
   { name, job }: Dataset,
-  { span, threads }: ToWrite,
+  { span, newAfter, threads }: ToWrite,
   stepTo: (shown: PagePlace, limit: number | undefined) => PageRead['step'],
 ): ReadBytes<PageRead> | undefined {
   // Pages of one pool are small, and their rows are looked at here.
   if (span === undefined || job.scopes !== undefined) return undefined;
   const read = async (body: Buffer, { turn, withoutKey }: BytesReading): Promise<ReadPage> => {
-    const apart = await threads.read({ dataset: name, span }, body);
+    const apart = await threads.read({ dataset: name, span, newAfter }, body);
     if (apart.page !== undefined) return pageOf(apart.page);
-    return readPage(apart.body, { job, span, withoutKey, turn });
+    return readPage(apart.body, { job, span, newAfter, withoutKey, turn });
   };
   return async (body, how) => {
     const page = await read(body, how);

@@ -21,15 +21,14 @@ export interface Oddities {
   readonly extras: readonly Extra[];
 }
 
-/** `compared`: copies of one row are held against each other. */
 export function contentOf(
   tables: Tables,
   reading: Inside,
-  { compared }: { readonly compared: boolean },
+  how: Parameters<typeof linesOfRecords>[2],
 ): Content {
   const { accepted } = reading;
   return {
-    rows: linesOfRecords(tables, accepted, { compared }),
+    rows: linesOfRecords(tables, accepted, how),
     ids: idsOf(reading),
     ...odditiesOf(reading),
   };

@@ -26,6 +26,8 @@ export interface HowToRead {
   readonly job: Job;
   /** What of the page is written. */
   readonly span: Range;
+  /** Records of later seconds are new; left out: none is known to be. */
+  readonly newAfter?: number | undefined;
   /** Takes the key out of a text, where data may not hold it. */
   readonly withoutKey: (text: string) => string;
   /** Waits until it may take some milliseconds of this thread: others have their turns between. */
@@ -33,7 +35,10 @@ export interface HowToRead {
 }
 
 /** Reads a page: of its bytes and its job alone, so that any thread can. Throws what is wrong with the page. */
-export async function readPage(body: Buffer, { job, span, withoutKey, turn }: HowToRead): Promise<ReadPage> {
+export async function readPage(
+  body: Buffer,
+  { job, span, newAfter, withoutKey, turn }: HowToRead,
+): Promise<ReadPage> {
   await turn();
   const read = readBody(body, 'bytes');
   const text = withoutKey(read.text);
@@ -49,7 +54,7 @@ export async function readPage(body: Buffer, { job, span, withoutKey, turn }: Ho
     positions: reading.positions,
     joins: reading.joins,
     echo: echoOf(json),
-    tables: bytesOfRecords(job.tables, written.accepted),
+    tables: bytesOfRecords(job.tables, written.accepted, { newAfter }),
     ids: idsOf(written),
     oddities: odditiesOf(written),
   };
@@ -79,7 +84,7 @@ async function readInBytes(
 export function contentOfPage({ tables }: Pick<Job, 'tables'>, page: ReadPage): Content {
   const rows = Object.values(tables).flatMap((table, index) => {
     const written = page.tables[index];
-    return written === undefined ? [] : [linesOfBytes(targetOf(table), written)];
+    return written === undefined ? [] : linesOfBytes(targetOf(table), written);
   });
   return { rows, ids: page.ids, ...page.oddities };
 }

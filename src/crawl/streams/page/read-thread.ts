@@ -14,6 +14,7 @@ const ThreadData = z.object({ apiKey: z.string().optional() });
 export interface ThreadOrder {
   readonly dataset: string;
   readonly span: Range;
+  readonly newAfter?: number | undefined;
   readonly body: Uint8Array;
 }
 
@@ -24,23 +25,26 @@ export type ThreadAnswer =
 const jobs = new Map((await loadJobs()).map(({ name, job }) => [name, job]));
 const withoutKey = keylessText(ThreadData.parse(workerData).apiKey);
 
-const answer = async ({ dataset, span, body }: ThreadOrder) => {
-  const page = await read(dataset, body, span);
+const answer = async (order: ThreadOrder) => {
+  const { body } = order;
+  const page = await read(order);
   const sent: ThreadAnswer = page === undefined ? { body } : { page };
-  const handed = (page?.tables.map(({ bytes }) => bytes) ?? [body]).map(({ buffer }) => buffer);
+  const lines = page?.tables.flatMap(({ fresh, others }) => [fresh.bytes, others.bytes]);
+  const handed = (lines ?? [body]).map(({ buffer }) => buffer);
   parentPort?.postMessage(
     sent,
     handed.filter((buffer) => buffer instanceof ArrayBuffer),
   );
 };
 
-async function read(dataset: string, body: Uint8Array, span: Range): Promise<PageApart | undefined> {
+async function read({ dataset, body, span, newAfter }: ThreadOrder): Promise<PageApart | undefined> {
   const job = jobs.get(dataset);
   if (job === undefined) return undefined;
   try {
     return await readApart(Buffer.from(body.buffer, body.byteOffset, body.byteLength), {
       job,
       span,
+      newAfter,
       withoutKey,
     });
   } catch {

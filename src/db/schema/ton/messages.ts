@@ -118,6 +118,6 @@ describe(messages, {
       'extra',
     ],
   },
-  shared: true,
+  shared: { ends: ['source', 'destination'] },
   partitioned: true,
 });

@@ -1,26 +1,25 @@
 import { sql, type SQL } from 'drizzle-orm';
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { Range } from '../../../range.ts';
 import type { Session, OpenTransaction } from '../../connection/database.ts';
 import { answersOf } from '../../connection/answers-of.ts';
 import { identifiers, worked } from '../../connection/sql.ts';
 import type { Lines } from './line-bytes.ts';
-import { Seconds, unverifySeconds, verifiedSeconds, type Unverified } from './unverify.ts';
+import { unverifySeconds, type Unverified } from './unverify.ts';
 import { onConflict, onConflictOverwrite } from './conflict.ts';
-import { leaveReceipt, receiptColumns } from '../receipts.ts';
+import { receiptColumns } from '../receipts.ts';
 import { fillStagingTable } from './staging-table.ts';
 import { refuseLost } from './lost-rows.ts';
 import { lockTables } from './lock-tables.ts';
 import { clearOthers, isCurrent, makeWay } from './supersede.ts';
 import type { Target } from './target.ts';
+import { Written, withReceipt } from './written.ts';
 
 /** Rows of a table that wait in its staging table. */
 export interface Staged {
   readonly target: Target;
   readonly count: number;
 }
-
-const Written = Seconds.extend({ rows: z.coerce.number() });
 
 interface InsertOptions {
   /** Values of stored rows that cannot change are overwritten too: something is wrong with those stored. */
@@ -139,8 +138,8 @@ function insertionInto(target: Target, overwrite: boolean): SQL {
     where ${isCurrent(target)}
     ${conflict(target.facts, target.columns, began)}`;
   if (!target.facts.partitioned) return insert;
-  return sql`
-    with written as (${insert} returning ${receiptColumns(target, sql`t`)}, t.loaded_at = ${began} as is_new),
-      receipt as (${leaveReceipt(target, sql`written`, 'written')})
-    select count(*) as rows, (${verifiedSeconds(target, sql`written`)}) as seconds from written`;
+  return withReceipt(
+    target,
+    sql`${insert} returning ${receiptColumns(target, sql`t`)}, t.loaded_at = ${began} as is_new`,
+  );
 }

@@ -6,6 +6,8 @@ import type { Target } from './target.ts';
 /** Rows of one table as they go to COPY: each key once, sorted by the text of their keys. */
 export interface Lines {
   readonly target: Target;
+  /** True where none of them can be stored, as far as the reader of the page knows. */
+  readonly isNew: boolean;
   readonly count: number;
   /** Their block times, ISO 8601; empty for a table that has none. */
   readonly times: ReadonlySet<string>;
@@ -24,32 +26,70 @@ export interface TimeMark {
   readonly at: number;
 }
 
-/** Lines of one table as they stand in memory. */
-export interface TableBytes {
+/** Lines as they stand in memory. */
+export interface RowBytes {
   readonly bytes: Uint8Array;
   readonly count: number;
   /** Ascending; empty for a table that has no block time. */
   readonly times: readonly TimeMark[];
 }
 
+/** Lines of one table: of rows that cannot be stored yet, and of the others. */
+export interface TableBytes {
+  readonly fresh: RowBytes;
+  readonly others: RowBytes;
+}
+
 /** `copies` are all rows of which there are several, where copies are compared. */
 export function linesOfBytes(
   target: Target,
-  written: TableBytes,
+  { fresh, others }: TableBytes,
   copies: readonly DistinctRow[] = [],
+): Lines[] {
+  const known = linesOf(target, others, { isNew: false, copies });
+  return fresh.count === 0 ? [known] : [linesOf(target, fresh, { isNew: true, copies: [] }), known];
+}
+
+function linesOf(
+  target: Target,
+  written: RowBytes,
+  how: { readonly isNew: boolean; readonly copies: readonly DistinctRow[] },
 ): Lines {
   const { bytes, count, times } = written;
   return {
     target,
+    isNew: how.isNew,
     count,
     times: new Set(times.map(({ time }) => time)),
-    from: (time) => linesOfBytes(target, bytesFrom(time, written), copies),
+    from: (time) => linesOf(target, bytesFrom(time, written), how),
     pieces: () => piecesOf(bytes),
-    contradictions: () => contradictions(target.facts, copies),
+    contradictions: () => contradictions(target.facts, how.copies),
   };
 }
 
-function bytesFrom(time: string, written: TableBytes): TableBytes {
+/** All rows of each table together, of which some may be stored. */
+export function withNothingNew(byTable: readonly Lines[]): Lines[] {
+  const targets = new Set(byTable.map(({ target }) => target));
+  return [...targets].map((target) => together(byTable.filter((lines) => lines.target === target)));
+}
+
+function together(parts: readonly Lines[]): Lines {
+  const [first] = parts;
+  if (first === undefined) throw new TypeError('no rows of no table');
+  return {
+    target: first.target,
+    isNew: false,
+    count: parts.reduce((sum, { count }) => sum + count, 0),
+    times: new Set(parts.flatMap(({ times }) => [...times])),
+    from: (time) => together(parts.map((part) => part.from(time))),
+    pieces: function* () {
+      for (const { pieces } of parts) yield* pieces();
+    },
+    contradictions: () => parts.flatMap(({ contradictions }) => contradictions()),
+  };
+}
+
+function bytesFrom(time: string, written: RowBytes): RowBytes {
   const { bytes, count, times } = written;
   if (times.length === 0) return written;
   const later = times.filter((mark) => mark.time >= time);

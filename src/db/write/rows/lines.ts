@@ -14,9 +14,9 @@ import { contradictions } from './contradictions.ts';
 import { CopyBuffer } from './copy-buffer.ts';
 import { toCopyText } from './copy-text.ts';
 import { distinctRows, mergeRows, type DistinctRow } from './distinct-rows.ts';
-import { linesOfBytes, type Lines, type TableBytes, type TimeMark } from './line-bytes.ts';
+import { linesOfBytes, type Lines, type RowBytes, type TableBytes, type TimeMark } from './line-bytes.ts';
 import { lineWriterOf, type LineWriter } from './line-writer.ts';
-import { targetOf, type Target } from './target.ts';
+import { canBeNew, targetOf, type Target } from './target.ts';
 
 /** Rows of a table from objects. */
 export function linesOfRows(table: object, rows: readonly object[]): Lines {
@@ -29,6 +29,7 @@ function linesOf(target: Target, rows: readonly DistinctRow[], copies: readonly 
   const timeOf = (row: DistinctRow) => (typeof row['utime'] === 'string' ? row['utime'] : undefined);
   return {
     target,
+    isNew: false,
     count: rows.length,
     times: new Set(rows.flatMap((row) => timeOf(row) ?? [])),
     from: (time) =>
@@ -51,8 +52,19 @@ interface WaitingRow {
   readonly extra: Extra | null;
   readonly strings: Strings;
   readonly sheet: Pick<Sheet, 'columns' | 'noted'>;
+  /** How many new records have brought it. */
+  newBringers: number;
   /** Set where another copy of the row had something to add. */
   merged: DistinctRow | undefined;
+}
+
+type BroughtRecord = Pick<AcceptedRecord, 'put' | 'strings' | 'position'>;
+
+interface HowToCollect {
+  /** True: copies of one row are held against each other. */
+  readonly compared?: boolean;
+  /** Records of later seconds, in unix seconds, are new: no row of theirs is stored. Left out: none is known to be. */
+  readonly newAfter?: number | undefined;
 }
 
 /** One for all pages: it is filled and emptied without a pause. */
@@ -65,38 +77,36 @@ interface Collected {
   readonly copies: DistinctRow[] | undefined;
 }
 
-/**
- * The rows of records, table by table, as bytes: the records need not stay in memory. `compared`: copies of one row are
- * held against each other.
- */
+/** The rows of records, table by table, as bytes: the records need not stay in memory. */
 export function linesOfRecords(
   tables: Tables,
-  records: readonly Pick<AcceptedRecord, 'put' | 'strings'>[],
-  { compared = false }: { readonly compared?: boolean } = {},
+  records: readonly BroughtRecord[],
+  how: HowToCollect = {},
 ): Lines[] {
-  return [...collect(tables, records, compared)].map(([table, { rows, copies }]) => {
-    const target = targetOf(table);
-    return linesOfBytes(target, write(target, rows), copies);
-  });
+  return [...collect(tables, records, how)].flatMap(([table, { rows, copies }]) =>
+    linesOfBytes(targetOf(table), write(targetOf(table), rows), copies),
+  );
 }
 
 /** The same, as it is sent between threads: without functions, and without copies to compare. */
 export function bytesOfRecords(
   tables: Tables,
-  records: readonly Pick<AcceptedRecord, 'put' | 'strings'>[],
+  records: readonly BroughtRecord[],
+  how: Pick<HowToCollect, 'newAfter'> = {},
 ): TableBytes[] {
-  return [...collect(tables, records, false)].map(([table, { rows }]) => write(targetOf(table), rows));
+  return [...collect(tables, records, how)].map(([table, { rows }]) => write(targetOf(table), rows));
 }
 
 function collect(
   tables: Tables,
-  records: readonly Pick<AcceptedRecord, 'put' | 'strings'>[],
-  compared: boolean,
+  records: readonly BroughtRecord[],
+  { compared = false, newAfter = Infinity }: HowToCollect,
 ): ReadonlyMap<object, Collected> {
   const byTable = new Map<object, Collected>(
     Object.values(tables).map((table) => [table, { rows: new Map(), copies: compared ? [] : undefined }]),
   );
-  for (const { put, strings } of records) put(collector(byTable, strings));
+  for (const { put, strings, position } of records)
+    put(collector(byTable, strings, position.utime > newAfter ? 1 : 0));
   return byTable;
 }
 
@@ -104,7 +114,8 @@ function byKey(a: WaitingRow, b: WaitingRow): number {
   return a.key < b.key ? -1 : 1;
 }
 
-function collector(byTable: ReadonlyMap<object, Collected>, strings: Strings): Put {
+/** `newBringers`: 1 for a new record, 0 for one that may be stored. */
+function collector(byTable: ReadonlyMap<object, Collected>, strings: Strings, newBringers: number): Put {
   return <T extends Table, Rec>(sheet: Sheet<T, Rec>, record: Rec, given: Given<T>, sent?: Extra | null) => {
     const writer = lineWriterOf(sheet, record);
     const collected = byTable.get(sheet.table);
@@ -114,12 +125,13 @@ function collector(byTable: ReadonlyMap<object, Collected>, strings: Strings): P
     const key = writer.key(record, given);
     const isNothing = (sent == null || sent === NOTHING) && !writer.isNoted(record);
     const extra = isNothing ? null : fullExtra(sheet, record, sent ?? null);
-    const waiting = { writer, sheet, key, record, given, extra, strings, merged: undefined };
+    const waiting = { writer, sheet, key, record, given, extra, strings, newBringers, merged: undefined };
     const first = rows.get(key);
     if (first === undefined) {
       rows.set(key, waiting);
       return;
     }
+    first.newBringers += newBringers;
     copies?.push(rowOfWaiting(first), rowOfWaiting(waiting));
     addCopy(first, waiting);
   };
@@ -146,8 +158,25 @@ function rowOfWaiting({ sheet, record, given, extra, strings }: WaitingRow): Dis
   return strings === 'text' ? row : rowAsText(row);
 }
 
+/** Rows that cannot be stored yet, and the others. */
 function write(target: Target, collected: ReadonlyMap<string, WaitingRow>): TableBytes {
   const rows = [...collected.values()].sort(byKey);
+  const isNew = canBeNew(target) ? isOfNewRecords : () => false;
+  return {
+    fresh: writeRows(target, rows.filter(isNew)),
+    others: writeRows(
+      target,
+      rows.filter((row) => !isNew(row)),
+    ),
+  };
+}
+
+/** Whoever else may bring the row would bring a record that this page has, and that is new. */
+function isOfNewRecords({ writer, record, given, newBringers }: WaitingRow): boolean {
+  return newBringers > 0 && newBringers >= writer.bringers(record, given);
+}
+
+function writeRows(target: Target, rows: readonly WaitingRow[]): RowBytes {
   const isTimed = target.facts.key[0] === 'utime';
   const times: TimeMark[] = [];
   out.clear();

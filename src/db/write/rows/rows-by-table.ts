@@ -34,7 +34,7 @@ export function byRank(a: Target, b: Target): number {
  */
 function rank({ name, facts }: Target): string {
   const isPart = facts.supersedes !== undefined && facts.supersedes.of !== name;
-  const whole = facts.shared === true ? 2 : 1;
+  const whole = facts.shared === undefined ? 1 : 2;
   return `${isPart ? 0 : whole} ${name}`;
 }
 

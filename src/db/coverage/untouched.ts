@@ -1,0 +1,47 @@
+import { sql } from 'drizzle-orm';
+import * as z from 'zod';
+import { formatTime, type Range } from '../../range.ts';
+import { rangeParam } from '../connection/sql.ts';
+import type { Session } from '../connection/database.ts';
+import { isHeldUntil } from '../coordination/held-until.ts';
+import { LEASE_SECONDS } from '../coordination/leases.ts';
+import { coverage, leases } from '../schema/etl/coverage.ts';
+import { canBeNew, targetOf } from '../write/rows/target.ts';
+
+interface Touchable {
+  readonly dataset: string;
+  /** The tables that the dataset fills, by name, its own first. */
+  readonly tables: Readonly<Record<string, object>>;
+  /** A range that is leased, in unix seconds. */
+  readonly span: Range;
+}
+
+const Answer = z.object({ untouched: z.boolean() });
+
+/**
+ * True where records of a leased range are new, but for those of its first second, where an earlier page may have ended:
+ * the dataset's own table has no row of the other seconds, and of no dataset that owns another of its tables is any of the
+ * range covered or being read. A row can be stored even so, brought along from elsewhere. Then the table says so.
+ */
+export async function isUntouched(session: Session, { dataset, tables, span }: Touchable): Promise<boolean> {
+  const targets = Object.values(tables).map(targetOf);
+  const [own] = targets;
+  if (own === undefined || !own.facts.partitioned || !targets.some(canBeNew)) return false;
+  const names = JSON.stringify(targets.map(({ name }) => name));
+  const others = sql`(
+    select d.dataset from etl.datasets d
+    where d.dataset <> ${dataset} and d.tables && array(select json_array_elements_text(${names}::json)))`;
+  const [answer] = await session.rows(
+    sql`
+      select not exists (
+          select from ${own.into} t where t.utime > ${formatTime(span.from)} and t.utime < ${formatTime(span.to)})
+        and not exists (
+          select from ${coverage} where ${coverage.dataset} in ${others} and ${coverage.covered} && ${rangeParam(span)})
+        and not exists (
+          select from ${leases} where ${leases.dataset} in ${others} and ${leases.span} && ${rangeParam(span)}
+            and ${isHeldUntil(leases.expires_at, LEASE_SECONDS)})
+        as untouched`,
+    Answer,
+  );
+  return answer?.untouched ?? false;
+}
