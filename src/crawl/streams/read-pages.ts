@@ -1,5 +1,7 @@
 import type { Flight } from '../../budget/flight.ts';
-import { isUntouched as isRangeUntouched } from '../../db/coverage/untouched.ts';
+import type { Position } from '../../dataset/paginator.ts';
+import { freshBehind, type Fresh } from '../../dataset/fresh.ts';
+import { freshOf } from '../../db/coverage/fresh-range.ts';
 import { commitPage, type PageCommit } from '../../db/write/commit.ts';
 import { cutLease, type Lease } from '../../db/coordination/leases.ts';
 import { ApiTimeoutError } from '../../errors.ts';
@@ -36,8 +38,8 @@ interface LeaseProgress {
   readonly held: Lease;
   /** Where the next page begins; undefined where the lease is read. */
   readonly cursor: unknown;
-  /** True where no row of the later seconds of what is left is stored, as far as is known. */
-  readonly isUntouched: boolean;
+  /** Which of its records are new; undefined where none is known to be. */
+  readonly fresh: Fresh | undefined;
   /** Pages of a second that is written as a whole, and is not whole yet. */
   readonly waiting: readonly FetchedPage[];
   /** Whether a short page may have been cut. */
@@ -55,7 +57,7 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
   let progress: LeaseProgress = {
     held: lease,
     cursor: dataset.job.paginator.start(lease.span),
-    isUntouched: await mayBeUntouched(context, reading),
+    fresh: await freshOfLease(context, reading),
     waiting: [],
     trust: context.tuning(dataset).limits.openSpan(lease.span),
     read: { requests: 0, rows: 0, bytes: 0 },
@@ -76,11 +78,14 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
  * Of history alone: pages of the tail are small. Nor of what is read again, or written as whole seconds, or read for one pool
  * beside the rows of others.
  */
-async function mayBeUntouched({ database }: CrawlContext, assignment: LeaseReading): Promise<boolean> {
+async function freshOfLease(
+  { database }: CrawlContext,
+  assignment: LeaseReading,
+): Promise<Fresh | undefined> {
   const { dataset, lease, priority } = assignment;
   const { stream, span } = lease;
-  if (priority !== 'backfill' || stream.scope !== '' || needsWholeSeconds(assignment)) return false;
-  return isRangeUntouched(database, { dataset: dataset.name, tables: dataset.job.tables, span });
+  if (priority !== 'backfill' || stream.scope !== '' || needsWholeSeconds(assignment)) return undefined;
+  return freshOf(database, { dataset: dataset.name, tables: dataset.job.tables, span });
 }
 
 /** Asks for a page and writes it; its place in memory is free again behind it. */
@@ -104,7 +109,7 @@ async function readPage(
 async function commitAndAdvance(
   context: CrawlContext,
   assignment: LeaseReading,
-  { held, isUntouched, waiting, trust, read }: LeaseProgress,
+  { held, fresh, waiting, trust, read }: LeaseProgress,
   page: FetchedPage,
 ): Promise<LeaseProgress> {
   const { step } = page.value;
@@ -112,13 +117,13 @@ async function commitAndAdvance(
   const pages = [...waiting, page];
   const done = step.completed ?? step.saturated;
   const isWritten = done !== undefined || !needsWholeSeconds(assignment);
-  const wereNew = !isWritten || (await write(context, toCommit(assignment, held, pages)));
+  const wereNew = isWritten && (await write(context, toCommit(assignment, held, pages)));
   report(context, assignment, { ...page, writingMs: context.clock.monotonic() - began });
   const left = done === undefined ? held : { ...held, span: { from: done.to, to: held.span.to } };
   const next = {
     held: left,
     cursor: step.cursor,
-    isUntouched: isUntouched && wereNew,
+    fresh: wereNew ? freshBehind(fresh, writtenOf(page), done?.to) : undefined,
     waiting: isWritten ? [] : pages,
     trust,
     read: {
@@ -128,6 +133,12 @@ async function commitAndAdvance(
     },
   };
   return done === undefined || step.cursor === undefined ? next : await shorten(context, assignment, next);
+}
+
+/** The positions of the records that a page has written: those that went to quarantine may fit when they come again. */
+function writtenOf({ value: { reading, content } }: FetchedPage): readonly Position[] {
+  const ids = new Set(content?.ids);
+  return reading.positions.filter(({ id }) => ids.has(id));
 }
 
 function write(context: CrawlContext, commit: PageCommit): Promise<boolean> {
@@ -163,7 +174,7 @@ async function shorten(
 async function fetchPage(
   { api, lts, threads, tuning }: CrawlContext,
   { dataset, lease, priority, stop }: LeaseReading,
-  { held, cursor, isUntouched, trust }: LeaseProgress,
+  { held, cursor, fresh, trust }: LeaseProgress,
   flight: Flight,
 ): Promise<FetchedPage | undefined> {
   const { size: pageSize, limits } = tuning(dataset);
@@ -171,7 +182,7 @@ async function fetchPage(
   const { stream } = lease;
   const toWrite = {
     span: needsWholeSeconds({ dataset, stream }) ? undefined : held.span,
-    newAfter: isUntouched ? held.span.from : undefined,
+    fresh,
     threads,
   };
   try {

@@ -106,7 +106,7 @@ describe('a range that is copied straight into its tables', () => {
   ])(
     'equals one that is staged: %s %s %s',
     async (...names) => {
-      const simulator = await startSimulator({ start: START, duration: 1200, seed: 3, load: 9 });
+      const simulator = await startSimulator({ start: START, duration: 450, seed: 3, load: 9 });
       try {
         const [direct, staged] = stores as [TestStore, TestStore];
         const given = names.filter((name) => typeof name === 'string');

@@ -7,6 +7,7 @@ import type { Flight } from '../../../budget/flight.ts';
 import type { Priority } from '../../../budget/priority.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
 import type { Job, RecordsReading } from '../../../dataset/job.ts';
+import type { Fresh } from '../../../dataset/fresh.ts';
 import type { Echo, Params, Step } from '../../../dataset/paginator.ts';
 import type { Stream } from '../../../db/coverage/coverage.ts';
 import { BadResponseError } from '../../../errors.ts';
@@ -39,8 +40,8 @@ interface PageRequest {
 interface ToWrite {
   /** What of the page is written; undefined where only the page itself tells. */
   readonly span: Range | undefined;
-  /** Records of later seconds are new; left out: none is known to be. */
-  readonly newAfter?: number | undefined;
+  /** Which records are new; left out: none is known to be. */
+  readonly fresh?: Fresh | undefined;
   readonly threads: PageThreads;
 }
 
@@ -97,7 +98,7 @@ export async function askPage({ api, lts }: Asking, request: PageRequest): Promi
       const step = stepTo({ ...reading, echo: echoOf(body) }, limit);
       return toWrite?.span === undefined
         ? { records, reading, step }
-        : toBeWritten(job, reading, { step, span: toWrite.span, newAfter: toWrite.newAfter });
+        : toBeWritten(job, reading, { step, span: toWrite.span, fresh: toWrite.fresh });
     },
   });
   accept();
@@ -108,9 +109,9 @@ export async function askPage({ api, lts }: Asking, request: PageRequest): Promi
 function toBeWritten(
   { tables }: Job,
   reading: RecordsReading,
-  { step, span, newAfter }: Pick<HowToRead, 'span' | 'newAfter'> & { readonly step: PageRead['step'] },
+  { step, span, fresh }: Pick<HowToRead, 'span' | 'fresh'> & { readonly step: PageRead['step'] },
 ): PageRead {
-  const content = contentOf(tables, inside([reading], span), { newAfter });
+  const content = contentOf(tables, inside([reading], span), { fresh });
   return { ...shownOnly(reading), step, content };
 }
 
@@ -121,15 +122,15 @@ function shownOnly({ positions }: Pick<RecordsReading, 'positions'>): Pick<PageR
 /** How a body is read by its bytes, here or in another thread; undefined where it is not known what will be written of it. */
 function byBytes(
   { name, job }: Dataset,
-  { span, newAfter, threads }: ToWrite,
+  { span, fresh, threads }: ToWrite,
   stepTo: (shown: PagePlace, limit: number | undefined) => PageRead['step'],
 ): ReadBytes<PageRead> | undefined {
   // Pages of one pool are small, and their rows are looked at here.
   if (span === undefined || job.scopes !== undefined) return undefined;
   const read = async (body: Buffer, { turn, withoutKey }: BytesReading): Promise<ReadPage> => {
-    const apart = await threads.read({ dataset: name, span, newAfter }, body);
+    const apart = await threads.read({ dataset: name, span, fresh }, body);
     if (apart.page !== undefined) return pageOf(apart.page);
-    return readPage(apart.body, { job, span, newAfter, withoutKey, turn });
+    return readPage(apart.body, { job, span, fresh, withoutKey, turn });
   };
   return async (body, how) => {
     const page = await read(body, how);

@@ -4,6 +4,7 @@ import { echoOf } from '../../../api/response/v3-echo.ts';
 import { listOf } from '../../../api/response/v3-envelope.ts';
 import { readList } from '../../../dataset/bytes/read-list.ts';
 import type { Job, RecordsReading } from '../../../dataset/job.ts';
+import type { Fresh } from '../../../dataset/fresh.ts';
 import type { Echo } from '../../../dataset/paginator.ts';
 import { bytesOfRecords } from '../../../db/write/rows/lines.ts';
 import { linesOfBytes, type TableBytes } from '../../../db/write/rows/line-bytes.ts';
@@ -26,8 +27,8 @@ export interface HowToRead {
   readonly job: Job;
   /** What of the page is written. */
   readonly span: Range;
-  /** Records of later seconds are new; left out: none is known to be. */
-  readonly newAfter?: number | undefined;
+  /** Which records are new; left out: none is known to be. */
+  readonly fresh?: Fresh | undefined;
   /** Takes the key out of a text, where data may not hold it. */
   readonly withoutKey: (text: string) => string;
   /** Waits until it may take some milliseconds of this thread: others have their turns between. */
@@ -37,7 +38,7 @@ export interface HowToRead {
 /** Reads a page: of its bytes and its job alone, so that any thread can. Throws what is wrong with the page. */
 export async function readPage(
   body: Buffer,
-  { job, span, newAfter, withoutKey, turn }: HowToRead,
+  { job, span, fresh, withoutKey, turn }: HowToRead,
 ): Promise<ReadPage> {
   await turn();
   const read = readBody(body, 'bytes');
@@ -54,7 +55,7 @@ export async function readPage(
     positions: reading.positions,
     joins: reading.joins,
     echo: echoOf(json),
-    tables: bytesOfRecords(job.tables, written.accepted, { newAfter }),
+    tables: bytesOfRecords(job.tables, written.accepted, { fresh }),
     ids: idsOf(written),
     oddities: odditiesOf(written),
   };

@@ -5,6 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import * as z from 'zod';
 import { loadJobs } from '../../../dataset/load-jobs.ts';
 import { keylessText } from '../../../api/response/keyless-text.ts';
+import type { Fresh } from '../../../dataset/fresh.ts';
 import type { Range } from '../../../range.ts';
 import { readApart, type PageApart } from './page-apart.ts';
 
@@ -14,7 +15,7 @@ const ThreadData = z.object({ apiKey: z.string().optional() });
 export interface ThreadOrder {
   readonly dataset: string;
   readonly span: Range;
-  readonly newAfter?: number | undefined;
+  readonly fresh?: Fresh | undefined;
   readonly body: Uint8Array;
 }
 
@@ -37,14 +38,14 @@ const answer = async (order: ThreadOrder) => {
   );
 };
 
-async function read({ dataset, body, span, newAfter }: ThreadOrder): Promise<PageApart | undefined> {
+async function read({ dataset, body, span, fresh }: ThreadOrder): Promise<PageApart | undefined> {
   const job = jobs.get(dataset);
   if (job === undefined) return undefined;
   try {
     return await readApart(Buffer.from(body.buffer, body.byteOffset, body.byteLength), {
       job,
       span,
-      newAfter,
+      fresh,
       withoutKey,
     });
   } catch {

@@ -9,6 +9,7 @@ import {
   type Table,
 } from '../../../dataset/declaration/sheet.ts';
 import { NOTHING, type Extra } from '../../../dataset/record.ts';
+import { nameOf, type Fresh } from '../../../dataset/fresh.ts';
 import { rowAsText, type Strings } from '../../../dataset/strings.ts';
 import { contradictions } from './contradictions.ts';
 import { CopyBuffer } from './copy-buffer.ts';
@@ -63,8 +64,8 @@ type BroughtRecord = Pick<AcceptedRecord, 'put' | 'strings' | 'position'>;
 interface HowToCollect {
   /** True: copies of one row are held against each other. */
   readonly compared?: boolean;
-  /** Records of later seconds, in unix seconds, are new: no row of theirs is stored. Left out: none is known to be. */
-  readonly newAfter?: number | undefined;
+  /** Which records are new; left out: none is known to be. */
+  readonly fresh?: Fresh | undefined;
 }
 
 /** One for all pages: it is filled and emptied without a pause. */
@@ -92,7 +93,7 @@ export function linesOfRecords(
 export function bytesOfRecords(
   tables: Tables,
   records: readonly BroughtRecord[],
-  how: Pick<HowToCollect, 'newAfter'> = {},
+  how: Pick<HowToCollect, 'fresh'> = {},
 ): TableBytes[] {
   return [...collect(tables, records, how)].map(([table, { rows }]) => write(targetOf(table), rows));
 }
@@ -100,14 +101,33 @@ export function bytesOfRecords(
 function collect(
   tables: Tables,
   records: readonly BroughtRecord[],
-  { compared = false, newAfter = Infinity }: HowToCollect,
+  { compared = false, fresh }: HowToCollect,
 ): ReadonlyMap<object, Collected> {
   const byTable = new Map<object, Collected>(
     Object.values(tables).map((table) => [table, { rows: new Map(), copies: compared ? [] : undefined }]),
   );
-  for (const { put, strings, position } of records)
-    put(collector(byTable, strings, position.utime > newAfter ? 1 : 0));
+  const { toWrite, isNew } = sort(tables, records, fresh);
+  for (const record of toWrite) record.put(collector(byTable, record.strings, isNew(record) ? 1 : 0));
   return byTable;
+}
+
+/**
+ * Which records are written, and which of them are new. A page begins with the record that the one before it ended with:
+ * its rows are there. They are written again only where a row may take the place of others.
+ */
+function sort(
+  tables: Tables,
+  records: readonly BroughtRecord[],
+  fresh: Fresh | undefined,
+): { readonly toWrite: readonly BroughtRecord[]; readonly isNew: (record: BroughtRecord) => boolean } {
+  if (fresh === undefined) return { toWrite: records, isNew: () => false };
+  const brought = new Set(fresh.but);
+  const isThere = ({ position }: BroughtRecord) => brought.size > 0 && brought.has(nameOf(position));
+  const isKept = Object.values(tables).every((table) => canBeNew(targetOf(table)));
+  return {
+    toWrite: isKept ? records.filter((record) => !isThere(record)) : records,
+    isNew: (record) => record.position.utime > fresh.after && !isThere(record),
+  };
 }
 
 function byKey(a: WaitingRow, b: WaitingRow): number {

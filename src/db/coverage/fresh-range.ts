@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
+import type { Fresh } from '../../dataset/fresh.ts';
 import { formatTime, type Range } from '../../range.ts';
 import { rangeParam } from '../connection/sql.ts';
 import type { Session } from '../connection/database.ts';
@@ -16,32 +17,37 @@ interface Touchable {
   readonly span: Range;
 }
 
-const Answer = z.object({ untouched: z.boolean() });
+const Answer = z.object({ is_begun: z.boolean(), is_untouched: z.boolean() });
 
 /**
- * True where records of a leased range are new, but for those of its first second, where an earlier page may have ended:
- * the dataset's own table has no row of the other seconds, and of no dataset that owns another of its tables is any of the
- * range covered or being read. A row can be stored even so, brought along from elsewhere. Then the table says so.
+ * Which records of a leased range are new, if any: the dataset's own table has no row of its seconds, but for the first one,
+ * where an earlier page may have ended, and of no dataset that owns another of its tables is any of the range covered or
+ * being read. A row can be stored even so, brought along from elsewhere. Then the table says so.
  */
-export async function isUntouched(session: Session, { dataset, tables, span }: Touchable): Promise<boolean> {
+export async function freshOf(
+  session: Session,
+  { dataset, tables, span }: Touchable,
+): Promise<Fresh | undefined> {
   const targets = Object.values(tables).map(targetOf);
   const [own] = targets;
-  if (own === undefined || !own.facts.partitioned || !targets.some(canBeNew)) return false;
+  if (own === undefined || !own.facts.partitioned || !targets.some(canBeNew)) return undefined;
   const names = JSON.stringify(targets.map(({ name }) => name));
+  const [from, to] = [formatTime(span.from), formatTime(span.to)];
   const others = sql`(
     select d.dataset from etl.datasets d
     where d.dataset <> ${dataset} and d.tables && array(select json_array_elements_text(${names}::json)))`;
   const [answer] = await session.rows(
     sql`
-      select not exists (
-          select from ${own.into} t where t.utime > ${formatTime(span.from)} and t.utime < ${formatTime(span.to)})
+      select exists (select from ${own.into} t where t.utime = ${from}) as is_begun,
+        not exists (select from ${own.into} t where t.utime > ${from} and t.utime < ${to})
         and not exists (
           select from ${coverage} where ${coverage.dataset} in ${others} and ${coverage.covered} && ${rangeParam(span)})
         and not exists (
           select from ${leases} where ${leases.dataset} in ${others} and ${leases.span} && ${rangeParam(span)}
             and ${isHeldUntil(leases.expires_at, LEASE_SECONDS)})
-        as untouched`,
+        as is_untouched`,
     Answer,
   );
-  return answer?.untouched ?? false;
+  if (!answer?.is_untouched) return undefined;
+  return { after: answer.is_begun ? span.from : span.from - 1, but: [] };
 }
