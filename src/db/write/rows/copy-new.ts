@@ -44,8 +44,8 @@ function explain(error: unknown): never {
 }
 
 /**
- * Leaves the receipts of what `copyNew` has brought in the same transaction. Before anything else is written there: which
- * rows these are is told by who wrote them, and when.
+ * Leaves the receipts of what `copyNew` has brought in the same transaction. Before anything else is written there: by
+ * whose they are and when they came, these rows are found.
  * @returns what has to be unverified
  * @throws NotNewError where a table has fewer or other rows than it was sent: a trigger may drop or change them
  */
