@@ -1,4 +1,4 @@
-import { copyFiles, copySeconds } from './measures/copy-limit.ts';
+import { copyCost, copyFiles } from './measures/copy-limit.ts';
 import { crawlApart } from './crawl-apart.ts';
 import type { CrawlOrder } from './crawl-child.ts';
 import { crawlCore } from './measures/derived.ts';
@@ -6,7 +6,8 @@ import { indexCosts } from './measures/index-cost.ts';
 import { measureLake } from './measures/lake.ts';
 import { measureLatencies } from './measures/latency.ts';
 import { lookUp } from './measures/look-up.ts';
-import { busyNetworkOf, networkOf, serveNetwork, SPAN } from './network.ts';
+import { busyNetworkOf, serveNetwork, SPAN } from './network.ts';
+import type { Range } from '../../src/range.ts';
 import { measureShortRange } from './measures/short-range.ts';
 import { sizeOf } from './measures/size.ts';
 import { measureStages } from './measures/stages.ts';
@@ -37,16 +38,29 @@ function tell(measure: string, values: Readonly<Record<string, unknown>>): void 
 
 const rate = ({ rows, seconds }: Pick<Written, 'rows' | 'seconds'>) => Math.round(rows / seconds);
 
+function spanOf({ start, duration }: ReturnType<typeof busyNetworkOf>): Range {
+  return { from: start, to: start + duration };
+}
+
 /** The write path and its limit, which all others are held against: rows a second of the server's own COPY. */
 async function measureWriting(api: string, server: BenchServer): Promise<number> {
   const store = await server.create('written', SPAN);
   const target = await server.create('limit', SPAN);
-  const written = await writePath(api, store, PAGES);
+  const cpuSeconds = () => server.cpuSeconds();
+  const written = await writePath(api, store, { pages: PAGES, cpuSeconds });
   const files = await copyFiles(store);
-  const limit = files.rows / (await copySeconds(target, files));
+  const copied = await copyCost(target, files, { cpuSeconds });
+  const limit = files.rows / copied.seconds;
   tell('limit: COPY from a file', { rowsPerSecond: Math.round(limit), ratio: 1 });
   const perSecond = rate(written);
   tell('write path, one connection', { rowsPerSecond: perSecond, ratio: perSecond / limit, aim: 0.4 });
+  const [cost, least] = [written.serverSeconds / written.rows, copied.cpuSeconds / files.rows];
+  tell('CPU of Postgres for the write path, COPY from a file is 1', {
+    microsecondsPerRow: cost * 1e6,
+    microsecondsOfCopy: least * 1e6,
+    ratio: cost / least,
+    aim: 1.25,
+  });
   tell('client CPU of the write path', { microsecondsPerRow: (written.cpuSeconds / written.rows) * 1e6 });
   tell('bytes in Postgres, with indexes', { ...(await sizeOf(store)) });
   tell('look-up by hash, milliseconds', { ...(await lookUp(store)), aim: 10 });
@@ -57,9 +71,13 @@ async function measureWriting(api: string, server: BenchServer): Promise<number>
 }
 
 /** The program's own crawler, in a process of its own, whose memory and CPU are then its own too. */
-async function measureCrawl(api: string, server: BenchServer, limit: number): Promise<void> {
+async function measureCrawl(
+  api: string,
+  server: BenchServer,
+  { limit, span }: { readonly limit: number; readonly span: Range },
+): Promise<void> {
   const store = await server.create('crawl', SPAN);
-  const order: CrawlOrder = { database: store.url, api, range: SPAN };
+  const order: CrawlOrder = { database: store.url, api, range: span };
   const report = await crawlApart(order);
   const rows = await countRows(store);
   const perSecond = rate({ rows, seconds: report.seconds });
@@ -92,7 +110,7 @@ async function measureVerification(server: BenchServer): Promise<void> {
   const options = busyNetworkOf(network);
   begin(`making a network of ${network} transactions`);
   const api = await serveNetwork(options);
-  const span = { from: options.start, to: options.start + options.duration };
+  const span = spanOf(options);
   const store = await server.create('verified', span);
   const verified = await verifyAll(api.url, store, { span, server, begin });
   tell('verify', { ...verified, moreRequests: verified.requests / verified.toRead });
@@ -118,7 +136,7 @@ async function measureDerived(server: BenchServer): Promise<void> {
 async function measureIndexes(api: string, server: BenchServer, pages: number): Promise<void> {
   const store = await server.create('rows', SPAN);
   const target = await server.create('indexes', SPAN);
-  await writePath(api, store, pages);
+  await writePath(api, store, { pages });
   const files = await copyFiles(store);
   for (const cost of await indexCosts(target, files))
     tell('cost of an index while rows come', { rows: files.rows, ...cost });
@@ -128,12 +146,13 @@ async function measureIndexes(api: string, server: BenchServer, pages: number): 
 }
 
 async function measureAll(): Promise<void> {
-  const api = await serveNetwork(networkOf(network));
+  const options = busyNetworkOf(network);
+  const api = await serveNetwork(options);
   const server = await startServer();
   try {
     const limit = await measureWriting(api.url, server);
     await measureIndexes(api.url, server, PAGES);
-    await measureCrawl(api.url, server, limit);
+    await measureCrawl(api.url, server, { limit, span: spanOf(options) });
     await measureVerification(server);
     await measureDerived(server);
     begin('reading a short range');

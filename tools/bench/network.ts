@@ -3,36 +3,19 @@ import { once } from 'node:events';
 import { HOUR, type Range } from '../../src/range.ts';
 import type { SimulatorOptions } from '../../test/support/simulator/simulator.ts';
 
-/** Two years, so that rows go to 24 monthly partitions. */
+/** Two years: 24 monthly partitions. */
 export const SPAN: Range = { from: Date.UTC(2024, 0, 1) / 1000, to: Date.UTC(2026, 0, 1) / 1000 };
-
-/** Seconds between masterchain blocks: few blocks, so that nearly all of the network is transactions. */
-const INTERVAL = 6 * 3600;
 
 /** Seconds before the newest block of a network: whoever begins to look waits with what is newer, for late blocks. */
 export const HELD_BACK = 600;
 
-/** A network of about so many transactions, evenly spread over SPAN, with its pages made in advance. */
-export function networkOf(transactions: number): SimulatorOptions {
-  const duration = SPAN.to - SPAN.from;
-  return {
-    seed: 7,
-    start: SPAN.from,
-    duration,
-    masterchainInterval: INTERVAL,
-    accounts: 3000,
-    load: transactions / duration,
-    prebuilt: true,
-  };
-}
-
-/** One as busy as mainnet is, with the blocks that such a network has, of about so many transactions. */
+/** A network as busy as mainnet is, of about so many transactions, with its pages made in advance. */
 export function busyNetworkOf(transactions: number): SimulatorOptions & { start: number; duration: number } {
   const load = 20;
   return { seed: 9, start: SPAN.from, duration: transactions / load, accounts: 2000, load, prebuilt: true };
 }
 
-/** An hour of a quiet one, of about so many transactions, and what came later. */
+/** An hour of a quiet network, of about so many transactions, and what came later. */
 export function quietHourOf(transactions: number): SimulatorOptions & { start: number; duration: number } {
   const load = transactions / HOUR;
   return { seed: 9, start: SPAN.from, duration: HOUR + HELD_BACK, accounts: 2000, load, prebuilt: true };

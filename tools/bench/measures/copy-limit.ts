@@ -37,26 +37,44 @@ export async function copyFiles(source: BenchStore): Promise<RowFiles> {
   };
 }
 
+/** What the server takes for all rows. */
+export interface CopyCost {
+  readonly seconds: number;
+  /** 0 where nobody tells. */
+  readonly cpuSeconds: number;
+}
+
+interface CopyOptions {
+  readonly rounds?: number;
+  readonly before?: string;
+  /** Counted too. */
+  readonly afterwards?: string;
+  /** CPU seconds that the server has used so far. */
+  readonly cpuSeconds?: () => Promise<number>;
+}
+
 /**
- * Seconds that the server itself takes with `COPY … FROM 'file'` for rows into the empty tables of `target`, which have
- * the same indexes and partitions: the limit that every other way is held against. Median of `rounds`; `afterwards` is
- * counted too.
+ * What the server itself takes with `COPY … FROM 'file'` for rows into the empty tables of `target`, which have the same
+ * indexes and partitions: the limit that every other way is held against. Of `rounds` the one in the middle.
  */
-export async function copySeconds(
+export async function copyCost(
   { client }: BenchStore,
   { files }: RowFiles,
-  { rounds = ROUNDS, before = '', afterwards = '' } = {},
-): Promise<number> {
-  const seconds: number[] = [];
+  { rounds = ROUNDS, before = '', afterwards = '', cpuSeconds = () => Promise.resolve(0) }: CopyOptions = {},
+): Promise<CopyCost> {
+  const costs: CopyCost[] = [];
   for (let round = 0; round < rounds; round += 1) {
     // In a transaction of its own: else Postgres would leave the rows out of the WAL.
     await client.query(`truncate ${TABLES.map(({ name }) => name).join(', ')}`);
     await client.query(before);
     await client.query('checkpoint');
+    const cpu = await cpuSeconds();
     const start = performance.now();
     for (const { table, path } of files) await client.query(`copy ${table} from '${path}'`);
     await client.query(afterwards);
-    seconds.push((performance.now() - start) / 1000);
+    const seconds = (performance.now() - start) / 1000;
+    costs.push({ seconds, cpuSeconds: (await cpuSeconds()) - cpu });
   }
-  return seconds.sort((a, b) => a - b)[Math.floor(rounds / 2)] ?? NaN;
+  costs.sort((a, b) => a.seconds - b.seconds);
+  return costs[Math.floor(rounds / 2)] ?? { seconds: NaN, cpuSeconds: NaN };
 }

@@ -1,4 +1,4 @@
-import { copySeconds, type RowFiles } from './copy-limit.ts';
+import { copyCost, type RowFiles } from './copy-limit.ts';
 import type { BenchStore } from '../store.ts';
 
 const ROUNDS = 3;
@@ -25,15 +25,17 @@ export async function indexCosts(target: BenchStore, files: RowFiles): Promise<I
      where schemaname = 'ton' and tablename in ('transactions', 'messages') and indexdef not like 'CREATE UNIQUE%'
      order by 1`,
   );
-  const all = await copySeconds(target, files, { rounds: ROUNDS });
+  const secondsOf = async (how?: Parameters<typeof copyCost>[2]) =>
+    (await copyCost(target, files, { rounds: ROUNDS, ...how })).seconds;
+  const all = await secondsOf();
   const costs: IndexCost[] = [];
   for (const { name, definition } of indexes) {
     await client.query(`drop index ${name}`);
-    costs.push({ index: name, without: (await copySeconds(target, files, { rounds: ROUNDS })) / all });
+    costs.push({ index: name, without: (await secondsOf()) / all });
     await client.query(definition);
   }
   const drop = indexes.map(({ name }) => `drop index if exists ${name}`).join(';');
   const build = indexes.map(({ definition }) => definition).join(';');
-  const later = await copySeconds(target, files, { rounds: ROUNDS, before: drop, afterwards: build });
+  const later = await secondsOf({ before: drop, afterwards: build });
   return [...costs, { index: 'all of them, built when the rows are there', without: later / all }];
 }

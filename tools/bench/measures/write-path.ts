@@ -1,5 +1,7 @@
 import job from '../../../jobs/transactions.ts';
 import { listOf } from '../../../src/api/response/v3-envelope.ts';
+import { freshBehind, type Fresh } from '../../../src/dataset/fresh.ts';
+import { contentOf, inside } from '../../../src/crawl/streams/page/content.ts';
 import type { Assignment } from '../../../src/crawl/streams/planner.ts';
 import { toCommit } from '../../../src/crawl/streams/page/to-commit.ts';
 import { commitPage, type PageCommit } from '../../../src/db/write/commit.ts';
@@ -17,19 +19,32 @@ export interface Written {
   readonly rows: number;
   readonly seconds: number;
   readonly cpuSeconds: number;
+  /** CPU seconds of Postgres. */
+  readonly serverSeconds: number;
+}
+
+interface WriteOptions {
+  readonly pages: number;
+  /** CPU seconds that Postgres has used so far. */
+  readonly cpuSeconds?: () => Promise<number>;
 }
 
 /**
  * Commits pages of 1000 transactions of a served network, one after another on one connection. Only commits are
  * counted: their rows are there before.
  */
-export async function writePath(api: string, store: BenchStore, pages: number): Promise<Written> {
+export async function writePath(
+  api: string,
+  store: BenchStore,
+  { pages, cpuSeconds = () => Promise.resolve(0) }: WriteOptions,
+): Promise<Written> {
   const partitions = createPartitions(store.database, 'month');
-  const total = { seconds: 0, cpuSeconds: 0 };
+  const total = { seconds: 0, cpuSeconds: 0, serverSeconds: 0 };
   let number = 0;
   let before = 0;
   for await (const commit of commitsOf(api, await assign(store))) {
     if (number === WARM_UP) before = await countRows(store);
+    const served = await cpuSeconds();
     const start = performance.now();
     const cpu = process.cpuUsage();
     await commitPage(store.database, partitions, commit);
@@ -38,6 +53,7 @@ export async function writePath(api: string, store: BenchStore, pages: number): 
     if (number <= WARM_UP) continue;
     total.seconds += (performance.now() - start) / 1000;
     total.cpuSeconds += (user + system) / 1e6;
+    total.serverSeconds += (await cpuSeconds()) - served;
     if (number === WARM_UP + pages) break;
   }
   return { ...total, rows: (await countRows(store)) - before };
@@ -56,7 +72,9 @@ async function assign({ database }: BenchStore): Promise<Assignment> {
 /** Every page of the lease, read and ready to be committed. */
 async function* commitsOf(api: string, assignment: Assignment): AsyncGenerator<PageCommit> {
   const records = listOf(job.list);
-  let cursor: unknown = job.paginator.start(assignment.lease.span);
+  const { span } = assignment.lease;
+  let cursor: unknown = job.paginator.start(span);
+  let fresh: Fresh | undefined = { after: span.from - 1, but: [] };
   while (cursor !== undefined) {
     const query = new URLSearchParams();
     const params = { ...job.params, ...job.paginator.request(cursor, PAGE) };
@@ -65,9 +83,11 @@ async function* commitsOf(api: string, assignment: Assignment): AsyncGenerator<P
     const text = await response.text();
     const reading = job.read(records(JSON.parse(text)));
     const step = job.paginator.next(cursor, { ...reading, size: PAGE });
+    const content = contentOf(job.tables, inside([reading], span), { fresh });
+    fresh = freshBehind(fresh, reading.positions, step.completed?.to);
     yield toCommit(assignment, assignment.lease, [
       {
-        value: { reading, step },
+        value: { reading, step, content },
         request: { path: job.path, query: query.toString(), limit: PAGE },
         status: 200,
         bytes: text.length,
