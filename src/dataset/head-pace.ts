@@ -51,12 +51,9 @@ export function pollSeconds(
   return Math.max(freshness * (isStill ? 1 : LOOKING), perRequest);
 }
 
-/** Seconds that a new block may wait for a poll, where blocks come as they use to. */
+/** Seconds that a new block may wait for a poll, where blocks come as they use to, however quick that is. */
 export function seenWithinSeconds(plan: TailPlan): number {
-  const gathered = pollSeconds({ interval: 0, stillFor: 0 }, plan);
-  return BLOCK_SECONDS < GATHERED * plan.freshness
-    ? gathered
-    : pollSeconds({ interval: undefined, stillFor: LOOKING }, plan);
+  return pollSeconds({ interval: 0, stillFor: 0 }, plan);
 }
 
 /** Seconds between two polls at most. */

@@ -96,7 +96,7 @@ describe('of a healthy daemon with default settings', () => {
     expect([check.code, check.stderr]).toEqual([0, '']);
     expect(check.stdout).toMatch(/^database /);
     expect(check.stdout).toMatch(
-      /^lag       at rest until the masterchain has named all blocks of a second( \(lately \d+s, at most \d+s\))?, at most 1s until a poll$/m,
+      /^lag       at rest until the masterchain has named all blocks of a second( \(lately \d+s, at most \d+s\))?, at most 2s until a poll$/m,
     );
     expect(check.stdout).toContain(
       'lag       then 30s by ETL_WATERMARK_DELAY, at most 2s until the next round, and its requests: blocks',

@@ -40,6 +40,6 @@ test('who bears more seconds asks less often', () => {
     168, 96, 30, 5,
   ]);
   expect(seenWithinSeconds({ ...plan, freshness: 60 })).toBe(24);
-  expect(seenWithinSeconds(plan)).toBe(0.5);
+  expect(seenWithinSeconds(plan)).toBe(2);
   expect([longestPollSeconds(plan), longestPollSeconds({ freshness: 5, rps: 1 })]).toEqual([5, 2 / 0.15]);
 });

@@ -19,7 +19,7 @@ test('how long the chain takes is told by the newest block of the polls that fir
 test('the next poll and the next round are bound by what may be late, and by the rate where it has no room for more', async () => {
   const datasets = await datasetsNamed('blocks', 'transactions', 'validator_events');
   const plan = { freshness: 5, watermarkDelay: 30 };
-  expect(pollLagOf({ ...plan, rps: 25 })).toEqual({ seconds: 0.5, isBoundByRate: false });
+  expect(pollLagOf({ ...plan, rps: 25 })).toEqual({ seconds: 2, isBoundByRate: false });
   expect(pollLagOf({ ...plan, rps: 1 })).toMatchObject({ isBoundByRate: true });
   expect(restingLagsOf(datasets, { ...plan, rps: 25 })).toMatchObject([
     { dataset: 'blocks', delay: 30, isOwn: false, round: 2, isBoundByRate: false },
