@@ -28,7 +28,14 @@ test('the example of settling is what the code does', () => {
     settling.settle({ newest: 1092, utime: 1085 }, 92),
     settling.settle({ newest: 1392, utime: 1385 }, 392),
     settling.settle({ newest: 1392, utime: 1385 }, 422),
-  ]).toEqual([732, 990, 1020, 1085, 1115, 1385]);
+  ]).toEqual([
+    { utime: 732, everywhere: 702 },
+    { utime: 990, everywhere: 990 },
+    { utime: 1020, everywhere: 990 },
+    { utime: 1085, everywhere: 1055 },
+    { utime: 1115, everywhere: 1085 },
+    { utime: 1385, everywhere: 1385 },
+  ]);
 });
 
 test('the example of the forward cursor is what the code does', () => {

@@ -12,12 +12,12 @@ import { runRetentionLoop } from './retention-loop.ts';
 import { runSchedules } from './schedules.ts';
 import { runTailLoop } from './tail-loop.ts';
 import { runVerifyLoop } from './verify-loop.ts';
-import { createWatermarkLeader } from './watermark-leader.ts';
-import { tailPeriodSeconds } from '../dataset/pace.ts';
+import { createWatermarkLeader, type WatermarkLeader } from './watermark-leader.ts';
+import { longestPollSeconds } from '../dataset/head-pace.ts';
 import { unixSeconds } from '../clock.ts';
 
-/** Another process leads where this one has not come back for so many rounds of its tail. */
-const LEADER_ROUNDS = 2.5;
+/** Another process leads where this one has not come back for so many polls. */
+const LEADER_POLLS = 2.5;
 
 /**
  * Keeps the datasets complete from `wanted` to the watermark until stopped: the tail in rounds, everything older
@@ -27,13 +27,13 @@ export async function runDaemon(given: DaemonContext): Promise<void> {
   const { logger, clock } = given.context;
   const outage = createOutageLog(logger, clock);
   const daemon = { ...given, outage };
-  const pollWatermark = watermarkPoll(daemon);
-  const position = await findPosition(daemon, pollWatermark);
+  const leader = openLeader(daemon);
+  const position = await findPosition(daemon, leader);
   if (position === undefined) return;
   const loops = stopTogether(daemon);
   const followed = followedDatasets(daemon.datasets, daemon.config.schedules);
   const ends = await Promise.allSettled([
-    loops.run((own) => runTailLoop({ ...own, datasets: followed }, position, pollWatermark)),
+    loops.run((own) => runTailLoop({ ...own, datasets: followed }, position, leader)),
     // It ends its work only when it is stopped, so it cannot tell that an outage is over.
     loops.run((own) => runHistoryLoop({ ...own, datasets: followed, outage: undefined }, position)),
     loops.run((own) => runSchedules(own, position)),
@@ -58,19 +58,18 @@ function stopTogether(daemon: DaemonContext) {
   return { run: (loop: (own: DaemonContext) => Promise<void>) => loop(own).finally(end) };
 }
 
-function watermarkPoll(daemon: DaemonContext): () => Promise<Watermark> {
-  const absentSeconds = LEADER_ROUNDS * tailPeriodSeconds(daemon.datasets, daemon.config);
-  const delaySeconds = daemon.config.watermarkDelay;
-  const poll = createWatermarkLeader({ ...daemon, absentSeconds, delaySeconds });
-  return () => poll(daemon.stop.leaving);
+function openLeader(daemon: DaemonContext): WatermarkLeader {
+  const { config } = daemon;
+  return createWatermarkLeader({
+    ...daemon,
+    absentSeconds: LEADER_POLLS * longestPollSeconds(config),
+    delaySeconds: config.watermarkDelay,
+  });
 }
 
-function findPosition(
-  daemon: DaemonContext,
-  pollWatermark: () => Promise<Watermark>,
-): Promise<ChainPosition | undefined> {
+function findPosition(daemon: DaemonContext, leader: WatermarkLeader): Promise<ChainPosition | undefined> {
   return waitFor(daemon, 'the watermark', async () => {
-    const watermark = await pollWatermark();
+    const watermark = await leader.poll(daemon.stop.leaving);
     // "From the head on" would be from the first block on.
     if (watermark.utime === 0) throw watermarkNotKnown(watermark);
     return { watermark, since: await decideWanted(daemon, watermark) };

@@ -1,50 +1,81 @@
 import { crawlLease } from '../crawl/streams/crawl-lease.ts';
-import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { pauseSeconds, tailPeriodSeconds } from '../dataset/pace.ts';
-import { toError } from '../errors.ts';
 import { waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
-import { wantsOf } from './wants.ts';
+import { createHeadWatch } from './head-watch.ts';
+import { createTasks } from './tasks.ts';
+import { readableTo, wantsOf } from './wants.ts';
+import type { WatermarkLeader } from './watermark-leader.ts';
 
-/** Milliseconds between two rounds at least, where what was held back may be read. */
-const LEAST_PERIOD_MS = 1000;
+const POLL = 'the watermark';
 
-/** Reads what is new, dataset by dataset at once; one that is still catching up is not disturbed. */
+/**
+ * Reads what is new, dataset by dataset at once, as soon as it may be read; one that is still catching up is not
+ * disturbed. The head is polled beside them, so that neither waits for the other's requests.
+ */
 export async function runTailLoop(
   options: DaemonContext,
   position: ChainPosition,
-  pollWatermark: () => Promise<Watermark>,
+  leader: WatermarkLeader,
 ): Promise<void> {
   const { context, config, datasets, stop } = options;
   const { clock } = context;
-  const running = new Map<string, Promise<void>>();
-  const dueAt = new Map<string, number>();
-  const isDue = ({ name }: Dataset) => !running.has(name) && clock.monotonic() >= (dueAt.get(name) ?? 0);
-  const failures: Error[] = [];
-  while (!stop.finishing.aborted && failures.length === 0) {
-    position.watermark = (await waitFor(options, 'the watermark', pollWatermark)) ?? position.watermark;
-    for (const dataset of datasets.filter(isDue)) {
-      const began = clock.monotonic();
-      const reading = waitFor(options, dataset.name, () => readTail(options, dataset, position))
-        .then((streams = 1) => {
-          dueAt.set(dataset.name, began + 1000 * pauseSeconds(dataset, streams, datasets, config));
-        })
-        .catch((error: unknown) => {
-          failures.push(toError(error));
-        })
-        .finally(() => running.delete(dataset.name));
-      running.set(dataset.name, reading);
-    }
-    const untilDueMs = (position.watermark.dueMs ?? Infinity) - clock.monotonic();
-    const untilNextMs = Math.min(
-      1000 * tailPeriodSeconds(datasets, config),
-      Math.max(LEAST_PERIOD_MS, untilDueMs),
+  const tasks = createTasks(clock, stop.finishing);
+  const watch = createHeadWatch(config);
+  let pollAt = 0;
+  const poll = async () => {
+    const began = clock.monotonic();
+    const found = await waitFor(options, POLL, () => leader.poll(stop.leaving));
+    position.watermark = found ?? position.watermark;
+    pollAt = began + 1000 * watch.pauseAfter(position.watermark.head, began / 1000);
+  };
+  const rounds = createRounds(options, position, watch.interval);
+  const idle = () => datasets.filter(({ name }) => !tasks.has(name));
+  while (!stop.finishing.aborted && !tasks.hasFailed) {
+    position.watermark = leader.release() ?? position.watermark;
+    const now = clock.monotonic();
+    if (!tasks.has(POLL) && now >= pollAt) tasks.start(POLL, poll);
+    for (const dataset of idle().filter((each) => now >= rounds.dueAt(each)))
+      tasks.start(dataset.name, () => rounds.read(dataset));
+    const nextPoll = tasks.has(POLL) ? Infinity : pollAt;
+    await tasks.sleepUntil(
+      Math.min(nextPoll, position.watermark.dueMs ?? Infinity, ...idle().map(rounds.dueAt)),
     );
-    await clock.sleep(untilNextMs, stop.finishing).catch(() => undefined);
   }
-  await Promise.all(running.values());
-  const [failure] = failures;
-  if (failure !== undefined) throw failure;
+  await tasks.end();
+}
+
+/** The last round of a dataset. */
+interface Round {
+  /** Milliseconds of the monotonic clock. */
+  readonly began: number;
+  readonly to: number;
+  /** Seconds that the dataset pauses for on its own account. */
+  readonly pause: number;
+}
+
+/** Reads datasets, and says when the next round of one is due, in milliseconds of the monotonic clock. */
+function createRounds(options: DaemonContext, position: ChainPosition, interval: () => number | undefined) {
+  const { config, datasets } = options;
+  const { clock } = options.context;
+  const last = new Map<string, Round>();
+  return {
+    dueAt: (dataset: Dataset): number => {
+      const round = last.get(dataset.name);
+      if (round === undefined) return 0;
+      const period = tailPeriodSeconds(datasets, config, interval());
+      const isNew = readableTo(dataset, position.watermark) > round.to;
+      // Where nothing is new, what was given back or deleted may lie below.
+      return round.began + 1000 * Math.max(round.pause, period, isNew ? 0 : config.freshness);
+    },
+    read: async (dataset: Dataset): Promise<void> => {
+      const began = clock.monotonic();
+      const to = readableTo(dataset, position.watermark);
+      const streams = await waitFor(options, dataset.name, () => readTail(options, dataset, position));
+      const pause = pauseSeconds(dataset, streams ?? 1, datasets, config);
+      last.set(dataset.name, { began, to, pause });
+    },
+  };
 }
 
 /** Reads what a dataset lacks now; of how many streams it consists: one for each pool, where it is read pool by pool. */

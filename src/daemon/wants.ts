@@ -1,7 +1,13 @@
 import { splitAtArchive, type Want } from '../crawl/streams/planner.ts';
 import { firstReadings, secondReadings } from '../crawl/streams/streams.ts';
 import type { DaemonContext, ChainPosition } from './daemon-context.ts';
-import { delayOf } from '../dataset/pace.ts';
+import type { Watermark } from '../crawl/watermark/watermark.ts';
+import type { Dataset } from '../dataset/dataset.ts';
+
+/** How far a dataset may be read: what every replica shows, or what its own delay leaves of the watermark. */
+export function readableTo({ job: { delaySeconds } }: Dataset, { utime, everywhere }: Watermark): number {
+  return delaySeconds === undefined ? everywhere : utime - delaySeconds;
+}
 
 /** The tail is what the servers answer from live data, history what they answer from their archive. */
 export async function wantsOf(
@@ -9,11 +15,11 @@ export async function wantsOf(
   position: ChainPosition,
   priority: 'tail' | 'backfill',
 ): Promise<Want[]> {
-  const { context, datasets, config } = options;
+  const { context, datasets } = options;
   const { utime } = position.watermark;
   const wants: Want[] = [];
   for (const dataset of datasets) {
-    const to = utime - delayOf(dataset, config.watermarkDelay);
+    const to = readableTo(dataset, position.watermark);
     const range = { from: position.since.get(dataset.name) ?? to, to };
     if (range.from >= range.to || context.api.lacks(dataset.job.path)) continue;
     const [live, archived] = splitAtArchive(range, utime);

@@ -19,6 +19,14 @@ interface LeaderOptions {
   readonly delaySeconds: number;
 }
 
+/** Where a daemon learns how far it is safe to read. */
+export interface WatermarkLeader {
+  /** Asks the API, or what another process has found. */
+  poll(signal: AbortSignal): Promise<Watermark>;
+  /** What time has let pass since the last poll, without a request; undefined where another process is the one to say. */
+  release(): Watermark | undefined;
+}
+
 /**
  * Polls how far it is safe to read. Of all daemons that share a database one asks the API, as long as it lives; the others
  * take what it found, so that ten of them spend no more on it than one.
@@ -29,15 +37,15 @@ export function createWatermarkLeader({
   owner,
   absentSeconds,
   delaySeconds,
-}: LeaderOptions): (signal: AbortSignal) => Promise<Watermark> {
+}: LeaderOptions): WatermarkLeader {
   const { database, logger } = context;
   const warnOfStillHead = stillHeadWarning(context);
   let reader: WatermarkReader | undefined;
-  return async (signal) => {
+  const poll = async (signal: AbortSignal) => {
     // Whoever does not write just now ends, too.
     await requireOwnSchema(database);
     const leads = await takeDuty(database, 'watermark', owner, absentSeconds);
-    const found = leads ? undefined : await readFound(context);
+    const found = leads ? undefined : await readFound(context, delaySeconds);
     if (found !== undefined) {
       // Who leads again goes on from what another one saw meanwhile.
       reader = undefined;
@@ -45,12 +53,13 @@ export function createWatermarkLeader({
     }
     reader ??= await openWatermarkReader(context, chain, delaySeconds);
     const watermark = await reader.read(signal);
-    const { utime, head, newest, waitingFor, polls } = watermark;
+    const { utime, head, newest, everywhere, waitingFor, polls } = watermark;
     await saveWatermark(database, {
       utime,
       headSeqno: head.seqno,
       headUtime: head.utime,
       newest,
+      everywhere: { utime: everywhere, delaySeconds },
       polls,
       waitingFor: waitingFor ?? null,
     });
@@ -58,14 +67,23 @@ export function createWatermarkLeader({
     logger.debug({ watermark: formatTime(utime), head: head.seqno, waitingFor }, 'watermark');
     return watermark;
   };
+  return { poll, release: () => reader?.release() };
 }
 
 /** Reads what another process found; undefined before it has found any. */
-async function readFound({ database }: CrawlContext): Promise<Watermark | undefined> {
+async function readFound({ database }: CrawlContext, delaySeconds: number): Promise<Watermark | undefined> {
   const found = await readFoundWatermark(database);
   if (found === undefined) return undefined;
-  const { utime, headSeqno, headUtime, newest, waitingFor } = found;
-  return { utime, head: { seqno: headSeqno, utime: headUtime }, newest, waitingFor: waitingFor ?? undefined };
+  const { utime, headSeqno, headUtime, newest, everywhere, waitingFor } = found;
+  // Who has a shorter delay, or is of an earlier version, has not waited for as long.
+  const isHeldBack = everywhere !== undefined && everywhere.delaySeconds >= delaySeconds;
+  return {
+    utime,
+    head: { seqno: headSeqno, utime: headUtime },
+    newest,
+    everywhere: Math.max(utime - delaySeconds, isHeldBack ? everywhere.utime : 0),
+    waitingFor: waitingFor ?? undefined,
+  };
 }
 
 /** A head that does not move is logged after two minutes, then each time that it has lasted twice as long. */

@@ -39,6 +39,8 @@ export interface Settings {
     readonly headSeqno: number;
     readonly headUtime: number;
     readonly newest?: number | undefined;
+    /** Below which every replica shows everything, where none lags more than so many seconds behind another. */
+    readonly everywhere?: { readonly utime: number; readonly delaySeconds: number } | undefined;
     /** What the process that polls next goes on from, oldest first. */
     readonly polls?: readonly { readonly newest: number; readonly utime: number }[] | undefined;
     readonly waitingFor: string | null;
@@ -71,6 +73,7 @@ const SCHEMAS: { readonly [N in Name]: z.ZodType<Settings[N]> } = {
     headSeqno: z.number(),
     headUtime: z.number(),
     newest: z.number().optional(),
+    everywhere: z.object({ utime: z.number(), delaySeconds: z.number() }).optional(),
     polls: z.array(z.object({ newest: z.number(), utime: z.number() })).optional(),
     waitingFor: z.string().nullable(),
   }),

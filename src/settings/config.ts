@@ -59,7 +59,7 @@ const Environment = z.object({
       if (text !== 'first' && text !== 'head') attempt(context, () => parseTime(text, 0));
     })
     .default('head'),
-  ETL_FRESHNESS: duration.default(10),
+  ETL_FRESHNESS: duration.default(5),
   ETL_WATERMARK_DELAY: duration.default(30),
   ETL_PARTITION: z.enum(['day', 'week', 'month'], { error: 'is not day, week or month' }).default('month'),
   ETL_LISTEN: z

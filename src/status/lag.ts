@@ -1,12 +1,8 @@
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Range } from '../range.ts';
-import {
-  delayOf,
-  pauseSeconds,
-  tailPeriodSeconds,
-  wantedPauseSeconds,
-  type TailPlan,
-} from '../dataset/pace.ts';
+import { seenWithinSeconds } from '../dataset/head-pace.ts';
+import { delayOf, pauseSeconds, tailPeriodSeconds, wantedPauseSeconds } from '../dataset/pace.ts';
+import type { TailPlan } from '../dataset/tail-plan.ts';
 
 /** A dataset may be so far behind its own delay before somebody should look at it, seconds. */
 const LONGEST_LAG_SECONDS = 300;
@@ -42,17 +38,51 @@ export function ageOf(time: number, now: number): number {
   return Math.max(0, now - time);
 }
 
-/** What a dataset lags while nothing is wrong, but for the seconds that its requests take. */
+/** What a dataset lags behind what the chain has named while nothing is wrong, but for the seconds that its requests take. */
 export interface RestingLag {
   readonly dataset: string;
-  /** Seconds that it stays behind the newest block by design. */
+  /** Seconds that it waits then by design. */
   readonly delay: number;
   /** True of a delay of the dataset's own, false of the one that was set for all. */
   readonly isOwn: boolean;
-  /** Seconds at most until somebody looks again. */
+  /** Seconds at most between what may be read then and the round that reads it: one may have just begun. */
   readonly round: number;
   /** True where this is longer than wanted, because the rate that is allowed has no room for more. */
   readonly isBoundByRate: boolean;
+}
+
+/** How long the chain takes until no row of a second can still appear, because all shards have been named beyond it. Seconds. */
+export interface Naming {
+  readonly usual: number;
+  readonly most: number;
+}
+
+/** Of the seconds that the last polls saw named, each poll by the newest block and the watermark; null before there are two. */
+export function namingOf(
+  polls: readonly { readonly newest: number; readonly utime: number }[],
+): Naming | null {
+  let [seconds, sum, most] = [0, 0, 0];
+  for (const [index, { newest, utime }] of polls.entries()) {
+    const from = polls[index - 1]?.utime ?? utime;
+    if (from >= utime) continue;
+    const [first, last] = [newest - from, newest - utime + 1];
+    seconds += utime - from;
+    sum += ((utime - from) * (first + last)) / 2;
+    most = Math.max(most, first);
+  }
+  return seconds === 0 ? null : { usual: Math.round(sum / seconds), most };
+}
+
+/** When a poll sees what the chain has named. */
+export interface PollLag {
+  /** Seconds at most, where blocks come as they use to. */
+  readonly seconds: number;
+  readonly isBoundByRate: boolean;
+}
+
+export function pollLagOf({ freshness, rps }: TailPlan): PollLag {
+  const seconds = seenWithinSeconds({ freshness, rps });
+  return { seconds, isBoundByRate: seconds > seenWithinSeconds({ freshness, rps: Infinity }) };
 }
 
 /** Of the datasets that the daemon follows. */

@@ -12,7 +12,7 @@ import { hasEnded } from '../db/coordination/worker-name.ts';
 import { readOwner, readSetting, type Settings } from '../db/settings.ts';
 import { common, type Range, union, without } from '../range.ts';
 import { readCollectionReports, type CollectionReport } from './collections.ts';
-import { ageOf, lagOf } from './lag.ts';
+import { ageOf, lagOf, namingOf, type Naming } from './lag.ts';
 
 /** Where one dataset stands. Ranges of unix seconds; of a dataset that is read pool by pool, those that all pools share. */
 export interface DatasetReport {
@@ -55,6 +55,8 @@ export interface Report {
     readonly age: number;
     readonly watermark: number;
     readonly waitingFor: string | null;
+    /** How long the chain takes to name the blocks of a second; null where too few polls are known. */
+    readonly naming: Naming | null;
   } | null;
   readonly datasets: readonly DatasetReport[];
   readonly collections: readonly CollectionReport[];
@@ -132,8 +134,8 @@ function lakeOf(lake: Settings['lake'] | undefined, now: number): Report['lake']
 
 function headOf(watermark: SavedWatermark | undefined, now: number): Report['head'] {
   if (watermark === undefined) return null;
-  const { headSeqno: seqno, headUtime: time, utime, waitingFor } = watermark;
-  return { seqno, time, age: ageOf(time, now), watermark: utime, waitingFor };
+  const { headSeqno: seqno, headUtime: time, utime, waitingFor, polls = [] } = watermark;
+  return { seqno, time, age: ageOf(time, now), watermark: utime, waitingFor, naming: namingOf(polls) };
 }
 
 interface ReportFacts {

@@ -37,6 +37,7 @@ const position = {
     utime: START + 1000,
     head: { seqno: 1, utime: START + 1000 },
     newest: START + 1000,
+    everywhere: START + 990,
     waitingFor: undefined,
   },
   since: new Map<string, number>(),

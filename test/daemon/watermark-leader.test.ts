@@ -42,19 +42,44 @@ const endDuty = () =>
 
 test('of two daemons one asks for the watermark, and the other takes what it found', async () => {
   const [first, second] = [leaderOf('first'), leaderOf('second')];
-  const found = await first(never.leaving);
+  const found = await first.poll(never.leaving);
   const asked = simulator.stats.total;
-  expect(found).toMatchObject(await second(never.leaving));
+  expect(found).toMatchObject(await second.poll(never.leaving));
   expect(simulator.stats.total).toBe(asked);
-  await first(never.leaving);
+  await first.poll(never.leaving);
   expect(simulator.stats.total).toBeGreaterThan(asked);
 });
 
+test('what every replica shows is found by one and taken by the others, unless it waited for less', async () => {
+  const alone = leaderOf('first');
+  expect(alone.release()).toBe(undefined);
+  time.ms = 0;
+  const before = await alone.poll(never.leaving);
+  simulator.headTime += 20;
+  time.ms = 20_000;
+  const { utime } = await alone.poll(never.leaving);
+  const asked = simulator.stats.total;
+  time.ms = 29_000;
+  expect(alone.release()).toMatchObject({ dueMs: 30_000 });
+  time.ms = 50_000;
+  // All that the second poll saw, without another one.
+  const released = alone.release();
+  expect(released).toMatchObject({ dueMs: undefined });
+  expect(released?.everywhere).toBeGreaterThan(Math.max(before.everywhere, utime - 30));
+  expect(simulator.stats.total).toBe(asked);
+  await alone.poll(never.leaving);
+  const ofOther = (delaySeconds: number) =>
+    createWatermarkLeader({ ...crawl, owner: 'second', absentSeconds: 30, delaySeconds }).poll(never.leaving);
+  expect(await ofOther(30)).toMatchObject({ everywhere: released?.everywhere });
+  const { everywhere, utime: shared } = await ofOther(60);
+  expect(everywhere).toBe(shared - 60);
+});
+
 test('where the one that asks is gone, the other asks', async () => {
-  await leaderOf('first')(never.leaving);
+  await leaderOf('first').poll(never.leaving);
   await endDuty();
   const asked = simulator.stats.total;
-  expect((await leaderOf('second')(never.leaving)).utime).toBeGreaterThan(START);
+  expect((await leaderOf('second').poll(never.leaving)).utime).toBeGreaterThan(START);
   expect(simulator.stats.total).toBeGreaterThan(asked);
 });
 
@@ -65,7 +90,7 @@ test('what nobody saw for a while is given when it has been visible for the dela
     await endDuty();
     simulator.headTime = headTime;
     time.ms = ms;
-    const { utime, head } = await leader(never.leaving);
+    const { utime, head } = await leader.poll(never.leaving);
     given.push(head.utime - utime);
   };
   // Nobody has asked before.
@@ -73,7 +98,7 @@ test('what nobody saw for a while is given when it has been visible for the dela
   // Nobody asks for three minutes.
   await poll(second, START + 1080, 5000);
   // The first one, which follows meanwhile, goes on from what the second one saw.
-  await first(never.leaving);
+  await first.poll(never.leaving);
   await poll(first, START + 1112, 6000);
   // The head stands still while the delay passes.
   await poll(first, START + 1300, 8000);
@@ -84,18 +109,18 @@ test('what nobody saw for a while is given when it has been visible for the dela
 });
 
 test('what an earlier version kept of the watermark is enough to go on', async () => {
-  const found = await leaderOf('first')(never.leaving);
+  const found = await leaderOf('first').poll(never.leaving);
   await store.database.run(sql`update etl.settings set value = value - 'polls' where name = 'watermark'`);
   await endDuty();
   simulator.headTime = START + 1080;
   const second = leaderOf('second');
-  expect((await second(never.leaving)).utime).toBe(found.utime);
+  expect((await second.poll(never.leaving)).utime).toBe(found.utime);
   time.ms += 30_000;
-  expect((await second(never.leaving)).utime).toBeGreaterThan(START + 1065);
+  expect((await second.poll(never.leaving)).utime).toBeGreaterThan(START + 1065);
 });
 
 test('a backfill reads the rest while it waits for what nobody saw before', async () => {
-  await leaderOf('first')(never.leaving);
+  await leaderOf('first').poll(never.leaving);
   simulator.headTime = START + 1080;
   const slept: number[] = [];
   const sleep = (ms: number) => {
@@ -145,11 +170,11 @@ test('a range that ended with the head when a backfill first looked is present, 
 
 test('a head that does not move is logged after two minutes, then each time that it has lasted twice as long', async () => {
   const { logger, records } = keptLog();
-  const poll = leaderOf('alone', { logger });
+  const alone = leaderOf('alone', { logger });
   const logged: number[] = [];
   for (time.ms = 0; time.ms <= 700_000; time.ms += 20_000) {
     const before = records.length;
-    await poll(never.leaving);
+    await alone.poll(never.leaving);
     if (records.length > before) logged.push(time.ms / 1000);
   }
   expect(logged).toEqual([120, 240, 480]);

@@ -17,21 +17,33 @@ interface Poll extends PollResult {
   readonly at: number | undefined;
 }
 
+/** How far it is safe to read. Unix seconds; neither ever falls. */
+export interface Settled {
+  /** The watermark to use. */
+  readonly utime: number;
+  /** Below it every replica shows everything that there is and will be. At least the delay below the watermark. */
+  readonly everywhere: number;
+}
+
 export interface Settling {
-  /** The watermark to use at a poll. `at`: seconds of a clock that never runs backwards. It never falls. */
-  settle(now: PollResult, at: number): number;
-  /** When another poll lets more of it pass, by the same clock; undefined where nothing is held back, or nobody knows. */
+  /** What a poll lets pass. `at`: seconds of a clock that never runs backwards. */
+  settle(now: PollResult, at: number): Settled;
+  /** What time has let pass since the last poll. */
+  release(at: number): Settled;
+  /** When more of it passes without another poll, by the same clock; undefined where nothing is held back, or nobody knows. */
   dueAt(): number | undefined;
   /** What decides about the polls to come, oldest first; for the process that polls after this one. */
   polls(): readonly PollResult[];
 }
 
 /**
- * Holds back what is new until it has been visible for `delaySeconds`. All read `delaySeconds` below the watermark. That
- * suffices for a replica that lags so far as long as blocks appear in time. A late block appears below: the watermark
- * passes it at once, and a replica that lags still lacks it. So the watermark is at most `delaySeconds` above that of the
- * last poll which every replica has caught up with: one since which the newest block has gained the delay, or since
- * which the delay has passed by our clock. The first is of use after a start, the second where the head stands still.
+ * Holds back what is new until it has been visible for `delaySeconds`. A late block appears below what was read before:
+ * the watermark passes it at once, and a replica that lags still lacks it. So what counts is the last poll which every
+ * replica has caught up with: one since which the newest block has gained the delay, or since which the delay has passed
+ * by our clock. The first is of use after a start, the second where the head stands still.
+ *
+ * What lay below the watermark at that poll was there, and every replica shows it by now, wherever the watermark stands
+ * today: that is `everywhere`. The watermark itself is at most `delaySeconds` above it, for those who read so far below.
  *
  * It does not matter why the watermark gained much since that poll: a late block came, or nobody polled for a while. So
  * the very first poll of a database is one after a silence: as if the one before it had seen where it begins to look.
@@ -39,22 +51,34 @@ export interface Settling {
  */
 export function createSettling(delaySeconds: number, before: readonly PollResult[] = []): Settling {
   let polls: Poll[] = before.map((poll) => ({ ...poll, at: undefined }));
-  let highest = 0;
+  let latest: PollResult = { newest: 0, utime: 0 };
+  let settled: Settled = { utime: 0, everywhere: 0 };
+  const release = (at: number) => {
+    const isCaughtUp = (poll: Poll) =>
+      poll.newest <= latest.newest - delaySeconds || (poll.at ?? Infinity) <= at - delaySeconds;
+    const last = polls.findLastIndex(isCaughtUp);
+    polls = polls.slice(Math.max(0, last));
+    const then = polls[0] ?? latest;
+    const utime = Math.max(settled.utime, Math.min(latest.utime, then.utime + delaySeconds));
+    // With the oldest poll that is known maybe nobody has caught up yet. One of another process may have seen more than
+    // is seen now: then one of them was shown too little.
+    const shown = last === -1 ? 0 : Math.min(then.utime, latest.utime);
+    const everywhere = Math.max(settled.everywhere, utime - delaySeconds, shown);
+    settled = { utime, everywhere };
+    return settled;
+  };
   return {
     settle(now, at) {
-      const isCaughtUp = (poll: Poll) =>
-        poll.newest <= now.newest - delaySeconds || (poll.at ?? Infinity) <= at - delaySeconds;
-      if (polls.length === 0) polls.push(beforeTheFirst(now));
-      polls.push({ ...now, at });
-      polls = polls.slice(Math.max(0, polls.findLastIndex(isCaughtUp)));
-      const then = polls[0] ?? now;
-      highest = Math.max(highest, Math.min(now.utime, then.utime + delaySeconds));
-      return highest;
+      latest = now;
+      const last = polls.at(-1);
+      if (last === undefined) polls.push(beforeTheFirst(now));
+      // One that saw no more than the one before it says nothing new: replicas catch up with that one sooner.
+      if (last?.utime !== now.utime || last.at === undefined) polls.push({ ...now, at });
+      return release(at);
     },
+    release,
     dueAt: () => {
-      const latest = polls.at(-1)?.utime ?? 0;
-      const isNext = ({ utime }: Poll) => Math.min(latest, utime + delaySeconds) > highest;
-      const at = polls.slice(1).find(isNext)?.at;
+      const at = polls.find((poll) => poll.utime > settled.everywhere && poll.at !== undefined)?.at;
       return at === undefined ? undefined : at + delaySeconds;
     },
     polls: () => polls.map(({ newest, utime }) => ({ newest, utime })),

@@ -5,7 +5,7 @@ import { ApiTimeoutError, ApiUnavailableError, NotFoundError } from '../../error
 import { tiles } from '../../ton/shard.ts';
 import { blockKey } from '../../ton/block-key.ts';
 import { contiguousFrom, firstMissing, LinkedBlock } from './block-links.ts';
-import { createSettling, LOOK_BACK, type PollResult } from './settling.ts';
+import { createSettling, LOOK_BACK, type PollResult, type Settled } from './settling.ts';
 import type { ChainInfo } from './chain-info.ts';
 
 const PAGE = 1000;
@@ -24,9 +24,14 @@ export interface Watermark {
   readonly head: { readonly seqno: number; readonly utime: number };
   /** Time of the newest masterchain block that is visible, whatever is missing below it. */
   readonly newest: number;
+  /**
+   * Below it every replica of the source shows everything: how far to read what has no delay of its own. At least
+   * `ETL_WATERMARK_DELAY` below the watermark.
+   */
+  readonly everywhere: number;
   /** Why the watermark stands below the newest visible block, where it did not move; for the operator. */
   readonly waitingFor: string | undefined;
-  /** When another poll lets more pass of what is held back, in milliseconds of the clock that never runs backwards. */
+  /** When more of it passes without another poll, in milliseconds of the clock that never runs backwards. */
   readonly dueMs?: number | undefined;
 }
 
@@ -40,6 +45,8 @@ export interface PolledWatermark extends Watermark {
 export interface WatermarkReader {
   /** Asks the API (two requests where the head is near) and returns a watermark that never falls. */
   read(signal: AbortSignal): Promise<PolledWatermark>;
+  /** What time has let pass since; asks nobody. */
+  release(): PolledWatermark;
 }
 
 /** What of the chain is not visible yet, named by its seqno or its key. */
@@ -49,7 +56,7 @@ interface Awaited {
 }
 
 /** The chain as the last poll left it; what is remembered between two polls. */
-interface ChainState extends Omit<Watermark, 'waitingFor' | 'dueMs'> {
+interface ChainState extends Omit<Watermark, 'everywhere' | 'waitingFor' | 'dueMs'> {
   readonly waitingFor: Awaited | undefined;
   /** Visible blocks near the head and above the watermark, by key. */
   readonly known: ReadonlyMap<string, LinkedBlock>;
@@ -65,6 +72,8 @@ const UNKNOWN: ChainState = {
   known: new Map(),
   settled: new Set(),
 };
+
+const NOTHING: Settled = { utime: 0, everywhere: 0 };
 
 /** How a watermark is read. */
 export interface WatermarkOptions {
@@ -94,24 +103,30 @@ export function createWatermarkReader({
   // A server that once had no time for a page hardly has it a moment later.
   const size = { limit: PAGE };
   let state = UNKNOWN;
+  const given = ({ utime: settled, everywhere }: Settled): PolledWatermark => {
+    const { utime, head, newest, waitingFor } = state;
+    const dueAt = settling.dueAt();
+    return {
+      head,
+      newest,
+      utime: settled,
+      everywhere,
+      dueMs: dueAt && 1000 * dueAt,
+      visible: utime,
+      polls: settling.polls(),
+      waitingFor: waitingFor && `${waitingFor.kind} ${waitingFor.name}`,
+    };
+  };
+  const seconds = () => clock.monotonic() / 1000;
   return {
     async read(signal) {
       const span = { from: pollFrom(state, info), newest: Math.max(state.newest, info.last.utime) };
       const blocks = await blocksSince(api, span, size, signal);
       state = await advance(api, withBlocks(state, blocks), signal);
-      const { utime, head, newest, waitingFor } = state;
-      const settled = utime === 0 ? 0 : settling.settle({ newest, utime }, clock.monotonic() / 1000);
-      const dueAt = settling.dueAt();
-      return {
-        head,
-        newest,
-        utime: settled,
-        dueMs: dueAt && 1000 * dueAt,
-        visible: utime,
-        polls: settling.polls(),
-        waitingFor: waitingFor && `${waitingFor.kind} ${waitingFor.name}`,
-      };
+      const { utime, newest } = state;
+      return given(utime === 0 ? NOTHING : settling.settle({ newest, utime }, seconds()));
     },
+    release: () => given(state.utime === 0 ? NOTHING : settling.release(seconds())),
   };
 }
 

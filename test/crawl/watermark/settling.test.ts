@@ -12,7 +12,7 @@ function settle(
   before: readonly PollResult[] = BEFORE,
 ) {
   const settling = createSettling(30, before);
-  return polls.map(([at, newest, utime]) => settling.settle({ newest, utime }, at));
+  return polls.map(([at, newest, utime]) => settling.settle({ newest, utime }, at).utime);
 }
 
 /** A chain whose watermark follows 10 s behind its newest block. */
@@ -43,7 +43,9 @@ test('a process goes on from the polls of the one before it, also where that one
   const all = [...follows(0, 10), ...follows(100, 110, 120, 130, 140)];
   for (let restart = 1; restart < all.length; restart += 1) {
     const first = createSettling(30, BEFORE);
-    const given = all.slice(0, restart).map(([at, newest, utime]) => first.settle({ newest, utime }, at));
+    const given = all
+      .slice(0, restart)
+      .map(([at, newest, utime]) => first.settle({ newest, utime }, at).utime);
     // Another process has another clock.
     const rest = all.slice(restart).map(([at, newest, utime]) => [at - 5000, newest, utime] as const);
     expect([...given, ...settle(rest, first.polls())]).toEqual([990, 1000, 1030, 1030, 1030, 1120, 1130]);
@@ -62,28 +64,71 @@ test('of a chain that nobody has polled, what is near its head is held back unti
   expect(settle([[0, 1000, 600], ...follows(10, 20, 30, 40)], [])).toEqual([600, 630, 630, 630, 1030]);
 });
 
-test('it says when another poll lets more pass: when what was seen first has been visible for 30 s', () => {
+test('it says when more passes without another poll: when what was seen first has been visible for 30 s', () => {
   const settling = createSettling(30, BEFORE);
   const due = (at: number, newest: number, utime: number) => {
     settling.settle({ newest, utime }, at);
     return settling.dueAt();
   };
-  expect(due(0, 1000, 990)).toBe(undefined);
-  // What another process saw has no time of our clock.
-  expect(due(9, 1009, 999)).toBe(undefined);
-  expect(due(30, 1030, 1020)).toBe(undefined);
-  // The poll of 9 s is 31 s old: 1 s is held back until that of 30 s has been visible for long enough.
+  expect(due(0, 1000, 990)).toBe(30);
+  expect(due(9, 1009, 999)).toBe(30);
+  // Of a poll of another process its time of our clock is not known, and by the chain's it has been visible for long enough.
+  expect(due(30, 1030, 1020)).toBe(39);
   expect(due(40, 1040, 1030)).toBe(60);
-  expect(due(60, 1060, 1050)).toBe(undefined);
+  expect(due(60, 1060, 1050)).toBe(70);
   // A late block is missing, and comes.
-  expect(due(70, 1070, 1050)).toBe(undefined);
+  expect(due(70, 1070, 1050)).toBe(90);
   expect(due(100, 1100, 1050)).toBe(undefined);
   expect(due(104, 1104, 1094)).toBe(134);
-  expect(due(134, 1134, 1124)).toBe(undefined);
+  expect(due(134, 1134, 1124)).toBe(164);
+});
+
+test('every replica shows what was below the watermark 30 s ago, wherever it stands today', () => {
+  const settling = createSettling(30, [{ newest: 990, utime: 980 }]);
+  const everywhere = (at: number, newest: number, utime: number) =>
+    settling.settle({ newest, utime }, at).everywhere;
+  expect([everywhere(0, 1000, 999), everywhere(15, 1015, 1000)]).toEqual([969, 970]);
+  expect(settling.release(29.9).everywhere).toBe(970);
+  // A shard lags: the watermark stands at 1000, and what lies below 999 was there 30 s ago.
+  expect(everywhere(30, 1030, 1000)).toBe(999);
+  expect(settling.release(44.9).everywhere).toBe(999);
+  expect(settling.release(45)).toEqual({ utime: 1000, everywhere: 1000 });
+  // A late block comes, and with it all that was held up: none of that is given at once.
+  expect(everywhere(46, 1046, 1045)).toBe(1000);
+  expect(settling.dueAt()).toBe(76);
+  expect([settling.release(75.9).everywhere, settling.release(76).everywhere]).toEqual([1000, 1045]);
+  expect(settling.dueAt()).toBe(undefined);
+});
+
+test('a poll that sees no more than the one before it does not put off what that one saw', () => {
+  const settling = createSettling(30, [{ newest: 990, utime: 980 }]);
+  for (let at = 0; at < 30; at += 0.5) settling.settle({ newest: 1000, utime: 999 }, at);
+  expect(settling.polls()).toHaveLength(2);
+  expect(settling.release(30).everywhere).toBe(999);
+});
+
+test('where the delay is longer than a first poll looks back, nobody knows what every replica shows', () => {
+  const settling = createSettling(600);
+  expect(settling.settle({ newest: 1000, utime: 990 }, 0)).toEqual({ utime: 990, everywhere: 390 });
+  expect(settling.settle({ newest: 1300, utime: 1290 }, 300)).toEqual({ utime: 1290, everywhere: 700 });
+  expect(settling.release(599).everywhere).toBe(700);
+  expect(settling.release(600).everywhere).toBe(990);
+});
+
+test('what is everywhere never lies within the delay of the watermark that was given then, nor falls', () => {
+  const rows = [[0, 1000, 600], ...follows(10, 20, 30, 40), ...follows(300, 310, 331)] as const;
+  const settling = createSettling(30, BEFORE);
+  let last = 0;
+  for (const [at, newest, utime] of rows) {
+    const given = settling.settle({ newest, utime }, at);
+    expect(given.everywhere).toBeGreaterThanOrEqual(Math.max(last, given.utime - 30));
+    expect(given.everywhere).toBeLessThanOrEqual(given.utime);
+    last = given.everywhere;
+  }
 });
 
 test('it never falls, and without a delay nothing is held back', () => {
   const settling = createSettling(0, [{ newest: 1000, utime: 990 }]);
-  expect(settling.settle({ newest: 1300, utime: 1290 }, 0)).toBe(1290);
-  expect(settling.settle({ newest: 1300, utime: 1200 }, 1)).toBe(1290);
+  expect(settling.settle({ newest: 1300, utime: 1290 }, 0).utime).toBe(1290);
+  expect(settling.settle({ newest: 1300, utime: 1200 }, 1).utime).toBe(1290);
 });

@@ -1,5 +1,5 @@
 import type { AnyJob, Dataset } from '../../../dataset/dataset.ts';
-import { watermarkRequests } from '../../../dataset/pace.ts';
+import { watermarkRequests } from '../../../dataset/head-pace.ts';
 import type { TableDescription } from '../../../db/read/table-description.ts';
 import type { Range } from '../../../range.ts';
 import { fitTable } from '../table.ts';

@@ -1,5 +1,5 @@
 import { formatDuration, formatRange, formatTime, lengthOf } from '../../../range.ts';
-import { SILENT_SECONDS, type RestingLag } from '../../../status/lag.ts';
+import { SILENT_SECONDS, type PollLag, type RestingLag } from '../../../status/lag.ts';
 import type { DatasetReport, Report } from '../../../status/report.ts';
 import { errorLines, ownRows, refusedLine } from '../summary.ts';
 import { fitTable } from '../table.ts';
@@ -10,10 +10,16 @@ import { programName } from '../../../terminal/program-name.ts';
 /** How many ranges of one kind are printed for a dataset before the rest is only counted. */
 const SHOWN = 5;
 
+/** What bounds the lag of what a daemon follows. */
+interface LagBounds {
+  readonly pollLag: PollLag;
+  readonly restingLags: readonly RestingLag[];
+}
+
 /** Prints where every dataset stands; first of all, that nobody keeps it so. */
-export function printStatus(report: Report, followed: readonly RestingLag[]): void {
+export function printStatus(report: Report, bounds: LagBounds): void {
   const { at: now } = report;
-  for (const line of [...silenceLines(report), ...placeLines(report), ...lagLines(report, followed)])
+  for (const line of [...silenceLines(report), ...placeLines(report), ...lagLines(report, bounds)])
     console.log(line);
   if (report.datasets.length > 0) {
     console.log();
@@ -52,19 +58,33 @@ function headLine({ seqno, age, watermark, waitingFor }: NonNullable<Report['hea
   return `head      masterchain block ${seqno}, ${formatDuration(age)} ago; safe to read until ${formatTime(watermark)}${waiting}`;
 }
 
-/** What bounds the lag: a line for the datasets with the delay of all, and one for each delay of their own. */
-function lagLines({ silence }: Report, followed: readonly RestingLag[]): string[] {
+const NO_MORE = ' (TONCENTER_RPS allows no more)';
+
+/** What bounds the lag: what the chain takes, then a line for the datasets with the delay of all, and one for each delay of their own. */
+function lagLines({ silence, head }: Report, { pollLag, restingLags }: LagBounds): string[] {
   // Without a daemon nothing follows the head.
   if (silence === null) return [];
   const lines = new Map<string, string[]>();
-  for (const { dataset, delay, isOwn, round, isBoundByRate } of followed) {
+  for (const { dataset, delay, isOwn, round, isBoundByRate } of restingLags) {
     const by = `${formatDuration(delay)} ${isOwn ? 'of its own' : 'by ETL_WATERMARK_DELAY'}`;
-    const rate = isBoundByRate ? ' (TONCENTER_RPS allows no more)' : '';
-    const wait = `then at most ${formatDuration(Math.ceil(round))} until the next round${rate}`;
-    const line = `lag       at rest ${by}, ${wait}, and its requests`;
+    const wait = `at most ${formatDuration(Math.ceil(round))} until the next round${isBoundByRate ? NO_MORE : ''}`;
+    const line = `lag       then ${by}, ${wait}, and its requests`;
     lines.set(line, [...(lines.get(line) ?? []), dataset]);
   }
-  return [...lines].map(([line, datasets]) => `${line}: ${datasets.join(', ')}`);
+  return [
+    chainLagLine(head, pollLag),
+    ...[...lines].map(([line, datasets]) => `${line}: ${datasets.join(', ')}`),
+  ];
+}
+
+function chainLagLine(head: Report['head'], { seconds, isBoundByRate }: PollLag): string {
+  const naming = head?.naming ?? null;
+  const took =
+    naming === null
+      ? ''
+      : ` (lately ${formatDuration(naming.usual)}, at most ${formatDuration(naming.most)})`;
+  const poll = `at most ${formatDuration(Math.ceil(seconds))} until a poll${isBoundByRate ? NO_MORE : ''}`;
+  return `lag       at rest until the masterchain has named all blocks of a second${took}, ${poll}`;
 }
 
 function lakeLine({ place, age, isWhole, error }: NonNullable<Report['lake']>): string {
