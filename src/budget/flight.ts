@@ -60,8 +60,8 @@ interface FlightOptions {
   readonly priority: Priority;
   readonly events: {
     readonly sent: () => void;
-    /** It took so long, without the waits for places. */
-    readonly answered: (ms: number) => void;
+    /** It took so long, without the waits for places, and so long were these. */
+    readonly answered: (ms: number, waitedMs: number) => void;
     readonly failed: () => void;
     /** It ended and says nothing of the source. */
     readonly dropped: () => void;
@@ -79,13 +79,13 @@ export function createFlight({ clock, room, priority, events }: FlightOptions): 
     place?.free();
     place = next;
   };
-  const land = (tell: (ms: number) => void) => {
+  const land = (tell: (ms: number, waitedMs: number) => void) => {
     place?.free();
     place = undefined;
     if (sentAt === undefined) return;
     const ms = clock.monotonic() - sentAt - waitedMs;
     sentAt = undefined;
-    tell(ms);
+    tell(ms, waitedMs);
   };
   return {
     sent: () => {

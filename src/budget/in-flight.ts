@@ -72,12 +72,14 @@ interface AnswerRound {
   failed: number;
   /** Milliseconds of all that were answered, from the send to the commit. */
   ms: number;
+  /** Milliseconds for which they waited for a place in memory, which `ms` leaves out. */
+  waitedMs: number;
   most: number;
 }
 
 /**
- * The target is rate times time. What keeps it from following an overloaded source up
- * is the rule by which BBR finds that a pipe is full (Cardwell and others, "BBR: Congestion-Based Congestion Control",
+ * The target is rate times time. Requests whose answers wait for a place here are not worth sending: there are few more than
+ * the others. What keeps the target from following an overloaded source up is the rule by which BBR finds that a pipe is full (Cardwell and others, "BBR: Congestion-Based Congestion Control",
  * 2016): a step up that brings no more answers a second is taken back. Failures make it smaller, as a lost packet does
  * in TCP.
  */
@@ -87,11 +89,12 @@ export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): In
   const shares = createShares(() => target);
   let round = newRound(clock.monotonic(), underWay);
   const judge = createJudge(rps);
-  const end = (answered: number, ms: number) => {
+  const end = (answered: number, ms: number, waitedMs = 0) => {
     underWay -= 1;
     round.answered += answered;
     round.failed += 1 - answered;
     round.ms += ms;
+    round.waitedMs += waitedMs;
     // As many answers as a whole target, however small the share: what few of them say of the rate is chance.
     if (round.answered + round.failed < Math.max(SHORTEST_ROUND, target)) return;
     const now = clock.monotonic();
@@ -107,8 +110,8 @@ export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): In
       underWay += 1;
       round.most = Math.max(round.most, underWay);
     },
-    answered: (ms: number) => {
-      end(1, ms);
+    answered: (ms: number, waitedMs: number) => {
+      end(1, ms, waitedMs);
     },
     failed: () => {
       end(0, 0);
@@ -145,13 +148,19 @@ function createShares(target: () => number): Shares {
 }
 
 function newRound(began: number, most: number): AnswerRound {
-  return { began, answered: 0, failed: 0, ms: 0, most };
+  return { began, answered: 0, failed: 0, ms: 0, waitedMs: 0, most };
 }
 
 /** Little's law, with headroom: how many at once use the rate where each takes so long. */
 function wantedFor(rps: number, cycleMs: number): number {
   const wanted = Math.ceil((rps * cycleMs * HEADROOM) / 1000) + 1;
   return Math.min(MOST_IN_FLIGHT, Math.max(LEAST, wanted));
+}
+
+/** How many of those under way did not wait for a place here, with headroom. */
+function usefulOf({ answered, ms, waitedMs }: AnswerRound, target: number): number {
+  if (answered === 0) return target + 1;
+  return Math.max(LEAST, Math.ceil((HEADROOM * target * ms) / Math.max(1, ms + waitedMs)));
 }
 
 /** A round that is over; full: nearly the whole share was under way. */
@@ -176,7 +185,8 @@ function createJudge(rps: number): (round: JudgedRound, target: number, seconds:
       step = STEPS.careful;
       return Math.max(LEAST, Math.floor(CUT * Math.min(target, wanted)));
     }
-    if (wanted <= target) return wanted;
+    const most = Math.min(wanted, usefulOf(round, target));
+    if (most <= target) return most;
     if (!round.isFull || rate >= ENOUGH * rps) {
       raised = before;
       return target;

@@ -95,3 +95,43 @@ test('a source that fails is asked for less at once, and for more when it has re
   expect(ill.targets.at(-1)).toBeLessThan(4);
   expect(well.targets.at(-1)).toBeGreaterThan(25);
 });
+
+/** Lets what waits for promises go on. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+test('a process that reads as fast as it can does not ask for more, to let it wait', async () => {
+  let now = 0;
+  const inFlight = createInFlight({ rps: 1000, clock: { monotonic: () => now } });
+  const { signal } = new AbortController();
+  const targets: number[] = [];
+  let reading = 0;
+  const wakes: { readonly at: number; readonly wake: () => void }[] = [];
+  const sleep = (ms: number) =>
+    new Promise<void>((resolve) => {
+      wakes.push({ at: now + ms, wake: resolve });
+    });
+  const one = async () => {
+    const flight = inFlight.open('backfill');
+    flight.sent();
+    await sleep(20);
+    await flight.arrived(signal);
+    await flight.received(signal);
+    // Those that are read share the CPU.
+    reading += 1;
+    await sleep(50 * reading);
+    reading -= 1;
+    flight.end();
+  };
+  let underWay = 0;
+  for (; now < 20_000; now += 10) {
+    targets.push(inFlight.target);
+    for (; underWay < inFlight.target; underWay += 1) void one().then(() => (underWay -= 1));
+    const due = wakes.filter(({ at }) => at <= now);
+    wakes.splice(0, wakes.length, ...wakes.filter(({ at }) => at > now));
+    for (const { wake } of due) wake();
+    await settled();
+  }
+  expect(Math.max(...targets)).toBe(8);
+  expect(targets.at(-1)).toBeLessThan(8);
+  expect(targets.at(-1)).toBeGreaterThanOrEqual(4);
+});
