@@ -25,7 +25,7 @@ export interface BackfillFlags {
 }
 
 /** What a backfill is asked for. */
-interface BackfillWanted {
+export interface BackfillWanted {
   /** Every stream that is known, chosen or not. */
   readonly jobs: readonly Dataset[];
   readonly datasets: readonly Dataset[];
