@@ -1,6 +1,7 @@
 import {
   chooseDatasets,
   needsRange,
+  piggybackedCollections,
   splitKinds,
   type Collection,
   type Dataset,
@@ -8,7 +9,6 @@ import {
 import { loadDatasets } from '../../dataset/load-jobs.ts';
 import { UsageError } from '../../errors.ts';
 import { parseDuration, parseRange, type Range } from '../../range.ts';
-import { piggybackedCollections } from '../../crawl/collections/read-collections.ts';
 import type { Invocation } from '../command.ts';
 
 export interface BackfillFlags {
