@@ -22,19 +22,19 @@ export interface Store {
 }
 
 /**
- * Connects to `DATABASE_URL`, or starts (or joins) the embedded server, and brings the schema up to date. `onConnected` is
- * called when the server answers: what it begins goes on while that migrates.
+ * Connects to `DATABASE_URL`, or starts (or joins) the embedded server, and brings the schema up to date. `meanwhile` is
+ * called when the server has begun with what is pending of it.
  */
 export async function openStore(
   config: Config,
   logger: Logger,
   applicationName = 'toncenter-etl',
-  onConnected: () => void = () => undefined,
+  meanwhile: () => void = () => undefined,
 ): Promise<Store> {
   const embedded = config.databaseUrl === undefined ? await openOwn(config.dataDir, logger) : undefined;
   const url = config.databaseUrl ?? embedded?.url ?? '';
   try {
-    const database = await connect({ url, applicationName }, config.attempts, logger, onConnected);
+    const database = await connect({ url, applicationName }, config.attempts, logger, meanwhile);
     return {
       database,
       url,
@@ -62,7 +62,7 @@ function connect(
   where: Parameters<typeof openDatabase>[0],
   attempts: number,
   logger: Logger,
-  onConnected: () => void,
+  meanwhile: () => void,
 ): Promise<Database> {
   const delay = ({ attempt }: { readonly attempt: number }) => CONNECT_PAUSE_MS * attempt;
   const outage = createOutageLog(logger, systemClock);
@@ -71,8 +71,7 @@ function connect(
   return retry(options, async () => {
     const database = await openDatabase(where);
     try {
-      onConnected();
-      await migrate(database);
+      await migrate(database, meanwhile);
       return database;
     } catch (error) {
       await database.close();

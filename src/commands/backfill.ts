@@ -13,8 +13,8 @@ export async function backfill(invocation: Invocation, flags: BackfillFlags): Pr
   if (flags.quiet === true && config.logLevel === 'info') logger.level = 'warn';
   // The larger part of the program: it is loaded while the database migrates.
   const load = () => import('./cover-range.ts');
-  const onConnected = () => void load().catch(() => undefined);
-  return withSource(invocation, { demo: 'still', deadlineMs, onConnected }, async (opened) =>
+  const meanwhile = () => void load().catch(() => undefined);
+  return withSource(invocation, { demo: 'still', deadlineMs, meanwhile }, async (opened) =>
     (await load()).coverRange(invocation, flags, chosen, opened),
   );
 }

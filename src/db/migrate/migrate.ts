@@ -29,32 +29,36 @@ const FEEDS = 'feeds.sql';
 /**
  * Brings the database to this program's schema: pending migrations in order, then the repeatable part (functions,
  * views, comments) as a whole if it has changed. One process at a time; the others wait. Where nothing is pending it
- * only reads, so that a standby will do.
+ * only reads, so that a standby will do. `meanwhile` is called when the server has begun with what is pending.
  * @throws WrongDatabaseError where a newer program has migrated the database already
  * @throws DatabaseUnavailableError where something is pending and the server only reads
  */
-export async function migrate(database: Database): Promise<void> {
+export async function migrate(database: Database, meanwhile: () => void = () => undefined): Promise<void> {
   const functions = await readRepeatable();
   const digest = await digestOf(functions);
   if (await isCurrent(database, digest)) return;
   await requireWritable(database);
-  // The text is put together while the server works. Two transactions: one would lock tables and then the views on them,
-  // and whoever reads a view locks them the other way round.
-  const [, text] = await Promise.all([alone(database, applyPending), repeatableText(functions)]);
+  // Two transactions: one would lock tables and then the views on them; who reads a view locks them the other way round.
+  const text = await alone(database, async (session) => {
+    const applied = session.script(await pendingText(session));
+    meanwhile();
+    const [made] = await answersOf([repeatableText(functions), applied]);
+    return made;
+  });
   await alone(database, (session) => renewRepeatable(session, text, digest));
 }
 
-/** Sent as one text: a new database has more than a hundred statements, and would wait for us after each. */
-async function applyPending(session: Session): Promise<void> {
+/** One text: a new database gets more than a hundred statements, and would wait for this program after each. */
+async function pendingText(session: Session): Promise<string> {
   const applied = await readApplied(session);
   refuseNewer(applied);
   const pending = [...knownMigrations().values()].filter(({ hash }) => !applied.has(hash));
-  if (pending.length === 0) return;
+  if (pending.length === 0) return '';
   const texts = pending.flatMap(({ sql: statements, hash, folderMillis }) => [
     ...statements,
     `insert into etl.migrations (hash, created_at) values (${literal(hash)}, ${folderMillis})`,
   ]);
-  await session.script([...HISTORY, ...texts].join('\n;\n'));
+  return [...HISTORY, ...texts].join('\n;\n');
 }
 
 /** Which migrations the database has had. */
@@ -81,12 +85,12 @@ async function readRepeatable(): Promise<Repeatable> {
 }
 
 /** Works in a transaction while no other process migrates, however long that takes. */
-function alone(database: Database, work: (session: Session) => Promise<void>): Promise<void> {
+function alone<T>(database: Database, work: (session: Session) => Promise<T>): Promise<T> {
   return database.transaction(async (session) => {
     const settings = sql`
       select set_config('lock_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`;
     await answersOf([session.run(settings), holdLock(session, 'migrate')]);
-    await work(session);
+    return work(session);
   });
 }
 
