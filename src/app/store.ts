@@ -21,16 +21,20 @@ export interface Store {
   abandon(): Promise<void>;
 }
 
-/** Connects to `DATABASE_URL`, or starts (or joins) the embedded server, and brings the schema up to date. */
+/**
+ * Connects to `DATABASE_URL`, or starts (or joins) the embedded server, and brings the schema up to date. `meanwhile` is
+ * called when the server has begun with what is pending of it.
+ */
 export async function openStore(
   config: Config,
   logger: Logger,
   applicationName = 'toncenter-etl',
+  meanwhile: () => void = () => undefined,
 ): Promise<Store> {
   const embedded = config.databaseUrl === undefined ? await openOwn(config.dataDir, logger) : undefined;
   const url = config.databaseUrl ?? embedded?.url ?? '';
   try {
-    const database = await connect(url, applicationName, config.attempts, logger);
+    const database = await connect({ url, applicationName }, config.attempts, logger, meanwhile);
     return {
       database,
       url,
@@ -54,15 +58,20 @@ async function openOwn(dataDir: string, logger: Logger): Promise<EmbeddedServer>
 }
 
 /** A server that is starting or failing over is back in seconds: it is tried again before it counts as away. */
-function connect(url: string, applicationName: string, attempts: number, logger: Logger): Promise<Database> {
+function connect(
+  where: Parameters<typeof openDatabase>[0],
+  attempts: number,
+  logger: Logger,
+  meanwhile: () => void,
+): Promise<Database> {
   const delay = ({ attempt }: { readonly attempt: number }) => CONNECT_PAUSE_MS * attempt;
   const outage = createOutageLog(logger, systemClock);
   const onRetry: RetryOptions['onRetry'] = (failure) => outage.waits('the database', failure);
   const options = { ...OUTAGE, delay, attempts, clock: systemClock, random: Math.random, onRetry };
   return retry(options, async () => {
-    const database = await openDatabase({ url, applicationName });
+    const database = await openDatabase(where);
     try {
-      await migrate(database);
+      await migrate(database, meanwhile);
       return database;
     } catch (error) {
       await database.close();

@@ -1,14 +1,6 @@
-import { openCrawl } from '../app/open-crawl.ts';
-import { runBackfill } from '../backfill/run-backfill.ts';
-import { createCappedBudget } from '../budget/capped-budget.ts';
-import { systemClock } from '../clock.ts';
-import { EXIT, type ExitCode } from '../errors.ts';
-import { outlast } from '../retry.ts';
+import type { ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
-import { createBackfillReport } from './output/backfill-report.ts';
-import { progressStyle } from './output/progress/open-progress.ts';
 import { parseBackfill, type BackfillFlags } from './parse/backfill-flags.ts';
-import { threadsFor } from '../crawl/page-threads.ts';
 import { withSource } from './with-source.ts';
 
 /**
@@ -16,39 +8,13 @@ import { withSource } from './with-source.ts';
  * behind the streams, which name what is looked up in them.
  */
 export async function backfill(invocation: Invocation, flags: BackfillFlags): Promise<ExitCode> {
-  const { config } = invocation;
+  const { config, logger } = invocation;
   const { deadlineMs, ...chosen } = await parseBackfill(invocation, flags);
-  if (flags.quiet === true && config.logLevel === 'info') invocation.logger.level = 'warn';
-  return withSource(invocation, { demo: 'still', deadlineMs }, async (opened) => {
-    const { maxRequests: allowed, record, quiet, again = false, dryRun = false } = flags;
-    const { attempts } = config;
-    const waiting = { clock: systemClock, random: Math.random, attempts, logger: invocation.logger };
-    const crawl = await outlast({ ...waiting, signal: opened.stop.finishing }, 'the API', () =>
-      openCrawl({
-        ...invocation,
-        ...opened,
-        record,
-        threads: flags.threads ?? threadsFor(config.rps),
-        budget: (plan) => (allowed === undefined ? plan : createCappedBudget(plan, allowed)),
-      }),
-    );
-    opened.stop.finishing.throwIfAborted();
-    if (crawl === undefined) return EXIT.incomplete;
-    try {
-      const { watermarkDelay: delaySeconds, choices, rps } = config;
-      const shared = { ...chosen, baseUrl: opened.baseUrl };
-      const report = createBackfillReport({
-        ...shared,
-        crawl,
-        style: progressStyle(config, quiet),
-        rps,
-        allowed,
-      });
-      const settings = { delaySeconds, choices, attempts, again, dryRun };
-      const isWhole = await runBackfill({ ...crawl, ...shared, ...settings, stop: opened.stop }, report);
-      return isWhole ? EXIT.done : EXIT.incomplete;
-    } finally {
-      await crawl.close();
-    }
-  });
+  if (flags.quiet === true && config.logLevel === 'info') logger.level = 'warn';
+  // The larger part of the program: it is loaded while the database migrates.
+  const load = () => import('./cover-range.ts');
+  const meanwhile = () => void load().catch(() => undefined);
+  return withSource(invocation, { demo: 'still', deadlineMs, meanwhile }, async (opened) =>
+    (await load()).coverRange(invocation, flags, chosen, opened),
+  );
 }

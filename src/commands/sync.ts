@@ -1,10 +1,9 @@
 import { openCrawl } from '../app/open-crawl.ts';
 import { systemClock } from '../clock.ts';
-import { piggybackedCollections } from '../crawl/collections/read-collections.ts';
 import { createAcknowledged } from '../daemon/acknowledged.ts';
 import { runDaemon } from '../daemon/daemon.ts';
 import { observe } from '../daemon/observe.ts';
-import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
+import { chooseDatasets, piggybackedCollections, splitKinds } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { networkName } from '../db/connection/network.ts';
 import { nameOfProcess } from '../db/coordination/worker-name.ts';

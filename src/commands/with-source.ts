@@ -13,6 +13,8 @@ interface Needs {
   /** Which network `demo` means. */
   readonly demo: 'still' | 'live';
   readonly applicationName?: string;
+  /** Called while the server migrates, where something is pending. */
+  readonly meanwhile?: () => void;
   readonly deadlineMs?: number | undefined;
   /** True: the work ends in the same state however often it is done, and is done anew where the database went away in its middle. */
   readonly isRepeatable?: boolean;
@@ -61,12 +63,11 @@ async function onEachServer(
 /** Opens the database, or waits until it is there; undefined where the command is stopped meanwhile. */
 async function openOrWait(
   { config, logger }: Invocation,
-  { applicationName, isPatient = false }: Needs,
+  { applicationName, meanwhile, isPatient = false }: Needs,
   signal: AbortSignal,
 ): Promise<Store | undefined> {
-  if (!isPatient) return openStore(config, logger, applicationName);
+  const open = (attempts: number) => openStore({ ...config, attempts }, logger, applicationName, meanwhile);
+  if (!isPatient) return open(config.attempts);
   const waiting = { clock: systemClock, random: Math.random, attempts: Infinity, logger, signal };
-  return outlast(waiting, 'the database', () =>
-    openStore({ ...config, attempts: 1 }, logger, applicationName),
-  );
+  return outlast(waiting, 'the database', () => open(1));
 }

@@ -21,6 +21,11 @@ export function needsRange({ job }: Collection): boolean {
   );
 }
 
+/** The collections whose records come with the responses of others. */
+export function piggybackedCollections(collections: readonly Collection[]): Collection[] {
+  return collections.filter(({ job }) => job.piggybackedAs !== undefined);
+}
+
 /** The two kinds apart, each in its order. */
 export function splitKinds(datasets: readonly Dataset<AnyJob>[]): {
   readonly streams: Dataset[];

@@ -3,9 +3,14 @@ import { openStore } from '../app/store.ts';
 import { runBackfill, type BackfillReport } from '../backfill/run-backfill.ts';
 import { systemClock, unixSeconds } from '../clock.ts';
 import { readConfig } from '../settings/config.ts';
-import { piggybackedCollections } from '../crawl/collections/read-collections.ts';
 import { streamsOf } from '../crawl/streams/streams.ts';
-import { chooseDatasets, needsRange, splitKinds, type Dataset } from '../dataset/dataset.ts';
+import {
+  chooseDatasets,
+  needsRange,
+  piggybackedCollections,
+  splitKinds,
+  type Dataset,
+} from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { readMissing } from '../db/coverage/coverage.ts';
 import { createLogger } from '../logger.ts';

@@ -1,6 +1,7 @@
 import {
   chooseDatasets,
   needsRange,
+  piggybackedCollections,
   splitKinds,
   type Collection,
   type Dataset,
@@ -8,7 +9,6 @@ import {
 import { loadDatasets } from '../../dataset/load-jobs.ts';
 import { UsageError } from '../../errors.ts';
 import { parseDuration, parseRange, type Range } from '../../range.ts';
-import { piggybackedCollections } from '../../crawl/collections/read-collections.ts';
 import type { Invocation } from '../command.ts';
 
 export interface BackfillFlags {
@@ -25,7 +25,7 @@ export interface BackfillFlags {
 }
 
 /** What a backfill is asked for. */
-interface BackfillWanted {
+export interface BackfillWanted {
   /** Every stream that is known, chosen or not. */
   readonly jobs: readonly Dataset[];
   readonly datasets: readonly Dataset[];

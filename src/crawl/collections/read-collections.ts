@@ -11,11 +11,6 @@ import { walkLookup } from './lookup.ts';
 import { walkBlocks } from './per-block.ts';
 import { walkSample } from './sample.ts';
 
-/** The collections whose records come with the responses of others. */
-export function piggybackedCollections(collections: readonly Collection[]): Collection[] {
-  return collections.filter(({ job }) => job.piggybackedAs !== undefined);
-}
-
 /**
  * Reads each collection once, one after the other; what is looked up in the tables of collections once more, for some of
  * them were filled only after it was read. The names of those that the API refused.

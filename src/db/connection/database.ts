@@ -47,6 +47,8 @@ export interface Session {
   rows<T>(query: SQL, row: z.ZodType<T>): Promise<T[]>;
   /** Runs a statement; the number of rows that it touched. */
   run(query: SQL): Promise<number>;
+  /** Runs text of many statements, as migrations are: all of them or none. */
+  script(text: string): Promise<void>;
   /** Runs statements without parameters, of which one is a `copy … from stdin` that takes the data. */
   copyIn(statements: SQL, pieces: CopyPieces): Promise<void>;
   /** Runs a `copy … to stdout` without parameters. Its data is valid until `onData` returns. */
@@ -75,10 +77,6 @@ export interface Database extends Session {
    * server warns of meanwhile.
    */
   transaction<T>(work: (session: OpenTransaction) => Promise<T>, how?: TransactionHow): Promise<T>;
-  /** Runs `work` with one connection of its own, outside of any transaction: for session locks and migrations. */
-  connection<T>(work: (session: Session, orm: NodePgDatabase) => Promise<T>): Promise<T>;
-  /** Runs text of many statements, as migrations are. */
-  script(text: string): Promise<void>;
   /** Runs one statement of the user's own in a transaction of its own; values as Postgres prints them. Its command tag. */
   streamAsText(text: string, options: TextOptions): Promise<string>;
   /**
@@ -185,18 +183,6 @@ function assemble(
       withClient(pool, (client) =>
         hearing(client, onWarning, () => inTransaction(client, { identity, isSnapshot }, work)),
       ),
-    connection: (work) =>
-      withClient(pool, (client) => {
-        const orm = drizzle(client);
-        return work(
-          sessionOn(orm, (task) => task(client)),
-          orm,
-        );
-      }),
-    script: (text) =>
-      withClient(pool, async (client) => {
-        await client.query(text);
-      }),
     streamAsText: (text, options) => withClient(pool, (client) => streamAsText(client, text, options)),
     close: () => pool.end(),
   };
@@ -211,6 +197,10 @@ function sessionOn(
   return {
     rows: async (query, row) => (await execute(query)).rows.map((raw) => row.parse(raw)),
     run: async (query) => (await execute(query)).rowCount ?? 0,
+    script: (text) =>
+      withOne(async (client) => {
+        await client.query(text).catch(rethrow);
+      }),
     copyIn: (statements, pieces) =>
       withOne((client) => copyIn(client, textOf(statements), pieces).catch(rethrow)),
     copyOut: (statement, onData) =>
@@ -231,6 +221,7 @@ function transactionOn(client: pg.PoolClient): Session {
   return {
     rows: (query, row) => explained(session.rows(query, row)),
     run: (query) => explained(session.run(query)),
+    script: (text) => explained(session.script(text)),
     copyIn: (statements, pieces) => explained(session.copyIn(statements, pieces)),
     copyOut: (statement, onData) => explained(session.copyOut(statement, onData)),
   };

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getTableColumns, sql } from 'drizzle-orm';
-import { migrate as applyPending } from 'drizzle-orm/node-postgres/migrator';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import * as z from 'zod';
 import { DatabaseUnavailableError } from '../../errors.ts';
+import { answersOf } from '../connection/answers-of.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { readsOnly } from '../connection/read-only.ts';
 import { folder as jobs } from '../../dataset/jobs-folder.ts';
@@ -16,7 +16,7 @@ import { factsOf } from '../schema/describe.ts';
 import { keepSetting, readSetting } from '../settings.ts';
 import { datasetsView } from './datasets-view.ts';
 import { literal } from './literal.ts';
-import { HISTORY, knownMigrations, MIGRATIONS, newerSchema } from './own-schema.ts';
+import { knownMigrations, MIGRATIONS, newerSchema } from './own-schema.ts';
 import { holdLock } from '../connection/hold-lock.ts';
 
 /**
@@ -29,24 +29,49 @@ const FEEDS = 'feeds.sql';
 /**
  * Brings the database to this program's schema: pending migrations in order, then the repeatable part (functions,
  * views, comments) as a whole if it has changed. One process at a time; the others wait. Where nothing is pending it
- * only reads, so that a standby will do.
+ * only reads, so that a standby will do. `meanwhile` is called when the server has begun with what is pending.
  * @throws WrongDatabaseError where a newer program has migrated the database already
  * @throws DatabaseUnavailableError where something is pending and the server only reads
  */
-export async function migrate(database: Database): Promise<void> {
+export async function migrate(database: Database, meanwhile: () => void = () => undefined): Promise<void> {
   const functions = await readRepeatable();
   const digest = await digestOf(functions);
   if (await isCurrent(database, digest)) return;
   await requireWritable(database);
-  await alone(database, () =>
-    database.connection(async (session, orm) => {
-      refuseNewer(await readApplied(session));
-      await applyPending(orm, HISTORY);
-      if ((await readSetting(session, 'repeatable'))?.sha256 === digest) return;
-      await database.script(await repeatableScript(functions));
-      await keepSetting(session, 'repeatable', { sha256: digest });
-    }),
-  );
+  // Two transactions: one would lock tables and then the views on them; who reads a view locks them the other way round.
+  const text = await alone(database, async (session) => {
+    const applied = session.script(await pendingText(session));
+    meanwhile();
+    const [made] = await answersOf([repeatableText(functions), applied]);
+    return made;
+  });
+  await alone(database, (session) => renewRepeatable(session, text, digest));
+}
+
+/** One text: a new database gets more than a hundred statements, and would wait for this program after each. */
+async function pendingText(session: Session): Promise<string> {
+  const applied = await readApplied(session);
+  refuseNewer(applied);
+  const pending = [...knownMigrations().values()].filter(({ hash }) => !applied.has(hash));
+  if (pending.length === 0) return '';
+  const texts = pending.flatMap(({ sql: statements, hash, folderMillis }) => [
+    ...statements,
+    `insert into etl.migrations (hash, created_at) values (${literal(hash)}, ${folderMillis})`,
+  ]);
+  return [...HISTORY, ...texts].join('\n;\n');
+}
+
+/** Which migrations the database has had. */
+const HISTORY = [
+  'create schema if not exists etl',
+  'create table if not exists etl.migrations (id serial primary key, hash text not null, created_at bigint)',
+];
+
+async function renewRepeatable(session: Session, text: string, digest: string): Promise<void> {
+  refuseNewer(await readApplied(session));
+  if ((await readSetting(session, 'repeatable'))?.sha256 === digest) return;
+  await session.script(text);
+  await keepSetting(session, 'repeatable', { sha256: digest });
 }
 
 interface Repeatable {
@@ -59,17 +84,13 @@ async function readRepeatable(): Promise<Repeatable> {
   return { first: await Promise.all(REPEATABLE.map(read)), feeds: await read(FEEDS) };
 }
 
-/**
- * Holds the lock in a transaction that does nothing else, however long the work takes. A lock of the session's would be
- * taken on one connection and given back on another where PgBouncer hands them out by transaction: it would stay for
- * ever, and so would whoever waits for it.
- */
-function alone<T>(database: Database, work: () => Promise<T>): Promise<T> {
+/** Works in a transaction while no other process migrates, however long that takes. */
+function alone<T>(database: Database, work: (session: Session) => Promise<T>): Promise<T> {
   return database.transaction(async (session) => {
-    await session.run(sql`
-      select set_config('lock_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`);
-    await holdLock(session, 'migrate');
-    return work();
+    const settings = sql`
+      select set_config('lock_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`;
+    await answersOf([session.run(settings), holdLock(session, 'migrate')]);
+    return work(session);
   });
 }
 
@@ -77,7 +98,7 @@ function alone<T>(database: Database, work: () => Promise<T>): Promise<T> {
 async function isCurrent(database: Database, digest: string): Promise<boolean> {
   const applied = await readApplied(database);
   refuseNewer(applied);
-  if ([...knownMigrations()].some((hash) => !applied.has(hash))) return false;
+  if ([...knownMigrations().keys()].some((hash) => !applied.has(hash))) return false;
   return (await readSetting(database, 'repeatable'))?.sha256 === digest;
 }
 
@@ -116,9 +137,9 @@ async function digestOf({ first, feeds }: Repeatable): Promise<string> {
 }
 
 /** Functions and views as they are kept in SQL, the list of datasets, and a comment for every table and column. */
-async function repeatableScript({ first, feeds }: Repeatable): Promise<string> {
+async function repeatableText({ first, feeds }: Repeatable): Promise<string> {
   const comments = (await loadTables()).flatMap(commentsOf);
-  return ['begin;', ...first, datasetsView(await loadDatasets()), feeds, ...comments, 'commit;'].join('\n');
+  return [...first, datasetsView(await loadDatasets()), feeds, ...comments].join('\n');
 }
 
 function commentsOf(table: PgTable): string[] {

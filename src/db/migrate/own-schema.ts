@@ -1,24 +1,20 @@
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
-import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { readMigrationFiles, type MigrationMeta } from 'drizzle-orm/migrator';
 import * as z from 'zod';
 import { WrongDatabaseError } from '../../errors.ts';
 import { packageRoot } from '../../package.ts';
 import type { Session } from '../connection/database.ts';
 
 export const MIGRATIONS = join(packageRoot, 'migrations');
-/** Where the migrations are, and where the database keeps which of them it has had. */
-export const HISTORY = {
-  migrationsFolder: MIGRATIONS,
-  migrationsSchema: 'etl',
-  migrationsTable: 'migrations',
-};
 
-let files: ReadonlySet<string> | undefined;
+let files: ReadonlyMap<string, MigrationMeta> | undefined;
 
-/** The hashes of the migrations that this program brings along. */
-export function knownMigrations(): ReadonlySet<string> {
-  return (files ??= new Set(readMigrationFiles(HISTORY).map(({ hash }) => hash)));
+/** The migrations that this program brings along, oldest first, by hash. */
+export function knownMigrations(): ReadonlyMap<string, MigrationMeta> {
+  return (files ??= new Map(
+    readMigrationFiles({ migrationsFolder: MIGRATIONS }).map((migration) => [migration.hash, migration]),
+  ));
 }
 
 const Applied = z.object({ migrations: z.number() });

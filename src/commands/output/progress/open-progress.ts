@@ -35,6 +35,7 @@ interface ShownProgress extends Pick<Course, 'replaceLeft'> {
 /** Shows the progress of a run that covers what is missing of a range; it knows what earlier runs read and what `plan` saw. */
 export async function openProgress(shown: Shown): Promise<ShownProgress> {
   const { crawl, datasets, range, watermark, style, allowed } = shown;
+  if (style === 'quiet') return { replaceLeft: () => undefined, end: () => undefined };
   const { database, api } = crawl.context;
   const course = followCourse({
     ...shown,
@@ -47,7 +48,6 @@ export async function openProgress(shown: Shown): Promise<ShownProgress> {
   crawl.subscribe((event) => course.onPage(event));
   const names = datasets.map(({ name }) => name);
   const replaceLeft: Course['replaceLeft'] = (dataset, missing) => course.replaceLeft(dataset, missing);
-  if (style === 'quiet') return { replaceLeft, end: () => undefined };
   const about = { datasets: names, course, allowed };
   const write = (line: string) => void process.stderr.write(line);
   const end =
