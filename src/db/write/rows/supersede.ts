@@ -53,7 +53,7 @@ async function remove(session: Session, target: Target, deletion: SQL): Promise<
     sql`
       with gone as (${deletion} returning ${receiptColumns(target, sql`t`)}),
         receipt as (${leaveReceipt(target, sql`gone`, 'removed')})
-      ${verifiedSeconds(target, sql`gone`)}`,
+      ${verifiedSeconds(sql`gone`)}`,
     Seconds,
   );
   return { target, seconds: seconds?.seconds ?? null };

@@ -28,11 +28,14 @@ export function unverify(target: Pick<Target, 'name'>, rows: SQL): SQL {
   return unverifySpans(target, spansOf(rows));
 }
 
-/** A query for the seconds of `rows` that `unverifySeconds` takes, where there is something to take from. */
-export function verifiedSeconds(target: Pick<Target, 'name'>, rows: SQL): SQL {
+/**
+ * A query for the seconds of `rows` that `unverifySeconds` takes, where there may be something to take from: of whichever
+ * dataset. Which datasets have a table is a long list, that every page would plan anew.
+ */
+export function verifiedSeconds(rows: SQL): SQL {
   return sql`
     select n.spans::text as seconds from (${spansOf(rows)}) n
-    where exists (select from ${coverage} where ${isVerified(target)})`;
+    where exists (select from ${coverage} where ${isChecked})`;
 }
 
 /**
@@ -60,8 +63,12 @@ function spansOf(rows: SQL): SQL {
 }
 
 /** True of the coverage that says of seconds among `n.spans` that they were checked. */
+const isChecked = sql`
+  case ${pass} when 0 then ${verified} else ${covered} end && n.spans and (${pass} = 0 or ${scope} = '')`;
+
+/** The same for the dataset whose table it is. */
 function isVerified({ name }: Pick<Target, 'name'>): SQL {
   return sql`
-    case ${pass} when 0 then ${verified} else ${covered} end && n.spans and (${pass} = 0 or ${scope} = '')
+    ${isChecked}
     and ${dataset} in (select d.dataset from etl.datasets d where ${name}::text = any(d.tables))`;
 }

@@ -14,5 +14,5 @@ export const Written = Seconds.extend({ rows: z.coerce.number() });
 export function withReceipt(target: Target, rows: SQL): SQL {
   return sql`
     with written as (${rows}), receipt as (${leaveReceipt(target, sql`written`, 'written')})
-    select count(*) as rows, (${verifiedSeconds(target, sql`written`)}) as seconds from written`;
+    select count(*) as rows, (${verifiedSeconds(sql`written`)}) as seconds from written`;
 }
