@@ -1,5 +1,5 @@
 import { find, type Layout } from '../../../dataset/bytes/layout.ts';
-import { valueOf } from '../../../dataset/bytes/view.ts';
+import { valueOf, type MemberKind } from '../../../dataset/bytes/view.ts';
 
 /** How compiled code comes by the members of a record `r`: expressions, and the values that they use by name. */
 export interface Access {
@@ -8,8 +8,8 @@ export interface Access {
   readonly value: (path: readonly string[]) => string;
   /** True where a member is null or was not sent. */
   readonly isAbsent: (path: readonly string[]) => string;
-  /** Writes a member to `out` as it stands; undefined where it has to become a value first. */
-  readonly copy: (path: readonly string[]) => string | undefined;
+  /** Writes a member to `out` as it stands, to a column of JSON or another one; undefined where it has to become a value first. */
+  readonly copy: (path: readonly string[], isJson: boolean) => string | undefined;
 }
 
 /** Of records that are objects. */
@@ -39,10 +39,11 @@ export function ofViews(layout: Layout): Access {
     value: (path) => member(path, (slot, name) => `valueOf(r, ${slot}, ${name})`) ?? memberAt(path),
     isAbsent: (path) =>
       member(path, (slot) => `r.$page.slots[2 * (r.$slot + ${slot})] <= 0`) ?? ofObjects.isAbsent(path),
-    copy: (path) => {
+    copy: (path, isJson) => {
       const found = find(layout, path);
-      const stands = found?.member.kind === 'text' || found?.member.kind === 'scalar';
-      return stands ? `out.standing(r.$page, r.$slot + ${found.slot})` : undefined;
+      const kinds: readonly MemberKind[] = isJson ? ['json'] : ['text', 'scalar'];
+      if (found === undefined || !kinds.includes(found.member.kind)) return undefined;
+      return `out.${isJson ? 'standingJson' : 'standing'}(r.$page, r.$slot + ${found.slot})`;
     },
   };
 }

@@ -1,5 +1,5 @@
 import { formatTime } from '../../../range.ts';
-import { EMPTY, type Page } from '../../../dataset/bytes/view.ts';
+import type { Page } from '../../../dataset/bytes/view.ts';
 import type { Strings } from '../../../dataset/strings.ts';
 import { escapeCopy, toArray, toJson } from './copy-text.ts';
 
@@ -84,7 +84,6 @@ export class CopyBuffer {
   json(value: unknown): void {
     if (value === null || value === undefined) this.nothing();
     else if (typeof value === 'number' || typeof value === 'boolean') this.ascii(String(value));
-    else if (value === EMPTY) this.ascii('{}');
     else this.text(toJson(value));
   }
 
@@ -98,6 +97,14 @@ export class CopyBuffer {
     const start = slots[2 * slot] ?? 0;
     if (start <= 0) this.nothing();
     else this.bytes(bytes, start, slots[2 * slot + 1] ?? start);
+  }
+
+  /** The same of JSON: what does not stand as it is to be written was parsed. */
+  standingJson(page: Pick<Page, 'bytes' | 'slots' | 'values'>, slot: number): void {
+    const end = page.slots[2 * slot + 1] ?? 0;
+    // The end of a null is below 0, too.
+    if (end < 0 && (page.slots[2 * slot] ?? 0) > 0) this.json(page.values[~end]);
+    else this.standing(page, slot);
   }
 
   private bytes(bytes: Uint8Array, start: number, end: number): void {

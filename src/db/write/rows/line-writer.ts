@@ -104,9 +104,10 @@ class RowSource {
 
   write({ name, kind }: CopyColumn): string {
     const member = this.members.get(name);
-    const isCopied = member !== undefined && kind === 'text' && member.form !== 'moment';
+    const mayStand = member !== undefined && kind !== 'array' && member.form !== 'moment';
     const method: keyof CopyBuffer = kind === 'text' ? (member?.form ?? 'any') : kind;
-    return (isCopied ? this.access.copy(member.path) : undefined) ?? `out.${method}(${this.value(name)})`;
+    const copy = mayStand ? this.access.copy(member.path, kind === 'json') : undefined;
+    return copy ?? `out.${method}(${this.value(name)})`;
   }
 
   private value(name: string): string {
