@@ -15,7 +15,7 @@ import {
 import type { Layout, Member } from './layout.ts';
 import { ANY_TEXT, textEnd } from './runs.ts';
 import { SameJson } from './same-json.ts';
-import { NULL, scalarAt, type Page, type View } from './view.ts';
+import { NULL, scalarAt, wordsOf, type Page, type View } from './view.ts';
 
 /** An object without members, as amounts of extra currencies mostly are. */
 const EMPTY: object = Object.freeze({});
@@ -37,9 +37,15 @@ export class RecordReader {
   constructor(bytes: Uint8Array, text: string) {
     this.bytes = bytes;
     this.same = new SameJson(bytes);
-    this.words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.words = wordsOf(bytes);
     // A value takes some ten bytes for each of its two numbers.
-    this.page = { bytes, text, slots: new Int32Array(Math.max(2 ** 10, bytes.length >> 3)), values: [] };
+    this.page = {
+      bytes,
+      words: this.words,
+      text,
+      slots: new Int32Array(Math.max(2 ** 10, bytes.length >> 3)),
+      values: [],
+    };
   }
 
   /** The record that begins here; undefined, and `at` is anywhere in it, where it has to be read otherwise. */

@@ -18,6 +18,8 @@ export interface ViewedMember {
 /** A body whose records were read where they stand. */
 export interface Page {
   readonly bytes: Uint8Array;
+  /** The same, several bytes at a time. */
+  readonly words: DataView;
   /** The same, a character for each byte. */
   readonly text: string;
   /**
@@ -27,6 +29,10 @@ export interface Page {
   slots: Int32Array;
   /** Lists, maps, and parsed JSON. */
   readonly values: unknown[];
+}
+
+export function wordsOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
 }
 
 /** Where a null begins. */
