@@ -205,12 +205,18 @@ function readAll<Cursor, Rec, T extends Tables>(
   const accepted: AcceptedRecord[] = [];
   const rejected: Rejected[] = [];
   for (const [index, one] of sorted.entries()) {
-    const { position, span } = places[index] ?? nowhere(one.raw, undefined, undefined);
+    const { strings, raw } = one;
+    const { position, span } = places[index] ?? nowhere(raw, undefined, undefined);
     const reading = one.isTaken
-      ? { ok: true as const, record: one.raw, extra: NOTHING }
-      : readRecord(spec.record, one.raw);
-    if (reading.ok) accepted.push(acceptedOf(spec, { position, index, strings: one.strings, ...reading }));
-    else rejected.push({ position, span, path: reading.path, reason: reading.reason, raw: one.raw });
+      ? ({ ok: true, record: one.raw, extra: NOTHING } as const)
+      : readRecord(spec.record, raw);
+    if (reading.ok) {
+      const { record, extra } = reading;
+      const put = (put: Put) => {
+        spec.rows(record, extra, put);
+      };
+      accepted.push(new Accepted(spec.tables, { position, index, strings, extra, put }));
+    } else rejected.push({ position, span, path: reading.path, reason: reading.reason, raw });
   }
   const joins = spec.joinsOf?.(raws);
   return { positions, accepted, rejected, ...(joins !== undefined && { joins }) };
@@ -227,22 +233,30 @@ function takeOrTurn<Rec>(schema: ZodType<Rec>, raw: unknown, strings: Strings | 
   return { isTaken: false, raw: rawOf(raw, strings), strings: 'text' };
 }
 
-function acceptedOf<Cursor, Rec, T extends Tables>(
-  { rows, tables }: JobSpec<Cursor, Rec, T>,
-  {
-    record,
-    ...facts
-  }: Pick<AcceptedRecord, 'position' | 'index' | 'strings' | 'extra'> & { readonly record: Rec },
-): AcceptedRecord {
-  const visit = (put: Put) => rows(record, facts.extra, put);
-  return {
-    ...facts,
-    put: visit,
-    get rows() {
-      const collected = collectRows(tables, visit);
-      return facts.strings === 'text' ? collected : rowsAsText(collected);
-    },
-  };
+type AcceptedFacts = Pick<AcceptedRecord, 'position' | 'index' | 'strings' | 'extra' | 'put'>;
+
+/** Its rows are a getter of the class: an object with a getter of its own takes a microsecond and a kilobyte to make. */
+class Accepted implements AcceptedRecord {
+  readonly position: Position;
+  readonly extra: Extra;
+  readonly index: number;
+  readonly strings: Strings;
+  readonly put: (put: Put) => void;
+  private readonly tables: Tables;
+
+  constructor(tables: Tables, { position, extra, index, strings, put }: AcceptedFacts) {
+    this.position = position;
+    this.extra = extra;
+    this.index = index;
+    this.strings = strings;
+    this.put = put;
+    this.tables = tables;
+  }
+
+  get rows(): Rows {
+    const collected = collectRows(this.tables, this.put);
+    return this.strings === 'text' ? collected : rowsAsText(collected);
+  }
 }
 
 interface Placed {
