@@ -8,7 +8,7 @@ import { UNCHECKED, type GradeFacts } from './grade.ts';
 import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginator.ts';
 import { readPosition, type PositionMembers } from './position.ts';
 import { hashOf, NOTHING, readRecord, type Extra } from './record.ts';
-import { ownText, rowAsText, type Strings } from './strings.ts';
+import { ownTexts, rowAsText, type Strings } from './strings.ts';
 import { DAY, spanOfSecond, type Range } from '../range.ts';
 
 interface JobSpec<Cursor, Rec, T extends Tables> {
@@ -266,22 +266,31 @@ interface Placed {
 
 /** A record whose own position cannot be read lies where its neighbour in the page lies: pages come sorted by time. */
 function placesOf(members: PositionMembers, raws: readonly unknown[]): Placed[] {
-  const read = raws.map((raw) => readPosition(members, raw));
+  const read = owned(
+    raws,
+    raws.map((raw) => readPosition(members, raw)),
+  );
   let before: number | undefined;
   return read.map((position, index) => {
     if (position === undefined)
       return nowhere(raws[index], before, read.slice(index).find((later) => later !== undefined)?.utime);
     before = position.utime;
-    return {
-      position: raws[index] instanceof View ? owned(position) : position,
-      span: spanOfSecond(position.utime),
-    };
+    return { position, span: spanOfSecond(position.utime) };
   });
 }
 
-/** It is kept longer than the body is. */
-function owned({ utime, lt, id }: Position): Position {
-  return { utime, lt: ownText(lt), id: ownText(id) };
+/** Positions are kept longer than the body is that views are of. */
+function owned(
+  raws: readonly unknown[],
+  positions: readonly (Position | undefined)[],
+): readonly (Position | undefined)[] {
+  const cut = positions.map((position, index) => (raws[index] instanceof View ? position : undefined));
+  const lts = ownTexts(cut.map((position) => position?.lt ?? ''));
+  const ids = ownTexts(cut.map((position) => position?.id ?? ''));
+  return positions.map((position, index) => {
+    const of = cut[index];
+    return of === undefined ? position : { utime: of.utime, lt: lts[index] ?? '', id: ids[index] ?? '' };
+  });
 }
 
 function rowsAsText(rows: Rows): Rows {
