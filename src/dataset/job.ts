@@ -212,9 +212,9 @@ function readAll<Cursor, Rec, T extends Tables>(
       : readRecord(spec.record, raw);
     if (reading.ok) {
       const { record, extra } = reading;
-      const put = (put: Put) => {
+      const put = putOnce((put) => {
         spec.rows(record, extra, put);
-      };
+      });
       accepted.push(new Accepted(spec.tables, { position, index, strings, extra, put }));
     } else rejected.push({ position, span, path: reading.path, reason: reading.reason, raw });
   }
@@ -231,6 +231,23 @@ function takeOrTurn<Rec>(schema: ZodType<Rec>, raw: unknown, strings: Strings | 
   if (isViewOf(schema, raw)) return { isTaken: true, raw, strings: 'bytes' };
   if (strings !== undefined && isTakenAsIs(schema, raw)) return { isTaken: true, raw, strings };
   return { isTaken: false, raw: rawOf(raw, strings), strings: 'text' };
+}
+
+/** Rows are asked for twice: whether one is late, and for what is written of them. They are put together the first time. */
+function putOnce(rows: (put: Put) => void): (put: Put) => void {
+  let again: ((put: Put) => void)[] | undefined;
+  return (put) => {
+    if (again === undefined) {
+      const kept: ((put: Put) => void)[] = [];
+      rows((sheet, record, given, extra) => {
+        kept.push((to) => {
+          to(sheet, record, given, extra);
+        });
+      });
+      again = kept;
+    }
+    for (const one of again) one(put);
+  };
 }
 
 type AcceptedFacts = Pick<AcceptedRecord, 'position' | 'index' | 'strings' | 'extra' | 'put'>;
