@@ -8,7 +8,7 @@ import { UNCHECKED, type GradeFacts } from './grade.ts';
 import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginator.ts';
 import { readPosition, type PositionMembers } from './position.ts';
 import { hashOf, NOTHING, readRecord, type Extra } from './record.ts';
-import { ownText, rowAsText, type Strings } from './strings.ts';
+import { ownTexts, rowAsText, type Strings } from './strings.ts';
 import { DAY, spanOfSecond, type Range } from '../range.ts';
 
 interface JobSpec<Cursor, Rec, T extends Tables> {
@@ -205,12 +205,18 @@ function readAll<Cursor, Rec, T extends Tables>(
   const accepted: AcceptedRecord[] = [];
   const rejected: Rejected[] = [];
   for (const [index, one] of sorted.entries()) {
-    const { position, span } = places[index] ?? nowhere(one.raw, undefined, undefined);
+    const { strings, raw } = one;
+    const { position, span } = places[index] ?? nowhere(raw, undefined, undefined);
     const reading = one.isTaken
-      ? { ok: true as const, record: one.raw, extra: NOTHING }
-      : readRecord(spec.record, one.raw);
-    if (reading.ok) accepted.push(acceptedOf(spec, { position, index, strings: one.strings, ...reading }));
-    else rejected.push({ position, span, path: reading.path, reason: reading.reason, raw: one.raw });
+      ? ({ ok: true, record: one.raw, extra: NOTHING } as const)
+      : readRecord(spec.record, raw);
+    if (reading.ok) {
+      const { record, extra } = reading;
+      const put = putOnce((put) => {
+        spec.rows(record, extra, put);
+      });
+      accepted.push(new Accepted(spec.tables, { position, index, strings, extra, put }));
+    } else rejected.push({ position, span, path: reading.path, reason: reading.reason, raw });
   }
   const joins = spec.joinsOf?.(raws);
   return { positions, accepted, rejected, ...(joins !== undefined && { joins }) };
@@ -227,22 +233,47 @@ function takeOrTurn<Rec>(schema: ZodType<Rec>, raw: unknown, strings: Strings | 
   return { isTaken: false, raw: rawOf(raw, strings), strings: 'text' };
 }
 
-function acceptedOf<Cursor, Rec, T extends Tables>(
-  { rows, tables }: JobSpec<Cursor, Rec, T>,
-  {
-    record,
-    ...facts
-  }: Pick<AcceptedRecord, 'position' | 'index' | 'strings' | 'extra'> & { readonly record: Rec },
-): AcceptedRecord {
-  const visit = (put: Put) => rows(record, facts.extra, put);
-  return {
-    ...facts,
-    put: visit,
-    get rows() {
-      const collected = collectRows(tables, visit);
-      return facts.strings === 'text' ? collected : rowsAsText(collected);
-    },
+/** Rows are asked for twice: whether one is late, and for what is written of them. They are put together the first time. */
+function putOnce(rows: (put: Put) => void): (put: Put) => void {
+  let again: ((put: Put) => void)[] | undefined;
+  return (put) => {
+    if (again === undefined) {
+      const kept: ((put: Put) => void)[] = [];
+      rows((sheet, record, given, extra) => {
+        kept.push((to) => {
+          to(sheet, record, given, extra);
+        });
+      });
+      again = kept;
+    }
+    for (const one of again) one(put);
   };
+}
+
+type AcceptedFacts = Pick<AcceptedRecord, 'position' | 'index' | 'strings' | 'extra' | 'put'>;
+
+/** Its rows are a getter of the class: an object with a getter of its own takes a microsecond and a kilobyte to make. */
+class Accepted implements AcceptedRecord {
+  readonly position: Position;
+  readonly extra: Extra;
+  readonly index: number;
+  readonly strings: Strings;
+  readonly put: (put: Put) => void;
+  private readonly tables: Tables;
+
+  constructor(tables: Tables, { position, extra, index, strings, put }: AcceptedFacts) {
+    this.position = position;
+    this.extra = extra;
+    this.index = index;
+    this.strings = strings;
+    this.put = put;
+    this.tables = tables;
+  }
+
+  get rows(): Rows {
+    const collected = collectRows(this.tables, this.put);
+    return this.strings === 'text' ? collected : rowsAsText(collected);
+  }
 }
 
 interface Placed {
@@ -252,22 +283,31 @@ interface Placed {
 
 /** A record whose own position cannot be read lies where its neighbour in the page lies: pages come sorted by time. */
 function placesOf(members: PositionMembers, raws: readonly unknown[]): Placed[] {
-  const read = raws.map((raw) => readPosition(members, raw));
+  const read = owned(
+    raws,
+    raws.map((raw) => readPosition(members, raw)),
+  );
   let before: number | undefined;
   return read.map((position, index) => {
     if (position === undefined)
       return nowhere(raws[index], before, read.slice(index).find((later) => later !== undefined)?.utime);
     before = position.utime;
-    return {
-      position: raws[index] instanceof View ? owned(position) : position,
-      span: spanOfSecond(position.utime),
-    };
+    return { position, span: spanOfSecond(position.utime) };
   });
 }
 
-/** It is kept longer than the body is. */
-function owned({ utime, lt, id }: Position): Position {
-  return { utime, lt: ownText(lt), id: ownText(id) };
+/** Positions are kept longer than the body is that views are of. */
+function owned(
+  raws: readonly unknown[],
+  positions: readonly (Position | undefined)[],
+): readonly (Position | undefined)[] {
+  const cut = positions.map((position, index) => (raws[index] instanceof View ? position : undefined));
+  const lts = ownTexts(cut.map((position) => position?.lt ?? ''));
+  const ids = ownTexts(cut.map((position) => position?.id ?? ''));
+  return positions.map((position, index) => {
+    const of = cut[index];
+    return of === undefined ? position : { utime: of.utime, lt: lts[index] ?? '', id: ids[index] ?? '' };
+  });
 }
 
 function rowsAsText(rows: Rows): Rows {

@@ -32,9 +32,11 @@ export function rowAsText(row: object): Readonly<JsonMembers> {
   return Object.fromEntries(Object.entries(row).map(([name, member]) => [name, asText(member)]));
 }
 
-/** A copy of ASCII text that was cut out of a body: it does not keep the body in memory. */
-export function ownText(text: string): string {
-  return Buffer.from(text, 'latin1').toString('latin1');
+/** Copies of ASCII texts that were cut out of a body: they do not keep the body in memory, only each other. */
+export function ownTexts(texts: readonly string[]): string[] {
+  const all = Buffer.from(texts.join(''), 'latin1').toString('latin1');
+  let at = 0;
+  return texts.map(({ length }) => all.slice(at, (at += length)));
 }
 
 function textOf(bytes: string): string {

@@ -52,7 +52,7 @@ function wordEnd(bytes: Uint8Array, start: number, word: Uint8Array): number {
   return start + word.length;
 }
 
-function isDigit(byte = 0): boolean {
+export function isDigit(byte = 0): boolean {
   return byte >= ZERO && byte <= NINE;
 }
 

@@ -12,7 +12,7 @@ export interface Member extends ViewedMember {
   readonly takesNull: boolean;
   /** What a text may be made of: one of these rows. */
   readonly runs: readonly (readonly Run[])[];
-  /** What else a text has to pass; what a scalar or a parsed value has to. */
+  /** What else a text has to pass; what a scalar or a value of JSON has to: none where it may be any. */
   readonly checks: readonly ValueCheck[];
   readonly layout: Layout | undefined;
   /** The one that stood behind it the last time: servers keep an order, which need not be that of the schema. */
@@ -79,7 +79,7 @@ function memberOf(
   { inner, check }: { readonly inner: z.core.$ZodType; readonly check: ValueCheck },
 ): Member {
   const key = new MemberKey(name);
-  const reading = isBare(inner) ? readingOf(inner, check) : wholeReading('json', check);
+  const reading = isBare(inner) ? readingOf(inner, check) : wholeReading('json', [check]);
   return { name, key, slot, takesNull: check(null), next: undefined, ...reading };
 }
 
@@ -114,7 +114,8 @@ type Reading = Pick<Member, 'kind' | 'runs' | 'checks' | 'layout'>;
 function readingOf(member: z.core.$ZodType, check: ValueCheck): Reading {
   const inner = unwrap(member);
   const parts = hasPlaces(member) ? partsReading(inner) : undefined;
-  return textReading(inner) ?? parts ?? wholeReading(isScalar(inner) ? 'scalar' : 'json', check);
+  const checks = inner instanceof z.ZodUnknown && !hasChecks(inner) ? [] : [check];
+  return textReading(inner) ?? parts ?? wholeReading(isScalar(inner) ? 'scalar' : 'json', checks);
 }
 
 /** True where the members of a member have their own places in rows; else it is one value of its row, as JSON. */
@@ -124,8 +125,8 @@ function hasPlaces(member: z.core.$ZodType): boolean {
 }
 
 /** A value that is looked at as a whole. */
-function wholeReading(kind: MemberKind, check: ValueCheck): Reading {
-  return { kind, runs: [], checks: [check], layout: undefined };
+function wholeReading(kind: MemberKind, checks: readonly ValueCheck[]): Reading {
+  return { kind, runs: [], checks, layout: undefined };
 }
 
 function textReading(inner: z.core.$ZodType): Reading | undefined {

@@ -14,7 +14,11 @@ import {
 } from './json-bytes.ts';
 import type { Layout, Member } from './layout.ts';
 import { ANY_TEXT, textEnd } from './runs.ts';
-import { EMPTY, NULL, scalarAt, type Page, type View } from './view.ts';
+import { SameJson } from './same-json.ts';
+import { NULL, scalarAt, wordsOf, type Page, type View } from './view.ts';
+
+/** An object without members, as amounts of extra currencies mostly are. */
+const EMPTY: object = Object.freeze({});
 
 /**
  * Reads records of strict schemas out of the bytes of a body, without making objects of them: it checks each value where
@@ -27,13 +31,21 @@ export class RecordReader {
   at = 0;
   private readonly bytes: Uint8Array;
   private readonly words: DataView;
+  private readonly same: SameJson;
   private used = 0;
 
   constructor(bytes: Uint8Array, text: string) {
     this.bytes = bytes;
-    this.words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.same = new SameJson(bytes);
+    this.words = wordsOf(bytes);
     // A value takes some ten bytes for each of its two numbers.
-    this.page = { bytes, text, slots: new Int32Array(Math.max(2 ** 10, bytes.length >> 3)), values: [] };
+    this.page = {
+      bytes,
+      words: this.words,
+      text,
+      slots: new Int32Array(Math.max(2 ** 10, bytes.length >> 3)),
+      values: [],
+    };
   }
 
   /** The record that begins here; undefined, and `at` is anywhere in it, where it has to be read otherwise. */
@@ -203,16 +215,27 @@ export class RecordReader {
     return isName ? this.page.text.slice(start, end) : undefined;
   }
 
+  /** Where the end of what stands is noted, its place. */
   private keep(value: unknown): number {
-    return this.page.values.push(value) - 1;
+    return ~(this.page.values.push(value) - 1);
   }
 
+  /** JSON that may be any is not parsed where it can be written as it stands; an object without members neither. */
   private json({ checks }: Member, slot: number): boolean {
-    const { bytes, text } = this.page;
+    const { bytes } = this;
     const start = this.at;
-    if (!this.passTo(valueEnd(bytes, start, true))) return false;
     const isEmpty = bytes[start] === OPEN && bytes[start + 1] === CLOSE;
-    const value = isEmpty ? EMPTY : parsed(text.slice(start, this.at));
+    const end = isEmpty ? start + 2 : checks.length === 0 ? this.same.endOf(start) : NOWHERE;
+    if (end === NOWHERE) return this.parsed(checks, slot);
+    this.note(slot, start, end);
+    this.at = end;
+    return passesAll(checks, EMPTY);
+  }
+
+  private parsed(checks: Member['checks'], slot: number): boolean {
+    const start = this.at;
+    if (!this.passTo(valueEnd(this.bytes, start, true))) return false;
+    const value = parsed(this.page.text.slice(start, this.at));
     this.note(slot, start, this.keep(value));
     return value !== undefined && passesAll(checks, value);
   }

@@ -28,25 +28,41 @@ const TIMES: Readonly<Record<string, Pick<Run, 'least' | 'most'>>> = {
 
 /** The end of text that agrees with one of the rows, where a quote stands; NOWHERE where it agrees with none. */
 export function textEnd(bytes: Uint8Array, start: number, rows: readonly (readonly Run[])[]): number {
-  for (const runs of rows) {
-    let at = start;
-    for (const run of runs) {
-      at = runEnd(bytes, at, run);
-      if (at === NOWHERE) break;
-    }
-    if (bytes[at] === QUOTE) return at;
+  for (let index = 0; index < rows.length; index += 1) {
+    const at = rowEnd(bytes, start, rows[index] ?? []);
+    if (at !== NOWHERE && bytes[at] === QUOTE) return at;
   }
   return NOWHERE;
 }
 
-/** Four bytes at a time, as long as there are four. */
+function rowEnd(bytes: Uint8Array, start: number, runs: readonly Run[]): number {
+  let at = start;
+  for (let index = 0; index < runs.length && at !== NOWHERE; index += 1) {
+    const run = runs[index];
+    if (run !== undefined) at = runEnd(bytes, at, run);
+  }
+  return at;
+}
+
+/** Four bytes at a time, as long as there are four. Without closures: it is called for each part of each text. */
 function runEnd(bytes: Uint8Array, start: number, { kind, least, most }: Run): number {
   const until = Math.min(start + most, bytes.length);
-  const is = (at: number) => kind[bytes[at] ?? 0] ?? 0;
   let at = start;
-  while (at + 4 <= until && (is(at) & is(at + 1) & is(at + 2) & is(at + 3)) === 1) at += 4;
-  while (at < until && is(at) === 1) at += 1;
+  while (
+    at + 4 <= until &&
+    (isOf(kind, bytes[at]) &
+      isOf(kind, bytes[at + 1]) &
+      isOf(kind, bytes[at + 2]) &
+      isOf(kind, bytes[at + 3])) ===
+      1
+  )
+    at += 4;
+  while (at < until && isOf(kind, bytes[at]) === 1) at += 1;
   return at - start < least ? NOWHERE : at;
+}
+
+function isOf(kind: Uint8Array, byte = 0): number {
+  return kind[byte] ?? 0;
 }
 
 /**

@@ -18,16 +18,22 @@ export interface ViewedMember {
 /** A body whose records were read where they stand. */
 export interface Page {
   readonly bytes: Uint8Array;
+  /** The same, several bytes at a time. */
+  readonly words: DataView;
   /** The same, a character for each byte. */
   readonly text: string;
-  /** For each slot the beginning and the end of its value, without quotes. No value begins at 0: that is one that was not sent. */
+  /**
+   * For each slot the beginning and the end of its value, without quotes; of JSON with them. No value begins at 0: that is one
+   * that was not sent. An end below 0 is the complement of a place in `values`.
+   */
   slots: Int32Array;
-  /** What is no text, number or object: there the end is its place in here. */
+  /** Lists, maps, and parsed JSON. */
   readonly values: unknown[];
 }
 
-/** An object without members, as it is most often parsed. */
-export const EMPTY: object = Object.freeze({});
+export function wordsOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
 
 /** Where a null begins. */
 export const NULL = -1;
@@ -74,8 +80,10 @@ export function valueOf({ $page, $slot }: View, behind: number, { kind, layout }
   if (start <= 0) return start === NULL ? null : undefined;
   if (kind === 'object' && layout !== undefined) return new layout.View($page, slot);
   const end = $page.slots[2 * slot + 1] ?? 0;
-  if (kind === 'text') return $page.text.slice(start, end);
-  return kind === 'scalar' ? scalarAt($page, start, end) : $page.values[end];
+  if (end < 0) return $page.values[~end];
+  if (kind === 'scalar') return scalarAt($page, start, end);
+  const text = $page.text.slice(start, end);
+  return kind === 'text' ? text : JSON.parse(text);
 }
 
 /** A string, a whole number of few digits, or a boolean. */

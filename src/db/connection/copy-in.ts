@@ -34,12 +34,17 @@ class CopyIn extends pg.Query {
       void this.sendAsMade(connection, this.pieces);
       return;
     }
+    const { stream } = connection;
+    // The pieces go to the system together, with one call for many.
+    stream.cork();
     try {
       for (const piece of this.pieces)
-        connection.sendCopyFromChunk(typeof piece === 'string' ? Buffer.from(piece) : piece);
+        sendPiece(stream, typeof piece === 'string' ? Buffer.from(piece) : piece);
       connection.endCopyFrom();
     } catch (error) {
       this.fail(connection, error);
+    } finally {
+      stream.uncork();
     }
   }
 
@@ -62,6 +67,20 @@ class CopyIn extends pg.Query {
     this.failure = error;
     connection.sendCopyFail(String(error));
   }
+}
+
+/** What a message of data begins with: `d`, and its length with these four bytes. */
+const HEAD_BYTES = 5;
+const LENGTH_BYTES = 4;
+
+/** Sends a piece from where it stands: the driver would copy it behind its head first. */
+function sendPiece(stream: Writable, piece: Buffer): void {
+  if (!stream.writable) return;
+  const head = Buffer.allocUnsafe(HEAD_BYTES);
+  head.write('d');
+  head.writeUInt32BE(LENGTH_BYTES + piece.length, 1);
+  stream.write(head);
+  stream.write(piece);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { find, type Layout } from '../../../dataset/bytes/layout.ts';
-import { valueOf } from '../../../dataset/bytes/view.ts';
+import { valueOf, type MemberKind } from '../../../dataset/bytes/view.ts';
+import type { CopyColumn } from './copy-text.ts';
 
 /** How compiled code comes by the members of a record `r`: expressions, and the values that they use by name. */
 export interface Access {
@@ -8,8 +9,10 @@ export interface Access {
   readonly value: (path: readonly string[]) => string;
   /** True where a member is null or was not sent. */
   readonly isAbsent: (path: readonly string[]) => string;
-  /** Writes a member to `out` as it stands; undefined where it has to become a value first. */
-  readonly copy: (path: readonly string[]) => string | undefined;
+  /** The slot of a member that can be written as it stands; undefined where it has to become a value first. */
+  readonly standing: (path: readonly string[], column: CopyColumn['kind']) => number | undefined;
+  /** Writes what stands in slots to `out`, one after another. */
+  readonly copy: (slots: readonly number[]) => string;
 }
 
 /** Of records that are objects. */
@@ -17,7 +20,8 @@ export const ofObjects: Access = {
   scope: {},
   value: memberAt,
   isAbsent: (path) => `${memberAt(path)} == null`,
-  copy: () => undefined,
+  standing: () => undefined,
+  copy: () => '',
 };
 
 function memberAt(path: readonly string[]): string {
@@ -39,10 +43,21 @@ export function ofViews(layout: Layout): Access {
     value: (path) => member(path, (slot, name) => `valueOf(r, ${slot}, ${name})`) ?? memberAt(path),
     isAbsent: (path) =>
       member(path, (slot) => `r.$page.slots[2 * (r.$slot + ${slot})] <= 0`) ?? ofObjects.isAbsent(path),
-    copy: (path) => {
+    standing: (path, column) => {
       const found = find(layout, path);
-      const stands = found?.member.kind === 'text' || found?.member.kind === 'scalar';
-      return stands ? `out.standing(r.$page, r.$slot + ${found.slot})` : undefined;
+      return found !== undefined && STANDING[column].includes(found.member.kind) ? found.slot : undefined;
+    },
+    copy: (slots) => {
+      const name = `slots${slots.join('_')}`;
+      scope[name] = Int32Array.from(slots);
+      return `out.standing(r.$page, r.$slot, ${name})`;
     },
   };
 }
+
+/** Which members stand in a body as they stand in a column. */
+const STANDING: Readonly<Record<CopyColumn['kind'], readonly MemberKind[]>> = {
+  text: ['text', 'scalar'],
+  json: ['json'],
+  array: [],
+};

@@ -69,7 +69,7 @@ function compileWriter({ table, columns, noted }: WrittenSheet, access: Access):
       filled: (r, g, x) => ${filled.join(' | ') || '0'},
       bringers: (r, g) => ${ends.join(' + ')},
       isNoted: (r) => ${isNoted.join(' || ') || 'false'},
-      write: (out, r, g, x) => { ${staging.columns.map((column) => source.write(column)).join(';\n')} },
+      write: (out, r, g, x) => { ${source.write(staging.columns)} },
     }`,
     { ...access.scope, time: (value: unknown) => formatTime(Number(value)) },
   );
@@ -106,11 +106,34 @@ class RowSource {
     return `(${[`!(${isAbsent(path)})`, ...members.map((name) => isAbsent([...path, name]))].join(' && ')})`;
   }
 
-  write({ name, kind }: CopyColumn): string {
+  /** Neighbours that are written as they stand are written at once. */
+  write(columns: readonly CopyColumn[]): string {
+    const lines: string[] = [];
+    let standing: number[] = [];
+    const copy = () => {
+      if (standing.length > 0) lines.push(this.access.copy(standing));
+      standing = [];
+    };
+    for (const column of columns) {
+      const slot = this.standing(column);
+      if (slot === undefined) {
+        copy();
+        lines.push(this.writeValue(column));
+      } else standing.push(slot);
+    }
+    copy();
+    return lines.join(';\n');
+  }
+
+  private standing({ name, kind }: CopyColumn): number | undefined {
     const member = this.members.get(name);
-    const isCopied = member !== undefined && kind === 'text' && member.form !== 'moment';
-    const method: keyof CopyBuffer = kind === 'text' ? (member?.form ?? 'any') : kind;
-    return (isCopied ? this.access.copy(member.path) : undefined) ?? `out.${method}(${this.value(name)})`;
+    const mayStand = member !== undefined && member.form !== 'moment';
+    return mayStand ? this.access.standing(member.path, kind) : undefined;
+  }
+
+  private writeValue({ name, kind }: CopyColumn): string {
+    const method: keyof CopyBuffer = kind === 'text' ? (this.members.get(name)?.form ?? 'any') : kind;
+    return `out.${method}(${this.value(name)})`;
   }
 
   private value(name: string): string {
