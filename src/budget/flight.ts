@@ -54,14 +54,23 @@ function createTurns(): () => Promise<void> {
   };
 }
 
+/** Milliseconds that one request took. */
+export interface AnswerTime {
+  /** From its send to the commit, without the waits for places. */
+  readonly ms: number;
+  /** From its send until its body was here, without them. */
+  readonly networkMs: number;
+  /** Of these waits. */
+  readonly waitedMs: number;
+}
+
 interface FlightOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly room: Room;
   readonly priority: Priority;
   readonly events: {
     readonly sent: () => void;
-    /** It took so long, without the waits for places, and so long were these. */
-    readonly answered: (ms: number, waitedMs: number) => void;
+    readonly answered: (time: AnswerTime) => void;
     readonly failed: () => void;
     /** It ended and says nothing of the source. */
     readonly dropped: () => void;
@@ -71,6 +80,8 @@ interface FlightOptions {
 export function createFlight({ clock, room, priority, events }: FlightOptions): Flight {
   let sentAt: number | undefined;
   let waitedMs = 0;
+  // A body that nobody reads: all of its time was the network's.
+  let networkMs: number | undefined;
   let place: ResponsePlace | undefined;
   const moveTo = async (places: Places, signal: AbortSignal) => {
     const began = clock.monotonic();
@@ -79,21 +90,25 @@ export function createFlight({ clock, room, priority, events }: FlightOptions): 
     place?.free();
     place = next;
   };
-  const land = (tell: (ms: number, waitedMs: number) => void) => {
+  const sinceSent = () => clock.monotonic() - (sentAt ?? clock.monotonic()) - waitedMs;
+  const land = (tell: (time: AnswerTime) => void) => {
     place?.free();
     place = undefined;
     if (sentAt === undefined) return;
-    const ms = clock.monotonic() - sentAt - waitedMs;
+    const ms = sinceSent();
     sentAt = undefined;
-    tell(ms, waitedMs);
+    tell({ ms, networkMs: networkMs ?? ms, waitedMs });
   };
   return {
     sent: () => {
-      [sentAt, waitedMs] = [clock.monotonic(), 0];
+      [sentAt, networkMs, waitedMs] = [clock.monotonic(), undefined, 0];
       events.sent();
     },
     arrived: (signal) => moveTo(room.received, signal),
-    received: (signal) => moveTo(room.workedOn, signal),
+    received: (signal) => {
+      networkMs = sinceSent();
+      return moveTo(room.workedOn, signal);
+    },
     turn: room.turn,
     failed: (isTrouble) => {
       land(isTrouble ? events.failed : events.dropped);

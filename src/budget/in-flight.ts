@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { createFlight, createRoom, type Flight } from './flight.ts';
+import { createFlight, createRoom, type AnswerTime, type Flight } from './flight.ts';
 import type { Priority } from './priority.ts';
 
 /** More than this is not under way at once, however slow the source: 25 requests a second at three seconds each. */
@@ -66,12 +66,16 @@ interface InFlightOptions {
   readonly threads?: number;
 }
 
+const NO_TIME: AnswerTime = { ms: 0, networkMs: 0, waitedMs: 0 };
+
 interface AnswerRound {
   readonly began: number;
   answered: number;
   failed: number;
   /** Milliseconds of all that were answered, from the send to the commit. */
   ms: number;
+  /** The part of them until the bodies were here. */
+  networkMs: number;
   /** Milliseconds for which they waited for a place in memory, which `ms` leaves out. */
   waitedMs: number;
   most: number;
@@ -89,12 +93,11 @@ export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): In
   const shares = createShares(() => target);
   let round = newRound(clock.monotonic(), underWay);
   const judge = createJudge(rps);
-  const end = (answered: number, ms: number, waitedMs = 0) => {
+  const end = (answered: number, time: AnswerTime) => {
     underWay -= 1;
     round.answered += answered;
     round.failed += 1 - answered;
-    round.ms += ms;
-    round.waitedMs += waitedMs;
+    addTime(round, time);
     // As many answers as a whole target, however small the share: what few of them say of the rate is chance.
     if (round.answered + round.failed < Math.max(SHORTEST_ROUND, target)) return;
     const now = clock.monotonic();
@@ -110,11 +113,11 @@ export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): In
       underWay += 1;
       round.most = Math.max(round.most, underWay);
     },
-    answered: (ms: number, waitedMs: number) => {
-      end(1, ms, waitedMs);
+    answered: (time: AnswerTime) => {
+      end(1, time);
     },
     failed: () => {
-      end(0, 0);
+      end(0, NO_TIME);
     },
     dropped: () => {
       underWay -= 1;
@@ -148,7 +151,13 @@ function createShares(target: () => number): Shares {
 }
 
 function newRound(began: number, most: number): AnswerRound {
-  return { began, answered: 0, failed: 0, ms: 0, waitedMs: 0, most };
+  return { began, answered: 0, failed: 0, ...NO_TIME, most };
+}
+
+function addTime(round: AnswerRound, { ms, networkMs, waitedMs }: AnswerTime): void {
+  round.ms += ms;
+  round.networkMs += networkMs;
+  round.waitedMs += waitedMs;
 }
 
 /** Little's law, with headroom: how many at once use the rate where each takes so long. */
@@ -171,6 +180,8 @@ function createJudge(rps: number): (round: JudgedRound, target: number, seconds:
   let cycleMs: number | undefined;
   let raised: { readonly from: number; readonly rate: number } | undefined;
   let step: number = STEPS.bold;
+  // Where the network takes the smaller part of the time, more at once may only make it longer.
+  const stepOf = ({ ms, networkMs }: AnswerRound) => (networkMs > ms / 2 ? step : STEPS.careful);
   let hold = 0;
   const wantedAfter = ({ answered, ms }: AnswerRound) => {
     if (answered > 0) cycleMs = cycleMs === undefined ? ms / answered : (cycleMs + ms / answered) / 2;
@@ -199,6 +210,6 @@ function createJudge(rps: number): (round: JudgedRound, target: number, seconds:
     hold -= 1;
     if (hold > 0) return target;
     raised = { from: target, rate };
-    return Math.min(wanted, Math.ceil(step * target));
+    return Math.min(wanted, Math.ceil(stepOf(round) * target));
   };
 }

@@ -131,7 +131,8 @@ test('a process that reads as fast as it can does not ask for more, to let it wa
     for (const { wake } of due) wake();
     await settled();
   }
-  expect(Math.max(...targets)).toBe(8);
+  // It tries ten once, and finds that they bring nothing.
+  expect(Math.max(...targets)).toBe(10);
   expect(targets.at(-1)).toBeLessThan(8);
   expect(targets.at(-1)).toBeGreaterThanOrEqual(4);
 });
