@@ -23,7 +23,9 @@ export async function markCopying(session: Session, { id }: Pick<Lease, 'id'>): 
 }
 
 /**
- * Ends the sessions that copy rows for a lease which is theirs no longer: they could not commit them, and others wait.
+ * Ends the sessions that wait for rows to copy, for a lease which is theirs no longer: they could not commit them, and
+ * others wait. One that waits for nothing from its client may hold its lease by the row of it, and be about to commit. Those
+ * of roles whose sessions this one may not end are left alone.
  * @returns how many there were
  */
 export async function endStrayCopies(session: Session): Promise<number> {
@@ -31,6 +33,7 @@ export async function endStrayCopies(session: Session): Promise<number> {
     select pg_terminate_backend(held.pid) from pg_locks held join pg_stat_activity using (pid)
     where held.locktype = 'advisory' and held.classid = ${COPYING}::oid and held.objsubid = 2
       and held.database = (select oid from pg_database where datname = current_database())
+      and state = 'active' and wait_event = 'ClientRead' and pg_has_role(usesysid, 'usage')
       and xact_start < clock_timestamp() - make_interval(secs => ${YOUNG_SECONDS})
       and not exists (select from ${leases}
         where ${leases.id} % ${KEYS}::int8 = held.objid::int8 and ${isHeldUntil(leases.expires_at, LEASE_SECONDS)})`);
