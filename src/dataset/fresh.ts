@@ -13,7 +13,10 @@ export function nameOf({ utime, id }: Pick<Position, 'utime' | 'id'>): string {
   return `${utime} ${id}`;
 }
 
-/** What is fresh behind a page that was written, and completes the seconds before `until`; nothing where nothing was. */
+/** A second with more records than this is not worth the memory. */
+const MOST = 10_000;
+
+/** What is fresh behind a page that was written, and completes the seconds before `until`; undefined where nothing is. */
 export function freshBehind(
   fresh: Fresh | undefined,
   positions: readonly Position[],
@@ -21,7 +24,7 @@ export function freshBehind(
 ): Fresh | undefined {
   if (fresh === undefined) return undefined;
   const brought = positions.filter(({ utime }) => utime >= (until ?? -Infinity)).map(nameOf);
-  return until === undefined
-    ? { after: fresh.after, but: [...fresh.but, ...brought] }
-    : { after: until - 1, but: brought };
+  if (until !== undefined) return { after: until - 1, but: brought };
+  const but = [...fresh.but, ...brought];
+  return but.length > MOST ? undefined : { after: fresh.after, but };
 }

@@ -288,7 +288,7 @@ describe('datasets', () => {
   test.concurrent('lists what can be crawled, without a database', async () => {
     const { code, stdout } = await cli.ask(['datasets'], { DATABASE_URL: 'postgres://127.0.0.1:1/x' });
     expect(stdout).toMatch(
-      /transactions +yes +15.0 +transactions, messages +GET \/api\/v3\/transactions +\S/,
+      /transactions +yes +24.0 +transactions, messages +GET \/api\/v3\/transactions +\S/,
     );
     expect(code).toBe(0);
   });

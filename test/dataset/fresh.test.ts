@@ -16,3 +16,8 @@ it('remembers what a page has brought of the second where it ended', () => {
 it('takes a record that comes again with another time for another one', () => {
   expect(nameOf(at(107, 'a'))).not.toBe(nameOf(at(108, 'a')));
 });
+
+it('gives up where a second has more records than are worth remembering', () => {
+  const many = Array.from({ length: 10_001 }, (_, index) => at(107, String(index)));
+  expect(freshBehind({ after: 106, but: [] }, many, undefined)).toBeUndefined();
+});

@@ -118,8 +118,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'crawl/watermark/settling',
-        find: 'Math.min(now.utime, then.utime + delaySeconds)',
-        instead: 'now.utime',
+        find: 'Math.min(latest.utime, then.utime + delaySeconds)',
+        instead: 'latest.utime',
       },
     ],
     faults: { lateBlocks: { probability: 0.03, seconds: 70 }, stale: 0.6, staleSeconds: 20 },

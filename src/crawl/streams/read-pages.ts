@@ -1,5 +1,4 @@
 import type { Flight } from '../../budget/flight.ts';
-import type { Position } from '../../dataset/paginator.ts';
 import { freshBehind, type Fresh } from '../../dataset/fresh.ts';
 import { freshOf } from '../../db/coverage/fresh-range.ts';
 import { commitPage, type PageCommit } from '../../db/write/commit.ts';
@@ -123,7 +122,7 @@ async function commitAndAdvance(
   const next = {
     held: left,
     cursor: step.cursor,
-    fresh: wereNew ? freshBehind(fresh, writtenOf(page), done?.to) : undefined,
+    fresh: wereNew ? freshBehind(fresh, page.value.reading.positions, done?.to) : undefined,
     waiting: isWritten ? [] : pages,
     trust,
     read: {
@@ -133,12 +132,6 @@ async function commitAndAdvance(
     },
   };
   return done === undefined || step.cursor === undefined ? next : await shorten(context, assignment, next);
-}
-
-/** The positions of the records that a page has written: those that went to quarantine may fit when they come again. */
-function writtenOf({ value: { reading, content } }: FetchedPage): readonly Position[] {
-  const ids = new Set(content?.ids);
-  return reading.positions.filter(({ id }) => ids.has(id));
 }
 
 function write(context: CrawlContext, commit: PageCommit): Promise<boolean> {

@@ -14,6 +14,7 @@ import { endStrayCopies } from '../../../src/db/coordination/copying.ts';
 import { commitPage, type PageCommit } from '../../../src/db/write/commit.ts';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
 import type { Range } from '../../../src/range.ts';
+import { untilOneWaits } from '../../support/database/until-one-waits.ts';
 import { samplePage } from '../../support/samples/sample-page.ts';
 import { compile } from '../../support/program/compile.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
@@ -92,6 +93,7 @@ test.concurrent(
     const span = { from: 1_780_000_000, to: 1_780_001_000 };
     const process = await start({ stream, wanted: span, kind: 'copying' });
     expect(await go(process)).toBe('frozen');
+    await untilOneWaits(database, database, 'copy "ton"%', 'Client');
     // The lease is its own, and whoever copies for one that is lives.
     expect(await endStrayCopies(database)).toBe(0);
     await database.run(sql`update etl.leases set expires_at = clock_timestamp() where dataset = 'copied'`);

@@ -14,6 +14,10 @@ import { backfill } from '../../../src/crawl/streams/backfill.ts';
 import { reachOf } from '../../../src/crawl/streams/reach.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
+import transactionsJob from '../../../jobs/transactions.ts';
+import { freshBehind, type Fresh } from '../../../src/dataset/fresh.ts';
+import { linesOfRecords } from '../../../src/db/write/rows/lines.ts';
+import { sampleMessage, sampleTransaction } from '../../support/samples/sample-records.ts';
 import { samplePage } from '../../support/samples/sample-page.ts';
 import { startSimulator } from '../../support/simulator/simulator.ts';
 
@@ -153,6 +157,29 @@ describe('a page whose rows are taken for new ones', () => {
     expect(await commit(store.database, page)).toBe(false);
     expect(await receipts(store)).toEqual([{ count: 1000 }]);
     expect(await stored(store)).toEqual([{ count: 1000 }]);
+  });
+
+  it('is written again where its records come again, for they may have come with more', async () => {
+    const [{ database }] = stores as [TestStore];
+    const claim = { stream, wanted: [SPAN], length: () => 1000, owner: 'test', priority: 'backfill' };
+    const lease = (await claimLease(database, claim))!;
+    const log = { ...sampleMessage({ created_at: String(START + 10) }), destination: null };
+    const once = { ...sampleTransaction(), now: START + 10, in_msg: null, out_msgs: [], trace_id: null };
+    const again = { ...once, out_msgs: [log], trace_id: `${'z'.repeat(42)}A=` };
+    let fresh: Fresh | undefined = { after: START, but: [] };
+    for (const [record, done] of [[once], [again, { span: SPAN, outcome: 'covered' }]] as const) {
+      const { accepted, positions, rejected } = transactionsJob.read([record]);
+      expect(rejected).toEqual([]);
+      await commitPage(database, createPartitions(database, 'month'), {
+        ...{ lease, rows: linesOfRecords(transactionsJob.tables, accepted, { fresh }), done },
+        ...{ rejected: [], extras: [], ids: [], pages: [], replace: false, overwrite: false },
+      });
+      fresh = freshBehind(fresh, positions, done?.span.to);
+    }
+    const messages = sql`select count(*) as count from ton.messages`;
+    expect(await database.rows(messages, Count)).toEqual([{ count: 1 }]);
+    const traced = sql`select count(*) as count from ton.transactions where trace_id is not null`;
+    expect(await database.rows(traced, Count)).toEqual([{ count: 1 }]);
   });
 
   it('is refused where its table drops some without an error', async () => {

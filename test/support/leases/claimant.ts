@@ -92,12 +92,16 @@ async function freeze(): Promise<void> {
 const ROWS = 4000;
 
 async function copy(lease: Lease): Promise<void> {
+  let isFrozen = false;
   const rows = samplePage(lease.span, ROWS).map((lines) => ({
     ...lines,
     *pieces() {
       const pieces = [...lines.pieces()];
       for (const [index, piece] of pieces.entries()) {
-        if (index === pieces.length - 2) stopHere();
+        if (index === pieces.length - 2 && !isFrozen) {
+          isFrozen = true;
+          stopHere();
+        }
         yield piece;
       }
     },

@@ -13,7 +13,7 @@ import type { Target } from './target.ts';
 import type { Unverified } from './unverify.ts';
 import { Written, withReceipt } from './written.ts';
 
-/** Rows that were sent as new ones are not, or their table does something with what comes in: they go the other way. */
+/** Rows that were sent as new ones are not, or their table does something of its own with rows: they go the other way. */
 export class NotNewError extends DatabaseError {
   override readonly code = 'not_new';
 }
@@ -39,7 +39,8 @@ export async function copyNew(session: Session, byTable: readonly Lines[], lease
 }
 
 function explain(error: unknown): never {
-  if (isNotTakenAsNew(error)) throw new NotNewError('a row is stored already', { cause: error });
+  if (isNotTakenAsNew(error))
+    throw new NotNewError('a row is stored already, or its table is no plain one', { cause: error });
   throw error;
 }
 
@@ -60,9 +61,8 @@ async function leaveReceiptOf(
   session: OpenTransaction,
   { target, count, times }: Lines,
 ): Promise<Unverified> {
-  const sorted = [...times].sort();
-  const [from, to] = [sorted[0], sorted.at(-1)];
-  const [written] = await session.rows(receiptOf(target)({ from, to, began: session.began }), Written);
+  const receipt = receiptOf(target)({ times: `{${[...times].join(',')}}`, began: session.began });
+  const [written] = await session.rows(receipt, Written).catch(explain);
   if (written?.rows !== count) throw new NotNewError('rows were dropped or changed on their way');
   return { target, seconds: written.seconds };
 }
@@ -77,11 +77,10 @@ function receiptOf(target: Target): Receipt {
   return known;
 }
 
-/** The rows between two times that this transaction has written. */
+/** The rows of some seconds that this transaction has written. Not of all between: a trace may have lasted for days. */
 function copied(target: Target): SQL {
-  const moment = (name: string) => sql`${sql.placeholder(name)}::timestamptz`;
   return sql`
     select ${receiptColumns(target, sql`t`)}, true as is_new from ${target.into} t
-    where t.utime >= ${moment('from')} and t.utime <= ${moment('to')}
-      and t.loaded_at = ${moment('began')} and t.xmin = pg_current_xact_id()::xid`;
+    where t.utime = any(${sql.placeholder('times')}::timestamptz[])
+      and t.loaded_at = ${sql.placeholder('began')}::timestamptz and t.xmin = pg_current_xact_id()::xid`;
 }

@@ -32,7 +32,7 @@ interface InsertOptions {
  * Brings rows of several tables to the server, whatever their number, each into its staging table. Before anything is
  * locked: a process that freezes while it sends is in no statement that Postgres would end, and would hold what it had
  * locked for as long as it stands. They are sorted by key, so that two transactions with common rows wait for each other
- * instead of deadlocking. `isWhole`: the rows are all that there is, so that none at all says something too.
+ * instead of deadlocking; but for a page that was to be new, whose parts follow each other, and which is tried again. `isWhole`: the rows are all that there is, so that none at all says something too.
  * @returns the tables that `insertStaged` has to write
  */
 export async function stageRows(

@@ -10,6 +10,7 @@ import {
 } from '../../../dataset/declaration/sheet.ts';
 import { NOTHING, type Extra } from '../../../dataset/record.ts';
 import { nameOf, type Fresh } from '../../../dataset/fresh.ts';
+import type { Position } from '../../../dataset/paginator.ts';
 import { rowAsText, type Strings } from '../../../dataset/strings.ts';
 import { contradictions } from './contradictions.ts';
 import { CopyBuffer } from './copy-buffer.ts';
@@ -106,28 +107,19 @@ function collect(
   const byTable = new Map<object, Collected>(
     Object.values(tables).map((table) => [table, { rows: new Map(), copies: compared ? [] : undefined }]),
   );
-  const { toWrite, isNew } = sort(tables, records, fresh);
-  for (const record of toWrite) record.put(collector(byTable, record.strings, isNew(record) ? 1 : 0));
+  const isNew = newnessOf(fresh);
+  for (const { put, strings, position } of records) put(collector(byTable, strings, isNew(position) ? 1 : 0));
   return byTable;
 }
 
 /**
- * Which records are written, and which of them are new. A page begins with the record that the one before it ended with:
- * its rows are there. They are written again only where a row may take the place of others.
+ * A page begins with the record that the one before it ended with, and another server may have given a second anew: such
+ * records are written again, for they may have come with more this time.
  */
-function sort(
-  tables: Tables,
-  records: readonly BroughtRecord[],
-  fresh: Fresh | undefined,
-): { readonly toWrite: readonly BroughtRecord[]; readonly isNew: (record: BroughtRecord) => boolean } {
-  if (fresh === undefined) return { toWrite: records, isNew: () => false };
+function newnessOf(fresh: Fresh | undefined): (position: Position) => boolean {
+  if (fresh === undefined) return () => false;
   const brought = new Set(fresh.but);
-  const isThere = ({ position }: BroughtRecord) => brought.size > 0 && brought.has(nameOf(position));
-  const isKept = Object.values(tables).every((table) => canBeNew(targetOf(table)));
-  return {
-    toWrite: isKept ? records.filter((record) => !isThere(record)) : records,
-    isNew: (record) => record.position.utime > fresh.after && !isThere(record),
-  };
+  return (position) => position.utime > fresh.after && (brought.size === 0 || !brought.has(nameOf(position)));
 }
 
 function byKey(a: WaitingRow, b: WaitingRow): number {
