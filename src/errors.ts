@@ -179,6 +179,9 @@ export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
+/** What to do where a process may not open as many files as it needs. */
+export const RAISE_FILE_LIMIT = 'Raise the limit: `ulimit -n 1024`, or LimitNOFILE= in a service of systemd.';
+
 /** The message of whatever was thrown. */
 export function messageOf(thrown: unknown): string {
   return toError(thrown).message;

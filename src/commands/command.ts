@@ -1,6 +1,15 @@
 import { systemClock, unixSeconds } from '../clock.ts';
 import { readConfig, type Config } from '../settings/config.ts';
-import { codeOf, EtlError, EXIT, IncompleteError, isAbort, UsageError, type ExitCode } from '../errors.ts';
+import {
+  codeOf,
+  EtlError,
+  EXIT,
+  IncompleteError,
+  isAbort,
+  RAISE_FILE_LIMIT,
+  UsageError,
+  type ExitCode,
+} from '../errors.ts';
 import { faultOfName } from '../dataset/dataset.ts';
 import { datasetNames } from '../dataset/load-jobs.ts';
 import { createLogger, type Logger } from '../logger.ts';
@@ -56,7 +65,7 @@ function isOutOfFiles(thrown: unknown): boolean {
 /** Mostly while a command is loaded: it is in many files. */
 function outOfFiles(): UsageError {
   return new UsageError('this process may not open as many files as it needs', {
-    hint: 'Raise the limit: `ulimit -n 1024`, or LimitNOFILE= in a service of systemd.',
+    hint: RAISE_FILE_LIMIT,
   });
 }
 

@@ -1,4 +1,4 @@
-import { DatabaseAccessError, DatabaseError, EtlError, isAbort } from '../errors.ts';
+import { DatabaseAccessError, DatabaseError, EtlError, isAbort, RAISE_FILE_LIMIT } from '../errors.ts';
 
 export const USE_ANOTHER_SERVER = 'set DATABASE_URL to a Postgres 14 or newer';
 
@@ -30,6 +30,7 @@ const REMEDIES: readonly Remedy[] = [
     hint: 'Run it as the user who owns that directory, or set ETL_DATA_DIR to a directory of your own.',
     isLasting: true,
   },
+  { pattern: /file descriptors|EMFILE|ENFILE/i, hint: RAISE_FILE_LIMIT, isLasting: true },
   {
     pattern: /shared memory|out of memory|ENOMEM|cannot allocate/i,
     hint: `Free some memory (the server wants about 0.5 GB), or ${USE_ANOTHER_SERVER}.`,
