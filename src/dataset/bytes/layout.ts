@@ -1,22 +1,19 @@
 import * as z from 'zod';
 import { checkOf, isCheck, type ValueCheck } from '../declaration/check.ts';
-import { MemberKey } from './member-key.ts';
 import { placeOf } from '../declaration/place.ts';
 import { unwrap } from '../declaration/unwrap.ts';
+import { compileReader, type ReadObject } from './object-source.ts';
 import { ANY_TEXT, runsOf, type Run } from './runs.ts';
 import { viewClassOf, type MemberKind, type ViewClass, type ViewedMember } from './view.ts';
 
 /** A member of a record, as it stands in a body. */
 export interface Member extends ViewedMember {
-  readonly key: MemberKey;
   readonly takesNull: boolean;
   /** What a text may be made of: one of these rows. */
   readonly runs: readonly (readonly Run[])[];
   /** What else a text has to pass; what a scalar or a value of JSON has to: none where it may be any. */
   readonly checks: readonly ValueCheck[];
   readonly layout: Layout | undefined;
-  /** The one that stood behind it the last time: servers keep an order, which need not be that of the schema. */
-  next: Member | undefined;
 }
 
 /** Where the values of an object are noted: its own place first, and then those of its members, one behind the other. */
@@ -30,8 +27,7 @@ export interface Layout {
   readonly size: number;
   /** What the whole has to pass. */
   readonly checks: readonly ValueCheck[];
-  /** The member that stood first the last time. */
-  first: Member | undefined;
+  readonly read: ReadObject;
 }
 
 const layouts = new WeakMap<object, Layout | null>();
@@ -61,10 +57,10 @@ function makeLayout(schema: z.ZodObject): Layout | null {
     if (!check(undefined)) required.push(member);
     size += sizeOf(member);
   }
-  for (const [index, member] of members.entries()) member.next = members[index + 1];
   const byName = new Map(members.map((member) => [member.name, member]));
   const View = viewClassOf(schema, members);
-  return { View, members, byName, required, size, checks: own.custom, first: members[0] };
+  const parts = { View, members, required, size, checks: own.custom };
+  return { ...parts, byName, read: compileReader(parts) };
 }
 
 function checkOfMember(name: string, schema: z.core.$ZodType): ValueCheck {
@@ -78,9 +74,8 @@ function memberOf(
   slot: number,
   { inner, check }: { readonly inner: z.core.$ZodType; readonly check: ValueCheck },
 ): Member {
-  const key = new MemberKey(name);
   const reading = isBare(inner) ? readingOf(inner, check) : wholeReading('json', [check]);
-  return { name, key, slot, takesNull: check(null), next: undefined, ...reading };
+  return { name, slot, takesNull: check(null), ...reading };
 }
 
 /** True where what lets a value be null or left out asks nothing else of it. */

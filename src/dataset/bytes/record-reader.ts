@@ -1,57 +1,36 @@
 import type { ValueCheck } from '../declaration/check.ts';
-import {
-  CLOSE,
-  CLOSE_LIST,
-  COLON,
-  COMMA,
-  LETTER_N,
-  NOWHERE,
-  OPEN,
-  OPEN_LIST,
-  plainEnd,
-  QUOTE,
-  valueEnd,
-} from './json-bytes.ts';
-import type { Layout, Member } from './layout.ts';
+import { CLOSE, CLOSE_LIST, COLON, COMMA, NOWHERE, OPEN, OPEN_LIST, QUOTE, valueEnd } from './json-bytes.ts';
+import type { Layout } from './layout.ts';
 import { ANY_TEXT, textEnd } from './runs.ts';
 import { SameJson } from './same-json.ts';
-import { NULL, scalarAt, wordsOf, type Page, type View } from './view.ts';
-
-/** An object without members, as amounts of extra currencies mostly are. */
-const EMPTY: object = Object.freeze({});
+import { Page, scalarAt, type View } from './view.ts';
 
 /**
  * Reads records of strict schemas out of the bytes of a body, without making objects of them: it checks each value where
  * it stands, and notes where that is. It reads compact JSON, as servers send it. What is otherwise, or does not fit, it
  * leaves: unknown and repeated members, escapes in text that becomes a column, fractions, long numbers.
+ *
+ * Objects are read by code that is compiled for their layouts. For other values than plain text it calls the methods here,
+ * which say where a value ends: NOWHERE where it has to be read otherwise.
  */
 export class RecordReader {
   readonly page: Page;
   /** The byte that is read next. */
   at = 0;
   private readonly bytes: Uint8Array;
-  private readonly words: DataView;
   private readonly same: SameJson;
   private used = 0;
 
   constructor(bytes: Uint8Array, text: string) {
     this.bytes = bytes;
     this.same = new SameJson(bytes);
-    this.words = wordsOf(bytes);
-    // A value takes some ten bytes for each of its two numbers.
-    this.page = {
-      bytes,
-      words: this.words,
-      text,
-      slots: new Int32Array(Math.max(2 ** 10, bytes.length >> 3)),
-      values: [],
-    };
+    this.page = new Page(bytes, text);
   }
 
   /** The record that begins here; undefined, and `at` is anywhere in it, where it has to be read otherwise. */
   record(layout: Layout): View | undefined {
     const slot = this.reserve(layout.size);
-    if (this.object(layout, slot)) return new layout.View(this.page, slot);
+    if (this.passTo(layout.read(this, this.at, slot))) return new layout.View(this.page, slot);
     this.release(slot);
     return undefined;
   }
@@ -63,139 +42,66 @@ export class RecordReader {
     return true;
   }
 
-  private reserve(size: number): number {
-    const slot = this.used;
-    this.used += size;
+  /** True where an object passes what is asked of it as a whole. */
+  passesWhole({ View, checks }: Pick<Layout, 'View' | 'checks'>, slot: number): boolean {
+    return passesAll(checks, new View(this.page, slot));
+  }
+
+  /** Reads a text of any kind, which the checks have to see; `place` is where its beginning is noted. */
+  text(checks: readonly ValueCheck[], start: number, place: number): number {
+    const end = textEnd(this.bytes, start + 1, ANY_TEXT);
+    if (end === NOWHERE || !passesAll(checks, this.page.text.slice(start + 1, end))) return NOWHERE;
     const { slots } = this.page;
-    if (2 * this.used > slots.length) {
-      this.page.slots = new Int32Array(2 * Math.max(slots.length, this.used));
-      this.page.slots.set(slots);
-    }
-    return slot;
+    slots[place] = start + 1;
+    slots[place + 1] = end;
+    return end + 1;
   }
 
-  private release(slot: number): void {
-    this.page.slots.fill(0, 2 * slot, 2 * this.used);
-    this.used = slot;
-  }
-
-  private note(slot: number, start: number, end: number): void {
-    const { slots } = this.page;
-    slots[2 * slot] = start;
-    slots[2 * slot + 1] = end;
-  }
-
-  private isNoted(slot: number): boolean {
-    return this.page.slots[2 * slot] !== 0;
-  }
-
-  private object(layout: Layout, slot: number): boolean {
-    const start = this.at;
-    if (!this.passes(OPEN)) return false;
-    if (!this.passes(CLOSE) && !this.members(layout, slot)) return false;
-    for (const member of layout.required) if (!this.isNoted(slot + member.slot)) return false;
-    this.note(slot, start, this.at);
-    const { checks } = layout;
-    return checks.length === 0 || passesAll(checks, new layout.View(this.page, slot));
-  }
-
-  private members(layout: Layout, slot: number): boolean {
-    let before: Member | undefined;
-    let expected = layout.first;
-    do {
-      const member = expected !== undefined && this.isAt(expected) ? expected : this.find(layout, before);
-      if (member === undefined || this.isNoted(slot + member.slot)) return false;
-      this.at += member.key.length;
-      if (!this.value(member, slot + member.slot)) return false;
-      before = member;
-      expected = member.next;
-    } while (this.passes(COMMA));
-    return this.passes(CLOSE);
-  }
-
-  private isAt({ key }: Member): boolean {
-    return key.isAt(this.words, this.at);
-  }
-
-  /** The member that comes here, and is expected here the next time. */
-  private find(layout: Layout, before: Member | undefined): Member | undefined {
-    const { text } = this.page;
-    const member = layout.byName.get(text.slice(this.at + 1, text.indexOf('"', this.at + 1)));
-    if (member === undefined || !this.isAt(member)) return undefined;
-    if (before === undefined) layout.first = member;
-    else before.next = member;
-    return member;
-  }
-
-  private value(member: Member, slot: number): boolean {
-    if (this.bytes[this.at] === LETTER_N) return member.takesNull && this.nothing(slot);
-    const { kind, layout } = member;
-    if (layout !== undefined) return this.nested(kind, layout, slot);
-    if (kind === 'text') return this.string(member, slot);
-    return kind === 'scalar' ? this.scalar(member, slot) : this.json(member, slot);
-  }
-
-  private nested(kind: Member['kind'], layout: Layout, slot: number): boolean {
-    if (kind === 'object') return this.object(layout, slot);
-    return kind === 'list' ? this.list(layout, slot) : this.map(layout, slot);
-  }
-
-  private nothing(slot: number): boolean {
-    this.note(slot, NULL, NULL);
-    return this.passTo(plainEnd(this.bytes, this.at));
-  }
-
-  private passTo(end: number): boolean {
-    if (end === NOWHERE) return false;
-    this.at = end;
-    return true;
-  }
-
-  private string({ runs, checks }: Member, slot: number): boolean {
-    if (!this.passes(QUOTE)) return false;
-    const start = this.at;
-    const end = textEnd(this.bytes, start, runs);
-    if (end === NOWHERE) return false;
-    this.note(slot, start, end);
-    this.at = end + 1;
-    return checks.length === 0 || passesAll(checks, this.page.text.slice(start, end));
-  }
-
-  private scalar({ checks }: Member, slot: number): boolean {
-    const isText = this.passes(QUOTE);
-    const start = this.at;
-    const end = isText ? textEnd(this.bytes, start, ANY_TEXT) : plainEnd(this.bytes, start);
-    if (end === NOWHERE) return false;
-    this.note(slot, start, end);
-    this.at = isText ? end + 1 : end;
+  /** True where a number passes. */
+  number(checks: readonly ValueCheck[], start: number, end: number): boolean {
     return passesAll(checks, scalarAt(this.page, start, end));
   }
 
-  private list(layout: Layout, slot: number): boolean {
-    const start = this.at;
+  /** Reads many objects of one kind. */
+  list(layout: Layout, start: number, slot: number): number {
     const views: View[] = [];
+    this.at = start;
     const next = () => {
       const view = this.record(layout);
       if (view !== undefined) views.push(view);
       return view !== undefined;
     };
-    if (!this.passes(OPEN_LIST) || !this.parts(CLOSE_LIST, next)) return false;
+    if (!this.passes(OPEN_LIST) || !this.parts(CLOSE_LIST, next)) return NOWHERE;
     this.note(slot, start, this.keep(views));
-    return true;
+    return this.at;
   }
 
-  private map(layout: Layout, slot: number): boolean {
-    const start = this.at;
+  /** The same, by their names. */
+  map(layout: Layout, start: number, slot: number): number {
     const views: Record<string, View> = {};
+    this.at = start;
     const next = () => {
       const name = this.name();
       const view = name === undefined || name in views ? undefined : this.record(layout);
       if (name !== undefined && view !== undefined) views[name] = view;
       return view !== undefined;
     };
-    if (!this.passes(OPEN) || !this.parts(CLOSE, next)) return false;
+    if (!this.passes(OPEN) || !this.parts(CLOSE, next)) return NOWHERE;
     this.note(slot, start, this.keep(views));
-    return true;
+    return this.at;
+  }
+
+  /** JSON that may be any is not parsed where it can be written as it stands. */
+  json(checks: readonly ValueCheck[], start: number, slot: number): number {
+    const same = checks.length === 0 ? this.same.endOf(start) : NOWHERE;
+    if (same !== NOWHERE) {
+      this.note(slot, start, same);
+      return same;
+    }
+    const end = valueEnd(this.bytes, start, true);
+    const value = end === NOWHERE ? undefined : parsed(this.page.text.slice(start, end));
+    this.note(slot, start, this.keep(value));
+    return value !== undefined && passesAll(checks, value) ? end : NOWHERE;
   }
 
   /** Passes what stands between the brackets of a list or a map. */
@@ -215,29 +121,34 @@ export class RecordReader {
     return isName ? this.page.text.slice(start, end) : undefined;
   }
 
+  private reserve(size: number): number {
+    const slot = this.used;
+    this.used += size;
+    const { length } = this.page.slots;
+    if (2 * this.used > length) this.page.growSlots(2 * Math.max(length, this.used));
+    return slot;
+  }
+
+  private release(slot: number): void {
+    this.page.slots.fill(0, 2 * slot, 2 * this.used);
+    this.used = slot;
+  }
+
+  private note(slot: number, start: number, end: number): void {
+    const { slots } = this.page;
+    slots[2 * slot] = start;
+    slots[2 * slot + 1] = end;
+  }
+
   /** Where the end of what stands is noted, its place. */
   private keep(value: unknown): number {
     return ~(this.page.values.push(value) - 1);
   }
 
-  /** JSON that may be any is not parsed where it can be written as it stands; an object without members neither. */
-  private json({ checks }: Member, slot: number): boolean {
-    const { bytes } = this;
-    const start = this.at;
-    const isEmpty = bytes[start] === OPEN && bytes[start + 1] === CLOSE;
-    const end = isEmpty ? start + 2 : checks.length === 0 ? this.same.endOf(start) : NOWHERE;
-    if (end === NOWHERE) return this.parsed(checks, slot);
-    this.note(slot, start, end);
+  private passTo(end: number): boolean {
+    if (end === NOWHERE) return false;
     this.at = end;
-    return passesAll(checks, EMPTY);
-  }
-
-  private parsed(checks: Member['checks'], slot: number): boolean {
-    const start = this.at;
-    if (!this.passTo(valueEnd(this.bytes, start, true))) return false;
-    const value = parsed(this.page.text.slice(start, this.at));
-    this.note(slot, start, this.keep(value));
-    return value !== undefined && passesAll(checks, value);
+    return true;
   }
 }
 

@@ -45,7 +45,7 @@ function rowEnd(bytes: Uint8Array, start: number, runs: readonly Run[]): number 
 }
 
 /** Four bytes at a time, as long as there are four. Without closures: it is called for each part of each text. */
-function runEnd(bytes: Uint8Array, start: number, { kind, least, most }: Run): number {
+export function runEnd(bytes: Uint8Array, start: number, { kind, least, most }: Run): number {
   const until = Math.min(start + most, bytes.length);
   let at = start;
   while (

@@ -1,6 +1,6 @@
 import type { ZodType } from 'zod';
 import { asText, type Strings } from '../strings.ts';
-import { MINUS, QUOTE, ZERO } from './json-bytes.ts';
+import { LETTER_F, LETTER_T, MINUS, QUOTE, ZERO } from './json-bytes.ts';
 
 /** How the value of a member is read: `json` stands for all that is parsed as it comes. */
 export type MemberKind = 'text' | 'scalar' | 'object' | 'list' | 'map' | 'json';
@@ -15,8 +15,11 @@ export interface ViewedMember {
   readonly layout: { readonly View: ViewClass } | undefined;
 }
 
-/** A body whose records were read where they stand. */
-export interface Page {
+/**
+ * A body whose records were read where they stand. It is a class, and grows its slots at once: else V8 throws away what it
+ * has compiled for the first page when there is a second one, or one that needs more slots.
+ */
+export class Page {
   readonly bytes: Uint8Array;
   /** The same, several bytes at a time. */
   readonly words: DataView;
@@ -26,9 +29,23 @@ export interface Page {
    * For each slot the beginning and the end of its value, without quotes; of JSON with them. No value begins at 0: that is one
    * that was not sent. An end below 0 is the complement of a place in `values`.
    */
-  slots: Int32Array;
+  slots = new Int32Array(0);
   /** Lists, maps, and parsed JSON. */
-  readonly values: unknown[];
+  readonly values: unknown[] = [];
+
+  constructor(bytes: Uint8Array, text: string) {
+    this.bytes = bytes;
+    this.words = wordsOf(bytes);
+    this.text = text;
+    // A value takes some ten bytes for each of its two numbers.
+    this.growSlots(Math.max(2 ** 10, bytes.length >> 3));
+  }
+
+  growSlots(length: number): void {
+    const before = this.slots;
+    this.slots = new Int32Array(length);
+    this.slots.set(before);
+  }
 }
 
 export function wordsOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
@@ -37,9 +54,6 @@ export function wordsOf({ buffer, byteOffset, byteLength }: Uint8Array): DataVie
 
 /** Where a null begins. */
 export const NULL = -1;
-
-const LETTER_F = 102;
-const LETTER_T = 116;
 
 /**
  * A record, or an object in one, whose members are read where they stand when they are asked for. It has the members of its
