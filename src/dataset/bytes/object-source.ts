@@ -1,14 +1,10 @@
 import { compile } from '../../compile.ts';
 import type { ValueCheck } from '../declaration/check.ts';
 import { CLOSE, COMMA, LETTER_F, LETTER_N, LETTER_T, NOWHERE, OPEN, plainEnd, QUOTE } from './json-bytes.ts';
-import type { Layout, Member } from './layout.ts';
+import type { Layout, Member, ReadObject } from './object-layout.ts';
 import { keyOf } from './member-key.ts';
-import type { RecordReader } from './record-reader.ts';
 import { runEnd, textEnd, type Run } from './runs.ts';
 import { NULL } from './view.ts';
-
-/** Notes where the values of an object stand, and says where it ends; NOWHERE where it has to be read otherwise. */
-export type ReadObject = (reader: RecordReader, start: number, slot: number) => number;
 
 /** What is known of a layout before there is a reader of it. */
 type Unread = Omit<Layout, 'read' | 'byName'>;

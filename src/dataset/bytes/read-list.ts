@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { CLOSE_LIST, COMMA, NOWHERE, OPEN, valueEnd } from './json-bytes.ts';
-import { layoutOf, type Layout } from './layout.ts';
+import { layoutOf } from './layout.ts';
+import type { Layout } from './object-layout.ts';
 import { RecordReader } from './record-reader.ts';
 
 /** A body that was read where its records stand. */

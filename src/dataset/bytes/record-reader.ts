@@ -1,6 +1,6 @@
 import type { ValueCheck } from '../declaration/check.ts';
 import { CLOSE, CLOSE_LIST, COLON, COMMA, NOWHERE, OPEN, OPEN_LIST, QUOTE, valueEnd } from './json-bytes.ts';
-import type { Layout } from './layout.ts';
+import type { Layout } from './object-layout.ts';
 import { ANY_TEXT, textEnd } from './runs.ts';
 import { SameJson } from './same-json.ts';
 import { Page, scalarAt, type View } from './view.ts';

@@ -1,4 +1,5 @@
-import { find, type Layout } from '../../../dataset/bytes/layout.ts';
+import { find } from '../../../dataset/bytes/layout.ts';
+import type { Layout } from '../../../dataset/bytes/object-layout.ts';
 import { valueOf, type MemberKind } from '../../../dataset/bytes/view.ts';
 import type { CopyColumn } from './copy-text.ts';
 
