@@ -83,7 +83,8 @@ interface AnswerRound {
 
 /**
  * The target is rate times time. Requests whose answers wait for a place here are not worth sending: there are few more than
- * the others. What keeps the target from following an overloaded source up is the rule by which BBR finds that a pipe is full (Cardwell and others, "BBR: Congestion-Based Congestion Control",
+ * the others. What keeps the target from following an overloaded source up is the rule by which BBR finds that a pipe is
+ * full (Cardwell and others, "BBR: Congestion-Based Congestion Control",
  * 2016): a step up that brings no more answers a second is taken back. Failures make it smaller, as a lost packet does
  * in TCP.
  */

@@ -1,8 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { Session } from '../connection/database.ts';
 import { leases } from '../schema/etl/coverage.ts';
-import { isHeldUntil } from './held-until.ts';
-import { LEASE_SECONDS, type Lease } from './leases.ts';
+import { isLive, type Lease } from './leases.ts';
 
 /*
  * A process that stands still while it copies rows into their table holds these rows, and no timeout of Postgres ends a
@@ -36,5 +35,5 @@ export async function endStrayCopies(session: Session): Promise<number> {
       and state = 'active' and wait_event = 'ClientRead' and pg_has_role(usesysid, 'usage')
       and xact_start < clock_timestamp() - make_interval(secs => ${YOUNG_SECONDS})
       and not exists (select from ${leases}
-        where ${leases.id} % ${KEYS}::int8 = held.objid::int8 and ${isHeldUntil(leases.expires_at, LEASE_SECONDS)})`);
+        where ${leases.id} % ${KEYS}::int8 = held.objid::int8 and ${isLive})`);
 }

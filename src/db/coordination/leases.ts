@@ -141,7 +141,7 @@ export async function findFree(session: Session, all: readonly WantedStream[]): 
 }
 
 /** True of a lease that others respect. */
-const isLive = isHeldUntil(leases.expires_at, LEASE_SECONDS);
+export const isLive = isHeldUntil(leases.expires_at, LEASE_SECONDS);
 
 const expiry = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`;
 

@@ -2,10 +2,9 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Fresh } from '../../dataset/fresh.ts';
 import { formatTime, type Range } from '../../range.ts';
-import { rangeParam } from '../connection/sql.ts';
+import { rangeParam, texts } from '../connection/sql.ts';
 import type { Session } from '../connection/database.ts';
-import { isHeldUntil } from '../coordination/held-until.ts';
-import { LEASE_SECONDS } from '../coordination/leases.ts';
+import { isLive } from '../coordination/leases.ts';
 import { coverage, leases } from '../schema/etl/coverage.ts';
 import { canBeNew, targetOf } from '../write/rows/target.ts';
 
@@ -31,11 +30,11 @@ export async function freshOf(
   const targets = Object.values(tables).map(targetOf);
   const [own] = targets;
   if (own === undefined || !own.facts.partitioned || !targets.some(canBeNew)) return undefined;
-  const names = JSON.stringify(targets.map(({ name }) => name));
+  const names = texts(targets.map(({ name }) => name));
   const [from, to] = [formatTime(span.from), formatTime(span.to)];
   const others = sql`(
     select d.dataset from etl.datasets d
-    where d.dataset <> ${dataset} and d.tables && array(select json_array_elements_text(${names}::json)))`;
+    where d.dataset <> ${dataset} and d.tables && array(${names}))`;
   const [answer] = await session.rows(
     sql`
       select exists (select from ${own.into} t where t.utime = ${from}) as is_begun,
@@ -44,7 +43,7 @@ export async function freshOf(
           select from ${coverage} where ${coverage.dataset} in ${others} and ${coverage.covered} && ${rangeParam(span)})
         and not exists (
           select from ${leases} where ${leases.dataset} in ${others} and ${leases.span} && ${rangeParam(span)}
-            and ${isHeldUntil(leases.expires_at, LEASE_SECONDS)})
+            and ${isLive})
         as is_untouched`,
     Answer,
   );
