@@ -7,6 +7,8 @@ import type { Priority } from './priority.ts';
 const RECEIVED = 8;
 /** Bodies at once that are read and written: several times as much memory, and a connection to the database each. One more for each thread. */
 const WORKED_ON = 4;
+/** Bodies that stand ready for the next place: a page is asked for only when the one before it is read. */
+const READY = 2;
 
 /**
  * One request from its send to the commit of its rows; after a failure it may be sent again. Whoever opens it ends it,
@@ -36,6 +38,8 @@ export interface Room {
   readonly received: Places;
   readonly workedOn: Places;
   readonly turn: () => Promise<void>;
+  /** Under way at once, so many keep the places in use. */
+  readonly busy: number;
 }
 
 export function createRoom(threads: number): Room {
@@ -43,6 +47,7 @@ export function createRoom(threads: number): Room {
     received: createPlaces(RECEIVED + threads),
     workedOn: createPlaces(WORKED_ON + threads),
     turn: createTurns(),
+    busy: WORKED_ON + READY + threads,
   };
 }
 

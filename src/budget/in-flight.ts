@@ -93,7 +93,7 @@ export function createInFlight({ rps, clock, threads = 0 }: InFlightOptions): In
   let [target, underWay] = [Math.min(START, wantedFor(rps, FIRST_CYCLE_MS)), 0];
   const shares = createShares(() => target);
   let round = newRound(clock.monotonic(), underWay);
-  const judge = createJudge(rps);
+  const judge = createJudge(rps, room.busy);
   const end = (answered: number, time: AnswerTime) => {
     underWay -= 1;
     round.answered += answered;
@@ -167,17 +167,20 @@ function wantedFor(rps: number, cycleMs: number): number {
   return Math.min(MOST_IN_FLIGHT, Math.max(LEAST, wanted));
 }
 
-/** How many of those under way did not wait for a place here, with headroom. */
-function usefulOf({ answered, ms, waitedMs }: AnswerRound, target: number): number {
+/** How many of those under way did not wait for a place here, with headroom; `least` keep the places here in use. */
+function usefulOf({ answered, ms, waitedMs }: AnswerRound, target: number, least: number): number {
   if (answered === 0) return target + 1;
-  return Math.max(LEAST, Math.ceil((HEADROOM * target * ms) / Math.max(1, ms + waitedMs)));
+  return Math.max(least, Math.ceil((HEADROOM * target * ms) / Math.max(1, ms + waitedMs)));
 }
 
 /** A round that is over; full: nearly the whole share was under way. */
 type JudgedRound = AnswerRound & { readonly isFull: boolean };
 
-/** Says after each round what the next target is. */
-function createJudge(rps: number): (round: JudgedRound, target: number, seconds: number) => number {
+/** Says after each round what the next target is. `busy`: how many keep this process busy. */
+function createJudge(
+  rps: number,
+  busy: number,
+): (round: JudgedRound, target: number, seconds: number) => number {
   let cycleMs: number | undefined;
   let raised: { readonly from: number; readonly rate: number } | undefined;
   let step: number = STEPS.bold;
@@ -197,7 +200,7 @@ function createJudge(rps: number): (round: JudgedRound, target: number, seconds:
       step = STEPS.careful;
       return Math.max(LEAST, Math.floor(CUT * Math.min(target, wanted)));
     }
-    const most = Math.min(wanted, usefulOf(round, target));
+    const most = Math.min(wanted, usefulOf(round, target, busy));
     if (most <= target) return most;
     if (!round.isFull || rate >= ENOUGH * rps) {
       raised = before;

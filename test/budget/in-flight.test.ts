@@ -134,5 +134,6 @@ test('a process that reads as fast as it can does not ask for more, to let it wa
   // It tries ten once, and finds that they bring nothing.
   expect(Math.max(...targets)).toBe(10);
   expect(targets.at(-1)).toBeLessThan(8);
-  expect(targets.at(-1)).toBeGreaterThanOrEqual(4);
+  // Four are worked on, two stand ready.
+  expect(targets.at(-1)).toBeGreaterThanOrEqual(6);
 });

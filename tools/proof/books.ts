@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Database } from '../../src/db/connection/database.ts';
-import { insertStaged, stageRows } from '../../src/db/write/rows/insert.ts';
+import { writeRows } from '../../src/db/write/rows/insert.ts';
 import { linesOfRows } from '../../src/db/write/rows/lines.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
 import { formatTable } from '../../src/commands/output/table.ts';
@@ -62,9 +62,7 @@ async function storeRecorded(database: Database): Promise<void> {
     const rows = accepted.flatMap(({ rows: byTable }) => byTable[name] ?? []);
     const times = new Set(rows.map((row) => (row as { utime: string }).utime));
     await createPartitions(database, 'month').ensure([table], times);
-    await database.transaction(async (session) =>
-      insertStaged(session, await stageRows(session, [linesOfRows(table, rows)])),
-    );
+    await database.transaction((session) => writeRows(session, [linesOfRows(table, rows)]));
   }
 }
 

@@ -3,18 +3,23 @@ import type { Writable } from 'node:stream';
 import pg from 'pg';
 import { toError } from '../../errors.ts';
 
-/** What of the driver's connection a COPY needs. */
-interface CopyTarget {
-  readonly stream: Writable;
-  sendCopyFromChunk(chunk: Buffer): void;
-  endCopyFrom(): void;
-  sendCopyFail(reason: string): void;
+declare module 'pg' {
+  /** What of the driver's connection a COPY needs, though its types do not say so. */
+  interface Connection {
+    sendCopyFromChunk(chunk: Buffer): void;
+    endCopyFrom(): void;
+    sendCopyFail(reason: string): void;
+  }
 }
 
 /** Data of a COPY: what is in memory anyway, or what is made while the server takes it. */
 export type CopyPieces = Iterable<string | Buffer> | AsyncIterable<Buffer>;
 
-/** A query of the driver that answers the server's readiness for a COPY with its data. */
+/**
+ * A query of the driver that brings the data of a COPY. What is in memory is sent right behind the statement, and further
+ * statements right behind it: the server takes them one after another without asking this process, which may be reading a
+ * page. Where the statement fails, the server drops the data (Postgres, "Message Flow", "COPY Operations").
+ */
 class CopyIn extends pg.Query {
   private readonly pieces: CopyPieces;
   private readonly ended = new AbortController();
@@ -26,30 +31,34 @@ class CopyIn extends pg.Query {
       done(this.failure ?? error);
     });
     this.pieces = pieces;
+    if (Symbol.asyncIterator in pieces) return;
+    const submit = this.submit.bind(this);
+    this.submit = (connection) => {
+      // The pieces go to the system together, with one call for many.
+      connection.stream.cork();
+      submit(connection);
+      this.send(connection, pieces);
+      connection.stream.uncork();
+    };
   }
 
   /** Called by the driver; its own queries refuse. */
-  handleCopyInResponse(connection: CopyTarget): void {
-    if (Symbol.asyncIterator in this.pieces) {
-      void this.sendAsMade(connection, this.pieces);
-      return;
-    }
-    const { stream } = connection;
-    // The pieces go to the system together, with one call for many.
-    stream.cork();
+  handleCopyInResponse(connection: pg.Connection): void {
+    if (Symbol.asyncIterator in this.pieces) void this.sendAsMade(connection, this.pieces);
+  }
+
+  private send(connection: pg.Connection, pieces: Iterable<string | Buffer>): void {
     try {
-      for (const piece of this.pieces)
-        sendPiece(stream, typeof piece === 'string' ? Buffer.from(piece) : piece);
+      for (const piece of pieces)
+        sendPiece(connection.stream, typeof piece === 'string' ? Buffer.from(piece) : piece);
       connection.endCopyFrom();
     } catch (error) {
       this.fail(connection, error);
-    } finally {
-      stream.uncork();
     }
   }
 
   /** No more than the server takes is in memory. */
-  private async sendAsMade(connection: CopyTarget, pieces: AsyncIterable<Buffer>): Promise<void> {
+  private async sendAsMade(connection: pg.Connection, pieces: AsyncIterable<Buffer>): Promise<void> {
     const { signal } = this.ended;
     try {
       for await (const piece of pieces) {
@@ -63,7 +72,7 @@ class CopyIn extends pg.Query {
     }
   }
 
-  private fail(connection: CopyTarget, error: unknown): void {
+  private fail(connection: pg.Connection, error: unknown): void {
     this.failure = error;
     connection.sendCopyFail(String(error));
   }

@@ -3,7 +3,7 @@ import type { Rows, Tables } from '../../dataset/rows.ts';
 import type { Extra } from '../../dataset/record.ts';
 import { holdCursor, moveCursor, type CursorClaim } from '../cursors/cursors.ts';
 import type { Database } from '../connection/database.ts';
-import { insertStaged, stageRows } from './rows/insert.ts';
+import { insertStaged, stageRows, toStage } from './rows/insert.ts';
 import { noteSpared, rememberOutcomes, type Outcomes } from '../cursors/subjects.ts';
 import { logPage, type PageLog } from './log-page.ts';
 import type { Partitions } from './partitions.ts';
@@ -43,7 +43,8 @@ export async function commitResponse(
   const { claim, rejected, extras, ids, log } = commit;
   const stream = { dataset: claim.dataset, scope: '', pass: 0 };
   await writeTransaction(database, async (session) => {
-    const staged = await stageRows(session, byTable);
+    const staged = toStage(byTable);
+    await stageRows(session, staged);
     await holdCursor(session, claim);
     await insertStaged(session, staged);
     if (rejected.length > 0) await quarantineRecords(session, stream, log.request, rejected);

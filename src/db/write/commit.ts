@@ -6,7 +6,7 @@ import { answersOf } from '../connection/answers-of.ts';
 import type { Database, Session, OpenTransaction } from '../connection/database.ts';
 import { differingSeconds, type Brought } from '../read/compare.ts';
 import { copyNew, leaveReceiptsOfNew, NotNewError } from './rows/copy-new.ts';
-import { insertStaged, stageRows, type Staged } from './rows/insert.ts';
+import { insertStaged, stageRows, toStage, type Staged } from './rows/insert.ts';
 import { withNothingNew, type Lines } from './rows/line-bytes.ts';
 import { logPage, type PageLog } from './log-page.ts';
 import { holdLease, lost, prolongLease, shortenLease, type Lease } from '../coordination/leases.ts';
@@ -103,10 +103,10 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
   const replaced = commit.replace && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
   return writeTransaction(database, async (session) => {
     const isWhole = replaced !== undefined || commit.again !== undefined;
-    await copyNew(session, byTable, commit.lease);
-    const others = byTable.filter(({ isNew }) => !isNew);
-    const staged = await stageRows(session, others, { isWhole });
-    const [, unverified, changed, , , isAnyQuarantined] = await answersOf([
+    const staged = toStage(byTable, { isWhole });
+    const [, , , unverified, changed, , , isAnyQuarantined] = await answersOf([
+      copyNew(session, byTable, commit.lease),
+      stageRows(session, staged),
       holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span)),
       leaveReceiptsOfNew(session, byTable),
       changedSeconds(session, staged, byTable, commit),

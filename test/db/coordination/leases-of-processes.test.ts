@@ -8,14 +8,7 @@ import {
   type Stream,
 } from '../../../src/db/coverage/coverage.ts';
 import { claimLease } from '../../../src/db/coordination/leases.ts';
-import { systemClock } from '../../../src/clock.ts';
-import { commitWithRetry } from '../../../src/crawl/commit-with-retry.ts';
-import { endStrayCopies } from '../../../src/db/coordination/copying.ts';
-import { commitPage, type PageCommit } from '../../../src/db/write/commit.ts';
-import { createPartitions } from '../../../src/db/write/partitions.ts';
 import type { Range } from '../../../src/range.ts';
-import { untilOneWaits } from '../../support/database/until-one-waits.ts';
-import { samplePage } from '../../support/samples/sample-page.ts';
 import { compile } from '../../support/program/compile.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import type { ClaimingOrder } from '../../support/leases/claimant.ts';
@@ -84,34 +77,6 @@ test.concurrent('a hole found while a page of it is under way stays a hole', asy
   expect(await thaw(process)).toMatchObject({ covered: [], error: 'lease_lost' });
   expect(await readCoverage(store.database, stream)).toEqual([{ from: 0, to: 90 }]);
 });
-
-test.concurrent(
-  'a process frozen while it copies keeps its rows from nobody once its lease is over',
-  async () => {
-    const { database } = store;
-    const stream: Stream = { dataset: 'copied', scope: '', pass: 0 };
-    const span = { from: 1_780_000_000, to: 1_780_001_000 };
-    const process = await start({ stream, wanted: span, kind: 'copying' });
-    expect(await go(process)).toBe('frozen');
-    await untilOneWaits(database, database, 'copy "ton"%', 'Client');
-    // The lease is its own, and whoever copies for one that is lives.
-    expect(await endStrayCopies(database)).toBe(0);
-    await database.run(sql`update etl.leases set expires_at = clock_timestamp() where dataset = 'copied'`);
-    const wanted = { stream, wanted: [span], length: () => 1000, owner: 'other', priority: 'backfill' };
-    const lease = (await claimLease(database, wanted))!;
-    const page: PageCommit = {
-      ...{ lease, rows: samplePage(span, 4000), rejected: [], extras: [], ids: [], pages: [] },
-      ...{ replace: false, overwrite: false, done: { span, outcome: 'covered' } },
-    };
-    const partitions = createPartitions(database, 'month');
-    const context = { database, partitions, attempts: 5, clock: systemClock, random: Math.random };
-    expect(await commitWithRetry(context, () => commitPage(database, partitions, page))).toBe(true);
-    expect(await readCoverage(database, stream)).toEqual([span]);
-    expect(await thaw(process)).toMatchObject({ error: 'lease_lost' });
-    const stored = sql`select count(*)::int as count from ton.transactions`;
-    expect(await database.rows(stored, z.object({ count: z.number() }))).toEqual([{ count: 4000 }]);
-  },
-);
 
 async function rowsOf(dataset: string): Promise<number> {
   const [row] = await store.database.rows(

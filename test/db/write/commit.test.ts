@@ -5,7 +5,7 @@ import { commitPage, type PageCommit } from '../../../src/db/write/commit.ts';
 import { commitCursor } from '../../../src/db/write/commit-response.ts';
 import { linesOfRows } from '../../../src/db/write/rows/lines.ts';
 import { readCoverage, type Stream } from '../../../src/db/coverage/coverage.ts';
-import type { Database } from '../../../src/db/connection/database.ts';
+import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
 import { claimLease, type Lease } from '../../../src/db/coordination/leases.ts';
 import { claimCursor } from '../../../src/db/cursors/cursors.ts';
 import { readRefused } from '../../../src/db/coverage/refused.ts';
@@ -15,7 +15,7 @@ import { jetton_burns } from '../../../src/db/schema/ton/jetton-burns.ts';
 import { DatabaseError, LeaseLostError } from '../../../src/errors.ts';
 import { formatTime } from '../../../src/range.ts';
 import { openTestStore } from '../../support/database/database.ts';
-import { stopping } from '../../support/database/stopping.ts';
+import { openStandingCopy } from '../../support/database/standing-copy.ts';
 
 const stream: Stream = { dataset: 'jetton_burns', scope: '', pass: 0 };
 const wanted = { from: 1_780_000_000, to: 1_780_000_100 };
@@ -30,15 +30,6 @@ const row = {
   jetton_master: address,
   amount: '5',
 };
-
-/** A database at which a process stops after the rows of a page were sent, until it may go on. */
-const stoppingAfterRows = (real: Database) =>
-  stopping(real, (session, stop) => ({
-    copyIn: async (...data) => {
-      await session.copyIn(...data);
-      await stop();
-    },
-  }));
 
 /** `contradicting`: another amount of the last row. */
 const page = (lease: Lease, amounts: readonly string[], contradicting?: string): PageCommit => ({
@@ -143,20 +134,21 @@ test('a second reading confirms the seconds of which it brings what is stored, a
 
 test('a process that stops while it sends its rows holds nothing: its range is read by another, and it writes nothing', async () => {
   const store = await openTestStore();
+  const line = await openStandingCopy(store.url, /copy pg_temp/);
+  const standing = await openDatabase({ url: line.url, applicationName: 'standing' });
   const claim = (owner: string) =>
     claimLease(store.database, { stream, wanted: [wanted], length: () => 1000, owner, priority: 'backfill' });
   const commit = (database: Database, lease: Lease) =>
     commitPage(database, createPartitions(database, 'month'), page(lease, ['5']));
   try {
     const lease = await claim('stopped');
-    const { database, stopped, goOn } = stoppingAfterRows(store.database);
-    const outcome = commit(database, lease!);
-    await Promise.race([stopped, outcome]);
+    const outcome = commit(standing, lease!);
+    await Promise.race([line.stopped, outcome]);
     await store.database.run(sql`select 1 from etl.leases for update nowait`);
     await store.database.run(sql`update etl.leases set expires_at = clock_timestamp()`);
     const other = await claim('other');
     expect(other?.span).toEqual(wanted);
-    goOn();
+    line.goOn();
     await expect(outcome).rejects.toThrow(LeaseLostError);
     expect(await readCoverage(store.database, stream)).toEqual([]);
     await commit(store.database, other!);
@@ -167,6 +159,8 @@ test('a process that stops while it sends its rows holds nothing: its range is r
     );
     expect(rows).toEqual([{ amount: '5' }]);
   } finally {
+    await standing.close();
+    await line.close();
     await store.close();
   }
 });

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { expect } from 'vitest';
-import { insertStaged, stageRows } from '../../../src/db/write/rows/insert.ts';
+import { writeRows } from '../../../src/db/write/rows/insert.ts';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
 import { linesOfRecords } from '../../../src/db/write/rows/lines.ts';
 import { ensurePartitions, inOrder } from '../../../src/db/write/rows/rows-by-table.ts';
@@ -31,9 +31,7 @@ export async function openPageStore(): Promise<PageStore> {
       const byTable = inOrder(linesOfRecords(job.tables, accepted));
       await ensurePartitions(partitions, byTable);
       for (const tableRows of byTable) {
-        changed += await database.transaction(async (session) =>
-          insertStaged(session, await stageRows(session, [tableRows])),
-        );
+        changed += await database.transaction((session) => writeRows(session, [tableRows]));
       }
       return changed;
     },

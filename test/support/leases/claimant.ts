@@ -10,10 +10,7 @@ import {
   type Lease,
 } from '../../../src/db/coordination/leases.ts';
 import { LeaseLostError } from '../../../src/errors.ts';
-import { commitPage } from '../../../src/db/write/commit.ts';
-import { createPartitions } from '../../../src/db/write/partitions.ts';
 import type { Range } from '../../../src/range.ts';
-import { samplePage } from '../samples/sample-page.ts';
 
 export interface ClaimingOrder {
   readonly database: string;
@@ -23,9 +20,8 @@ export interface ClaimingOrder {
    * `work`: claims parts and commits them, bit by bit, until nothing is left, and gives some of it up in between.
    * `freeze`: claims the whole, stops itself within its commit, and says afterwards what became of it.
    * `overtaken`: the same, but stops itself while its page is under way, before its commit.
-   * `copying`: the same, but stops itself while it copies a page straight into its table.
    */
-  readonly kind: 'work' | 'freeze' | 'overtaken' | 'copying';
+  readonly kind: 'work' | 'freeze' | 'overtaken';
 }
 
 export interface ClaimingReport {
@@ -84,32 +80,7 @@ async function freeze(): Promise<void> {
   const lease = await claim(Number.MAX_SAFE_INTEGER);
   if (lease === undefined) return;
   if (order.kind === 'overtaken') stopHere();
-  if (order.kind === 'copying') return copy(lease);
   await commit(lease, lease.span.to, order.kind === 'freeze' ? stopHere : undefined);
-}
-
-/** So many rows that the server has stored some of them when the process stops. */
-const ROWS = 4000;
-
-async function copy(lease: Lease): Promise<void> {
-  let isFrozen = false;
-  const rows = samplePage(lease.span, ROWS).map((lines) => ({
-    ...lines,
-    *pieces() {
-      const pieces = [...lines.pieces()];
-      for (const [index, piece] of pieces.entries()) {
-        if (index === pieces.length - 2 && !isFrozen) {
-          isFrozen = true;
-          stopHere();
-        }
-        yield piece;
-      }
-    },
-  }));
-  await commitPage(database, createPartitions(database, 'month'), {
-    ...{ lease, rows, rejected: [], extras: [], ids: [], pages: [] },
-    ...{ replace: false, overwrite: false, done: { span: lease.span, outcome: 'covered' } },
-  });
 }
 
 function stopHere(): void {

@@ -34,8 +34,8 @@ export async function copyNew(session: Session, byTable: readonly Lines[], lease
       byTable.map(({ target }) => target),
       'shared',
     ),
+    ...fresh.map(({ target, pieces }) => session.copyIn(target.copy, pieces()).catch(explain)),
   ]);
-  for (const { target, pieces } of fresh) await session.copyIn(target.copy, pieces()).catch(explain);
 }
 
 function explain(error: unknown): never {

@@ -29,24 +29,24 @@ interface InsertOptions {
 }
 
 /**
+ * The tables to whose staging tables rows are brought. `isWhole`: the rows are all that there is, so that none at all says
+ * something too.
+ */
+export function toStage(
+  byTable: readonly Lines[],
+  { isWhole = false }: { readonly isWhole?: boolean } = {},
+): Lines[] {
+  return byTable.filter(({ count, isNew }) => !isNew && (count > 0 || isWhole));
+}
+
+/**
  * Brings rows of several tables to the server, whatever their number, each into its staging table. Before anything is
  * locked: a process that freezes while it sends is in no statement that Postgres would end, and would hold what it had
  * locked for as long as it stands. They are sorted by key, so that two transactions with common rows wait for each other
- * instead of deadlocking; but for a page that was to be new, whose parts follow each other, and which is tried again. `isWhole`: the rows are all that there is, so that none at all says something too.
- * @returns the tables that `insertStaged` has to write
+ * instead of deadlocking; but for a page that was to be new, whose parts follow each other, and which is tried again.
  */
-export async function stageRows(
-  session: Session,
-  byTable: readonly Lines[],
-  { isWhole = false }: { readonly isWhole?: boolean } = {},
-): Promise<Staged[]> {
-  const staged: Staged[] = [];
-  for (const { target, count, pieces } of byTable) {
-    if (count === 0 && !isWhole) continue;
-    await fillStagingTable(session, target.staging, pieces());
-    staged.push({ target, count });
-  }
-  return staged;
+export async function stageRows(session: Session, staged: readonly Lines[]): Promise<void> {
+  await answersOf(staged.map(({ target, pieces }) => fillStagingTable(session, target.staging, pieces())));
 }
 
 /**
@@ -76,6 +76,13 @@ export async function insertStaged(
     written.flatMap(({ changed }) => changed),
   );
   return written.reduce((sum, { rows }) => sum + rows, 0);
+}
+
+/** Brings rows and writes them, where nothing has to be done between. Returns what `insertStaged` does. */
+export async function writeRows(session: OpenTransaction, byTable: readonly Lines[]): Promise<number> {
+  const staged = toStage(byTable);
+  const [, written] = await answersOf([stageRows(session, staged), insertStaged(session, staged)]);
+  return written;
 }
 
 /** What the statements of one table have written. */
