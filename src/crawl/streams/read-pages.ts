@@ -122,7 +122,9 @@ async function commitAndAdvance(
   const next = {
     held: left,
     cursor: step.cursor,
-    fresh: wereNew ? freshBehind(fresh, page.value.reading.positions, done?.to) : undefined,
+    fresh: wereNew
+      ? freshBehind(fresh, page.value.reading.positions, done?.to, page.value.written)
+      : undefined,
     waiting: isWritten ? [] : pages,
     trust,
     read: {
@@ -194,9 +196,9 @@ async function fetchPage(
       },
     );
     pageSize.arrived();
-    const { reading, step, content } = page.value;
+    const { reading, step, content, written } = page.value;
     // The records themselves are let go: those of a long second would all stay in memory until it is committed.
-    return { ...page, value: { reading, step, ...(content && { content }) } };
+    return { ...page, value: { reading, step, ...(content && { content }), ...(written && { written }) } };
   } catch (error) {
     const { limit } = dataset.job.paginator.request(cursor, size);
     if (!(error instanceof ApiTimeoutError) || !pageSize.timedOut(limit)) throw error;

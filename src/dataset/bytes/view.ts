@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ZodType } from 'zod';
 import { asText, type Strings } from '../strings.ts';
 import { LETTER_F, LETTER_T, MINUS, QUOTE, ZERO } from './json-bytes.ts';
@@ -114,6 +115,16 @@ export function scalarAt({ bytes, text }: Pick<Page, 'bytes' | 'text'>, start: n
 /** True of a view of what a schema takes as it is. */
 export function isViewOf<Rec>(schema: ZodType<Rec>, record: unknown): record is Rec {
   return record instanceof View && record.$schema === schema;
+}
+
+/** A digest of a record as it came; undefined for one that was parsed. */
+export function digestOf(record: unknown): string | undefined {
+  if (!(record instanceof View)) return undefined;
+  const { slots, bytes } = record.$page;
+  const at = 2 * record.$slot;
+  return createHash('sha256')
+    .update(bytes.subarray(slots[at], slots[at + 1]))
+    .digest('base64');
 }
 
 /** A record as it came, with strings that are text. */

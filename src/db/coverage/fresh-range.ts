@@ -48,5 +48,5 @@ export async function freshOf(
     Answer,
   );
   if (!answer?.is_untouched) return undefined;
-  return { after: answer.is_begun ? span.from : span.from - 1, but: [] };
+  return { after: answer.is_begun ? span.from : span.from - 1, but: new Map() };
 }

@@ -38,11 +38,22 @@ export function receiptColumns({ facts }: ReceiptTable, row: SQL): SQL {
  * whichever dataset brings it, and taken off once when the program removes it. So their sum is what must be there.
  */
 export function leaveReceipt(target: ReceiptTable, rows: SQL, change: 'written' | 'removed'): SQL {
-  const sign = sql.raw(change === 'written' ? '' : '-');
   const counted = change === 'written' ? sql` filter (where r.is_new)` : sql``;
-  const r = sql`r`;
+  return sql`${insertReceipts(target, sql`r`, { isTaken: change === 'removed', counted })} from ${rows} r group by 2`;
+}
+
+/** The same of rows that were all added: of what stands behind `from`, where they are called `t`. Its rows are returned. */
+export function leaveReceiptOfNew(target: ReceiptTable, from: SQL): SQL {
+  return sql`${insertReceipts(target, sql`t`, { isTaken: false, counted: sql`` })} ${from} group by 2 returning ${bare(receipts.rows)}`;
+}
+
+function insertReceipts(
+  target: ReceiptTable,
+  row: SQL,
+  { isTaken, counted }: { readonly isTaken: boolean; readonly counted: SQL },
+): SQL {
+  const sign = sql.raw(isTaken ? '-' : '');
   return sql`
     insert into ${receipts} (${bare(receipts.table_name, receipts.minute, receipts.rows, receipts.keys)})
-    select ${target.name}, ${minuteOf(r)}, ${sign}count(*)${counted}, ${sign}coalesce(sum(${keyHash(target, r)})${counted}, 0)
-    from ${rows} r group by 2`;
+    select ${target.name}, ${minuteOf(row)}, ${sign}count(*)${counted}, ${sign}coalesce(sum(${keyHash(target, row)})${counted}, 0)`;
 }

@@ -17,5 +17,5 @@ export function samplePage({ from, to }: Range, count: number): Lines[] {
     out_msgs: [],
   }));
   const { accepted } = transactionsJob.read(records);
-  return linesOfRecords(transactionsJob.tables, accepted, { fresh: { after: from, but: [] } });
+  return linesOfRecords(transactionsJob.tables, accepted, { fresh: { after: from, but: new Map() } });
 }

@@ -74,7 +74,7 @@ async function* commitsOf(api: string, assignment: Assignment): AsyncGenerator<P
   const records = listOf(job.list);
   const { span } = assignment.lease;
   let cursor: unknown = job.paginator.start(span);
-  let fresh: Fresh | undefined = { after: span.from - 1, but: [] };
+  let fresh: Fresh | undefined = { after: span.from - 1, but: new Map() };
   while (cursor !== undefined) {
     const query = new URLSearchParams();
     const params = { ...job.params, ...job.paginator.request(cursor, PAGE) };

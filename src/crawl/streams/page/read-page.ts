@@ -3,8 +3,9 @@ import { readBody } from '../../../api/response/body-text.ts';
 import { echoOf } from '../../../api/response/v3-echo.ts';
 import { listOf } from '../../../api/response/v3-envelope.ts';
 import { readList } from '../../../dataset/bytes/read-list.ts';
-import type { Job, RecordsReading } from '../../../dataset/job.ts';
-import type { Fresh } from '../../../dataset/fresh.ts';
+import { digestOf } from '../../../dataset/bytes/view.ts';
+import type { AcceptedRecord, Job, RecordsReading } from '../../../dataset/job.ts';
+import { isWritten, nameOf, type Fresh, type Likenesses } from '../../../dataset/fresh.ts';
 import type { Echo } from '../../../dataset/paginator.ts';
 import { bytesOfRecords } from '../../../db/write/rows/lines.ts';
 import { linesOfBytes, type TableBytes } from '../../../db/write/rows/line-bytes.ts';
@@ -21,6 +22,8 @@ export interface ReadPage {
   readonly tables: readonly TableBytes[];
   readonly ids: readonly string[];
   readonly oddities: Oddities;
+  /** What those of its records were like that lie in its last second. */
+  readonly written: Likenesses;
 }
 
 export interface HowToRead {
@@ -49,16 +52,39 @@ export async function readPage(
   const records = list?.records ?? listOf(job.list)(json);
   await turn();
   const reading = readRecords(job, records, read.strings);
-  const written = inside([reading], span);
+  const within = inside([reading], span);
   await turn();
+  const likeness = ({ index }: AcceptedRecord) => digestOf(records[index]);
+  const again = (record: AcceptedRecord) =>
+    fresh !== undefined && isWritten(fresh, record.position, () => likeness(record));
+  const accepted = within.accepted.filter((record) => !again(record));
   return {
     positions: reading.positions,
     joins: reading.joins,
     echo: echoOf(json),
-    tables: bytesOfRecords(job.tables, written.accepted, { fresh }),
-    ids: idsOf(written),
-    oddities: odditiesOf(written),
+    tables: bytesOfRecords(job.tables, accepted, { fresh }),
+    ids: idsOf(within),
+    oddities: odditiesOf(within),
+    written: fresh === undefined ? new Map() : likenessesOf(lastOf(within.accepted), likeness),
   };
+}
+
+/** The records of the last second, which the next page may bring again. */
+function lastOf(records: readonly AcceptedRecord[]): AcceptedRecord[] {
+  const last = Math.max(...records.map(({ position }) => position.utime));
+  return records.filter(({ position }) => position.utime === last);
+}
+
+function likenessesOf(
+  records: readonly AcceptedRecord[],
+  likeness: (record: AcceptedRecord) => string | undefined,
+): Likenesses {
+  const known = new Map<string, string>();
+  for (const record of records) {
+    const like = likeness(record);
+    if (like !== undefined) known.set(nameOf(record.position), like);
+  }
+  return known;
 }
 
 /** A body without its records, and these. */

@@ -6,12 +6,12 @@ import { worked } from '../../connection/sql.ts';
 import { isNotTakenAsNew } from '../../connection/translate.ts';
 import { markCopying } from '../../coordination/copying.ts';
 import type { Lease } from '../../coordination/leases.ts';
-import { receiptColumns } from '../receipts.ts';
+import { leaveReceiptOfNew } from '../receipts.ts';
 import type { Lines } from './line-bytes.ts';
 import { lockTables } from './lock-tables.ts';
 import type { Target } from './target.ts';
-import type { Unverified } from './unverify.ts';
-import { Written, withReceipt } from './written.ts';
+import { verifiedSeconds, type Unverified } from './unverify.ts';
+import { Written } from './written.ts';
 
 /** Rows that were sent as new ones are not, or their table does something of its own with rows: they go the other way. */
 export class NotNewError extends DatabaseError {
@@ -72,15 +72,20 @@ type Receipt = ReturnType<typeof worked>;
 const receipts = new WeakMap<Target, Receipt>();
 
 function receiptOf(target: Target): Receipt {
-  const known = receipts.get(target) ?? worked(withReceipt(target, copied(target)));
+  const known = receipts.get(target) ?? worked(receiptOfCopied(target));
   receipts.set(target, known);
   return known;
 }
 
-/** The rows of some seconds that this transaction has written. Not of all between: a trace may have lasted for days. */
-function copied(target: Target): SQL {
+/** A statement that returns `Written` of the rows of some seconds that this transaction has written. Not of all between: a trace may have lasted for days. */
+function receiptOfCopied(target: Target): SQL {
+  const times = sql`${sql.placeholder('times')}::timestamptz[]`;
+  const copied = sql`
+    from ${target.into} t
+    where t.utime = any(${times}) and t.loaded_at = ${sql.placeholder('began')}::timestamptz
+      and t.xmin = pg_current_xact_id()::xid`;
   return sql`
-    select ${receiptColumns(target, sql`t`)}, true as is_new from ${target.into} t
-    where t.utime = any(${sql.placeholder('times')}::timestamptz[])
-      and t.loaded_at = ${sql.placeholder('began')}::timestamptz and t.xmin = pg_current_xact_id()::xid`;
+    with receipt as (${leaveReceiptOfNew(target, copied)})
+    select coalesce(sum(rows), 0) as rows, (${verifiedSeconds(sql`(select unnest(${times}) as utime)`)}) as seconds
+    from receipt`;
 }

@@ -9,7 +9,7 @@ import {
   type Table,
 } from '../../../dataset/declaration/sheet.ts';
 import { NOTHING, type Extra } from '../../../dataset/record.ts';
-import { nameOf, type Fresh } from '../../../dataset/fresh.ts';
+import { isFresh, type Fresh } from '../../../dataset/fresh.ts';
 import type { Position } from '../../../dataset/paginator.ts';
 import { rowAsText, type Strings } from '../../../dataset/strings.ts';
 import { contradictions } from './contradictions.ts';
@@ -113,13 +113,12 @@ function collect(
 }
 
 /**
- * A page begins with the record that the one before it ended with, and another server may have given a second anew: such
- * records are written again, for they may have come with more this time.
+ * Another server may have given a second anew: records that came before are written again, for they may have come with more
+ * this time.
  */
 function newnessOf(fresh: Fresh | undefined): (position: Position) => boolean {
   if (fresh === undefined) return () => false;
-  const brought = new Set(fresh.but);
-  return (position) => position.utime > fresh.after && (brought.size === 0 || !brought.has(nameOf(position)));
+  return (position) => isFresh(fresh, position);
 }
 
 function byKey(a: WaitingRow, b: WaitingRow): number {
