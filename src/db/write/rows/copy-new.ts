@@ -61,7 +61,7 @@ async function leaveReceiptOf(
   session: OpenTransaction,
   { target, count, times }: Lines,
 ): Promise<Unverified> {
-  const receipt = receiptOf(target)({ times: `{${[...times].join(',')}}`, began: session.began });
+  const receipt = receiptOf(target)({ times: `{${[...times].join(',')}}` });
   const [written] = await session.rows(receipt, Written).catch(explain);
   if (written?.rows !== count) throw new NotNewError('rows were dropped or changed on their way');
   return { target, seconds: written.seconds };
@@ -80,10 +80,8 @@ function receiptOf(target: Target): Receipt {
 /** A statement that returns `Written` of the rows of some seconds that this transaction has written. Not of all between: a trace may have lasted for days. */
 function receiptOfCopied(target: Target): SQL {
   const times = sql`${sql.placeholder('times')}::timestamptz[]`;
-  const copied = sql`
-    from ${target.into} t
-    where t.utime = any(${times}) and t.loaded_at = ${sql.placeholder('began')}::timestamptz
-      and t.xmin = pg_current_xact_id()::xid`;
+  // The last columns of a row, such as when it came, take as long to find as all before them.
+  const copied = sql`from ${target.into} t where t.utime = any(${times}) and t.xmin = pg_current_xact_id()::xid`;
   return sql`
     with receipt as (${leaveReceiptOfNew(target, copied)})
     select coalesce(sum(rows), 0) as rows, (${verifiedSeconds(sql`(select unnest(${times}) as utime)`)}) as seconds
