@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Database } from '../../src/db/connection/database.ts';
-import { writeRows } from '../../src/db/write/rows/insert.ts';
+import { writeRows } from '../../test/support/database/write-rows.ts';
 import { linesOfRows } from '../../src/db/write/rows/lines.ts';
 import { createPartitions } from '../../src/db/write/partitions.ts';
 import { formatTable } from '../../src/commands/output/table.ts';

@@ -2,6 +2,7 @@ import type { Rejected } from '../../dataset/job.ts';
 import type { Rows, Tables } from '../../dataset/rows.ts';
 import type { Extra } from '../../dataset/record.ts';
 import { holdCursor, moveCursor, type CursorClaim } from '../cursors/cursors.ts';
+import { answersOf } from '../connection/answers-of.ts';
 import type { Database } from '../connection/database.ts';
 import { insertStaged, stageRows, toStage } from './rows/insert.ts';
 import { noteSpared, rememberOutcomes, type Outcomes } from '../cursors/subjects.ts';
@@ -44,9 +45,7 @@ export async function commitResponse(
   const stream = { dataset: claim.dataset, scope: '', pass: 0 };
   await writeTransaction(database, async (session) => {
     const staged = toStage(byTable);
-    await stageRows(session, staged);
-    await holdCursor(session, claim);
-    await insertStaged(session, staged);
+    await answersOf([stageRows(session, staged), holdCursor(session, claim), insertStaged(session, staged)]);
     if (rejected.length > 0) await quarantineRecords(session, stream, log.request, rejected);
     if (await hasQuarantined(session, stream)) await releaseRecords(session, stream, ids);
     if (extras.length > 0) await countDrift(session, claim.dataset, extras);

@@ -39,20 +39,19 @@ export function receiptColumns({ facts }: ReceiptTable, row: SQL): SQL {
  */
 export function leaveReceipt(target: ReceiptTable, rows: SQL, change: 'written' | 'removed'): SQL {
   const counted = change === 'written' ? sql` filter (where r.is_new)` : sql``;
-  return sql`${insertReceipts(target, sql`r`, { isTaken: change === 'removed', counted })} from ${rows} r group by 2`;
+  return sql`${insertReceipts(target, sql`r`, { sign: change === 'removed' ? sql`-` : sql``, counted })} from ${rows} r group by 2`;
 }
 
 /** The same of rows that were all added: of what stands behind `from`, where they are called `t`. Its rows are returned. */
 export function leaveReceiptOfNew(target: ReceiptTable, from: SQL): SQL {
-  return sql`${insertReceipts(target, sql`t`, { isTaken: false, counted: sql`` })} ${from} group by 2 returning ${bare(receipts.rows)}`;
+  return sql`${insertReceipts(target, sql`t`, { sign: sql``, counted: sql`` })} ${from} group by 2 returning ${bare(receipts.rows)}`;
 }
 
 function insertReceipts(
   target: ReceiptTable,
   row: SQL,
-  { isTaken, counted }: { readonly isTaken: boolean; readonly counted: SQL },
+  { sign, counted }: { readonly sign: SQL; readonly counted: SQL },
 ): SQL {
-  const sign = sql.raw(isTaken ? '-' : '');
   return sql`
     insert into ${receipts} (${bare(receipts.table_name, receipts.minute, receipts.rows, receipts.keys)})
     select ${target.name}, ${minuteOf(row)}, ${sign}count(*)${counted}, ${sign}coalesce(sum(${keyHash(target, row)})${counted}, 0)`;

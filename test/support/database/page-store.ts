@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { expect } from 'vitest';
-import { writeRows } from '../../../src/db/write/rows/insert.ts';
+import { writeRows } from './write-rows.ts';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
 import { linesOfRecords } from '../../../src/db/write/rows/lines.ts';
 import { ensurePartitions, inOrder } from '../../../src/db/write/rows/rows-by-table.ts';

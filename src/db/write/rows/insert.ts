@@ -78,13 +78,6 @@ export async function insertStaged(
   return written.reduce((sum, { rows }) => sum + rows, 0);
 }
 
-/** Brings rows and writes them, where nothing has to be done between. Returns what `insertStaged` does. */
-export async function writeRows(session: OpenTransaction, byTable: readonly Lines[]): Promise<number> {
-  const staged = toStage(byTable);
-  const [, written] = await answersOf([stageRows(session, staged), insertStaged(session, staged)]);
-  return written;
-}
-
 /** What the statements of one table have written. */
 interface Replaced {
   readonly staged: Staged;
