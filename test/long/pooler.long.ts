@@ -11,6 +11,7 @@ import { migrate } from '../../src/db/migrate/migrate.ts';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
 import { compile } from '../support/program/compile.ts';
+import { expectCopiesAtOnce } from '../support/database/copies-at-once.ts';
 import { createDatabase, type TestDatabase } from '../support/database/postgres.ts';
 import { claimTogether } from '../support/leases/claimants.ts';
 import { freePort } from '../support/free-port.ts';
@@ -64,6 +65,10 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode, as a role 
         await own.close();
       }),
     );
+  });
+
+  test('a COPY and what is sent behind it come at once, and one that fails leaves nothing behind', async () => {
+    await expectCopiesAtOnce(database);
   });
 
   test('nobody gets the same second twice', async () => {

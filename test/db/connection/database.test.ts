@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { answersOf } from '../../../src/db/connection/answers-of.ts';
 import { openDatabase } from '../../../src/db/connection/database.ts';
 import { DatabaseUnavailableError } from '../../../src/errors.ts';
+import { expectCopiesAtOnce } from '../../support/database/copies-at-once.ts';
 import { createDatabase } from '../../support/database/postgres.ts';
 
 /** An error event that nobody listens for would fail the run. */
@@ -26,36 +26,11 @@ test('sessions that the server ends are errors of their queries and of nothing e
   }
 });
 
-/** More than the system takes at once. */
-const LARGE = Array.from({ length: 200 }, () => Buffer.from('1\n'.repeat(32_768)));
-
 test('a transaction takes a COPY and what is sent behind it at once, and drops its data where the COPY fails', async () => {
   const { url, drop } = await createDatabase();
   const database = await openDatabase({ url, applicationName: 'test', maxConnections: 1 });
-  const Count = z.object({ count: z.number() });
-  const copied = (table: string, pieces: Iterable<string | Buffer>) =>
-    database.transaction(async (session) => {
-      const copy = sql.raw(
-        `create temp table given (number int unique) on commit drop; copy ${table} from stdin`,
-      );
-      const [, , , counts] = await answersOf([
-        session.run(sql`set local application_name = 'copying'`),
-        session.copyIn(copy, pieces),
-        session.copyIn(sql`copy given from stdin`, ['7\n']),
-        session.rows(sql`select count(*)::int as count from given`, Count),
-      ]);
-      return counts;
-    });
-  const failing = function* () {
-    yield '1\n';
-    throw new Error('no more of them');
-  };
   try {
-    expect(await copied('given', ['1\n2\n', '3\n'])).toEqual([{ count: 4 }]);
-    await expect(copied('given', LARGE)).rejects.toThrow('given_number_key');
-    await expect(copied('nothing', LARGE)).rejects.toThrow('relation "nothing" does not exist');
-    await expect(copied('given', failing())).rejects.toThrow('no more of them');
-    expect(await copied('given', ['1\n'])).toEqual([{ count: 2 }]);
+    await expectCopiesAtOnce(database);
   } finally {
     await database.close();
     await drop();
