@@ -30,8 +30,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'db/write/commit',
-        find: `const replaced = commit.replace && commit.done?.outcome === 'covered' ? commit.done.span : undefined;`,
-        instead: `const replaced = commit.replace && commit.done?.outcome === 'covered' ? commit.done.span : undefined;
+        find: `const isWhole = replaced !== undefined || commit.again !== undefined;`,
+        instead: `const isWhole = replaced !== undefined || commit.again !== undefined;
     if (commit.done?.outcome === 'covered') await addCoverage(database, commit.lease.stream, commit.done.span);`,
       },
     ],

@@ -3,7 +3,9 @@ import { parseJson } from '../../../src/api/response/parse-json.ts';
 import { listOf } from '../../../src/api/response/v3-envelope.ts';
 import type { Job } from '../../../src/dataset/job.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
-import { linesOfRecords } from '../../../src/db/write/rows/lines.ts';
+import { readRecords } from '../../../src/crawl/streams/page/read-records.ts';
+import { readList } from '../../../src/dataset/bytes/read-list.ts';
+import { bytesOfRecords } from '../../../src/db/write/rows/lines.ts';
 import type { Range } from '../../../src/range.ts';
 import { busyNetworkOf, serveNetwork } from '../network.ts';
 
@@ -13,7 +15,8 @@ const ROUNDS = 12;
 /** Datasets with fewer bytes in this network say little. */
 const FEWEST_BYTES = 50_000;
 
-const STAGES = ['body', 'json', 'check', 'lines'] as const;
+/** `read`: the records are found in the bytes and checked there; `parsed`: those that have to be parsed as a whole. */
+const STAGES = ['body', 'read', 'parsed', 'records', 'lines'] as const;
 type Stage = (typeof STAGES)[number];
 
 /** The parts of the client's work on a page, in CPU time a row: of a machine that others use too, it tells most. */
@@ -27,7 +30,7 @@ export async function measureStages(
     for (const { name, job } of await loadJobs()) {
       const bodies = job.scopes === undefined ? await pagesOf(api.url, job, span) : [];
       if (bodies.reduce((sum, { length }) => sum + length, 0) < FEWEST_BYTES) continue;
-      tell(`client CPU of ${name} by stage, microseconds a row`, stagesOf(job, bodies));
+      tell(`client CPU of ${name} by stage, microseconds a row`, await stagesOf(job, bodies));
     }
   } finally {
     await api.stop();
@@ -51,25 +54,29 @@ async function pagesOf(url: string, job: Job, span: Range): Promise<Buffer[]> {
   return bodies;
 }
 
-function stagesOf(job: Job, bodies: readonly Buffer[]): Record<string, number> {
-  const spent: Record<Stage, number> = { body: 0, json: 0, check: 0, lines: 0 };
-  const recordsIn = listOf(job.list);
+/** The stages of `readPage`, one by one. */
+async function stagesOf(job: Job, bodies: readonly Buffer[]): Promise<Record<string, number>> {
+  const spent = Object.fromEntries(STAGES.map((stage) => [stage, 0])) as Record<Stage, number>;
   let rows = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     const isCounted = round >= ROUNDS / 4;
-    const timed = <T>(stage: Stage, work: () => T): T => {
+    const timed = async <T>(stage: Stage, work: () => T | Promise<T>): Promise<T> => {
       const before = process.cpuUsage();
-      const value = work();
+      const value = await work();
       const { user, system } = process.cpuUsage(before);
       if (isCounted) spent[stage] += user + system;
       return value;
     };
-    for (const body of bodies) {
-      const { text, strings } = timed('body', () => readBody(body, 'bytes'));
-      const records = timed('json', () => recordsIn(parseJson(text, body)));
-      const { accepted } = timed('check', () => job.read(records, strings));
-      const lines = timed('lines', () => linesOfRecords(job.tables, accepted));
-      if (isCounted) rows += lines.reduce((sum, { count }) => sum + count, 0);
+    for (const bytes of bodies) {
+      const { list, record } = job;
+      const { text, strings } = await timed('body', () => readBody(bytes, 'bytes'));
+      const read = await timed('read', () =>
+        readList({ bytes, text, list, record, parse: parseJson, turn: () => Promise.resolve() }),
+      );
+      const records = read?.records ?? (await timed('parsed', () => listOf(list)(parseJson(text, bytes))));
+      const { accepted } = await timed('records', () => readRecords(job, records, strings));
+      const tables = await timed('lines', () => bytesOfRecords(job.tables, accepted));
+      if (isCounted) rows += tables.reduce((sum, { others }) => sum + others.count, 0);
     }
   }
   const whole = STAGES.reduce((sum, stage) => sum + spent[stage], 0);
