@@ -49,7 +49,10 @@ export interface Session {
   run(query: SQL): Promise<number>;
   /** Runs text of many statements, as migrations are: all of them or none. */
   script(text: string): Promise<void>;
-  /** Runs statements without parameters, of which one is a `copy … from stdin` that takes the data. */
+  /**
+   * Runs statements without parameters, of which one is a `copy … from stdin` that takes the data. Where pieces are made
+   * while they are sent, nothing may be sent behind them before they are there.
+   */
   copyIn(statements: SQL, pieces: CopyPieces): Promise<void>;
   /** Runs a `copy … to stdout` without parameters. Its data is valid until `onData` returns. */
   copyOut(statement: SQL, onData: (data: Buffer) => void): Promise<void>;

@@ -45,7 +45,8 @@ export async function commitResponse(
   const stream = { dataset: claim.dataset, scope: '', pass: 0 };
   await writeTransaction(database, async (session) => {
     const staged = toStage(byTable);
-    await answersOf([stageRows(session, staged), holdCursor(session, claim), insertStaged(session, staged)]);
+    await stageRows(session, staged);
+    await answersOf([holdCursor(session, claim), insertStaged(session, staged)]);
     if (rejected.length > 0) await quarantineRecords(session, stream, log.request, rejected);
     if (await hasQuarantined(session, stream)) await releaseRecords(session, stream, ids);
     if (extras.length > 0) await countDrift(session, claim.dataset, extras);

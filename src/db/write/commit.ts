@@ -104,9 +104,9 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
   return writeTransaction(database, async (session) => {
     const isWhole = replaced !== undefined || commit.again !== undefined;
     const staged = toStage(byTable, { isWhole });
-    const [, , , unverified, changed, , , isAnyQuarantined] = await answersOf([
-      copyNew(session, byTable, commit.lease),
-      stageRows(session, staged),
+    // What locks the lease is sent when all data is there: should this process freeze while it sends, it is not held.
+    await answersOf([copyNew(session, byTable, commit.lease), stageRows(session, staged)]);
+    const [, unverified, changed, , , isAnyQuarantined] = await answersOf([
       holdLease(session, commit.lease, commit.done?.span ?? lastSecond(commit.lease.span)),
       leaveReceiptsOfNew(session, byTable),
       changedSeconds(session, staged, byTable, commit),
