@@ -5,7 +5,10 @@ import type { Truth } from '../../test/support/simulator/truth.ts';
 import { otherOf } from '../../src/simulator/network/ledger/reorganisation.ts';
 import { BIG } from './harm/spoil.ts';
 
-/** What the harness keeps in the database beside the program: every range that was ever taken out of coverage. */
+/**
+ * What the harness keeps in the database beside the program: every range that was ever taken out of coverage, or that a
+ * second reading did not confirm, so that another one has to.
+ */
 export async function installAudit(client: pg.Client, commitMs: number): Promise<void> {
   await client.query(`
     create schema chaos;
@@ -19,6 +22,12 @@ export async function installAudit(client: pg.Client, commitMs: number): Promise
       return null;
     end $$;
     create trigger keep_subtracted after update on etl.coverage for each row execute function chaos.keep_subtracted();
+    create function chaos.keep_changed() returns trigger language plpgsql as $$ begin
+      insert into chaos.subtracted values (new.dataset, new.scope, new.pass, int8multirange(new.span));
+      return null;
+    end $$;
+    create trigger keep_changed after insert or update on etl.refused for each row when (new.reason = 'changed')
+      execute function chaos.keep_changed();
     create function chaos.bad_weather() returns trigger language plpgsql as $$ begin
       perform pg_sleep(${commitMs / 1000});
       if (select disk_full from chaos.weather) then
@@ -176,7 +185,9 @@ export async function findDoubled(client: pg.Client): Promise<string[]> {
     left join (select dataset, scope, pass, range_agg(part) as span
                from chaos.subtracted, unnest(span) as part group by 1, 2, 3) s using (dataset, scope, pass)
     where not isempty(d.span - coalesce(s.span, '{}'))`);
-  return rows.map(({ dataset, span }) => `${dataset}: seconds ${span} were completed by two pages`);
+  return rows.map(
+    ({ dataset, pass, span }) => `${dataset}: seconds ${span} were completed by two pages of pass ${pass}`,
+  );
 }
 
 /** Members that nobody knows are kept to the last digit. */
