@@ -145,7 +145,7 @@ async function receive(
 ): Promise<Pick<ApiResponse, 'body' | 'bytes'>> {
   const isWanted = response.statusCode === 200;
   try {
-    const raw = await readAtMost(isWanted ? LONGEST_BODY : LONGEST_REASON, response);
+    const raw = await readAtMost(isWanted ? LONGEST_BODY : LONGEST_REASON, response.body);
     await beforeReading();
     const decoded = await decode(raw, oneOf(response.headers['content-encoding']));
     // Decoding would put U+FFFD in their place, and the page would be stored with them.
@@ -173,33 +173,17 @@ const LONGEST_BODY = 2 ** 27;
 /** Of what is no success only a few words are used. */
 const LONGEST_REASON = 2 ** 20;
 
-/** Room for a body that does not say how long it is: it doubles when it is full. */
-const FIRST_ROOM = 2 ** 16;
-
-/**
- * Parts are copied as they come: those that are kept until the last one is there outlive V8's young objects, and cost it a
- * collection of all objects every few pages.
- * @throws RangeError where more comes, however fast: a body may have no end
- */
-async function readAtMost(
-  most: number,
-  { body, headers }: Pick<Dispatcher.ResponseData, 'body' | 'headers'>,
-): Promise<Buffer> {
-  const said = Number(oneOf(headers['content-length']));
-  let read = Buffer.allocUnsafeSlow(said > 0 && said <= most ? said : FIRST_ROOM);
+/** @throws RangeError where more comes, however fast: a body may have no end */
+async function readAtMost(most: number, body: Dispatcher.ResponseData['body']): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body) {
     if (!(chunk instanceof Uint8Array)) continue;
-    if (bytes + chunk.byteLength > most) throw new RangeError(`more than ${most} bytes`);
-    if (bytes + chunk.byteLength > read.byteLength) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(2 * read.byteLength, bytes + chunk.byteLength));
-      read.copy(larger, 0, 0, bytes);
-      read = larger;
-    }
-    read.set(chunk, bytes);
     bytes += chunk.byteLength;
+    if (bytes > most) throw new RangeError(`more than ${most} bytes`);
+    chunks.push(chunk);
   }
-  return read.subarray(0, bytes);
+  return Buffer.concat(chunks, bytes);
 }
 
 const LARGEST = { maxOutputLength: LONGEST_BODY };
