@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { freshBehind, isFresh, isWritten, nameOf } from '../../src/dataset/fresh.ts';
+import { freshBehind, isFresh, isUnchanged, nameOf } from '../../src/dataset/fresh.ts';
 
 const NOTHING = { after: 99, but: new Map() };
 const at = (utime: number, id: string) => ({ utime, lt: '1', id });
@@ -17,8 +17,8 @@ it('remembers what a page has brought of the second where it ended', () => {
 it('leaves out a record that was written as it is, and no other one', () => {
   const written = new Map([['107 c', 'like this']]);
   const fresh = freshBehind(NOTHING, [at(100, 'a'), at(107, 'b'), at(107, 'c')], 107, written)!;
-  const isLeftOut = (utime: number, id: string, likeness: string | undefined) =>
-    isWritten(fresh, at(utime, id), () => likeness);
+  const isLeftOut = (utime: number, id: string, digest: string | undefined) =>
+    isUnchanged(fresh, at(utime, id), () => digest);
   expect(isLeftOut(107, 'c', 'like this')).toBe(true);
   expect(isLeftOut(107, 'c', 'with more')).toBe(false);
   expect(isLeftOut(107, 'c', undefined)).toBe(false);

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { lengthOf } from '../../src/range.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
@@ -27,6 +27,9 @@ let settings: Record<string, string>;
 beforeAll(async () => {
   [cli, store] = await Promise.all([openCli(), openTestStore()]);
 }, 120_000);
+beforeEach(serve);
+// Also where a test has failed: the next one would find its history read.
+afterEach(forget);
 afterAll(async () => {
   await cli.close();
   await store.close();
@@ -84,7 +87,6 @@ test.each([
 ])(
   'a backfill of all datasets with $threads threads has at most $limitMb MB resident',
   async ({ threads, limitMb }) => {
-    await serve();
     const range = ['--from', String(START), '--to', String(END), '--threads', String(threads)];
     const run = cli.start(['backfill', ...range, '--quiet'], settings);
     const memory = await memoryOf(run, () => Promise.resolve(false));
@@ -96,13 +98,11 @@ test.each([
     });
     expect(await coveredSeconds()).toBeGreaterThanOrEqual(END - START - 1);
     expect(memory.mostMb).toBeLessThanOrEqual(limitMb);
-    await forget();
   },
   1_200_000,
 );
 
 test(`sync, which reads all of this history, has at most ${LIMIT_MB.sync} MB resident`, async () => {
-  await serve();
   const run = cli.start(['sync'], settings);
   const memory = await memoryOf(run, async () => (await coveredSeconds()) >= END - START - 1);
   run.child.kill('SIGTERM');
@@ -110,5 +110,4 @@ test(`sync, which reads all of this history, has at most ${LIMIT_MB.sync} MB res
   console.log('sync', memory);
   expect({ code, stderr }).toMatchObject({ code: 0 });
   expect(memory.mostMb).toBeLessThanOrEqual(LIMIT_MB.sync);
-  await forget();
 }, 1_200_000);

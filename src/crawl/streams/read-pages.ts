@@ -123,7 +123,7 @@ async function commitAndAdvance(
     held: left,
     cursor: step.cursor,
     fresh: wereNew
-      ? freshBehind(fresh, page.value.reading.positions, done?.to, page.value.written)
+      ? freshBehind(fresh, page.value.reading.positions, done?.to, page.value.digests)
       : undefined,
     waiting: isWritten ? [] : pages,
     trust,
@@ -196,9 +196,9 @@ async function fetchPage(
       },
     );
     pageSize.arrived();
-    const { reading, step, content, written } = page.value;
+    const { reading, step, content, digests } = page.value;
     // The records themselves are let go: those of a long second would all stay in memory until it is committed.
-    return { ...page, value: { reading, step, ...(content && { content }), ...(written && { written }) } };
+    return { ...page, value: { reading, step, ...(content && { content }), ...(digests && { digests }) } };
   } catch (error) {
     const { limit } = dataset.job.paginator.request(cursor, size);
     if (!(error instanceof ApiTimeoutError) || !pageSize.timedOut(limit)) throw error;

@@ -7,7 +7,7 @@ import type { Database, OpenTransaction, Session } from '../connection/database.
 import { identifiers } from '../connection/sql.ts';
 import { coverImported, type Import } from './commit-import.ts';
 import { attachFilled, isFree, makeTable, nameOf, tableNamed } from './partitions.ts';
-import { leaveReceipt, receiptColumns } from './receipts.ts';
+import { leaveReceiptOfNew } from './receipts.ts';
 import { lockTables } from './rows/lock-tables.ts';
 import { byRank } from './rows/rows-by-table.ts';
 import { isCurrent, makeWay } from './rows/supersede.ts';
@@ -122,9 +122,8 @@ async function take(session: OpenTransaction, target: Target, table: SQL): Promi
   }
   const [left] = await session.rows(
     sql`
-      with fresh as not materialized (select ${receiptColumns(target, sql`t`)}, true as is_new from ${table} t),
-        receipt as (${leaveReceipt(target, sql`fresh`, 'written')} returning rows),
-        unverified as (${unverify(target, sql`fresh`)})
+      with receipt as (${leaveReceiptOfNew(target, sql`from ${table} t`)}),
+        unverified as (${unverify(target, table)})
       select coalesce(sum(rows), 0) as rows from receipt`,
     z.object({ rows: z.coerce.number() }),
   );

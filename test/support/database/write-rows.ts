@@ -1,4 +1,3 @@
-import { answersOf } from '../../../src/db/connection/answers-of.ts';
 import type { OpenTransaction } from '../../../src/db/connection/database.ts';
 import { insertStaged, stageRows, toStage } from '../../../src/db/write/rows/insert.ts';
 import type { Lines } from '../../../src/db/write/rows/line-bytes.ts';
@@ -6,6 +5,6 @@ import type { Lines } from '../../../src/db/write/rows/line-bytes.ts';
 /** Writes rows as commits do. Returns the number of those that were new or changed. */
 export async function writeRows(session: OpenTransaction, byTable: readonly Lines[]): Promise<number> {
   const staged = toStage(byTable);
-  const [, written] = await answersOf([stageRows(session, staged), insertStaged(session, staged)]);
-  return written;
+  await stageRows(session, staged);
+  return insertStaged(session, staged);
 }

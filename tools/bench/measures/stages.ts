@@ -56,7 +56,7 @@ async function pagesOf(url: string, job: Job, span: Range): Promise<Buffer[]> {
 
 /** The stages of `readPage`, one by one. */
 async function stagesOf(job: Job, bodies: readonly Buffer[]): Promise<Record<string, number>> {
-  const spent = Object.fromEntries(STAGES.map((stage) => [stage, 0])) as Record<Stage, number>;
+  const spent: Record<Stage, number> = { body: 0, read: 0, parsed: 0, records: 0, lines: 0 };
   let rows = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     const isCounted = round >= ROUNDS / 4;

@@ -7,7 +7,7 @@ import type { Flight } from '../../../budget/flight.ts';
 import type { Priority } from '../../../budget/priority.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
 import type { Job, RecordsReading } from '../../../dataset/job.ts';
-import type { Fresh, Likenesses } from '../../../dataset/fresh.ts';
+import type { Digests, Fresh } from '../../../dataset/fresh.ts';
 import type { Echo, Params, Step } from '../../../dataset/paginator.ts';
 import type { Stream } from '../../../db/coverage/coverage.ts';
 import { BadResponseError } from '../../../errors.ts';
@@ -58,8 +58,8 @@ export interface PageRead {
   readonly step: Step<unknown>;
   /** What it has to write, where that is known before it comes: then nobody needs its records and what was accepted of them. */
   readonly content?: Content;
-  /** What the last of the records were like that it has to write, where that is known. */
-  readonly written?: Likenesses;
+  /** Of the last records that it has to write, where it was read by its bytes. */
+  readonly digests?: Digests;
 }
 
 /** What a page shows of its place. */
@@ -138,7 +138,7 @@ function byBytes(
     const page = await read(body, how);
     const { positions, joins, echo } = page;
     const step = stepTo({ positions, echo, ...(joins !== undefined && { joins }) }, how.limit);
-    return { ...shownOnly(page), step, content: contentOfPage(job, page), written: page.written };
+    return { ...shownOnly(page), step, content: contentOfPage(job, page), digests: page.digests };
   };
 }
 

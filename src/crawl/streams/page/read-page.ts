@@ -5,7 +5,7 @@ import { listOf } from '../../../api/response/v3-envelope.ts';
 import { readList } from '../../../dataset/bytes/read-list.ts';
 import { digestOf } from '../../../dataset/bytes/view.ts';
 import type { AcceptedRecord, Job, RecordsReading } from '../../../dataset/job.ts';
-import { isWritten, nameOf, type Fresh, type Likenesses } from '../../../dataset/fresh.ts';
+import { isUnchanged, nameOf, type Digests, type Fresh } from '../../../dataset/fresh.ts';
 import type { Echo } from '../../../dataset/paginator.ts';
 import { bytesOfRecords } from '../../../db/write/rows/lines.ts';
 import { linesOfBytes, type TableBytes } from '../../../db/write/rows/line-bytes.ts';
@@ -22,8 +22,8 @@ export interface ReadPage {
   readonly tables: readonly TableBytes[];
   readonly ids: readonly string[];
   readonly oddities: Oddities;
-  /** What those of its records were like that lie in its last second. */
-  readonly written: Likenesses;
+  /** Of what it writes of its last second, which the next page may bring again. Empty where nothing is known to be new. */
+  readonly digests: Digests;
 }
 
 export interface HowToRead {
@@ -54,10 +54,10 @@ export async function readPage(
   const reading = readRecords(job, records, read.strings);
   const within = inside([reading], span);
   await turn();
-  const likeness = ({ index }: AcceptedRecord) => digestOf(records[index]);
-  const again = (record: AcceptedRecord) =>
-    fresh !== undefined && isWritten(fresh, record.position, () => likeness(record));
-  const accepted = within.accepted.filter((record) => !again(record));
+  const digest = ({ index }: AcceptedRecord) => digestOf(records[index]);
+  const isKnown = (record: AcceptedRecord) =>
+    fresh !== undefined && isUnchanged(fresh, record.position, () => digest(record));
+  const accepted = within.accepted.filter((record) => !isKnown(record));
   return {
     positions: reading.positions,
     joins: reading.joins,
@@ -65,24 +65,25 @@ export async function readPage(
     tables: bytesOfRecords(job.tables, accepted, { fresh }),
     ids: idsOf(within),
     oddities: odditiesOf(within),
-    written: fresh === undefined ? new Map() : likenessesOf(lastOf(within.accepted), likeness),
+    digests: fresh === undefined ? new Map() : digestsOf(lastOf(within.accepted), digest),
   };
 }
 
-/** The records of the last second, which the next page may bring again. */
+/** The records of the last second. */
 function lastOf(records: readonly AcceptedRecord[]): AcceptedRecord[] {
   const last = Math.max(...records.map(({ position }) => position.utime));
   return records.filter(({ position }) => position.utime === last);
 }
 
-function likenessesOf(
+/** Those that were parsed have none. */
+function digestsOf(
   records: readonly AcceptedRecord[],
-  likeness: (record: AcceptedRecord) => string | undefined,
-): Likenesses {
+  digest: (record: AcceptedRecord) => string | undefined,
+): Digests {
   const known = new Map<string, string>();
   for (const record of records) {
-    const like = likeness(record);
-    if (like !== undefined) known.set(nameOf(record.position), like);
+    const own = digest(record);
+    if (own !== undefined) known.set(nameOf(record.position), own);
   }
   return known;
 }

@@ -77,7 +77,10 @@ function receiptOf(target: Target): Receipt {
   return known;
 }
 
-/** A statement that returns `Written` of the rows of some seconds that this transaction has written. Not of all between: a trace may have lasted for days. */
+/**
+ * A statement that tells `Written` of the rows of some seconds that this transaction has written. Not of all seconds
+ * between: a trace may have lasted for days.
+ */
 function receiptOfCopied(target: Target): SQL {
   const times = sql`${sql.placeholder('times')}::timestamptz[]`;
   // The last columns of a row, such as when it came, take as long to find as all before them.

@@ -18,10 +18,10 @@ const recordAt = (second: number, members: object = {}) => ({
 });
 
 /** Reads a page; the rows of transactions that it brings as new ones, and as others. */
-async function read(records: readonly object[], fresh: Fresh | undefined) {
+async function read(records: readonly object[], fresh: Fresh | undefined, span = SPAN) {
   const body = Buffer.from(JSON.stringify({ transactions: records }));
   const page = await readPage(body, {
-    ...{ job: transactions, span: SPAN, fresh },
+    ...{ job: transactions, span, fresh },
     withoutKey: (text) => text,
     turn: () => Promise.resolve(),
   });
@@ -36,7 +36,7 @@ async function behindFirst(): Promise<Fresh> {
     { after: NOW, but: new Map() },
   );
   expect(first).toMatchObject({ fresh: 2, others: 0 });
-  return freshBehind({ after: NOW, but: new Map() }, first.page.positions, NOW + 2, first.page.written)!;
+  return freshBehind({ after: NOW, but: new Map() }, first.page.positions, NOW + 2, first.page.digests)!;
 }
 
 it('leaves out the record with which the page before ended', async () => {
@@ -55,10 +55,12 @@ it.each([
 it('does not take for written what lay behind the range', async () => {
   const fresh = await behindFirst();
   const wider = { ...fresh, after: NOW + 100 };
-  expect([...fresh.but.values()].filter((likeness) => likeness !== undefined)).toHaveLength(1);
+  expect([...fresh.but.values()].filter((digest) => digest !== undefined)).toHaveLength(1);
   expect(await read([recordAt(99)], wider)).toMatchObject({ fresh: 0, others: 1 });
+  const further = { from: SPAN.from, to: SPAN.to + 100 };
+  expect(await read([recordAt(2), recordAt(100)], fresh, further)).toMatchObject({ fresh: 0, others: 1 });
 });
 
 it('remembers nothing where nothing is known to be new', async () => {
-  expect((await read([recordAt(1)], undefined)).page.written.size).toBe(0);
+  expect((await read([recordAt(1)], undefined)).page.digests.size).toBe(0);
 });
