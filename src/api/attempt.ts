@@ -9,6 +9,7 @@ import type { Priority } from '../budget/priority.ts';
 import type { Recorder } from './recorder.ts';
 import type { Attempt, Exchange } from './exchange.ts';
 import { readBody, type BodyText } from './response/body-text.ts';
+import type { KeyGuard } from './response/key-guard.ts';
 import { parseJson } from './response/parse-json.ts';
 import type { Prepared } from './prepare.ts';
 import { summary } from './response/reason.ts';
@@ -16,6 +17,7 @@ import type { CountingStats } from './stats.ts';
 import { errorOfStatus } from './response/status.ts';
 import type { ApiResponse, ResponseHead, Transport } from './transport.ts';
 import { openEnvelope } from './response/v2.ts';
+import { giveMemory } from '../spare-memory.ts';
 
 /** What every attempt needs. */
 export interface AttemptContext {
@@ -29,7 +31,7 @@ export interface AttemptContext {
   /** Takes the key out of a text, however it is spelled there. */
   readonly withoutKey: (text: string) => string;
   /** The same of data, which must not change by chance. */
-  readonly keyless: (text: string) => string;
+  readonly key: KeyGuard;
   readonly onExchange: ((attempt: Attempt) => void) | undefined;
   /** Where responses are kept, if they are. */
   readonly recorder: Pick<Recorder, 'record'> | undefined;
@@ -51,15 +53,17 @@ export interface Call<T> extends Prepared {
   readonly envelope: boolean;
 }
 
-/** Reads a body by its bytes. What it throws makes the response a bad one, as what `parse` throws. */
+/** Reads a body by its bytes, which are gone when it is done. What it throws makes the response a bad one, as what `parse` throws. */
 export type ReadBytes<T> = (body: Buffer, how: BytesReading) => Promise<T>;
 
 export interface BytesReading {
   readonly limit: number | undefined;
   /** Waits until it may take its time in this thread: see `Flight.turn`. */
   readonly turn: () => Promise<void>;
-  /** Takes the key out of a text, where data may not hold it. */
-  readonly withoutKey: (text: string) => string;
+  /** Reads while nothing else is read in this thread: see `Flight.alone`. */
+  readonly alone: <Page>(read: () => Promise<Page>) => Promise<Page>;
+  /** What data may not hold. */
+  readonly key: KeyGuard;
 }
 
 /** A response whose body was read. */
@@ -114,7 +118,8 @@ async function send<T>(
   });
   const ms = elapsed();
   log(chain, call, received, { attempt: number, ms });
-  const value = await readResponse(chain, call, received);
+  const value = await readResponse(chain, call, received, signal);
+  giveMemory(received.body.buffer);
   const { path, query, limit } = call;
   const { status, bytes, apiVersion } = received;
   return { value, request: { path, query, limit }, status, bytes, ms, attempts: number, apiVersion };
@@ -125,16 +130,22 @@ async function readResponse<T>(
   chain: AttemptContext,
   call: Call<T> & { readonly flight: Flight },
   received: ApiResponse,
+  signal: AbortSignal,
 ): Promise<T> {
   const { readBytes, limit, strings = 'text' } = call;
   const { body } = received;
   if (received.status === 200 && readBytes !== undefined && chain.recorder === undefined) {
-    const how = { limit, turn: () => call.flight.turn(), withoutKey: chain.keyless };
+    const how: BytesReading = {
+      limit,
+      turn: () => call.flight.turn(),
+      alone: (read) => call.flight.alone(signal, read),
+      key: chain.key,
+    };
     return readBytes(body, how).catch((error: unknown) => refuseBody(chain, call, error));
   }
   await call.flight.turn();
   const read = readBody(body, received.status === 200 ? strings : 'text');
-  const text = received.status === 200 ? chain.keyless(read.text) : chain.withoutKey(read.text);
+  const text = received.status === 200 ? chain.key.without(read.text) : chain.withoutKey(read.text);
   const response = { ...received, body, strings: read.strings, text };
   keep(chain, call, response);
   if (response.status !== 200) throw refusalOf(chain, call, response, response.status);

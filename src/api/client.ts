@@ -12,7 +12,7 @@ import type { Attempt, Exchange } from './exchange.ts';
 import { linkSignals } from './link-signals.ts';
 import { createPreparer, readBaseUrl } from './prepare.ts';
 import { createRequestQueue, TAIL_LANES } from './queue.ts';
-import { keylessText } from './response/keyless-text.ts';
+import { guardKey } from './response/key-guard.ts';
 import { summary } from './response/reason.ts';
 import { createRedactor } from '../settings/redact.ts';
 import { retry, type RetryOptions } from '../retry.ts';
@@ -118,7 +118,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     count,
     host: base.host,
     withoutKey: createRedactor([options.apiKey], '[key]'),
-    keyless: keylessText(options.apiKey),
+    key: guardKey(options.apiKey),
     onExchange: options.onExchange,
     recorder: options.recorder,
   };

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import type { Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher } from 'undici';
 import type { Clock } from '../clock.ts';
 import {
@@ -11,6 +11,7 @@ import {
   RequestTooLargeError,
 } from '../errors.ts';
 import { linkSignals } from './link-signals.ts';
+import { giveMemory, takeMemory } from '../spare-memory.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 /** A request, ready to go out: nothing is left to be computed between the slot and the send. */
@@ -31,7 +32,10 @@ export interface ResponseHead {
 }
 
 export interface ApiResponse extends ResponseHead {
-  /** The decoded body, UTF-8 where the status is 200; of another response, empty where it was cut off. */
+  /**
+   * The decoded body, UTF-8 where the status is 200; of another response, empty where it was cut off. Its memory is its
+   * own, and may be given back.
+   */
   readonly body: Buffer;
   /** Bytes of the body as it came over the wire. */
   readonly bytes: number;
@@ -145,7 +149,8 @@ async function receive(
 ): Promise<Pick<ApiResponse, 'body' | 'bytes'>> {
   const isWanted = response.statusCode === 200;
   try {
-    const raw = await readAtMost(isWanted ? LONGEST_BODY : LONGEST_REASON, response.body);
+    const length = Number(oneOf(response.headers['content-length']) ?? NaN);
+    const raw = await gather(response.body, { most: isWanted ? LONGEST_BODY : LONGEST_REASON, length });
     await beforeReading();
     const decoded = await decode(raw, oneOf(response.headers['content-encoding']));
     // Decoding would put U+FFFD in their place, and the page would be stored with them.
@@ -173,42 +178,66 @@ const LONGEST_BODY = 2 ** 27;
 /** Of what is no success only a few words are used. */
 const LONGEST_REASON = 2 ** 20;
 
-/** @throws RangeError where more comes, however fast: a body may have no end */
-async function readAtMost(most: number, body: Dispatcher.ResponseData['body']): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    if (!(chunk instanceof Uint8Array)) continue;
-    bytes += chunk.byteLength;
-    if (bytes > most) throw new RangeError(`more than ${most} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, bytes);
+/** Room for a body whose length nobody has told. */
+const FIRST_ROOM = 2 ** 16;
+
+interface Gathering {
+  /** Of bytes; where more come, however fast, it is too much: a body may have no end. */
+  readonly most: number;
+  /** How many are to come, NaN where it is not known. */
+  readonly length: number;
 }
 
-const LARGEST = { maxOutputLength: LONGEST_BODY };
-const decoders = {
-  gzip: promisify<Buffer, typeof LARGEST, Buffer>(gunzip),
-  br: promisify<Buffer, typeof LARGEST, Buffer>(brotliDecompress),
-  deflate: promisify<Buffer, typeof LARGEST, Buffer>(inflate),
-};
+/** Puts the parts together as they come, in memory of their own. Throws a RangeError where there is no end. */
+async function gather(parts: AsyncIterable<unknown>, { most, length }: Gathering): Promise<Buffer> {
+  let memory = takeMemory(Number.isNaN(length) ? FIRST_ROOM : Math.min(length, most));
+  let bytes = 0;
+  for await (const part of parts) {
+    if (!(part instanceof Uint8Array)) continue;
+    const until = bytes + part.byteLength;
+    if (until > most) throw new RangeError(`more than ${most} bytes`);
+    if (until > memory.byteLength) memory = grown(memory, bytes, until);
+    new Uint8Array(memory, bytes).set(part);
+    bytes = until;
+  }
+  return Buffer.from(memory, 0, bytes);
+}
+
+function grown(memory: ArrayBuffer, used: number, needed: number): ArrayBuffer {
+  const larger = takeMemory(Math.max(2 * memory.byteLength, needed));
+  new Uint8Array(larger).set(new Uint8Array(memory, 0, used));
+  giveMemory(memory);
+  return larger;
+}
+
+/** What is decoded at once. */
+const DECODED = { chunkSize: 2 ** 17 };
 
 /** Decodes on zlib's threads, so that a page costs the event loop nothing but its parsing. */
-function decode(raw: Buffer, encoding: string | undefined): Promise<Buffer> | Buffer {
-  switch (encoding?.toLowerCase()) {
-    case undefined:
+async function decode(raw: Buffer, encoding: string | undefined): Promise<Buffer> {
+  const decoder = decoderOf(encoding?.toLowerCase() ?? '');
+  if (decoder === undefined) return raw;
+  decoder.end(raw);
+  const decoded = await gather(decoder, { most: LONGEST_BODY, length: NaN });
+  giveMemory(raw.buffer);
+  return decoded;
+}
+
+/** None where nothing is encoded. */
+function decoderOf(encoding: string): Transform | undefined {
+  switch (encoding) {
     case '':
     case 'identity':
-      return raw;
+      return undefined;
     case 'gzip':
     case 'x-gzip':
-      return decoders.gzip(raw, LARGEST);
+      return createGunzip(DECODED);
     case 'br':
-      return decoders.br(raw, LARGEST);
+      return createBrotliDecompress(DECODED);
     case 'deflate':
-      return decoders.deflate(raw, LARGEST);
+      return createInflate(DECODED);
     default:
-      throw new Error(`unknown content-encoding ${encoding ?? ''}`);
+      throw new Error(`unknown content-encoding ${encoding}`);
   }
 }
 

@@ -27,6 +27,11 @@ export interface Flight {
   turn(): Promise<void>;
   /** The attempt was in vain. `isTrouble`: because the source is overloaded or away. */
   failed(isTrouble: boolean): void;
+  /**
+   * Reads a body while no other one is read in this thread, the most urgent first. What is made of a page lives until it is
+   * read: of several at once it lives for so long that the garbage collector takes it for lasting. Rejects as `received`.
+   */
+  alone<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T>;
   /** Its rows are written, or nobody wants them. */
   end(): void;
   /** Milliseconds for which the last attempt waited for places. */
@@ -37,6 +42,7 @@ export interface Flight {
 export interface Room {
   readonly received: Places;
   readonly workedOn: Places;
+  readonly reading: Places;
   readonly turn: () => Promise<void>;
   /** Under way at once, so many keep the places in use. */
   readonly busy: number;
@@ -46,6 +52,7 @@ export function createRoom(threads: number): Room {
   return {
     received: createPlaces(RECEIVED + threads),
     workedOn: createPlaces(WORKED_ON + threads),
+    reading: createPlaces(1),
     turn: createTurns(),
     busy: WORKED_ON + READY + threads,
   };
@@ -84,29 +91,27 @@ interface FlightOptions {
 
 export function createFlight({ clock, room, priority, events }: FlightOptions): Flight {
   let sentAt: number | undefined;
-  let waitedMs = 0;
+  const waiting = createWaiting(clock, priority);
   // A body that nobody reads: all of its time was the network's.
   let networkMs: number | undefined;
   let place: ResponsePlace | undefined;
   const moveTo = async (places: Places, signal: AbortSignal) => {
-    const began = clock.monotonic();
-    const next = await places.take(priority, signal);
-    waitedMs += clock.monotonic() - began;
+    const next = await waiting.take(places, signal);
     place?.free();
     place = next;
   };
-  const sinceSent = () => clock.monotonic() - (sentAt ?? clock.monotonic()) - waitedMs;
+  const sinceSent = () => clock.monotonic() - (sentAt ?? clock.monotonic()) - waiting.ms;
   const land = (tell: (time: AnswerTime) => void) => {
     place?.free();
     place = undefined;
     if (sentAt === undefined) return;
     const ms = sinceSent();
     sentAt = undefined;
-    tell({ ms, networkMs: networkMs ?? ms, waitedMs });
+    tell({ ms, networkMs: networkMs ?? ms, waitedMs: waiting.ms });
   };
   return {
     sent: () => {
-      [sentAt, networkMs, waitedMs] = [clock.monotonic(), undefined, 0];
+      [sentAt, networkMs, waiting.ms] = [clock.monotonic(), undefined, 0];
       events.sent();
     },
     arrived: (signal) => moveTo(room.received, signal),
@@ -115,6 +120,14 @@ export function createFlight({ clock, room, priority, events }: FlightOptions): 
       return moveTo(room.workedOn, signal);
     },
     turn: room.turn,
+    alone: async (signal, read) => {
+      const reading = await waiting.take(room.reading, signal);
+      try {
+        return await read();
+      } finally {
+        reading.free();
+      }
+    },
     failed: (isTrouble) => {
       land(isTrouble ? events.failed : events.dropped);
     },
@@ -122,7 +135,21 @@ export function createFlight({ clock, room, priority, events }: FlightOptions): 
       land(events.answered);
     },
     get waitedMs() {
-      return waitedMs;
+      return waiting.ms;
     },
   };
+}
+
+/** Waits for places, and how many milliseconds they took. */
+function createWaiting({ monotonic }: Pick<Clock, 'monotonic'>, priority: Priority) {
+  const waiting = {
+    ms: 0,
+    take: async (places: Places, signal: AbortSignal): Promise<ResponsePlace> => {
+      const began = monotonic();
+      const place = await places.take(priority, signal);
+      waiting.ms += monotonic() - began;
+      return place;
+    },
+  };
+  return waiting;
 }

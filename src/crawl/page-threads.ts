@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import PQueue from 'p-queue';
 import type { PageApart } from './streams/page/page-apart.ts';
+import { memoryOf } from './streams/page/page-apart.ts';
 import type { ThreadAnswer, ThreadOrder } from './streams/page/read-thread.ts';
 
 /** A smaller body is read sooner than it is handed over. */
@@ -27,7 +28,7 @@ export type ReadApart =
 export interface PageThreads {
   /** How many there may be. */
   readonly count: number;
-  /** Takes the body away. Rejects where a thread ends with it, for want of memory. */
+  /** Takes the body away, with all of its memory. Rejects where a thread ends with it, for want of memory. */
   read(order: Omit<ThreadOrder, 'body'>, body: Buffer): Promise<ReadApart>;
   close(): Promise<void>;
 }
@@ -120,19 +121,10 @@ function startThread(program: URL, apiKey: string | undefined): Thread {
         reject(new Error('a thread that read the page ended, perhaps for want of memory'));
       };
       worker.once('message', onMessage).once('exit', onExit);
-      const own = handOver(body);
-      const sent: ThreadOrder = { ...order, body: own };
-      worker.postMessage(sent, [own.buffer]);
+      const sent: ThreadOrder = { ...order, body };
+      worker.postMessage(sent, memoryOf([body]));
     });
   return { ready, ended, run, end: () => worker.terminate() };
-}
-
-/** The bytes in memory of their own: what shares it with others is copied. */
-function handOver(body: Buffer): Uint8Array<ArrayBuffer> {
-  const { buffer } = body;
-  return buffer instanceof ArrayBuffer && buffer.byteLength === body.byteLength
-    ? new Uint8Array(buffer)
-    : new Uint8Array(body);
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

@@ -1,6 +1,6 @@
 import type { ZodType } from 'zod';
 import { collectRows, type Rows, type Tables } from './rows.ts';
-import { isViewOf, rawOf, View } from './bytes/view.ts';
+import { isViewOf, rawOf } from './bytes/view.ts';
 import { isTakenAsIs } from './declaration/check.ts';
 import type { Put } from './declaration/sheet.ts';
 import type { Checks } from './checks.ts';
@@ -8,7 +8,7 @@ import { UNCHECKED, type GradeFacts } from './grade.ts';
 import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginator.ts';
 import { readPosition, type PositionMembers } from './position.ts';
 import { hashOf, NOTHING, readRecord, type Extra } from './record.ts';
-import { ownTexts, rowAsText, type Strings } from './strings.ts';
+import { rowAsText, type Strings } from './strings.ts';
 import { DAY, spanOfSecond, type Range } from '../range.ts';
 
 interface JobSpec<Cursor, Rec, T extends Tables> {
@@ -283,30 +283,13 @@ interface Placed {
 
 /** A record whose own position cannot be read lies where its neighbour in the page lies: pages come sorted by time. */
 function placesOf(members: PositionMembers, raws: readonly unknown[]): Placed[] {
-  const read = owned(
-    raws,
-    raws.map((raw) => readPosition(members, raw)),
-  );
+  const read = raws.map((raw) => readPosition(members, raw));
   let before: number | undefined;
   return read.map((position, index) => {
     if (position === undefined)
       return nowhere(raws[index], before, read.slice(index).find((later) => later !== undefined)?.utime);
     before = position.utime;
     return { position, span: spanOfSecond(position.utime) };
-  });
-}
-
-/** Positions are kept longer than the body is that views are of. */
-function owned(
-  raws: readonly unknown[],
-  positions: readonly (Position | undefined)[],
-): readonly (Position | undefined)[] {
-  const cut = positions.map((position, index) => (raws[index] instanceof View ? position : undefined));
-  const lts = ownTexts(cut.map((position) => position?.lt ?? ''));
-  const ids = ownTexts(cut.map((position) => position?.id ?? ''));
-  return positions.map((position, index) => {
-    const of = cut[index];
-    return of === undefined ? position : { utime: of.utime, lt: lts[index] ?? '', id: ids[index] ?? '' };
   });
 }
 

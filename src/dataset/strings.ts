@@ -32,13 +32,6 @@ export function rowAsText(row: object): Readonly<JsonMembers> {
   return Object.fromEntries(Object.entries(row).map(([name, member]) => [name, asText(member)]));
 }
 
-/** Copies of ASCII texts that were cut out of a body: they do not keep the body in memory, only each other. */
-export function ownTexts(texts: readonly string[]): string[] {
-  const all = Buffer.from(texts.join(''), 'latin1').toString('latin1');
-  let at = 0;
-  return texts.map(({ length }) => all.slice(at, (at += length)));
-}
-
 function textOf(bytes: string): string {
   return Buffer.from(bytes, 'latin1').toString('utf8');
 }

@@ -10,14 +10,15 @@ export function createRedactor(
   secrets: readonly (string | undefined)[],
   label = '[redacted]',
 ): (text: string) => string {
-  const spellings = new Set(
-    secrets.flatMap((secret = '') =>
-      secret.length < SHORTEST ? [] : [...plain(secret), ...inBase64(secret)],
-    ),
-  );
+  const spellings = new Set(secrets.flatMap((secret = '') => spellingsOf(secret)));
   // The longest first: another spelling may be a part of it.
   const steps = [...spellings].sort((a, b) => b.length - a.length).map((spelling) => step(spelling, label));
   return (text) => steps.reduce((redacted, replace) => replace(redacted), text);
+}
+
+/** How a secret may stand in a text; not at all where it is short. */
+export function spellingsOf(secret: string): string[] {
+  return secret.length < SHORTEST ? [] : [...new Set([...plain(secret), ...inBase64(secret)])];
 }
 
 function step(spelling: string, label: string): (text: string) => string {

@@ -4,7 +4,15 @@ import * as z from 'zod';
 import { systemClock } from '../../src/clock.ts';
 import type { Attempt } from '../../src/api/exchange.ts';
 import { listOf } from '../../src/api/response/v3-envelope.ts';
-import { failureOf, json, startFakeApi, text, freeBudget, type FakeApi } from './fake-api.ts';
+import {
+  failureOf,
+  json,
+  startFakeApi,
+  text,
+  freeBudget,
+  type FakeApi,
+  type HttpResponse,
+} from './fake-api.ts';
 import { NotFoundError, RequestRefusedError, UsageError } from '../../src/errors.ts';
 
 let api: FakeApi;
@@ -43,6 +51,19 @@ test.each([
   expect(exchange.value).toEqual([{ root_hash: 'ü'.repeat(100_000) }]);
   expect(exchange.bytes).toBe(body.byteLength);
   expect(api.seen[0]?.headers['accept-encoding']).toContain(encoding);
+});
+
+test('bodies whose length nobody tells come whole, each in its turn', async () => {
+  const bodies = Array.from({ length: 3 }, (_, index) => ({ blocks: [String(index).repeat(300_000)] }));
+  api.answer(
+    ...bodies.map((body): HttpResponse => (_request, response) => {
+      const sent = JSON.stringify(body);
+      for (let at = 0; at < sent.length; at += 50_000) response.write(sent.slice(at, at + 50_000));
+      response.end();
+    }),
+  );
+  const client = api.client();
+  for (const { blocks: value } of bodies) expect((await client.get(blocks)).value).toEqual(value);
 });
 
 test('a path before /api belongs to the base URL', async () => {

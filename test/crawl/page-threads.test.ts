@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import transactions from '../../jobs/transactions.ts';
 import { createPageThreads, threadsFor, type PageThreads } from '../../src/crawl/page-threads.ts';
 import { readApart, type PageApart } from '../../src/crawl/streams/page/page-apart.ts';
+import { guardKey } from '../../src/api/response/key-guard.ts';
 import { compile } from '../support/program/compile.ts';
 import { sampleTransaction } from '../support/samples/sample-records.ts';
 
@@ -15,7 +16,7 @@ import { sampleTransaction } from '../support/samples/sample-records.ts';
 const SPAN = { from: 0, to: 2 ** 32 };
 const KEY = 'k'.repeat(64);
 const ORDER = { dataset: 'transactions', span: SPAN };
-const HOW = { job: transactions, span: SPAN, withoutKey: (text: string) => text.replaceAll(KEY, '[key]') };
+const HOW = { job: transactions, span: SPAN, key: guardKey(KEY) };
 
 function bodyOf(members: object): Buffer {
   const records = Array.from({ length: 100 }, (_, index) => ({

@@ -33,8 +33,7 @@ async function read(body: string, slice: { turns: number } = { turns: 0 }) {
     slice.turns += 1;
     return Promise.resolve();
   };
-  const text = bytes.toString('latin1');
-  return readList({ bytes, text, list: 'rows', record, parse: parseJson, turn });
+  return readList({ bytes, list: 'rows', record, parse: parseJson, turn });
 }
 
 /** What was read of a body with one record: the record, whether it is a view, and what is left of the body. */

@@ -10,7 +10,8 @@ import traces from '../../jobs/traces.ts';
 import transactions from '../../jobs/transactions.ts';
 import validatorComplaints from '../../jobs/validator_complaints.ts';
 import validatorEvents from '../../jobs/validator_events.ts';
-import { readBody } from '../../src/api/response/body-text.ts';
+import { canBeBytes, readBody } from '../../src/api/response/body-text.ts';
+import { guardKey } from '../../src/api/response/key-guard.ts';
 import { parseJson } from '../../src/api/response/parse-json.ts';
 import { echoOf } from '../../src/api/response/v3-echo.ts';
 import { listOf } from '../../src/api/response/v3-envelope.ts';
@@ -205,7 +206,11 @@ function parsed(job: Job, body: Buffer) {
 
 /** The same, from a body that is read by its bytes, as another thread sends it. */
 async function byBytes(job: Job, body: Buffer) {
-  const sent = structuredClone(await readApart(body, { job, span: ALWAYS, withoutKey: (same) => same }));
+  const own = Buffer.from(body);
+  const page = await readApart(own, { job, span: ALWAYS, key: guardKey(undefined) });
+  // The body of another page may stand there by now.
+  own.fill('{');
+  const sent = structuredClone(page);
   const { positions, joins, echo } = sent;
   return { positions, joins, echo, ...shown(contentOfPage(job, pageOf(sent))) };
 }
@@ -282,10 +287,9 @@ function damaged(text: string, damages: readonly Damage[]): string {
 
 /** How many of its records are read without becoming objects. */
 async function views({ list, record }: Job, body: Buffer): Promise<number> {
-  const { text, strings } = readBody(body, 'bytes');
-  if (strings === 'text') return 0;
+  if (!canBeBytes(body)) return 0;
   const turn = () => Promise.resolve();
-  const read = await readList({ bytes: body, text, list, record, parse: parseJson, turn });
+  const read = await readList({ bytes: body, list, record, parse: parseJson, turn });
   return (read?.records ?? []).filter((one) => one instanceof View).length;
 }
 

@@ -100,7 +100,7 @@ class ObjectSource {
     const [first = [], ...others] = runs;
     const any =
       others.length === 0 ? '' : ` && (e = textEnd(bytes, v + 1, ${this.name(others)})) === ${NOWHERE}`;
-    const fails = checks.map((check) => ` || !${this.name(check)}(page.text.slice(v + 1, e))`);
+    const fails = checks.map((check) => ` || !${this.name(check)}(page.textAt(v + 1, e))`);
     return `e = v + 1;
       if (bytes[v] !== ${QUOTE} || !(${this.row(first)})${any}${fails.join('')}) ${FAIL};
       at = e + 1;

@@ -10,12 +10,12 @@ export interface ReadList {
   readonly records: readonly unknown[];
   /** The body as text without its records. */
   readonly rest: string;
+  /** Nobody reads the views any more, nor what is read of them when it is asked for. */
+  readonly release: () => void;
 }
 
 interface ListBody {
-  readonly bytes: Uint8Array;
-  /** The same, a character for each byte. */
-  readonly text: string;
+  readonly bytes: Buffer;
   /** The member that holds the records. */
   readonly list: string;
   readonly record: z.ZodType;
@@ -34,7 +34,6 @@ const SLICE = 100;
  */
 export async function readList({
   bytes,
-  text,
   list,
   record,
   parse,
@@ -42,15 +41,22 @@ export async function readList({
 }: ListBody): Promise<ReadList | undefined> {
   const layout = layoutOf(record);
   const head = `{${JSON.stringify(list)}:[`;
-  if (layout === null || !text.startsWith(head)) return undefined;
-  const reader = new RecordReader(bytes, text);
+  if (layout === null || !bytes.subarray(0, head.length).equals(Buffer.from(head))) return undefined;
+  const reader = new RecordReader(bytes);
   reader.at = head.length;
   const records = await recordsOf(reader, layout, { parse, turn });
   if (records === undefined) return undefined;
-  const tail = text.slice(reader.at);
+  const tail = bytes.toString('latin1', reader.at);
   // What is sent twice counts as it comes the last time.
   const mayComeTwice = tail.includes(JSON.stringify(list)) || ESCAPED_NAME.test(tail);
-  return mayComeTwice ? undefined : { records, rest: `${head}]${tail}` };
+  if (mayComeTwice) return undefined;
+  return {
+    records,
+    rest: `${head}]${tail}`,
+    release: () => {
+      reader.page.release();
+    },
+  };
 }
 
 /** The name of a member that may be any. */
@@ -61,7 +67,8 @@ async function recordsOf(
   layout: Layout,
   { parse, turn }: Pick<ListBody, 'parse' | 'turn'>,
 ): Promise<unknown[] | undefined> {
-  const { bytes, text } = reader.page;
+  const { page } = reader;
+  const { bytes } = page;
   const records: unknown[] = [];
   if (reader.passes(CLOSE_LIST)) return records;
   do {
@@ -73,7 +80,7 @@ async function recordsOf(
       if (bytes[start] !== OPEN) return undefined;
       const end = valueEnd(bytes, start, false);
       if (end === NOWHERE) return undefined;
-      records.push(parse(text.slice(start, end)));
+      records.push(parse(page.textAt(start, end)));
       reader.at = end;
     } else records.push(view);
   } while (reader.passes(COMMA));

@@ -17,14 +17,14 @@ export class RecordReader {
   readonly page: Page;
   /** The byte that is read next. */
   at = 0;
-  private readonly bytes: Uint8Array;
+  private readonly bytes: Buffer;
   private readonly same: SameJson;
   private used = 0;
 
-  constructor(bytes: Uint8Array, text: string) {
+  constructor(bytes: Buffer) {
     this.bytes = bytes;
     this.same = new SameJson(bytes);
-    this.page = new Page(bytes, text);
+    this.page = new Page(bytes);
   }
 
   /** The record that begins here; undefined, and `at` is anywhere in it, where it has to be read otherwise. */
@@ -50,7 +50,7 @@ export class RecordReader {
   /** Reads a text of any kind, which the checks have to see; `place` is where its beginning is noted. */
   text(checks: readonly ValueCheck[], start: number, place: number): number {
     const end = textEnd(this.bytes, start + 1, ANY_TEXT);
-    if (end === NOWHERE || !passesAll(checks, this.page.text.slice(start + 1, end))) return NOWHERE;
+    if (end === NOWHERE || !passesAll(checks, this.page.textAt(start + 1, end))) return NOWHERE;
     const { slots } = this.page;
     slots[place] = start + 1;
     slots[place + 1] = end;
@@ -99,7 +99,7 @@ export class RecordReader {
       return same;
     }
     const end = valueEnd(this.bytes, start, true);
-    const value = end === NOWHERE ? undefined : parsed(this.page.text.slice(start, end));
+    const value = end === NOWHERE ? undefined : parsed(this.page.textAt(start, end));
     this.note(slot, start, this.keep(value));
     return value !== undefined && passesAll(checks, value) ? end : NOWHERE;
   }
@@ -118,7 +118,7 @@ export class RecordReader {
     const start = this.at + 1;
     const end = this.passes(QUOTE) ? textEnd(this.bytes, start, ANY_TEXT) : NOWHERE;
     const isName = this.passTo(end === NOWHERE ? end : end + 1) && this.passes(COLON);
-    return isName ? this.page.text.slice(start, end) : undefined;
+    return isName ? this.page.textAt(start, end) : undefined;
   }
 
   private reserve(size: number): number {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ZodType } from 'zod';
+import { giveMemory, takeMemory } from '../../spare-memory.ts';
 import { asText, type Strings } from '../strings.ts';
 import { LETTER_F, LETTER_T, MINUS, QUOTE, ZERO } from './json-bytes.ts';
 
@@ -21,32 +22,47 @@ export interface ViewedMember {
  * has compiled for the first page when there is a second one, or one that needs more slots.
  */
 export class Page {
-  readonly bytes: Uint8Array;
+  readonly bytes: Buffer;
   /** The same, several bytes at a time. */
   readonly words: DataView;
-  /** The same, a character for each byte. */
-  readonly text: string;
   /**
    * For each slot the beginning and the end of its value, without quotes; of JSON with them. No value begins at 0: that is one
    * that was not sent. An end below 0 is the complement of a place in `values`.
    */
-  slots = new Int32Array(0);
+  slots: Int32Array;
   /** Lists, maps, and parsed JSON. */
   readonly values: unknown[] = [];
 
-  constructor(bytes: Uint8Array, text: string) {
+  constructor(bytes: Buffer) {
     this.bytes = bytes;
     this.words = wordsOf(bytes);
-    this.text = text;
     // A value takes some ten bytes for each of its two numbers.
-    this.growSlots(Math.max(2 ** 10, bytes.length >> 3));
+    this.slots = takeSlots(Math.max(2 ** 10, bytes.length >> 3));
   }
 
   growSlots(length: number): void {
     const before = this.slots;
-    this.slots = new Int32Array(length);
+    this.slots = takeSlots(length);
     this.slots.set(before);
+    giveMemory(before.buffer);
   }
+
+  /** What stands there, a character for each byte. */
+  textAt(start: number, end: number): string {
+    return this.bytes.toString('latin1', start, end);
+  }
+
+  /** Nobody reads the records any more. */
+  release(): void {
+    giveMemory(this.slots.buffer);
+    this.slots = NO_SLOTS;
+  }
+}
+
+const NO_SLOTS = new Int32Array(0);
+
+function takeSlots(length: number): Int32Array {
+  return new Int32Array(takeMemory(length * Int32Array.BYTES_PER_ELEMENT), 0, length).fill(0);
 }
 
 export function wordsOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
@@ -97,13 +113,14 @@ export function valueOf({ $page, $slot }: View, behind: number, { kind, layout }
   const end = $page.slots[2 * slot + 1] ?? 0;
   if (end < 0) return $page.values[~end];
   if (kind === 'scalar') return scalarAt($page, start, end);
-  const text = $page.text.slice(start, end);
+  const text = $page.textAt(start, end);
   return kind === 'text' ? text : JSON.parse(text);
 }
 
 /** A string, a whole number of few digits, or a boolean. */
-export function scalarAt({ bytes, text }: Pick<Page, 'bytes' | 'text'>, start: number, end: number): unknown {
-  if (bytes[start - 1] === QUOTE) return text.slice(start, end);
+export function scalarAt(page: Page, start: number, end: number): unknown {
+  const { bytes } = page;
+  if (bytes[start - 1] === QUOTE) return page.textAt(start, end);
   const first = bytes[start] ?? 0;
   if (first === LETTER_T || first === LETTER_F) return first === LETTER_T;
   let value = 0;
@@ -130,7 +147,7 @@ export function digestOf(record: unknown): string | undefined {
 /** A record as it came, with strings that are text. */
 export function rawOf(record: unknown, strings: Strings | undefined): unknown {
   if (!(record instanceof View)) return strings === 'bytes' ? asText(record) : record;
-  const { slots, text } = record.$page;
-  const at = 2 * record.$slot;
-  return asText(JSON.parse(text.slice(slots[at], slots[at + 1])));
+  const { $page, $slot } = record;
+  const [start = 0, end = 0] = $page.slots.subarray(2 * $slot);
+  return asText(JSON.parse($page.textAt(start, end)));
 }

@@ -1,4 +1,5 @@
-import { LosslessNumber } from 'lossless-json';
+import fc from 'fast-check';
+import { isSafeNumber, LosslessNumber, parse as parseLossless } from 'lossless-json';
 import { expect, test, vi } from 'vitest';
 import { parseJson } from '../../../src/api/response/parse-json.ts';
 import { BadResponseError } from '../../../src/errors.ts';
@@ -56,6 +57,82 @@ test('long digits inside strings do not count as numbers', () => {
   }
 });
 
+test('what looks like a long number in a string stays, beside one that is', () => {
+  const said = String.raw`{"text":"\"[9223372036854775807],","n":9223372036854775807,"__proto__":{"e":"1e400"}}`;
+  const parsed = parseJson(said) as object;
+  expect(Object.entries(parsed)).toEqual([
+    ['text', '"[9223372036854775807],'],
+    ['n', 9223372036854775807n],
+    ['__proto__', { e: '1e400' }],
+  ]);
+});
+
+/** Numbers, strings, and pieces of JSON, one behind the other, with a long number first. */
+const pieces = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        '[',
+        ']',
+        '{',
+        '}',
+        ',',
+        ':',
+        '"',
+        '\\',
+        ' ',
+        '-',
+        '0',
+        '.',
+        'e',
+        'null',
+        '"a":',
+        '"a"',
+      ),
+      fc.stringMatching(/^-?\d{1,20}(\.\d{1,3})?([eE]\d{1,3})?$/),
+      fc.json(),
+    ),
+    { maxLength: 12 },
+  )
+  .map((texts) => `[[${'9'.repeat(17)},${texts.join('')}],1]`);
+
+test('a body with a long number is what a parser that keeps all numbers as text makes of it', () => {
+  const counts = { parsed: 0, refused: 0 };
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        pieces,
+        fc.json().map((text) => `[${'9'.repeat(17)},${text}]`),
+      ),
+      (text) => {
+        const expected = outcome(() =>
+          parseLossless(text, undefined, { parseNumber: exactly, onDuplicateKey: last }),
+        );
+        counts[expected === BROKEN ? 'refused' : 'parsed'] += 1;
+        expect(outcome(() => parseJson(text))).toEqual(expected);
+      },
+    ),
+    { numRuns: 3000 },
+  );
+  expect(Math.min(counts.parsed, counts.refused)).toBeGreaterThan(300);
+});
+
+const BROKEN = 'broken';
+const last = ({ newValue }: { newValue: unknown }) => newValue;
+
+function exactly(token: string): unknown {
+  if (isSafeNumber(token)) return Number(token);
+  return /^-?\d+$/.test(token) ? BigInt(token) : new LosslessNumber(token);
+}
+
+function outcome(parse: () => unknown): unknown {
+  try {
+    return parse();
+  } catch {
+    return BROKEN;
+  }
+}
+
 test('NUL is dropped and lone surrogates are replaced, in keys too, and pairs stay', () => {
   const text = String.raw`{"a\u0000b":["x\u0000\u0000y","\ud800","\udc00z","\ud83d\ude00","\\u0000"],"n":9223372036854775807,"f":1e400}`;
   expect(parseJson(text)).toEqual({
@@ -71,6 +148,10 @@ test.each([
   ['{"transactions":[{"a":1},', '25 characters of broken JSON'],
   ['{"n":9223372036854775807,', 'broken JSON'],
   ['upstream connect error', 'upstream connect error'],
+  ['{"n":00123456789012345678}', 'broken JSON'],
+  ['{"n":9223372036854775807.}', 'broken JSON'],
+  ['{"a":[9223372036854775807],9223372036854775806:1}', 'broken JSON'],
+  ['{"a":[9223372036854775807]9223372036854775806}', 'broken JSON'],
 ])('%j is a bad response that says what came instead', (text, reason) => {
   expect(() => parseJson(text)).toThrow(BadResponseError);
   expect(() => parseJson(text)).toThrow(reason);

@@ -1,4 +1,4 @@
-import { readBody } from '../../../src/api/response/body-text.ts';
+import { canBeBytes, readBody } from '../../../src/api/response/body-text.ts';
 import { parseJson } from '../../../src/api/response/parse-json.ts';
 import { listOf } from '../../../src/api/response/v3-envelope.ts';
 import type { Job } from '../../../src/dataset/job.ts';
@@ -69,13 +69,22 @@ async function stagesOf(job: Job, bodies: readonly Buffer[]): Promise<Record<str
     };
     for (const bytes of bodies) {
       const { list, record } = job;
-      const { text, strings } = await timed('body', () => readBody(bytes, 'bytes'));
+      const isBytes = await timed('body', () => canBeBytes(bytes));
       const read = await timed('read', () =>
-        readList({ bytes, text, list, record, parse: parseJson, turn: () => Promise.resolve() }),
+        isBytes
+          ? readList({ bytes, list, record, parse: parseJson, turn: () => Promise.resolve() })
+          : undefined,
       );
-      const records = read?.records ?? (await timed('parsed', () => listOf(list)(parseJson(text, bytes))));
+      const parsed = () => {
+        const { text, strings } = readBody(bytes, 'bytes');
+        return { records: listOf(list)(parseJson(text, bytes)), strings };
+      };
+      const { records, strings } = read
+        ? { ...read, strings: 'bytes' as const }
+        : await timed('parsed', parsed);
       const { accepted } = await timed('records', () => readRecords(job, records, strings));
       const tables = await timed('lines', () => bytesOfRecords(job.tables, accepted));
+      read?.release();
       if (isCounted) rows += tables.reduce((sum, { others }) => sum + others.count, 0);
     }
   }

@@ -129,10 +129,10 @@ function byBytes(
 ): ReadBytes<PageRead> | undefined {
   // Pages of one pool are small, and their rows are looked at here.
   if (span === undefined || job.scopes !== undefined) return undefined;
-  const read = async (body: Buffer, { turn, withoutKey }: BytesReading): Promise<ReadPage> => {
+  const read = async (body: Buffer, { turn, alone, key }: BytesReading): Promise<ReadPage> => {
     const apart = await threads.read({ dataset: name, span, fresh }, body);
     if (apart.page !== undefined) return pageOf(apart.page);
-    return readPage(apart.body, { job, span, fresh, withoutKey, turn });
+    return alone(() => readPage(apart.body, { job, span, fresh, key, turn }));
   };
   return async (body, how) => {
     const page = await read(body, how);

@@ -17,6 +17,11 @@ export async function readApart(body: Buffer, how: Omit<HowToRead, 'turn'>): Pro
   return { ...page, odd: isOdd ? (stringify(oddities) ?? '') : '' };
 }
 
+/** What is handed over with bytes: all of their memory, which is theirs alone. */
+export function memoryOf(bytes: readonly Uint8Array[]): ArrayBuffer[] {
+  return bytes.map(({ buffer }) => buffer).filter((buffer) => buffer instanceof ArrayBuffer);
+}
+
 /** A page that another thread has read. */
 export function pageOf({ odd, ...page }: PageApart): ReadPage {
   return { ...page, oddities: odd === '' ? NONE : Odd.parse(parseJson(odd)) };

@@ -1,5 +1,6 @@
 import { parseJson } from '../../../api/response/parse-json.ts';
-import { readBody } from '../../../api/response/body-text.ts';
+import { canBeBytes, readBody } from '../../../api/response/body-text.ts';
+import type { KeyGuard } from '../../../api/response/key-guard.ts';
 import { echoOf } from '../../../api/response/v3-echo.ts';
 import { listOf } from '../../../api/response/v3-envelope.ts';
 import { readList } from '../../../dataset/bytes/read-list.ts';
@@ -10,6 +11,7 @@ import type { Echo } from '../../../dataset/paginator.ts';
 import { bytesOfRecords } from '../../../db/write/rows/lines.ts';
 import { linesOfBytes, type TableBytes } from '../../../db/write/rows/line-bytes.ts';
 import { targetOf } from '../../../db/write/rows/target.ts';
+import type { Strings } from '../../../dataset/strings.ts';
 import type { Range } from '../../../range.ts';
 import { idsOf, inside, odditiesOf, type Content, type Oddities } from './content.ts';
 import { readRecords } from './read-records.ts';
@@ -32,26 +34,30 @@ export interface HowToRead {
   readonly span: Range;
   /** Which records are new; left out: none is known to be. */
   readonly fresh?: Fresh | undefined;
-  /** Takes the key out of a text, where data may not hold it. */
-  readonly withoutKey: (text: string) => string;
+  /** What data may not hold. */
+  readonly key: KeyGuard;
   /** Waits until it may take some milliseconds of this thread: others have their turns between. */
   readonly turn: () => Promise<void>;
 }
 
-/** Reads a page: of its bytes and its job alone, so that any thread can. Throws what is wrong with the page. */
-export async function readPage(
-  body: Buffer,
-  { job, span, fresh, withoutKey, turn }: HowToRead,
+/**
+ * Reads a page: of its bytes and its job alone, so that any thread can. What it returns needs them no more. Throws what is
+ * wrong with the page.
+ */
+export async function readPage(body: Buffer, how: HowToRead): Promise<ReadPage> {
+  await how.turn();
+  const whole = (await readInBytes(body, how)) ?? readParsed(body, how);
+  const page = await pageOfRecords(whole, how);
+  whole.release();
+  return page;
+}
+
+async function pageOfRecords(
+  { json, records, strings }: BodyOfRecords,
+  { job, span, fresh, turn }: HowToRead,
 ): Promise<ReadPage> {
   await turn();
-  const read = readBody(body, 'bytes');
-  const text = withoutKey(read.text);
-  const isWhole = text === read.text && read.strings === 'bytes';
-  const list = isWhole ? await readInBytes(body, text, { job, turn }) : undefined;
-  const json = list?.json ?? parseJson(text, body);
-  const records = list?.records ?? listOf(job.list)(json);
-  await turn();
-  const reading = readRecords(job, records, read.strings);
+  const reading = readRecords(job, records, strings);
   const within = inside([reading], span);
   await turn();
   const digest = ({ index }: AcceptedRecord) => digestOf(records[index]);
@@ -92,20 +98,29 @@ function digestsOf(
 interface BodyOfRecords {
   readonly json: unknown;
   readonly records: readonly unknown[];
+  readonly strings: Strings;
+  /** Nobody reads the records any more. */
+  readonly release: () => void;
 }
 
 /** Undefined for a body that has to be parsed as a whole, which also tells what is wrong with it. */
 async function readInBytes(
   bytes: Buffer,
-  text: string,
-  { job: { list, record }, turn }: Pick<HowToRead, 'job' | 'turn'>,
+  { job: { list, record }, key, turn }: HowToRead,
 ): Promise<BodyOfRecords | undefined> {
+  if (!canBeBytes(bytes) || key.mayBeIn(bytes)) return undefined;
   try {
-    const read = await readList({ bytes, text, list, record, parse: parseJson, turn });
-    return read && { records: read.records, json: parseJson(read.rest) };
+    const read = await readList({ bytes, list, record, parse: parseJson, turn });
+    return read && { ...read, json: parseJson(read.rest), strings: 'bytes' };
   } catch {
     return undefined;
   }
+}
+
+function readParsed(body: Buffer, { job, key }: HowToRead): BodyOfRecords {
+  const { text, strings } = readBody(body, 'bytes');
+  const json = parseJson(key.without(text), body);
+  return { json, records: listOf(job.list)(json), strings, release: () => undefined };
 }
 
 /** What a page has to write. */

@@ -4,10 +4,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import * as z from 'zod';
 import { loadJobs } from '../../../dataset/load-jobs.ts';
-import { keylessText } from '../../../api/response/keyless-text.ts';
+import { guardKey } from '../../../api/response/key-guard.ts';
 import type { Fresh } from '../../../dataset/fresh.ts';
 import type { Range } from '../../../range.ts';
-import { readApart, type PageApart } from './page-apart.ts';
+import { memoryOf, readApart, type PageApart } from './page-apart.ts';
 
 const ThreadData = z.object({ apiKey: z.string().optional() });
 
@@ -24,18 +24,14 @@ export type ThreadAnswer =
   { readonly page: PageApart; readonly body?: never } | { readonly body: Uint8Array; readonly page?: never };
 
 const jobs = new Map((await loadJobs()).map(({ name, job }) => [name, job]));
-const withoutKey = keylessText(ThreadData.parse(workerData).apiKey);
+const key = guardKey(ThreadData.parse(workerData).apiKey);
 
 const answer = async (order: ThreadOrder) => {
   const { body } = order;
   const page = await read(order);
   const sent: ThreadAnswer = page === undefined ? { body } : { page };
   const lines = page?.tables.flatMap(({ fresh, others }) => [fresh.bytes, others.bytes]);
-  const handed = (lines ?? [body]).map(({ buffer }) => buffer);
-  parentPort?.postMessage(
-    sent,
-    handed.filter((buffer) => buffer instanceof ArrayBuffer),
-  );
+  parentPort?.postMessage(sent, memoryOf(lines ?? [body]));
 };
 
 async function read({ dataset, body, span, fresh }: ThreadOrder): Promise<PageApart | undefined> {
@@ -46,7 +42,7 @@ async function read({ dataset, body, span, fresh }: ThreadOrder): Promise<PageAp
       job,
       span,
       fresh,
-      withoutKey,
+      key,
     });
   } catch {
     return undefined;

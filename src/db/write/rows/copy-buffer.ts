@@ -1,6 +1,7 @@
 import { formatTime } from '../../../range.ts';
 import type { Strings } from '../../../dataset/strings.ts';
 import { wordsOf, type Page } from '../../../dataset/bytes/view.ts';
+import { takeMemory } from '../../../spare-memory.ts';
 import { escapeCopy, toArray, toJson } from './copy-text.ts';
 
 /** Room for a row of the widest table whose values are all short. */
@@ -59,7 +60,9 @@ export class CopyBuffer {
 
   /** A copy of what was written, in memory of its own: it may be sent to another thread. */
   take(): Uint8Array {
-    return new Uint8Array(this.buffer.subarray(0, this.at));
+    const copy = new Uint8Array(takeMemory(this.at), 0, this.at);
+    copy.set(this.buffer.subarray(0, this.at));
+    return copy;
   }
 
   /** A value that has no character that COPY escapes, and is ASCII. */

@@ -1,4 +1,5 @@
 import type { Range } from '../../../range.ts';
+import { giveMemory } from '../../../spare-memory.ts';
 import { contradictions } from './contradictions.ts';
 import type { DistinctRow } from './distinct-rows.ts';
 import type { Target } from './target.ts';
@@ -14,6 +15,8 @@ export interface Lines {
   /** Those from a time on. */
   readonly from: (time: string) => Lines;
   readonly pieces: () => Iterable<string | Buffer>;
+  /** They are stored, and nobody sends them any more, nor those of `from`. */
+  readonly release: () => void;
   /** Seconds in which copies of one row contradict each other; of records, only where they were to be compared. */
   readonly contradictions: () => Range[];
 }
@@ -63,6 +66,9 @@ function linesOf(
     times: new Set(times.map(({ time }) => time)),
     from: (time) => linesOf(target, bytesFrom(time, written), how),
     pieces: () => piecesOf(bytes),
+    release: () => {
+      giveMemory(bytes.buffer);
+    },
     contradictions: () => contradictions(target.facts, how.copies),
   };
 }
@@ -84,6 +90,9 @@ function together(parts: readonly Lines[]): Lines {
     from: (time) => together(parts.map((part) => part.from(time))),
     pieces: function* () {
       for (const { pieces } of parts) yield* pieces();
+    },
+    release: () => {
+      for (const { release } of parts) release();
     },
     contradictions: () => parts.flatMap(({ contradictions }) => contradictions()),
   };

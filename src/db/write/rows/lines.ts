@@ -41,6 +41,7 @@ function linesOf(target: Target, rows: readonly DistinctRow[], copies: readonly 
         copies,
       ),
     pieces: () => toCopyText(target.staging.columns, rows),
+    release: () => undefined,
     contradictions: () => contradictions(target.facts, copies),
   };
 }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { guardKey } from '../../../../src/api/response/key-guard.ts';
 import transactions from '../../../../jobs/transactions.ts';
 import { readPage } from '../../../../src/crawl/streams/page/read-page.ts';
 import { freshBehind, type Fresh } from '../../../../src/dataset/fresh.ts';
@@ -22,7 +23,7 @@ async function read(records: readonly object[], fresh: Fresh | undefined, span =
   const body = Buffer.from(JSON.stringify({ transactions: records }));
   const page = await readPage(body, {
     ...{ job: transactions, span, fresh },
-    withoutKey: (text) => text,
+    key: guardKey(undefined),
     turn: () => Promise.resolve(),
   });
   const own = page.tables[Object.keys(transactions.tables).indexOf('transactions')]!;
