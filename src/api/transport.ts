@@ -178,7 +178,7 @@ const LONGEST_BODY = 2 ** 27;
 /** Of what is no success only a few words are used. */
 const LONGEST_REASON = 2 ** 20;
 
-/** Room for a body whose length nobody has told. */
+/** Room for a body whose length is not known. */
 const FIRST_ROOM = 2 ** 16;
 
 interface Gathering {

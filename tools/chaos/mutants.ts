@@ -153,7 +153,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'numbers rounded',
     what: 'numbers beyond 2^53 pass through a double',
-    edits: [{ module: 'api/response/parse-json', find: 'if (!isDoubtful)', instead: 'if (true)' }],
+    edits: [{ module: 'api/response/parse-json', find: 'isDoubtful ?', instead: 'isDoubtful && text === "" ?' }],
   },
   {
     name: 'quarantine as covered',

@@ -2,7 +2,7 @@ import type { Strings } from '../../dataset/strings.ts';
 
 /** An escape of a character that is no ASCII, or NUL: what it stands for would be taken for bytes. */
 const FAR_ESCAPE = /\\u(?!00[0-7])|\\u0000/;
-/** What it is told by stands within so many bytes. */
+/** It can be known by so many bytes. */
 const ESCAPE_BYTES = '\\u0000'.length;
 
 /** A body as a string, whose characters are text or bytes. */
