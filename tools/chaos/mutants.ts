@@ -153,7 +153,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'numbers rounded',
     what: 'numbers beyond 2^53 pass through a double',
-    edits: [{ module: 'api/response/parse-json', find: 'isDoubtful ?', instead: 'isDoubtful && text === "" ?' }],
+    edits: [
+      { module: 'api/response/parse-json', find: 'isDoubtful ?', instead: 'isDoubtful && text === "" ?' },
+    ],
   },
   {
     name: 'quarantine as covered',
