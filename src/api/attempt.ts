@@ -141,7 +141,10 @@ async function readResponse<T>(
       alone: (read) => call.flight.alone(signal, read),
       key: chain.key,
     };
-    return readBytes(body, how).catch((error: unknown) => refuseBody(chain, call, error));
+    return readBytes(body, how).catch((error: unknown) => {
+      signal.throwIfAborted();
+      return refuseBody(chain, call, error);
+    });
   }
   await call.flight.turn();
   const read = readBody(body, received.status === 200 ? strings : 'text');

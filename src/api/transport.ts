@@ -190,7 +190,8 @@ interface Gathering {
 
 /** Puts the parts together as they come, in memory of their own. Throws a RangeError where there is no end. */
 async function gather(parts: AsyncIterable<unknown>, { most, length }: Gathering): Promise<Buffer> {
-  let memory = takeMemory(Number.isNaN(length) ? FIRST_ROOM : Math.min(length, most));
+  if (length > most) throw new RangeError(`${length} bytes`);
+  let memory = takeMemory(Number.isNaN(length) ? FIRST_ROOM : length);
   let bytes = 0;
   for await (const part of parts) {
     if (!(part instanceof Uint8Array)) continue;

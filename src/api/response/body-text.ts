@@ -1,10 +1,5 @@
 import type { Strings } from '../../dataset/strings.ts';
 
-/** An escape of a character that is no ASCII, or NUL: what it stands for would be taken for bytes. */
-const FAR_ESCAPE = /\\u(?!00[0-7])|\\u0000/;
-/** It can be known by so many bytes. */
-const ESCAPE_BYTES = '\\u0000'.length;
-
 /** A body as a string, whose characters are text or bytes. */
 export interface BodyText {
   readonly text: string;
@@ -18,9 +13,23 @@ export function readBody(body: Buffer, wanted: Strings): BodyText {
     : { text: body.toString('utf8'), strings: 'text' };
 }
 
-/** True of a body that means the same where its strings are taken for bytes. */
+const ESCAPE = '\\u';
+const ZERO = 48;
+const SEVEN = 55;
+
+/**
+ * True of a body that means the same where its strings are taken for bytes: none of its escapes is of NUL, or of what is no
+ * ASCII.
+ */
 export function canBeBytes(body: Buffer): boolean {
-  for (let at = body.indexOf('\\u'); at >= 0; at = body.indexOf('\\u', at + 1))
-    if (FAR_ESCAPE.test(body.toString('latin1', at, at + ESCAPE_BYTES))) return false;
+  for (let at = body.indexOf(ESCAPE); at >= 0; at = body.indexOf(ESCAPE, at + 1))
+    if (!isNear(body, at + ESCAPE.length)) return false;
   return true;
+}
+
+/** True of the digits of a character from U+0001 to U+007F. */
+function isNear(body: Buffer, at: number): boolean {
+  const third = body[at + 2] ?? 0;
+  if (body[at] !== ZERO || body[at + 1] !== ZERO || third < ZERO || third > SEVEN) return false;
+  return third !== ZERO || body[at + 3] !== ZERO;
 }

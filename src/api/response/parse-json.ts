@@ -43,24 +43,41 @@ function read(text: string, isDoubtful: boolean): unknown {
   }
 }
 
-/** A string, or what may be a number. */
-const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs;
+/** A piece of a string, or what may be a number. Where the end of a string is missing, nothing is looked for again. */
+const TOKEN = /"[^"\\]*"?|\\.[^"\\]*"?|-?\d[\d.eE+-]*/gs;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-/** Half of a surrogate pair: no string of a body has one. */
-const MARK = '\ud800';
+const NAMES = /\s*:/y;
+/** The second half of a surrogate pair: no string of a body begins with one. */
+const MARK = '\udc00';
 
 /**
  * Numbers that a double cannot hold are strings with a mark meanwhile. A parser that keeps all numbers as text takes three
  * times as long for a page in which one of them is long, and many times the memory.
  */
 function parseExactly(text: string): unknown {
-  const marked = text.replaceAll(TOKEN, (token) =>
-    token.startsWith('"') || !NUMBER.test(token) || isSafeNumber(token) ? token : `"${MARK}${token}"`,
-  );
-  return JSON.parse(marked, (name, value: unknown) => {
-    if (name.startsWith(MARK)) throw new SyntaxError('a number where a name should be');
-    return typeof value === 'string' && value.startsWith(MARK) ? exact(value.slice(MARK.length)) : value;
+  const marked = text.replaceAll(TOKEN, (token, at: number) => {
+    if (!NUMBER.test(token) || isSafeNumber(token)) return token;
+    NAMES.lastIndex = at + token.length;
+    return NAMES.test(text) ? token : `"${MARK}${token}"`;
   });
+  const parsed: unknown = JSON.parse(marked);
+  const whole = { parsed };
+  restoreNumbers(whole);
+  return whole.parsed;
+}
+
+/** It may be deep, so the walk uses no stack. */
+function restoreNumbers(whole: object): void {
+  const unread = [whole];
+  for (let next = unread.pop(); next !== undefined; next = unread.pop()) {
+    const members: [string, unknown][] = Object.entries(next);
+    for (const [name, member] of members) {
+      if (typeof member === 'object' && member !== null) unread.push(member);
+      if (typeof member !== 'string' || !member.startsWith(MARK)) continue;
+      const value = exact(member.slice(MARK.length));
+      Object.defineProperty(next, name, { value, writable: true, enumerable: true, configurable: true });
+    }
+  }
 }
 
 function exact(token: string): bigint | LosslessNumber {

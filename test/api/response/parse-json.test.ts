@@ -91,6 +91,7 @@ const pieces = fc
       ),
       fc.stringMatching(/^-?\d{1,20}(\.\d{1,3})?([eE]\d{1,3})?$/),
       fc.json(),
+      fc.constantFrom('"𐌰"', '"𐌰𐌱":', '"\\ud800\\udc01"', '"\\\\"', '"\\"[1"'),
     ),
     { maxLength: 12 },
   )
@@ -133,6 +134,28 @@ function outcome(parse: () => unknown): unknown {
   }
 }
 
+test.each(['"𐌰𐌱"', String.raw`"\ud800\udc01x"`, '{"𐌰":1}', '{"__proto__":{"a":"𐌰"}}'])(
+  'a long number changes nothing of %s beside it',
+  (json) => {
+    expect(JSON.stringify((parseJson(`[1e400,${json}]`) as unknown[])[1])).toBe(
+      JSON.stringify(JSON.parse(json)),
+    );
+  },
+);
+
+test('a long number is found as deep as JSON goes', () => {
+  const depth = 5000;
+  let inner = parseJson(`${'{"h":"x","children":['.repeat(depth)}9223372036854775807${']}'.repeat(depth)}`);
+  for (let level = 0; level < depth; level += 1) [inner] = (inner as { children: unknown[] }).children;
+  expect(inner).toBe(9223372036854775807n);
+});
+
+test('a body that ends in a string of many quotes is refused at once', () => {
+  const began = performance.now();
+  expect(() => parseJson(`[12345678901234567890,"${String.raw`\"`.repeat(100_000)}`)).toThrow('broken JSON');
+  expect(performance.now() - began).toBeLessThan(2000);
+});
+
 test('NUL is dropped and lone surrogates are replaced, in keys too, and pairs stay', () => {
   const text = String.raw`{"a\u0000b":["x\u0000\u0000y","\ud800","\udc00z","\ud83d\ude00","\\u0000"],"n":9223372036854775807,"f":1e400}`;
   expect(parseJson(text)).toEqual({
@@ -151,6 +174,7 @@ test.each([
   ['{"n":00123456789012345678}', 'broken JSON'],
   ['{"n":9223372036854775807.}', 'broken JSON'],
   ['{"a":[9223372036854775807],9223372036854775806:1}', 'broken JSON'],
+  ['{"a":{9223372036854775806 :1},"a":2}', 'broken JSON'],
   ['{"a":[9223372036854775807]9223372036854775806}', 'broken JSON'],
 ])('%j is a bad response that says what came instead', (text, reason) => {
   expect(() => parseJson(text)).toThrow(BadResponseError);
