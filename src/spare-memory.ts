@@ -10,8 +10,8 @@ const lent = new WeakSet<ArrayBufferLike>();
  * At least so many bytes of memory of their own, not cleared. Whoever takes them may give them back, to be used again.
  *
  * V8 frees what lies outside its heap only when it collects all garbage, and does so when 64 MB of it are there or may be:
- * every few pages, whose bodies and rows are some ten megabytes each. A page read in memory that is used again costs a
- * fifth less time, and half as much memory.
+ * every few pages, whose bodies and rows are some ten megabytes each. Where memory is used again, a crawl takes an eighth
+ * less of this process' time, and 50 MB less.
  */
 export function takeMemory(bytes: number): ArrayBuffer {
   if (bytes < SMALLEST) return new ArrayBuffer(bytes);
