@@ -53,7 +53,10 @@ export interface Call<T> extends Prepared {
   readonly envelope: boolean;
 }
 
-/** Reads a body by its bytes, which are gone when it is done. What it throws makes the response a bad one, as what `parse` throws. */
+/**
+ * Reads a body by its bytes, which are gone when it is done. What it throws makes the response a bad one, as what `parse`
+ * throws.
+ */
 export type ReadBytes<T> = (body: Buffer, how: BytesReading) => Promise<T>;
 
 export interface BytesReading {

@@ -178,7 +178,7 @@ const LONGEST_BODY = 2 ** 27;
 /** Of what is no success only a few words are used. */
 const LONGEST_REASON = 2 ** 20;
 
-/** Room for a body whose length is not known. */
+/** Room for a body whose length is not known, or cannot be. */
 const FIRST_ROOM = 2 ** 16;
 
 interface Gathering {
@@ -190,8 +190,7 @@ interface Gathering {
 
 /** Puts the parts together as they come, in memory of their own. Throws a RangeError where there is no end. */
 async function gather(parts: AsyncIterable<unknown>, { most, length }: Gathering): Promise<Buffer> {
-  if (length > most) throw new RangeError(`${length} bytes`);
-  let memory = takeMemory(Number.isNaN(length) ? FIRST_ROOM : length);
+  let memory = takeMemory(length <= most ? length : FIRST_ROOM);
   let bytes = 0;
   for await (const part of parts) {
     if (!(part instanceof Uint8Array)) continue;

@@ -8,10 +8,10 @@ import type { CrawlContext } from './crawl-context.ts';
  */
 export function commitWithRetry<T>(
   context: Pick<CrawlContext, 'database' | 'partitions' | 'attempts' | 'clock' | 'random'>,
-  commit: () => Promise<T>,
+  commit: (attempt: number) => Promise<T>,
 ): Promise<T> {
   return retry({ ...context, ...CONFLICT, onRetry: () => context.partitions.forget() }, async (attempt) => {
     if (attempt > 1) await endStrayCopies(context.database);
-    return commit();
+    return commit(attempt);
   });
 }

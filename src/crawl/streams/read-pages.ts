@@ -136,15 +136,13 @@ async function commitAndAdvance(
   return done === undefined || step.cursor === undefined ? next : await shorten(context, assignment, next);
 }
 
-async function write(context: CrawlContext, commit: PageCommit): Promise<boolean> {
-  let attempts = 0;
-  const wereNew = await commitWithRetry(context, () => {
-    attempts += 1;
-    return commitPage(context.database, context.partitions, commit);
+function write(context: CrawlContext, commit: PageCommit): Promise<boolean> {
+  return commitWithRetry(context, async (attempt) => {
+    const wereNew = await commitPage(context.database, context.partitions, commit);
+    // What was sent in vain may still be on its way to a connection that was given up.
+    if (attempt === 1) for (const { release } of commit.rows) release();
+    return wereNew;
   });
-  // What was sent in vain may still be on its way to a connection that was given up.
-  if (attempts === 1) for (const { release } of commit.rows) release();
-  return wereNew;
 }
 
 /**

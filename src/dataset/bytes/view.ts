@@ -137,17 +137,18 @@ export function isViewOf<Rec>(schema: ZodType<Rec>, record: unknown): record is 
 /** A digest of a record as it came; undefined for one that was parsed. */
 export function digestOf(record: unknown): string | undefined {
   if (!(record instanceof View)) return undefined;
-  const { slots, bytes } = record.$page;
-  const at = 2 * record.$slot;
-  return createHash('sha256')
-    .update(bytes.subarray(slots[at], slots[at + 1]))
-    .digest('base64');
+  const { start, end } = placeOf(record);
+  return createHash('sha256').update(record.$page.bytes.subarray(start, end)).digest('base64');
 }
 
 /** A record as it came, with strings that are text. */
 export function rawOf(record: unknown, strings: Strings | undefined): unknown {
   if (!(record instanceof View)) return strings === 'bytes' ? asText(record) : record;
-  const { $page, $slot } = record;
-  const [start = 0, end = 0] = $page.slots.subarray(2 * $slot);
-  return asText(JSON.parse($page.textAt(start, end)));
+  const { start, end } = placeOf(record);
+  return asText(JSON.parse(record.$page.textAt(start, end)));
+}
+
+/** Where a view's object stands in its body. */
+function placeOf({ $page: { slots }, $slot }: View): { start: number; end: number } {
+  return { start: slots[2 * $slot] ?? 0, end: slots[2 * $slot + 1] ?? 0 };
 }
