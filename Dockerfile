@@ -12,8 +12,8 @@ RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund && rm -rf node_mo
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production
-# Node 24 lets young objects grow twice as old as its forerunners: 40 MB more for pages of 4 MB, and more CPU.
-ENV NODE_OPTIONS=--max-semi-space-size=16
+# Node 24 keeps four times as much memory for young objects as its forerunners: 70 MB more for pages of 4 MB, and no less CPU.
+ENV NODE_OPTIONS=--max-semi-space-size=8
 ENV ETL_LISTEN=0.0.0.0:9465
 ENV LOG_FORMAT=json
 WORKDIR /app

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { listOf } from '../../src/api/response/v3-envelope.ts';
+import type { ReadBytes } from '../../src/api/attempt.ts';
 import { systemClock } from '../../src/clock.ts';
 import {
   ApiTimeoutError,
@@ -217,6 +218,37 @@ describe('an aborted signal', () => {
     expect(await failureOf(api.client().get({ ...blocks, signal: stop.signal }))).toBe(reason);
     await systemClock.sleep(20);
     expect(api.seen).toHaveLength(1);
+  });
+
+  test('ends a body under way with its reason, and is not taken for a body that broke off', async () => {
+    const stop = new AbortController();
+    const budget = freeBudget();
+    api.answer(slowBody);
+    const result = failureOf(api.client({ budget, attempts: 1 }).get({ ...blocks, signal: stop.signal }));
+    await expect.poll(() => budget.reported).toContain('ok');
+    stop.abort(reason);
+    expect(await result).toBe(reason);
+    expect(api.seen).toHaveLength(1);
+  });
+
+  test('ends the wait of a page that is read after another one', async () => {
+    const stop = new AbortController();
+    api.answer(good);
+    const client = api.client({ attempts: 1 });
+    let finish: (value: unknown[]) => void = () => undefined;
+    const first = new Promise<unknown[]>((resolve) => (finish = resolve));
+    const reading = client.get({ ...blocks, readBytes: (_, how) => how.alone(() => first) });
+    const there: string[] = [];
+    const readBytes: ReadBytes<unknown[]> = (_, how) => {
+      there.push('second');
+      return how.alone(() => Promise.resolve(['read']));
+    };
+    const waiting = failureOf(client.get({ ...blocks, readBytes, signal: stop.signal }));
+    await expect.poll(() => there).toEqual(['second']);
+    stop.abort(reason);
+    expect(await waiting).toBe(reason);
+    finish(['read']);
+    expect(await reading).toMatchObject({ value: ['read'] });
   });
 
   test('ends a wait between attempts', async () => {

@@ -19,6 +19,12 @@ const END = START + HOURS * 3600 - 400;
 const LIMIT_MB = { backfill: 300, withThreads: 500, sync: 350 };
 const BIG = ['transactions', 'traces', 'actions', 'blocks', 'jetton_transfers'];
 const SAMPLE_MS = 200;
+/** What the image and the units of `deploy/systemd` set: it matters from Node 24 on. */
+const FIRST_WITH_MORE_YOUNG = 24;
+const AS_DEPLOYED =
+  Number.parseInt(process.versions.node, 10) < FIRST_WITH_MORE_YOUNG
+    ? {}
+    : { NODE_OPTIONS: '--max-semi-space-size=8' };
 
 let cli: Cli;
 let store: TestStore;
@@ -46,6 +52,7 @@ async function serve(): Promise<void> {
     TONCENTER_RPS: '25',
     ETL_DATASETS: 'all',
     ETL_SINCE: 'first',
+    ...AS_DEPLOYED,
   };
 }
 
