@@ -7,9 +7,9 @@ import { addCoverage } from '../coverage/coverage.ts';
 import { forgetRefusals } from '../coverage/refused.ts';
 import { logPage } from './log-page.ts';
 import type { Partitions } from './partitions.ts';
-import { insertStaged, type Staged } from './rows/insert.ts';
+import { insertStaged } from './rows/insert.ts';
 import { byRank } from './rows/rows-by-table.ts';
-import { targetOf, type Target } from './rows/target.ts';
+import { targetOf, type Staged, type Target } from './rows/target.ts';
 import { writeTransaction } from './write-transaction.ts';
 
 /** Rows of a table as CSV without a header, in the order of `columnsToImport`. */

@@ -190,17 +190,25 @@ test('a page of four megabytes costs hardly more than JSON.parse', () => {
   };
   const text = JSON.stringify({ transactions: Array.from({ length: 12_000 }, () => row) });
   expect(text.length).toBeGreaterThan(4e6);
-  const plain = fastest(() => JSON.parse(text));
-  expect(fastest(() => parseJson(text))).toBeLessThan(plain * 3 + 20);
+  // In turns, until both had a quiet moment: on a busy machine it takes longer, and says the same.
+  const fastest = { plain: Infinity, own: Infinity };
+  for (let round = 0; round < 5 || (fastest.own > fastest.plain * 3 && round < 200); round += 1) {
+    fastest.plain = Math.min(
+      fastest.plain,
+      millisecondsOf(() => JSON.parse(text)),
+    );
+    fastest.own = Math.min(
+      fastest.own,
+      millisecondsOf(() => parseJson(text)),
+    );
+  }
+  expect(fastest.own).toBeLessThan(fastest.plain * 3);
 });
 
-function fastest(run: () => unknown): number {
-  const times = Array.from({ length: 5 }, () => {
-    const start = performance.now();
-    run();
-    return performance.now() - start;
-  });
-  return Math.min(...times);
+function millisecondsOf(run: () => unknown): number {
+  const start = performance.now();
+  run();
+  return performance.now() - start;
 }
 
 test.each([

@@ -1,7 +1,7 @@
 import job from '../../../jobs/transactions.ts';
-import { listOf } from '../../../src/api/response/v3-envelope.ts';
+import { guardKey } from '../../../src/api/response/key-guard.ts';
 import { freshBehind, type Fresh } from '../../../src/dataset/fresh.ts';
-import { contentOf, inside } from '../../../src/crawl/streams/page/content.ts';
+import { contentOfPage, readPage } from '../../../src/crawl/streams/page/read-page.ts';
 import type { Assignment } from '../../../src/crawl/streams/planner.ts';
 import { toCommit } from '../../../src/crawl/streams/page/to-commit.ts';
 import { commitPage, type PageCommit } from '../../../src/db/write/commit.ts';
@@ -11,6 +11,7 @@ import { SPAN } from '../network.ts';
 import { countRows, type BenchStore } from '../store.ts';
 
 const PAGE = 1000;
+const NO_KEY = guardKey(undefined);
 /** Pages that are written, but not counted: then the compilers of both sides are warm. */
 const WARM_UP = 10;
 
@@ -71,7 +72,6 @@ async function assign({ database }: BenchStore): Promise<Assignment> {
 
 /** Every page of the lease, read and ready to be committed. */
 async function* commitsOf(api: string, assignment: Assignment): AsyncGenerator<PageCommit> {
-  const records = listOf(job.list);
   const { span } = assignment.lease;
   let cursor: unknown = job.paginator.start(span);
   let fresh: Fresh | undefined = { after: span.from - 1, but: new Map() };
@@ -80,17 +80,18 @@ async function* commitsOf(api: string, assignment: Assignment): AsyncGenerator<P
     const params = { ...job.params, ...job.paginator.request(cursor, PAGE) };
     for (const [name, value] of Object.entries(params)) query.set(name, String(value));
     const response = await fetch(`${api}${job.path}?${query.toString()}`);
-    const text = await response.text();
-    const reading = job.read(records(JSON.parse(text)));
-    const step = job.paginator.next(cursor, { ...reading, size: PAGE });
-    const content = contentOf(job.tables, inside([reading], span), { fresh });
-    fresh = freshBehind(fresh, reading.positions, step.completed?.to);
+    const body = Buffer.from(await response.arrayBuffer());
+    const page = await readPage(body, { job, span, fresh, key: NO_KEY, turn: () => Promise.resolve() });
+    const { positions, echo, digests } = page;
+    const step = job.paginator.next(cursor, { positions, echo, size: PAGE });
+    const content = contentOfPage(job, page);
+    fresh = freshBehind(fresh, positions, step.completed?.to, digests);
     yield toCommit(assignment, assignment.lease, [
       {
-        value: { reading, step, content },
+        value: { reading: { positions, accepted: [], rejected: [] }, step, content },
         request: { path: job.path, query: query.toString(), limit: PAGE },
         status: 200,
-        bytes: text.length,
+        bytes: body.length,
         ms: 0,
         attempts: 1,
         apiVersion: undefined,

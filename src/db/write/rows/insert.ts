@@ -12,14 +12,8 @@ import { fillStagingTable } from './staging-table.ts';
 import { refuseLost } from './lost-rows.ts';
 import { lockTables } from './lock-tables.ts';
 import { clearOthers, isCurrent, makeWay } from './supersede.ts';
-import type { Target } from './target.ts';
+import type { Staged, Target } from './target.ts';
 import { Written, withReceipt } from './written.ts';
-
-/** Rows of a table that wait in its staging table. */
-export interface Staged {
-  readonly target: Target;
-  readonly count: number;
-}
 
 interface InsertOptions {
   /** Values of stored rows that cannot change are overwritten too: something is wrong with those stored. */
@@ -70,7 +64,7 @@ export async function insertStaged(
   ]);
   // Fewer were stored already, or were dropped on their way.
   const fewer = written.filter(({ staged: { count }, rows }) => rows < count);
-  await answersOf(fewer.map(({ staged: { target, count } }) => refuseLost(session, target, count)));
+  await answersOf(fewer.map(({ staged }) => refuseLost(session, staged)));
   await unverifySeconds(
     session,
     written.flatMap(({ changed }) => changed),

@@ -1,9 +1,9 @@
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { DatabaseError } from '../../../errors.ts';
 import type { Session } from '../../connection/database.ts';
 import { isCurrent, same } from './supersede.ts';
-import type { Target } from './target.ts';
+import type { Staged } from './target.ts';
 
 const Kept = z.object({ rows: z.coerce.number() });
 
@@ -12,12 +12,13 @@ const Kept = z.object({ rows: z.coerce.number() });
  * error. Each is looked up by its key: a join with a table that nobody has counted might read all of the other one.
  * @throws DatabaseError where some are not stored
  */
-export async function refuseLost(session: Session, target: Target, sent: number): Promise<void> {
+export async function refuseLost(session: Session, { target, count: sent, times }: Staged): Promise<void> {
   const { name, into, staging, facts } = target;
+  const isKept = sql`${same('t', 'n', facts.key)}${facts.partitioned ? among(times) : sql``}`;
   const [kept] = await session.rows(
     sql`
       select count(*) as rows from ${staging.name} n
-      where (select true from ${into} t where ${same('t', 'n', facts.key)} limit 1) or not ${isCurrent(target)}`,
+      where (select true from ${into} t where ${isKept} limit 1) or not ${isCurrent(target)}`,
     Kept,
   );
   const lost = sent - (kept?.rows ?? 0);
@@ -25,4 +26,16 @@ export async function refuseLost(session: Session, target: Target, sent: number)
   throw new DatabaseError(`ton.${name} took ${sent - lost} of ${sent} rows without an error`, {
     hint: 'A trigger, a rule or a policy drops rows: `doctor` names it.',
   });
+}
+
+/** Between which times the rows lie: else each partition of the table is planned for, also where there are hundreds. */
+function among(times: ReadonlySet<string> = new Set()): SQL {
+  const [first] = times;
+  if (first === undefined) return sql``;
+  let [from, to] = [first, first];
+  for (const time of times) {
+    if (time < from) from = time;
+    if (time > to) to = time;
+  }
+  return sql` and t.utime between ${from}::timestamptz and ${to}::timestamptz`;
 }

@@ -18,6 +18,14 @@ export interface Target {
   readonly copy: SQL;
 }
 
+/** Rows of a table that wait in its staging table. */
+export interface Staged {
+  readonly target: Target;
+  readonly count: number;
+  /** Their block times, ISO 8601, where they are known. */
+  readonly times?: ReadonlySet<string>;
+}
+
 const targets = new WeakMap<object, Target>();
 
 /** Throws a TypeError for anything but a described Drizzle table. */
