@@ -2,6 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { DatabaseError } from '../../../errors.ts';
 import type { Session } from '../../connection/database.ts';
+import { during } from '../../connection/seconds.ts';
 import { isCurrent, same } from './supersede.ts';
 import type { Staged } from './target.ts';
 
@@ -28,14 +29,9 @@ export async function refuseLost(session: Session, { target, count: sent, times 
   });
 }
 
-/** Between which times the rows lie: else each partition of the table is planned for, also where there are hundreds. */
+/** Between which seconds the rows lie: else each partition of the table is planned for, also where there are hundreds. */
 function among(times: ReadonlySet<string> = new Set()): SQL {
-  const [first] = times;
-  if (first === undefined) return sql``;
-  let [from, to] = [first, first];
-  for (const time of times) {
-    if (time < from) from = time;
-    if (time > to) to = time;
-  }
-  return sql` and t.utime between ${from}::timestamptz and ${to}::timestamptz`;
+  if (times.size === 0) return sql``;
+  const seconds = [...times].map((time) => Date.parse(time) / 1000);
+  return sql` and ${during('t', { from: Math.min(...seconds), to: Math.max(...seconds) + 1 })}`;
 }
