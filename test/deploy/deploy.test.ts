@@ -12,6 +12,7 @@ import { allowReading } from '../../src/db/migrate/reader.ts';
 import { runSql } from '../../src/db/read/free-sql.ts';
 import { parseSchedules } from '../../src/settings/schedule.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { nodeOptionsOf } from '../support/program/node-options.ts';
 import { promtool } from '../support/program/promtool.ts';
 import { withLogin } from '../../src/settings/postgres-url.ts';
 
@@ -162,6 +163,13 @@ describe('the files for deployment', () => {
       .split('\n')
       .filter((line) => line !== '' && !line.includes('/usr/bin/node'));
     expect(others).toEqual([]);
+  });
+
+  test('the services of systemd run Node as the image does', () => {
+    const units = ['toncenter-etl.service', 'toncenter-etl-backfill.service'];
+    const options = units.map((unit) => nodeOptionsOf(read(`deploy/systemd/${unit}`)));
+    const ofImage = nodeOptionsOf(read('Dockerfile'));
+    expect(options).toEqual([ofImage, ofImage]);
   });
 
   test('the role of Grafana gets its rights as every reader does, and keeps its password', async () => {

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { lengthOf } from '../../src/range.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
+import { nodeOptionsOf } from '../support/program/node-options.ts';
 import { openCli, type Cli, type RunningCli } from '../support/program/cli.ts';
 
 /*
@@ -19,12 +20,8 @@ const END = START + HOURS * 3600 - 400;
 const LIMIT_MB = { backfill: 300, withThreads: 500, sync: 350 };
 const BIG = ['transactions', 'traces', 'actions', 'blocks', 'jetton_transfers'];
 const SAMPLE_MS = 200;
-/** What the image and the units of `deploy/systemd` set: it matters from Node 24 on. */
-const FIRST_WITH_MORE_YOUNG = 24;
-const AS_DEPLOYED =
-  Number.parseInt(process.versions.node, 10) < FIRST_WITH_MORE_YOUNG
-    ? {}
-    : { NODE_OPTIONS: '--max-semi-space-size=8' };
+/** What the image sets, and so do the units of `deploy/systemd`: it matters from Node 24 on. */
+const AS_DEPLOYED = nodeOptionsOf(await readFile(new URL('../../Dockerfile', import.meta.url), 'utf8'));
 
 let cli: Cli;
 let store: TestStore;
@@ -52,7 +49,7 @@ async function serve(): Promise<void> {
     TONCENTER_RPS: '25',
     ETL_DATASETS: 'all',
     ETL_SINCE: 'first',
-    ...AS_DEPLOYED,
+    NODE_OPTIONS: AS_DEPLOYED,
   };
 }
 
