@@ -1,7 +1,6 @@
 import type { OpenFinding } from '../../db/coverage/findings.ts';
 import type { FoundRow, LoggedPage, QuarantinedRecord, SecondCoverage } from '../../db/read/find-hash.ts';
-import { uncoverStatements } from '../../db/read/uncover-statements.ts';
-import { formatTime } from '../../range.ts';
+import { formatTime, spanOfSecond, type Range } from '../../range.ts';
 import { questionsOn, type KnownThing } from '../../why/ask-by-hash.ts';
 import type { Clue } from '../../why/find-clues.ts';
 import { programName } from '../../terminal/program-name.ts';
@@ -46,14 +45,18 @@ export function clueLine(title: string, text: string): string {
 }
 
 function findingLines({ dataset, table, key, differs, check, span, found_at }: OpenFinding): string[] {
-  const { from, to } = span;
   return [
     clueLine('wrong', `${table} ${key}: ${differs} (${check} of ${dataset}, found ${found_at})`),
-    clueLine(
-      'repair',
-      `${programName} verify --from ${from} --to ${to} --only ${dataset} --deep 100% --repair`,
-    ),
+    repairLine(dataset, span),
   ];
+}
+
+/** Reads a range again, holds it against what is stored, and writes what differs: receipts stay true. */
+function repairLine(dataset: string, { from, to }: Range): string {
+  return clueLine(
+    'repair',
+    `${programName} verify --from ${from} --to ${to} --only ${dataset} --deep 100% --repair`,
+  );
 }
 
 function storedLine({ table, column, utime, values }: FoundRow): string {
@@ -103,12 +106,11 @@ function knownLines({ kind, utime, hash }: KnownThing, asked: string): string[] 
 }
 
 function coverageLines({ dataset, covered, refused }: SecondCoverage, time: number): string[] {
-  const backfill = `${programName} backfill --from ${time} --to ${time + 1} --only ${dataset}`;
   if (!covered) {
     const reason = refused === null ? '' : ` (${refused})`;
     return [
       clueLine('not read', `${dataset} has never covered ${formatTime(time)}${reason}`),
-      clueLine('read it', backfill),
+      clueLine('read it', `${programName} backfill --from ${time} --to ${time + 1} --only ${dataset}`),
     ];
   }
   return [
@@ -116,8 +118,6 @@ function coverageLines({ dataset, covered, refused }: SecondCoverage, time: numb
       'a hole',
       `${dataset} covers ${formatTime(time)}: if it is of that second, its row should be there`,
     ),
-    clueLine('repair', `take that second out of what counts as covered, then read it again:`),
-    clueLine('', `${programName} sql --write "${uncoverStatements(dataset, time)}"`),
-    clueLine('', backfill),
+    repairLine(dataset, spanOfSecond(time)),
   ];
 }
