@@ -8,7 +8,7 @@ import { createDensity } from '../crawl/streams/density.ts';
 import { leaseLength } from '../crawl/streams/lease-length.ts';
 import { createLimitTrust } from '../crawl/streams/page/limit-trust.ts';
 import { createLtBounds } from '../crawl/streams/page/lt-bounds.ts';
-import { createPageSize } from '../crawl/streams/page/page-size.ts';
+import { createPageSize } from '../crawl/page-size.ts';
 import { createPlanner, type Planner } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { createDiskGuard, noDiskGuard } from '../crawl/streams/disk-guard.ts';

@@ -10,7 +10,7 @@ import type { Density } from './streams/density.ts';
 import type { DiskGuard } from './streams/disk-guard.ts';
 import type { LimitTrust } from './streams/page/limit-trust.ts';
 import type { LtBounds } from './streams/page/lt-bounds.ts';
-import type { PageSize } from './streams/page/page-size.ts';
+import type { PageSize } from './page-size.ts';
 
 /** What was learned of a dataset's pages, shared by all that read it in this process. */
 export interface Tuning {

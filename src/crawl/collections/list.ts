@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { ListWalk } from '../../dataset/walk.ts';
 import { ApiTimeoutError } from '../../errors.ts';
-import { createPageSize } from '../streams/page/page-size.ts';
+import { createPageSize } from '../page-size.ts';
 import { ask, type WalkResponse } from './ask.ts';
 import { readResponseRecords } from './read-response-records.ts';
 import { writeResponse } from './write-response.ts';

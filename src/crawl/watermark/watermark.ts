@@ -4,13 +4,14 @@ import type { Clock } from '../../clock.ts';
 import { ApiTimeoutError, ApiUnavailableError, NotFoundError } from '../../errors.ts';
 import { tiles } from '../../ton/shard.ts';
 import { blockKey } from '../../ton/block-key.ts';
+import { createPageSize, type PageSize } from '../page-size.ts';
 import { contiguousFrom, firstMissing, LinkedBlock } from './block-links.ts';
 import { createSettling, LOOK_BACK, type PollResult, type Settled } from './settling.ts';
 import type { ChainInfo } from './chain-info.ts';
 
 const PAGE = 1000;
-/** A server that has no time for so few is away. */
-const LEAST_PAGE = 16;
+/** About an hour of polls: a page that the server has no time for holds the watermark up. */
+const PAGES_BEFORE_GROWTH = 500;
 /** Seconds before the head that are asked for again, for blocks that become visible out of order. */
 const OVERLAP = 120;
 
@@ -100,8 +101,7 @@ export function createWatermarkReader({
   before,
 }: WatermarkOptions): WatermarkReader {
   const settling = createSettling(delaySeconds, before);
-  // A server that once had no time for a page hardly has it a moment later.
-  const size = { limit: PAGE };
+  const size = createPageSize(PAGE, { pagesBeforeGrowth: PAGES_BEFORE_GROWTH });
   let state = UNKNOWN;
   const given = ({ utime: settled, everywhere }: Settled): PolledWatermark => {
     const { utime, head, newest, waitingFor } = state;
@@ -181,48 +181,47 @@ function headTime(blocks: readonly LinkedBlock[]): number {
 }
 
 /**
- * All visible blocks from a second on, in pages of closed seconds: each page begins where the last one's end lies. One
- * that ends before `newest`, which was seen before, was cut by a server that gives fewer rows than it is asked for.
+ * All visible blocks from a second on, in pages of closed seconds: each page begins where the last one's end lies, but
+ * within a second that fills pages. One that ends before `newest`, which was seen before, was cut by a server that gives
+ * fewer rows than it is asked for.
  */
 async function blocksSince(
   api: ApiClient,
   { from, newest }: { readonly from: number; readonly newest: number },
-  size: { limit: number },
+  size: PageSize,
   signal: AbortSignal,
 ): Promise<LinkedBlock[]> {
   const all: LinkedBlock[] = [];
-  for (let at = from; ;) {
-    const { limit } = size;
-    const page = await blocksFrom(api, at, limit, signal);
-    if (page === undefined) {
-      size.limit = Math.ceil(limit / 2);
-      continue;
-    }
+  for (let at = { second: from, offset: 0 }; ;) {
+    const page = await blocksFrom(api, at, size, signal);
+    if (page === undefined) continue;
     all.push(...page.blocks);
-    const last = page.blocks.at(-1)?.gen_utime ?? at;
-    if (last === at || (!page.isFull && last >= newest)) return all;
-    at = last;
+    const last = page.blocks.at(-1)?.gen_utime ?? at.second;
+    if (page.blocks.length === 0 || (!page.isFull && last >= newest)) return all;
+    at = last === at.second ? { ...at, offset: at.offset + page.blocks.length } : { second: last, offset: 0 };
   }
 }
 
 /** One page; undefined where the server ran out of time and a smaller page may pass. */
 async function blocksFrom(
   api: ApiClient,
-  at: number,
-  limit: number,
+  { second, offset }: { readonly second: number; readonly offset: number },
+  size: PageSize,
   signal: AbortSignal,
 ): Promise<{ readonly blocks: LinkedBlock[]; readonly isFull: boolean } | undefined> {
+  const limit = size.current();
   try {
     const { value, request } = await api.get({
       path: '/api/v3/blocks',
-      params: { start_utime: at, sort: 'asc', limit, offset: 0 },
+      params: { start_utime: second, sort: 'asc', limit, offset },
       priority: 'tail',
       signal,
       parse: (body) => Blocks.parse(body).blocks,
     });
+    size.arrived();
     return { blocks: value, isFull: value.length >= (request.limit ?? limit) };
   } catch (error) {
-    if (error instanceof ApiTimeoutError && limit > LEAST_PAGE) return undefined;
+    if (error instanceof ApiTimeoutError && size.timedOut(limit)) return undefined;
     throw error;
   }
 }

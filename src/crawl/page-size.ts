@@ -1,6 +1,5 @@
 /** The fewest rows that a page is asked for: below this the server's trouble is another one. */
 const SMALLEST = 10;
-/** So many pages in a row must come before a larger one is tried. */
 const PAGES_BEFORE_GROWTH = 8;
 
 /** How many rows to ask for at once: halved when the server runs out of time, doubled again when it does not. */
@@ -11,7 +10,15 @@ export interface PageSize {
   arrived(): void;
 }
 
-export function createPageSize(largest: number): PageSize {
+interface PageSizeOptions {
+  /** So many pages in a row must come before a larger one is tried. */
+  readonly pagesBeforeGrowth?: number;
+}
+
+export function createPageSize(
+  largest: number,
+  { pagesBeforeGrowth = PAGES_BEFORE_GROWTH }: PageSizeOptions = {},
+): PageSize {
   let size = largest;
   let streak = 0;
   return {
@@ -24,7 +31,7 @@ export function createPageSize(largest: number): PageSize {
     },
     arrived() {
       streak += 1;
-      if (streak < PAGES_BEFORE_GROWTH || size === largest) return;
+      if (streak < pagesBeforeGrowth || size === largest) return;
       streak = 0;
       size = Math.min(largest, size * 2);
     },
