@@ -172,13 +172,6 @@ describe('the watermark', () => {
     expect(simulator.stats.total - before).toBeLessThanOrEqual(6);
   });
 
-  test('follows the head where a second has more blocks than a page', async () => {
-    const looks = await watch({ reshardEvery: 20, faults: { capLimit: 2 } }, 400, 450);
-    expectSound(looks);
-    // What is newer than at the last look comes with the next one: a page that is not full may be the last one.
-    for (const { utime, headTime } of looks) expect(headTime - utime).toBeLessThan(30);
-  });
-
   test('follows the head where the server gives fewer rows than it is asked for', async () => {
     const looks = await watch({ faults: { capLimit: 64 } }, 400, 600);
     expectSound(looks);
