@@ -96,10 +96,10 @@ function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }:
 
 /** Connects a store to an API: the budget, the client, and the check that both speak of the same network. */
 export async function openCrawl(options: ClientParts): Promise<Crawl> {
-  const { config, store, stop, owner = nameOfProcess(), record } = options;
+  const { config, store, logger, stop, owner = nameOfProcess(), record } = options;
   if (record !== undefined) await makeFolder(record);
   const api = openApi({ ...options, owner });
-  const threads = createPageThreads({ count: options.threads ?? 0, apiKey: config.apiKey });
+  const threads = createPageThreads({ count: options.threads ?? 0, apiKey: config.apiKey, logger });
   const close = async () => {
     await threads.close();
     await api.close();

@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import PQueue from 'p-queue';
+import { toError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
 import type { PageApart } from './streams/page/page-apart.ts';
 import { memoryOf } from './streams/page/page-apart.ts';
 import type { ThreadAnswer, ThreadOrder } from './streams/page/read-thread.ts';
@@ -16,7 +18,7 @@ const MOST = 16;
 
 /**
  * A page of 4 MB that has to be parsed is some 30 MB of objects. V8 lets a heap grow more slowly, the smaller it may
- * become; a thread that needs more ends, and its page is asked for again.
+ * become; a thread that needs more ends, and its page is asked for again and read in the main thread.
  */
 const LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 24 };
 
@@ -28,8 +30,8 @@ export type ReadApart =
 export interface PageThreads {
   /** How many there may be. */
   readonly count: number;
-  /** Takes the body away, with all of its memory. Rejects where a thread ends with it, for want of memory. */
-  read(order: Omit<ThreadOrder, 'body'>, body: Buffer): Promise<ReadApart>;
+  /** Takes the body away, with all of its memory. Rejects where a thread ends with it, for lack of memory. */
+  read(order: Order, body: Buffer): Promise<ReadApart>;
   close(): Promise<void>;
 }
 
@@ -51,32 +53,86 @@ const PROGRAM = new URL('../crawl/streams/page/read-thread.js', import.meta.url)
 interface PageThreadsOptions {
   readonly count: number;
   readonly apiKey: string | undefined;
+  readonly logger: Pick<Logger, 'warn'>;
   /** What a thread runs. */
   readonly program?: URL;
 }
 
+type Order = Omit<ThreadOrder, 'body'>;
+
+/** Where in a stream a page begins. */
+function placeOf({ dataset, span }: Order): string {
+  return `${dataset} ${span.from}`;
+}
+
 /** Threads begin when a range turns out to be dense, and read as soon as they are ready. */
-export function createPageThreads({ count, apiKey, program = PROGRAM }: PageThreadsOptions): PageThreads {
+export function createPageThreads(options: PageThreadsOptions): PageThreads {
+  const { count, logger } = options;
   if (count === 0) return noThreads;
+  const closing = new AbortController();
+  const crew = createCrew(options, closing.signal);
+  /** Places whose page has ended a thread: when it comes again, it is read here. */
+  const tooLarge = new Set<string>();
+  let large = 0;
+  return {
+    count,
+    read: async (order, body) => {
+      if (body.byteLength < SMALLEST_BYTES) return { body };
+      large += 1;
+      if (large === FIRST_PAGES + 1) for (let index = 0; index < count; index += 1) crew.begin();
+      if (tooLarge.delete(placeOf(order))) return { body };
+      try {
+        return await crew.read(order, body);
+      } catch (error) {
+        if (closing.signal.aborted) throw error;
+        logger.warn(
+          { dataset: order.dataset, reason: toError(error).message },
+          'a thread that read a page ended; the page is asked for again, and read without threads',
+        );
+        tooLarge.add(placeOf(order));
+        throw error;
+      }
+    },
+    close: () => {
+      closing.abort();
+      return crew.close();
+    },
+  };
+}
+
+/** The threads that there are. */
+interface Crew {
+  begin(): void;
+  read(order: Order, body: Buffer): Promise<ReadApart>;
+  close(): Promise<void>;
+}
+
+function createCrew({ apiKey, program = PROGRAM }: PageThreadsOptions, closing: AbortSignal): Crew {
   const queue = new PQueue({ concurrency: 1 });
   const idle: Thread[] = [];
   const all = new Set<Thread>();
-  let large = 0;
-  let ready = 0;
+  const ready = new Set<Thread>();
+  const recount = () => {
+    queue.concurrency = Math.max(1, ready.size);
+  };
   const begin = () => {
     const thread = startThread(program, apiKey);
     all.add(thread);
     void thread.ready.then(() => {
       idle.push(thread);
-      queue.concurrency = Math.max(1, ++ready);
+      ready.add(thread);
+      recount();
     });
     void thread.ended.then(() => {
       all.delete(thread);
       const at = idle.indexOf(thread);
       if (at >= 0) idle.splice(at, 1);
+      // One that was never ready would not be the next time either.
+      if (ready.delete(thread) && !closing.aborted) begin();
+      recount();
     });
   };
-  const readIn = async (order: Omit<ThreadOrder, 'body'>, body: Buffer): Promise<ReadApart> => {
+  const readIn = async (order: Order, body: Buffer): Promise<ReadApart> => {
     const thread = idle.pop();
     if (thread === undefined) return { body };
     const answer = await thread.run(order, body);
@@ -84,14 +140,9 @@ export function createPageThreads({ count, apiKey, program = PROGRAM }: PageThre
     return answer.page === undefined ? { body: asBuffer(answer.body) } : answer;
   };
   return {
-    count,
-    read: async (order, body) => {
-      if (body.byteLength < SMALLEST_BYTES) return { body };
-      large += 1;
-      if (large === FIRST_PAGES) for (let index = 0; index < count; index += 1) begin();
-      if (ready === 0) return { body };
-      return await queue.add(() => readIn(order, body));
-    },
+    begin,
+    read: (order, body) =>
+      ready.size === 0 ? Promise.resolve({ body }) : queue.add(() => readIn(order, body)),
     close: async () => {
       await Promise.all([...all].map((thread) => thread.end()));
     },
@@ -118,7 +169,7 @@ function startThread(program: URL, apiKey: string | undefined): Thread {
       };
       const onExit = () => {
         worker.off('message', onMessage);
-        reject(new Error('a thread that read the page ended, perhaps for want of memory'));
+        reject(new Error('a thread that read the page ended, perhaps for lack of memory'));
       };
       worker.once('message', onMessage).once('exit', onExit);
       const sent: ThreadOrder = { ...order, body };

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import transactions from '../../jobs/transactions.ts';
 import { createPageThreads, threadsFor, type PageThreads } from '../../src/crawl/page-threads.ts';
 import { readApart, type PageApart } from '../../src/crawl/streams/page/page-apart.ts';
 import { guardKey } from '../../src/api/response/key-guard.ts';
+import { silent } from '../support/crawl.ts';
 import { compile } from '../support/program/compile.ts';
 import { sampleTransaction } from '../support/samples/sample-records.ts';
 
@@ -49,7 +51,7 @@ describe('threads that read pages', () => {
 
   beforeAll(async () => {
     const program = pathToFileURL(join(await compile(), 'src/crawl/streams/page/read-thread.js'));
-    threads = createPageThreads({ count: 2, apiKey: KEY, program });
+    threads = createPageThreads({ count: 2, apiKey: KEY, program, logger: silent });
   });
   afterAll(() => threads.close());
 
@@ -72,6 +74,44 @@ describe('threads that read pages', () => {
   it('reads a small page here', async () => {
     const small = Buffer.from('{"transactions":[]}');
     expect(await threads.read(ORDER, small)).toEqual({ body: small });
+  });
+});
+
+describe('threads that end with a page', () => {
+  const FATAL = `data:text/javascript,import { parentPort } from 'node:worker_threads';
+    parentPort.postMessage('ready');
+    parentPort.once('message', () => process.exit(1));`;
+  const warnings: unknown[] = [];
+  const logger = pino({}, { write: (line: string) => void warnings.push(JSON.parse(line)) });
+  let threads: PageThreads;
+  beforeAll(() => {
+    threads = createPageThreads({ count: 2, apiKey: KEY, program: new URL(FATAL), logger });
+  });
+  afterAll(() => threads.close());
+
+  /** Reads pages of a place until one of them ends a thread. */
+  async function endThreadAt(from: number): Promise<void> {
+    for (;;) {
+      const reading = threads.read({ dataset: 'transactions', span: { from, to: 2 ** 32 } }, bodyOf({}));
+      if ((await reading.catch(() => undefined)) === undefined) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  it('begins others, reads the page here when it comes again, and says so', async () => {
+    // More ends than there were threads.
+    for (const from of [1, 2, 3, 4, 5]) {
+      await endThreadAt(from);
+      const again = bodyOf({});
+      const order = { dataset: 'transactions', span: { from, to: 2 ** 32 } };
+      const { body } = await threads.read(order, again);
+      expect(body === again).toBe(true);
+    }
+    const warning = {
+      dataset: 'transactions',
+      msg: 'a thread that read a page ended; the page is asked for again, and read without threads',
+    };
+    expect(warnings).toEqual(Array.from({ length: 5 }, () => expect.objectContaining(warning) as unknown));
   });
 });
 
