@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
+import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { streamOf } from '../../src/crawl/streams/streams.ts';
@@ -12,7 +13,7 @@ import { AuthError } from '../../src/errors.ts';
 import { lengthOf, type Range } from '../../src/range.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import type { Stop } from '../../src/stop.ts';
-import { datasetsNamed, never, openTestCrawl, testConfig } from '../support/crawl.ts';
+import { datasetsNamed, never, openTestCrawl, silent, testConfig } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const DELAY = 4;
@@ -35,11 +36,11 @@ async function serve(options: SimulatorOptions, hours = 1.3): Promise<void> {
 }
 
 /** Runs a daemon until `until` is true, and stops it as SIGTERM would. */
-async function runUntil(since: string, until: () => Promise<boolean>): Promise<void> {
+async function runUntil(since: string, until: () => Promise<boolean>, logger = silent): Promise<void> {
   const finishing = new AbortController();
   const stop: Stop = { finishing: finishing.signal, leaving: new AbortController().signal };
   const config = { since, watermarkDelay: DELAY, freshness: 3, rps: 200 };
-  const crawl = await openTestCrawl(store, simulator.url, { stop, config, maxAttempts: 2 });
+  const crawl = await openTestCrawl(store, simulator.url, { stop, config, maxAttempts: 2, logger });
   const datasets = await datasetsNamed('blocks', 'transactions');
   const over = new AbortController();
   const daemon = runDaemon({ ...crawl, datasets, config: testConfig(config), stop }).finally(() => {
@@ -49,6 +50,10 @@ async function runUntil(since: string, until: () => Promise<boolean>): Promise<v
   finishing.abort();
   await daemon;
   await crawl.close();
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await delay(50);
 }
 
 async function covered(name: string): Promise<Range[]> {
@@ -186,10 +191,11 @@ describe('the daemon', () => {
     began = true;
     const daemon = runDaemon({ ...crawl, context, datasets, config: testConfig(config), stop: never });
     await expect(daemon).rejects.toThrow(AuthError);
+    // All of its loops have ended with it: nothing is under way.
+    expect(crawl.context.api.inFlight.underWay).toBe(0);
     const { total } = simulator.stats;
-    await delay(1500);
-    expect(simulator.stats.total).toBe(total);
     await crawl.close();
+    expect(simulator.stats.total).toBe(total);
   });
 
   test('waits while the API fails, and goes on when it is back', async () => {
@@ -206,7 +212,7 @@ describe('the daemon', () => {
     expect(await storedTransactions(range!)).toBe(simulator.truth.counts(range).transactions);
   });
 
-  test('waits whatever its database says, and goes on when somebody has looked after it', async () => {
+  test('waits at any fault of the database, and continues when it is repaired', async () => {
     await serve({});
     const faults = [
       ['alter table etl.coverage rename to lost', 'alter table etl.lost rename to coverage'],
@@ -217,20 +223,25 @@ describe('the daemon', () => {
         'drop function etl.broken() cascade',
       ],
     ];
+    let waits = 0;
+    const write = (line: string) => {
+      if (line.includes('waiting before another attempt')) waits += 1;
+    };
+    const end = async () => (await covered('transactions')).at(-1)?.to ?? 0;
     const harm = async () => {
       for (const [fault = '', remedy = ''] of faults) {
-        await delay(1500);
+        await until(async () => (await end()) > 0);
+        const before = waits;
         await store.database.script(fault);
-        await delay(2500);
+        await until(() => Promise.resolve(waits > before));
         await store.database.script(remedy);
       }
       return Date.now() / 1000;
     };
     let healed = Infinity;
     const harmed = harm().then((time) => (healed = time));
-    const recovered = async () =>
-      healed < Infinity && ((await covered('transactions')).at(-1)?.to ?? 0) > healed - DELAY;
-    await runUntil('head', recovered);
+    const recovered = async () => healed < Infinity && (await end()) > healed - DELAY;
+    await runUntil('head', recovered, pino({ level: 'debug' }, { write }));
     await harmed;
     const ranges = await covered('transactions');
     expect(ranges).toHaveLength(1);

@@ -3,7 +3,7 @@ import { openCrawl, type Crawl } from '../../src/app/open-crawl.ts';
 import { readConfig, type Config } from '../../src/settings/config.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets, type Dataset } from '../../src/dataset/dataset.ts';
-import { createLogger } from '../../src/logger.ts';
+import { createLogger, type Logger } from '../../src/logger.ts';
 import type { Stop } from '../../src/stop.ts';
 import { borrowedStore } from './database/borrowed-store.ts';
 import type { TestStore } from './database/database.ts';
@@ -21,7 +21,7 @@ export const testConfig = (changes: Partial<Config> = {}): Config => ({
 export async function openTestCrawl(
   store: TestStore,
   baseUrl: string,
-  changes: { stop?: Stop; config?: Partial<Config>; maxAttempts?: number } = {},
+  changes: { stop?: Stop; config?: Partial<Config>; maxAttempts?: number; logger?: Logger } = {},
 ): Promise<Crawl> {
   const config = testConfig({
     ...changes.config,
@@ -31,7 +31,7 @@ export async function openTestCrawl(
   return openCrawl({
     config,
     store: borrowedStore(store),
-    logger: silent,
+    logger: changes.logger ?? silent,
     stop: changes.stop ?? never,
     baseUrl,
   });
