@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -7,10 +6,9 @@ import { slowness } from '../support/slowness.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import { openCli, type Cli, type CliResult } from '../support/program/cli.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
-import { NO_CORPUS } from '../support/shared-data.ts';
+import { corpusFolder, hasCorpus, NO_CORPUS } from '../support/shared-data.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
-const CORPUS = join(import.meta.dirname, '../../../shared/corpus');
 const TRANSACTIONS = '/api/v3/transactions';
 
 let cli: Cli;
@@ -293,12 +291,12 @@ describe('the demo network', () => {
   });
 });
 
-describe.skipIf(!existsSync(CORPUS))(`recorded data (${NO_CORPUS} where they are absent)`, () => {
+describe.skipIf(!hasCorpus)(`recorded data (${NO_CORPUS} where they are absent)`, () => {
   test.each([
     ['mainnet', 617],
     ['testnet', 98],
   ])('all of %s: %i transactions in at most 5 requests', async (network, transactions) => {
-    const served = cli.start(['simulate', '--corpus', join(CORPUS, network)]);
+    const served = cli.start(['simulate', '--corpus', join(corpusFolder, network)]);
     const url = await served.sees(/TONCENTER_NETWORK=(\S+)/);
     const range = ['--from', '2022-03-31', '--to', '2025-12-13', '--only', 'transactions'];
     const { code, stdout } = await cli.ask(['backfill', ...range], {

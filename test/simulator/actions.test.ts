@@ -3,7 +3,8 @@ import type { ActionJson } from '../../src/simulator/json/action-json.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { ask, type Reply } from './ask.ts';
-import { hasOpenApi, makeDetailsValidator, makeValidator } from './open-api.ts';
+import { makeDetailsValidator, makeValidator } from './open-api.ts';
+import { hasOpenapi, NO_OPENAPI } from '../support/shared-data.ts';
 
 const START = 1_767_225_600;
 const SIZE = { start: START, duration: 1200, load: 12, accounts: 300 } as const;
@@ -44,8 +45,8 @@ describe.each(['1.2', '1.3'] as const)('actions of build %s', (build) => {
   });
   afterAll(() => simulator.close());
 
-  test.skipIf(!hasOpenApi)(
-    'are as described, details and all (skipped without ../shared/openapi)',
+  test.skipIf(!hasOpenapi)(
+    `are as described, details and all (${NO_OPENAPI} where it is absent)`,
     async () => {
       const validate = makeValidator();
       const validateDetails = makeDetailsValidator();

@@ -1,22 +1,21 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startSimulator } from '../support/simulator/simulator.ts';
 import type { BlockJson } from '../../src/simulator/json/block-json.ts';
 import { ask } from './ask.ts';
-import { hasOpenApi, makeValidator } from './open-api.ts';
+import { makeValidator } from './open-api.ts';
+import { corpusFolder, hasCorpus, hasOpenapi, NO_CORPUS } from '../support/shared-data.ts';
 
-const CORPUS = join(import.meta.dirname, '../../../shared/corpus');
-
-describe.skipIf(!existsSync(CORPUS))('recorded data (skipped without ../shared/corpus)', () => {
+describe.skipIf(!hasCorpus)(`recorded data (${NO_CORPUS} where they are absent)`, () => {
   const networks = [
     { network: 'mainnet', globalId: -239, transactions: 617, traces: 64 },
     { network: 'testnet', globalId: -3, transactions: 98, traces: 13 },
   ];
 
   test.each(networks)('$network is served whole', async ({ network, globalId, transactions, traces }) => {
-    const simulator = await startSimulator({ corpus: join(CORPUS, network) });
+    const simulator = await startSimulator({ corpus: join(corpusFolder, network) });
     const get = async <T>(path: string): Promise<T> =>
       (await (await fetch(simulator.url + path)).json()) as T;
     const info = await get<{ last: BlockJson; first: BlockJson }>('/api/v3/masterchainInfo');
@@ -45,12 +44,12 @@ describe.skipIf(!existsSync(CORPUS))('recorded data (skipped without ../shared/c
     expect(
       messages.messages.filter((message) => message.in_msg_tx_hash !== undefined).length,
     ).toBeGreaterThan(90);
-    if (hasOpenApi) expect(makeValidator()('/api/v3/masterchainInfo', 200, info)).toBeUndefined();
+    if (hasOpenapi) expect(makeValidator()('/api/v3/masterchainInfo', 200, info)).toBeUndefined();
     await simulator.close();
   });
 
   test('recorded transfers are served as they were recorded', async () => {
-    const simulator = await startSimulator({ corpus: join(CORPUS, 'responses') });
+    const simulator = await startSimulator({ corpus: join(corpusFolder, 'responses') });
     const get = async (path: string): Promise<Record<string, Record<string, unknown>[]>> =>
       (await (await fetch(simulator.url + path)).json()) as Record<string, Record<string, unknown>[]>;
     const { jetton_transfers: [transfer] = [] } = await get(
@@ -65,7 +64,7 @@ describe.skipIf(!existsSync(CORPUS))('recorded data (skipped without ../shared/c
   });
 
   test('a directory without recordings is refused', async () => {
-    await expect(startSimulator({ corpus: join(CORPUS, 'errors') })).rejects.toThrow(
+    await expect(startSimulator({ corpus: join(corpusFolder, 'errors') })).rejects.toThrow(
       'holds no recorded transactions',
     );
     await expect(startSimulator({ corpus: '/nowhere' })).rejects.toThrow('There is no directory');

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { hasOpenApi, makeValidator } from './open-api.ts';
+import { makeValidator } from './open-api.ts';
+import { hasOpenapi, NO_OPENAPI } from '../support/shared-data.ts';
 
 const START = 1_767_225_600;
 const NETWORK = { start: START, duration: 600, load: 20, accounts: 400 };
@@ -37,7 +38,7 @@ describe.each(['1.2', '1.3'] as const)('contracts and accounts of build %s', (bu
   });
   afterAll(() => simulator.close());
 
-  test.skipIf(!hasOpenApi)('are answered as described (skipped without ../shared/openapi)', async () => {
+  test.skipIf(!hasOpenapi)(`are answered as described (${NO_OPENAPI} where it is absent)`, async () => {
     const validate = makeValidator();
     const { account, sale, multisig, vesting, wallet, item, master } = addressesOf(simulator);
     const questions = [
@@ -66,7 +67,7 @@ describe.each(['1.2', '1.3'] as const)('contracts and accounts of build %s', (bu
     }
   });
 
-  test.skipIf(!hasOpenApi)('are answered by v2 as described, over GET and through jsonRPC', async () => {
+  test.skipIf(!hasOpenapi)('are answered by v2 as described, over GET and through jsonRPC', async () => {
     const validate = makeValidator('v2');
     const { account, sent } = addressesOf(simulator);
     const [shard] = [...simulator.truth.blocks()].filter(({ workchain }) => workchain === 0).slice(-20);

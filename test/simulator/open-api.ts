@@ -1,12 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
-
-const FOLDER = join(import.meta.dirname, '../../../shared/openapi');
-
-/** Where the description of the real server is not there, tests that need it say so and skip. */
-export const hasOpenApi = existsSync(FOLDER);
+import { readOpenapi } from '../support/shared-data.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -25,9 +19,7 @@ function withoutNullable(schema: Json): Json {
 }
 
 function makeAjv(version: 'v2' | 'v3' = 'v3'): Ajv {
-  const document = withoutNullable(
-    JSON.parse(readFileSync(join(FOLDER, `${version}.json`), 'utf8')) as Json,
-  ) as {
+  const document = withoutNullable(readOpenapi(version) as Json) as {
     paths: Json;
     components: Json;
   };

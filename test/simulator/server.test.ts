@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { ask, hashesOf, type Reply } from './ask.ts';
-import { hasOpenApi, makeValidator } from './open-api.ts';
+import { makeValidator } from './open-api.ts';
+import { hasOpenapi, NO_OPENAPI } from '../support/shared-data.ts';
 
 const START = 1_767_225_600;
 const SIZE = { start: START, duration: 600, load: 12, accounts: 200 } as const;
@@ -23,8 +24,8 @@ describe.each(['1.2', '1.3'] as const)('a simulated server of build %s', (build)
     expect(await (await fetch(`${simulator.url}/healthcheck`)).text()).toBe('OK');
   });
 
-  test.skipIf(!hasOpenApi)(
-    'answers as the description of the real server says (skipped without ../shared/openapi)',
+  test.skipIf(!hasOpenapi)(
+    `answers as the description of the real server says (${NO_OPENAPI} where it is absent)`,
     async () => {
       const validate = makeValidator();
       const some = all[2000]!;

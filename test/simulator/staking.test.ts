@@ -5,7 +5,8 @@ import type { ComplaintJson } from '../../src/simulator/network/staking/complain
 import type { CycleJson, ElectionJson } from '../../src/simulator/network/staking/cycle-json.ts';
 import type { PoolEventJson } from '../../src/simulator/network/staking/pool-events.ts';
 import type { ValidatorEventJson } from '../../src/simulator/network/staking/validator-event.ts';
-import { hasOpenApi, makeValidator } from './open-api.ts';
+import { makeValidator } from './open-api.ts';
+import { hasOpenapi, NO_OPENAPI } from '../support/shared-data.ts';
 
 const START = 1_767_225_600;
 const LENGTH = 600;
@@ -54,7 +55,7 @@ describe('validators and pools of build 1.3', () => {
   const complaintsOf = async (query: string): Promise<ComplaintJson[]> =>
     (await get(`${COMPLAINTS}?${query}`)).body.complaints ?? [];
 
-  test.skipIf(!hasOpenApi)('are as described (skipped without ../shared/openapi)', async () => {
+  test.skipIf(!hasOpenapi)(`are as described (${NO_OPENAPI} where it is absent)`, async () => {
     const validate = makeValidator();
     const [pool] = simulator.truth.pools;
     for (const path of [

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { ask, type Reply } from './ask.ts';
-import { hasOpenApi, makeValidator } from './open-api.ts';
+import { makeValidator } from './open-api.ts';
+import { hasOpenapi, NO_OPENAPI } from '../support/shared-data.ts';
 
 const START = 1_767_225_600;
 const SIZE = { seed: 3, start: START, duration: 900, load: 15, accounts: 200 } as const;
@@ -37,8 +38,8 @@ describe.each(['1.2', '1.3'] as const)('transfers and burns of build %s', (build
   });
   afterAll(() => simulator.close());
 
-  test.skipIf(!hasOpenApi).each(FAMILIES)(
-    '$path answers as described (skipped without ../shared/openapi)',
+  test.skipIf(!hasOpenapi).each(FAMILIES)(
+    `$path answers as described (${NO_OPENAPI} where it is absent)`,
     async ({ path }) => {
       const validate = makeValidator();
       for (const query of ['?limit=1000&sort=asc', '', '?limit=5000', '?start_utime=x']) {

@@ -1,23 +1,26 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../src/package.ts';
 
 /** Recorded data and descriptions of the API, which lie beside a checkout where they are present at all. */
-const root = join(packageRoot, '..', 'shared');
+const root = join(import.meta.dirname, '..', '..', '..', 'shared');
 
-export const hasCorpus = existsSync(join(root, 'corpus'));
-export const hasOpenapi = existsSync(join(root, 'openapi', 'v3.json'));
+export const corpusFolder = join(root, 'corpus');
+const openapiFolder = join(root, 'openapi');
 
-/** Why a test that needs recorded data did not run. */
+export const hasCorpus = existsSync(corpusFolder);
+export const hasOpenapi = existsSync(join(openapiFolder, 'v3.json'));
+
+/** Why a test did not run, for its title. */
 export const NO_CORPUS = 'skipped: no recorded data beside this checkout';
+export const NO_OPENAPI = 'skipped: no description of the API beside this checkout';
 
 export function readOpenapi(version: 'v2' | 'v3' = 'v3'): unknown {
-  return JSON.parse(readFileSync(join(root, 'openapi', `${version}.json`), 'utf8'));
+  return JSON.parse(readFileSync(join(openapiFolder, `${version}.json`), 'utf8'));
 }
 
 /** Every JSON document below a folder or in a file of the corpus; a `.jsonl` file holds one a line. */
 export function readCorpus(path: string): unknown[] {
-  return files(join(root, 'corpus', path)).flatMap((file) => {
+  return files(join(corpusFolder, path)).flatMap((file) => {
     const text = readFileSync(file, 'utf8');
     const documents = file.endsWith('.jsonl') ? text.split('\n').filter((line) => line !== '') : [text];
     return documents.map((document): unknown => JSON.parse(document));
