@@ -3,7 +3,7 @@ import { delayOf, SECOND_READING_SECONDS } from '../../dataset/pace.ts';
 import { readDue, type Stream } from '../../db/coverage/coverage.ts';
 import type { Database, Session } from '../../db/connection/database.ts';
 import { readPools } from '../../db/cursors/pools.ts';
-import { readFloors, type Floors } from '../../db/coverage/retention.ts';
+import { readFloors, type Floors } from '../../db/coverage/floors.ts';
 import type { Priority } from '../../budget/priority.ts';
 import { intersect, lengthOf, type Range } from '../../range.ts';
 import { zonesOf, type Want } from './planner.ts';

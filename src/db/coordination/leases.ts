@@ -5,6 +5,7 @@ import type { Priority } from '../../budget/priority.ts';
 import { LeaseLostError } from '../../errors.ts';
 import { toMultirangeText, type Range } from '../../range.ts';
 import { coveredOf, refusedOf, type Stream } from '../coverage/coverage.ts';
+import { expiredOf, holdFloors } from '../coverage/floors.ts';
 import { ofStream, type StreamColumns } from '../coverage/of-stream.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { bare, multirangeParam, rangeParam, texts } from '../connection/sql.ts';
@@ -38,14 +39,14 @@ interface LeaseClaim {
 
 const Seconds = z.object({ seconds: z.coerce.number() });
 
-/** Takes the newest free part of `wanted - covered - leased - refused`; undefined where there is none. */
+/** Takes the newest free part of `wanted - covered - leased - refused - expired`; undefined where there is none. */
 export async function claimLease(database: Database, claim: LeaseClaim): Promise<Lease | undefined> {
   const [lease] = await claimLeases(database, claim, 1);
   return lease;
 }
 
 /**
- * Takes the newest free part of `wanted - covered - leased - refused`, then the newest of what is left, up to so many
+ * Takes the newest free part of `wanted - covered - leased - refused - expired`, then the newest of what is left, up to so many
  * leases; none where nothing is free.
  *
  * The lock stands in a statement of its own, because a statement that waits for it would go on with the snapshot from
@@ -56,6 +57,7 @@ export async function claimLeases(database: Database, claim: LeaseClaim, most: n
   const { dataset, scope, pass } = stream;
   return writeTransaction(database, async (session) => {
     await holdLock(session, `claim/${dataset}/${scope}/${pass}`);
+    await holdFloors(session, 'shared');
     // A lease whose row is locked is being committed just now: its owner is alive.
     await session.run(sql`
       delete from ${leases} where ${leases.id} in (
@@ -73,7 +75,7 @@ export async function claimLeases(database: Database, claim: LeaseClaim, most: n
 
 async function claimNewest(session: Session, claim: LeaseClaim): Promise<Lease | undefined> {
   const { stream, owner, priority } = claim;
-  const free = sql`${multirangeParam(claim.wanted)} - ${coveredOf(stream)} - ${refusedOf(stream)} - ${leasedOf(stream)}`;
+  const free = freeOf(multirangeParam(claim.wanted), stream, leasedOf(stream));
   const [found] = await session.rows(
     sql`select coalesce(sum(upper(hole) - lower(hole)), 0) as seconds from unnest(${free}) hole`,
     Seconds,
@@ -85,6 +87,11 @@ async function claimNewest(session: Session, claim: LeaseClaim): Promise<Lease |
     select int8range(greatest(lower(hole), upper(hole) - ${length}::int8), upper(hole)) as span
     from unnest(${free}) hole order by lower(hole) desc limit 1`;
   return insertLease(session, { stream, owner, priority }, newest);
+}
+
+/** What of `wanted` is to be read and nobody reads, as a scalar within a statement. */
+function freeOf(wanted: SQL, stream: StreamColumns, leased: SQL): SQL {
+  return sql`${wanted} - ${coveredOf(stream)} - ${refusedOf(stream)} - ${leased} - ${expiredOf(stream.dataset)}`;
 }
 
 /** The ranges of a stream that somebody reads, as a scalar within a statement. */
@@ -133,7 +140,7 @@ export async function findFree(session: Session, all: readonly WantedStream[]): 
           (j->>'wanted')::int8multirange as wanted
         from json_array_elements(${JSON.stringify(asked)}::json) with ordinality as a (j, ordinality))
       select index from w
-      where not isempty(wanted - ${coveredOf(stream)} - ${refusedOf(stream)} - ${leased})
+      where not isempty(${freeOf(sql`wanted`, stream, leased)})
       order by index`,
     Free,
   );

@@ -12,7 +12,8 @@ import { keyText } from '../read/compare.ts';
 import { leaveReceipt, receiptColumns } from '../write/receipts.ts';
 import { resetReceipts, wholeMinutes } from '../write/receipt-ledger.ts';
 import { traces } from '../schema/ton/traces.ts';
-import { multirangeParam, rangeParam } from '../connection/sql.ts';
+import { multirangeParam } from '../connection/sql.ts';
+import { expiredOf, holdFloors } from './floors.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
 
 /** Holes of one stream. */
@@ -51,10 +52,11 @@ interface Doubtful {
 export function reopen(database: Database, reopening: Reopening): Promise<Lease[]> {
   const { stream, holes, owner } = reopening;
   return writeTransaction(database, async (session) => {
+    await holdFloors(session, 'shared');
     await takeOut(session, [reopening]);
     const leases: Lease[] = [];
-    for (const span of holes) {
-      const query = sql`select ${rangeParam(span)} as span`;
+    for (const hole of holes) {
+      const query = sql`select unnest(${multirangeParam([hole])} - ${expiredOf(stream.dataset)}) as span`;
       const lease = await insertLease(session, { stream, owner, priority: 'repair' }, query);
       if (lease !== undefined) leases.push(lease);
     }

@@ -8,32 +8,14 @@ import { coverage, leases, refused, wanted } from '../schema/etl/coverage.ts';
 import { partitions } from '../schema/etl/pages.ts';
 import { quarantine } from '../schema/etl/quarantine.ts';
 import { holes, receipts } from '../schema/etl/verification.ts';
-import { keepSetting, readSetting } from '../settings.ts';
+import { keepSetting } from '../settings.ts';
+import { holdFloors, readFloors } from './floors.ts';
 import { isWithin, wholeMinutes } from '../write/receipt-ledger.ts';
 import type { Range } from '../../range.ts';
 import { DatabaseConflictError } from '../../errors.ts';
 import { takeOutOfCoverage } from './coverage.ts';
 import { expireFindings } from './findings.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
-import { holdLock } from '../connection/hold-lock.ts';
-
-/** The first second that is kept of each dataset, and of each table: what is older is neither read nor written. */
-export interface Floors {
-  readonly datasets: ReadonlyMap<string, number>;
-  readonly tables: ReadonlyMap<string, number>;
-  /** Where what is older is, of datasets that were dropped after a lake had it. */
-  readonly lakes: Readonly<Record<string, string>>;
-}
-
-/** What retention has decided so far; every writer asks before each page. */
-export async function readFloors(session: Session): Promise<Floors> {
-  const floors = await readSetting(session, 'floors');
-  return {
-    datasets: new Map(Object.entries(floors?.datasets ?? {})),
-    tables: new Map(Object.entries(floors?.tables ?? {})),
-    lakes: floors?.lakes ?? {},
-  };
-}
 
 /** A dataset that is kept from a second on, with the tables that are its own. */
 export interface Kept {
@@ -77,13 +59,13 @@ export async function findExpired(session: Session, kept: readonly Kept[]): Prom
 
 /**
  * Moves the floor: from now on nothing older is wanted, read or written. Leases go before coverage, which waits for
- * commits under way, so that no page asked for before can cover what is about to be dropped.
+ * commits under way, and nobody leases anything there any more: no page can cover what is about to be dropped.
  * @throws DatabaseConflictError where rows were written there since a lake was proved to have them: nothing is moved
  */
 export async function raiseFloor(database: Database, one: Kept): Promise<void> {
   const { dataset, tables, floor, lake } = one;
   await writeTransaction(database, async (session) => {
-    await holdLock(session, 'retention');
+    await holdFloors(session, 'alone');
     const before = await readFloors(session);
     const ofTables = tables.map((table) => [table, floor] as const);
     await keepSetting(session, 'floors', {

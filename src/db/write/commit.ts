@@ -16,7 +16,7 @@ import type { Partitions } from './partitions.ts';
 import { countDrift, hasQuarantined, quarantineRecords, releaseRecords } from './quarantine.ts';
 import { forgetRefusals, refuse, refuseAnew } from '../coverage/refused.ts';
 import { withdrawVerified } from '../coverage/verifications.ts';
-import { readFloors } from '../coverage/retention.ts';
+import { readFloors } from '../coverage/floors.ts';
 import { ensurePartitions, inOrder } from './rows/rows-by-table.ts';
 import { unverifySeconds } from './rows/unverify.ts';
 import { writeTransaction } from './write-transaction.ts';

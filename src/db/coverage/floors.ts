@@ -1,0 +1,38 @@
+import { sql, type SQL, type SQLWrapper } from 'drizzle-orm';
+import { holdLock } from '../connection/hold-lock.ts';
+import type { Session } from '../connection/database.ts';
+import { settings } from '../schema/etl/pages.ts';
+import { readSetting } from '../settings.ts';
+
+/** The first second that is kept of each dataset, and of each table: what is older is neither read nor written. */
+export interface Floors {
+  readonly datasets: ReadonlyMap<string, number>;
+  readonly tables: ReadonlyMap<string, number>;
+  /** Where what is older is, of datasets that were dropped after a lake had it. */
+  readonly lakes: Readonly<Record<string, string>>;
+}
+
+/** What retention has decided so far; every writer asks before each page. */
+export async function readFloors(session: Session): Promise<Floors> {
+  const floors = await readSetting(session, 'floors');
+  return {
+    datasets: new Map(Object.entries(floors?.datasets ?? {})),
+    tables: new Map(Object.entries(floors?.tables ?? {})),
+    lakes: floors?.lakes ?? {},
+  };
+}
+
+/** Keeps floors where they are until the transaction ends. Whoever moves one holds them `alone`. */
+export async function holdFloors(session: Session, mode: 'alone' | 'shared'): Promise<void> {
+  await holdLock(session, 'retention', mode);
+}
+
+/**
+ * The seconds below a dataset's floor, as a multirange, within a statement. Nobody leases them: a page there would be
+ * covered without its rows.
+ */
+export function expiredOf(dataset: SQLWrapper | string): SQL {
+  return sql`coalesce((
+    select int8multirange(int8range(null, (${settings.value}->'datasets'->>${dataset}::text)::int8))
+    from ${settings} where ${settings.name} = 'floors' and ${settings.value}->'datasets' ? ${dataset}::text), '{}')`;
+}
