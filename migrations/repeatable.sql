@@ -213,7 +213,7 @@ comment on column etl.coverage_report.covered is 'Times whose rows are stored.';
 comment on column etl.coverage_report.verified is 'Times whose rows were checked afterwards and have the grade.';
 comment on column etl.coverage_report.holes is 'Times between the first and the last covered one that are not covered.';
 comment on column etl.coverage_report.read_twice is 'Times that were read a second time, for datasets whose rows mature or have no checksum.';
-comment on column etl.coverage_report.refused is 'Times that could not be had and are not asked for before a pause is over.';
+comment on column etl.coverage_report.refused is 'Times that could not be read and are not asked for before a pause is over.';
 comment on column etl.coverage_report.why is 'Why times are refused or stay unverified, and how many records lie in quarantine; null where nothing is wrong.';
 
 create or replace view etl.seen_multisigs as

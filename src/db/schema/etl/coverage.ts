@@ -106,15 +106,15 @@ export const refused = etl.table(
 );
 
 describe(refused, {
-  comment: 'Ranges that could not be had: not covered, not asked for again before retry_at, never verified.',
+  comment: 'Ranges that could not be read: not covered, not asked for again before retry_at, never verified.',
   key: ['dataset', 'scope', 'pass', 'span'],
   conflict: { kind: 'keep' },
   partitioned: false,
   columns: {
     dataset: 'Name of the dataset that lacks the range: its file in jobs/ without the ending.',
     scope: 'Pool or account that the range was refused for; empty where the dataset is read whole.',
-    pass: 'Which reading could not be had: 0 the first, 1 the second one of rows that mature.',
-    span: 'Half-open range of unix seconds that could not be had.',
+    pass: 'Which reading could not be read: 0 the first, 1 the second one of rows that mature.',
+    span: 'Half-open range of unix seconds that could not be read.',
     reason:
       'saturated, beyond_reach, source_gap, quarantined, failing, or changed: a second reading brought something else.',
     detail: 'What the source or the check said, in one sentence for the operator.',

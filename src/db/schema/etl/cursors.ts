@@ -18,7 +18,7 @@ export const cursors = etl.table(
 
 describe(cursors, {
   comment:
-    'Where the reading of each dataset that is no stream of time stands; committed together with the rows.',
+    'Where the reading of each dataset that is not a stream of time stands; committed together with the rows.',
   key: ['dataset', 'scope'],
   conflict: { kind: 'keep' },
   partitioned: false,

@@ -45,10 +45,10 @@ describe(findings, {
     dataset:
       'Name of a dataset that holds the row and loses its certificate for these seconds: a transaction is in transactions and in traces.',
     scope: 'Pool or account whose row the finding is about; empty where the dataset is read whole.',
-    span: 'Half-open range of unix seconds in which this dataset holds the row: one second, or more where many rows are wanting.',
+    span: 'Half-open range of unix seconds in which this dataset holds the row: one second, or more where many rows are missing.',
     table_name: 'Table of schema ton that holds the row, or that should hold it.',
     row_key:
-      'What names the row: its key without utime, or the thing that lacks it; empty where too many rows are wanting to name them all.',
+      'What names the row: its key without utime, or the thing that lacks it; empty where too many rows are missing to name each.',
     row_span:
       'Half-open range of unix seconds in which the row itself lies, whatever dataset holds it: of two rows with one key in different seconds each is a finding of its own.',
     differs: 'What is wrong with the row: the kind of finding, and the columns that differ where values do.',

@@ -92,21 +92,22 @@ export const holes = etl.table(
 
 describe(holes, {
   comment:
-    'Seconds that verification found wanting and that reading them again did not repair; forgotten as soon as they are verified.',
+    'Seconds that verification found incomplete or wrong and that reading them again did not repair; forgotten as soon as they are verified.',
   key: ['dataset', 'scope', 'pass', 'span'],
   conflict: { kind: 'keep' },
   partitioned: false,
   columns: {
     dataset: 'Name of the dataset that has the hole: its file in jobs/ without the ending.',
-    scope: 'Pool or account whose rows are wanting; empty where the dataset is read whole.',
+    scope: 'Pool or account whose rows are missing or wrong; empty where the dataset is read whole.',
     pass: 'Which reading has the hole: 0 the first, 1 the second one of rows that mature.',
     span: 'Half-open range of unix seconds that stays doubtful.',
     reason:
       'source_gap: the source does not give rows that must exist; disputed: all rows are there, but the source stands by values that do not agree.',
     detail: 'What the check found, with an example.',
-    rounds: 'How often the hole was read again in vain; the pause before the next time doubles each time.',
+    rounds:
+      'How often the hole was read again without success; the pause before the next time doubles each time.',
     found_at: 'When the hole was first found, on the clock of the database.',
-    last_at: 'When it was last read again in vain, on the clock of the database.',
+    last_at: 'When it was last read again without success, on the clock of the database.',
     retry_at: 'From when on the hole may be read again.',
   },
 });

@@ -94,7 +94,7 @@ describe(account_messages, {
     body_hash:
       'Hash of its body, base64; null where the server sends none. From in_msg.body_hash of getTransactions.',
     message:
-      "The body's text, or the body in base64 where it is no text; null where it could not be decoded. From in_msg.message of getTransactions.",
+      "The body's text, or the body in base64 where it is not text; null where it could not be decoded. From in_msg.message of getTransactions.",
     message_decode_error:
       'Why the body could not be decoded; null where it could. From in_msg.message_decode_error of getTransactions.',
     data_type:
