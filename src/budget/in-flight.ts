@@ -29,7 +29,7 @@ const SHORTEST_ROUND = 4;
 
 /**
  * How many requests should be under way at once: as many as the network needs to use the rate that is allowed, learned
- * from how long they take, and no more than the source bears.
+ * from how long they take, and no more than the source takes.
  */
 export interface InFlight extends Shares {
   /** Of all processes. From the send of a request to the commit of its rows, without the wait for a slot of the budget. */

@@ -85,7 +85,7 @@ export async function runProgram(): Promise<void> {
     )
     .option('--version', 'versions of this program, its schema, Postgres and the API’s build')
     .addHelpText('after', ABOUT)
-    .showHelpAfterError('(--help shows what can be said)')
+    .showHelpAfterError('(run it with --help for usage)')
     .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.done : EXIT.usage));
   for (const register of COMMANDS) register(program);
   // Commander would want a command beside it.

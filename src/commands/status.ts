@@ -17,7 +17,7 @@ export async function status(
   const { config, now } = invocation;
   const maxLagSeconds = flags.maxLag === undefined ? undefined : parseDuration(flags.maxLag);
   if (flags.maxLag !== undefined && flags.check !== true)
-    throw new UsageError('--max-lag says what --check shall bear: give both');
+    throw new UsageError('--max-lag sets the tolerance of --check: give both');
   return withStore(invocation, 'toncenter-etl status', async (store) => {
     const all = await loadDatasets();
     const report = await readReport(store.database, all, { rows: 'exact', now });

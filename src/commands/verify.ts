@@ -10,7 +10,7 @@ import { parseVerify, type VerifyFlags } from './parse/verify-flags.ts';
 import { withSource } from './with-source.ts';
 import { closeAfter } from './close-after.ts';
 
-/** `verify --from … --to …`: proves what is stored, and with `--repair` reads again what is wanting. */
+/** `verify --from … --to …`: proves what is stored, and with `--repair` reads again what is missing or wrong. */
 export async function verify(invocation: Invocation, flags: VerifyFlags): Promise<ExitCode> {
   const { jobs, datasets, range, share } = await parseVerify(invocation, flags);
   const needs = { demo: 'still', isRepeatable: true, applicationName: 'toncenter-etl verify' } as const;

@@ -23,7 +23,7 @@ export interface LagLimits {
   readonly freshness: number;
   /** Seconds that every dataset stays behind the head by design, unless it has a delay of its own. */
   readonly watermarkDelay: number;
-  /** Seconds that somebody chose to bear instead of the default. */
+  /** Seconds of tolerance that were chosen instead of the default. */
   readonly maxLagSeconds?: number | undefined;
 }
 
@@ -75,7 +75,7 @@ export function namingOf(
 
 /** When a poll sees what the chain has named. */
 export interface PollLag {
-  /** Seconds at most, where blocks come as they use to. */
+  /** Seconds at most, where blocks come as often as usual. */
   readonly seconds: number;
   readonly isBoundByRate: boolean;
 }
@@ -103,11 +103,11 @@ export function restingLagsOf(
   });
 }
 
-/** Seconds that a dataset may lag: its own delay, the pause between two requests, and what is borne beyond them. */
+/** Seconds that a dataset may lag: its own delay, the pause between two requests, and the tolerance. */
 export function longestLagOf(dataset: Dataset, limits: LagLimits): number {
   const { freshness, watermarkDelay, maxLagSeconds } = limits;
-  const borne = maxLagSeconds ?? Math.max(LONGEST_LAG_SECONDS, LONGEST_LAG_ROUNDS * freshness);
-  return borne + delayOf(dataset, watermarkDelay) + (dataset.job.everySeconds ?? 0);
+  const tolerance = maxLagSeconds ?? Math.max(LONGEST_LAG_SECONDS, LONGEST_LAG_ROUNDS * freshness);
+  return tolerance + delayOf(dataset, watermarkDelay) + (dataset.job.everySeconds ?? 0);
 }
 
 /** Seconds that the newest block may be old. */

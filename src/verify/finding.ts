@@ -9,9 +9,9 @@ import { union } from '../range.ts';
 /** What a check found, all of one kind: which seconds of which dataset it makes doubtful. */
 export interface Finding {
   readonly check: string;
-  /** The dataset whose rows are wanting, and that would have to be read again. */
+  /** The dataset whose rows are missing or wrong, and that would have to be read again. */
   readonly dataset: string;
-  /** Pool or account whose rows are wanting; empty where the dataset is read whole. */
+  /** Pool or account whose rows are missing or wrong; empty where the dataset is read whole. */
   readonly scope: string;
   readonly kind: string;
   /** Half-open ranges of unix seconds to be read again. */

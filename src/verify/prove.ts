@@ -12,7 +12,7 @@ interface ProveOptions {
   readonly range: Range;
   /** Share of the pages that is read again and compared, from 0 to 1. */
   readonly share: number;
-  /** True: what is wanting is read again. */
+  /** True: what is missing or wrong is read again. */
   readonly repair: boolean;
   readonly random: () => number;
 }

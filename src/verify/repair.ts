@@ -43,9 +43,9 @@ export interface Repaired {
 }
 
 /**
- * Reads again what verification found wanting, and verifies again, until nothing is left that another reading could
- * repair. What stays wrong is the source's own: rows that are not to be had are refused, with growing pauses; rows that
- * do not agree stay, unverified.
+ * Reads again what verification found missing or wrong, and verifies again, until nothing is left that another reading
+ * could repair. What stays wrong is the source's own: rows that cannot be read are refused, with growing pauses; rows
+ * that do not agree stay, unverified.
  */
 export async function repairRange(
   context: RepairContext,

@@ -109,7 +109,7 @@ test('a hole that a re-read does not fill is a gap of the source: refused for a 
   expect(open[0]).toEqual({ from: gone.now, to: gone.now + 1 });
   expect(lengthOf(open)).toBeLessThanOrEqual(3);
 
-  // As the planner does when the pause is over: it reads the second, and it is found wanting again.
+  // As the planner does when the pause is over: it reads the second, and finds it missing again.
   await store.database.run(sql`update etl.refused set retry_at = now()`);
   await proof.cover(datasets, { range, watermark: range.to });
   expect(await loop.round()).toBe(true);

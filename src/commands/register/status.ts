@@ -9,7 +9,7 @@ export function registerStatus(program: Command): void {
     .description('where every dataset stands, from the database alone')
     .option('--json', 'for programs')
     .option('--check', 'exit 3 where a dataset of ETL_DATASETS lags or lacks something, for monitoring')
-    .option('--max-lag <duration>', 'how far behind the clock --check bears; default 5m')
+    .option('--max-lag <duration>', 'the lag that --check tolerates; default 5m')
     .addHelpText(
       'after',
       examples(

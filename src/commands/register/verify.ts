@@ -14,7 +14,7 @@ export function registerVerify(program: Command): void {
     .option('--lake <place>', 'recount a lake that `export` wrote instead, from its parts alone')
     .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
     .option('--deep <share>', 'also read such a share of the pages again and compare every value, e.g. 1%')
-    .option('--repair', 'read again what is wanting, and verify again')
+    .option('--repair', 'read again what is missing or wrong, and verify again')
     .option('--record <dir>', 'keep every response of the API there, for `simulate --corpus <dir>`')
     .option('--json', 'for programs')
     .addHelpText(

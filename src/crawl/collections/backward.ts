@@ -16,7 +16,7 @@ const Cursor = z.object({ newest: place, oldest: place, complete: z.boolean(), t
 const WATCHED = { watched: true, seenIn: [] };
 const MANY = 100;
 
-/** Reads the history of every watched account that has moved, or of which the older part is still wanting. */
+/** Reads the history of every watched account that has moved, or of which the older part is still missing. */
 export async function walkBackward(walkContext: WalkContext<BackwardWalk>): Promise<void> {
   const { context, dataset, walk } = walkContext;
   const name = { dataset: dataset.name, walk: walk.name };

@@ -20,7 +20,7 @@ export function columnsIn(differs: string): string[] {
 /** A row that is wrong, missing or surplus. */
 export interface WrongRow {
   readonly table: string;
-  /** What names the row; empty where too many are wanting to name them all. */
+  /** What names the row; empty where too many are missing to name each. */
   readonly key: string;
   /** Seconds in which the dataset that was checked holds the row. */
   readonly span: Range;
