@@ -34,7 +34,7 @@ export async function prune(invocation: Invocation, flags: { dryRun?: boolean })
     });
     printExpired(dropped, 'dropped');
     for (const { name } of left)
-      console.log(`left      ${name}: somebody reads or writes its table; run prune again`);
+      console.log(`left      ${name}: a session is reading or writing its table; run prune again`);
     return left.length + unproved.length === 0 ? EXIT.done : EXIT.incomplete;
   });
 }

@@ -57,7 +57,7 @@ export async function createDeletionWatch({ context, stop }: WatchOptions): Prom
               seconds: lengthOf(spans),
               range: spans.slice(0, 3).map(formatRange).join(),
             },
-            'rows were deleted from the database: their time is a hole now and is read again; look who has write access',
+            'rows were deleted from the database: their time is a hole now and is read again; check who has write access',
           );
       }
       first = false;

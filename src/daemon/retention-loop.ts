@@ -29,7 +29,7 @@ export async function runRetentionLoop(options: DaemonContext, position: ChainPo
     for (const { name } of left)
       logger.warn(
         { partition: name },
-        'partition not dropped: somebody reads its table for long, or has just written there; look at pg_stat_activity',
+        'partition not dropped: a session has been reading its table for a long time, or has just written to it; look at pg_stat_activity',
       );
   };
   await runRounds(options, { what: 'retention', periodMs: PERIOD_MS }, round);

@@ -45,7 +45,7 @@ export async function runOnce(
     if (isAbort(error) || stop.finishing.aborted) return;
     context.logger.error(
       { schedule: schedule.cron, reason: messageOf(error) },
-      'scheduled run failed: it is tried again at its next moment; look at status for the last errors',
+      'scheduled run failed: it is tried again at its next time; look at status for the last errors',
     );
   }
 }
@@ -79,6 +79,6 @@ async function coverOne(
   const left = lengthOf([...missing.values()].flat());
   context.logger.info(
     { dataset: dataset.name, range: formatRange(range), seconds: left, schedule: schedule.cron },
-    left === 0 ? 'scheduled range is covered' : 'scheduled range is not covered whole',
+    left === 0 ? 'scheduled range is covered' : 'scheduled range is not fully covered',
   );
 }

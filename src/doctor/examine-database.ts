@@ -109,7 +109,7 @@ async function examineState(database: Database): Promise<DoctorFinding[]> {
     })),
     ...refused.map(({ dataset, reason, detail, attempts }) => ({
       check: 'refused',
-      what: `a range of ${dataset} cannot be had: ${reason}, ${detail}; tried ${attempts} times`,
+      what: `a range of ${dataset} cannot be read: ${reason}, ${detail}; tried ${attempts} times`,
       remedy: `It is tried again by itself, with growing pauses; \`${programName} status\` names the range.`,
     })),
     ...failures.map(({ dataset, code, message, hint }) => ({

@@ -57,7 +57,7 @@ export function missingLine(dataset: string, ranges: readonly Range[]): string {
   return `missing   ${dataset}: ${shown}${ranges.length > 5 ? ` and ${ranges.length - 5} more` : ''}`;
 }
 
-/** What could not be had, why, and when it is asked for again. `now`: unix seconds. */
+/** What could not be read, why, and when it is asked for again. `now`: unix seconds. */
 export function refusedLine({ dataset, span, reason, detail, retryAt }: RefusedSpan, now: number): string {
   const again = retryAt > now ? `in ${formatDuration(Math.ceil(retryAt - now))}` : 'now';
   return `refused   ${dataset}: ${span.map(formatRange).join()}: ${reason}, ${detail}; again ${again}`;

@@ -59,7 +59,7 @@ function pageMetrics(registry: Registry) {
       name: 'toncenter_etl_page_bytes_total',
       registers,
       labelNames,
-      help: 'Bytes of committed pages after decompression. High beside few rows means heavy records: look at etl.pages for the requests that bring them.',
+      help: 'Bytes of committed pages as they came over the wire, mostly compressed. High beside few rows means heavy records: look at etl.pages for the requests that bring them.',
     }),
     seconds: new Histogram({
       name: 'toncenter_etl_page_seconds',

@@ -2,11 +2,11 @@
 export const STATE = {
   database_up: [
     [],
-    'Whether the database answers: 1 or 0. A high value is well; at 0 nothing is written: look at Postgres and at DATABASE_URL.',
+    'Whether the database answers: 1 or 0. A high value is good; at 0 nothing is written: look at Postgres and at DATABASE_URL.',
   ],
   ready: [
     [],
-    'Whether everything wanted is there: 1 or 0. A high value is well; at 0 look at /ready, which says why.',
+    'Whether everything wanted is there: 1 or 0. A high value is good; at 0 look at /ready, which says why.',
   ],
   head_age_seconds: [
     [],
@@ -22,7 +22,7 @@ export const STATE = {
   ],
   lag_limit_seconds: [
     ['dataset'],
-    'Lag above which the dataset counts as behind: its own delay, and what is borne beyond. High is by design, where a source is late; look at toncenter_etl_lag_seconds, which is held against it.',
+    'Lag above which the dataset counts as behind: its own delay plus the tolerance. A high value is by design where a source is late; look at toncenter_etl_lag_seconds, which is held against it.',
   ],
   collection_age_seconds: [
     ['dataset', 'walk'],
@@ -30,7 +30,7 @@ export const STATE = {
   ],
   disk_free_bytes: [
     [],
-    'Bytes that are free where the embedded database lies; none of a server. High is well; near toncenter_etl_disk_needed_bytes a crawl is about to pause: look at ETL_RETENTION and at what else fills the disk.',
+    'Bytes that are free where the embedded database lies; absent for a server of your own. A high value is good; near toncenter_etl_disk_needed_bytes a crawl is about to pause: look at ETL_RETENTION and at what else fills the disk.',
   ],
   disk_needed_bytes: [
     [],
@@ -46,23 +46,23 @@ export const STATE = {
   ],
   covered_seconds: [
     ['dataset'],
-    'Seconds of chain time that are stored. High is well; a fall means that holes were found: look at the log for "rows were deleted" or "reading holes again".',
+    'Seconds of chain time that are stored. A high value is good; a fall means that holes were found: look at the log for "rows were deleted" or "reading holes again".',
   ],
   verified_seconds: [
     ['dataset'],
-    'Seconds of chain time that were proved or cross-checked. High is well; far below covered means that verification is behind: look at etl.verifications.',
+    'Seconds of chain time that were proved or cross-checked. A high value is good; far below covered means that verification is behind: look at etl.verifications.',
   ],
   missing_seconds: [
     ['dataset'],
-    'Seconds since ETL_SINCE that are not stored. High during a first backfill is normal; high for long means that the budget does not suffice: look at plan, or at toncenter_etl_refused_seconds.',
+    'Seconds since ETL_SINCE that are not stored. High during a first backfill is normal; if it stays high, the budget does not suffice: look at plan, or at toncenter_etl_refused_seconds.',
   ],
   holes: [
     ['dataset'],
-    'Holes between the first and the last covered second. High for long means that ranges cannot be read: look at etl.refused and at status.',
+    'Holes between the first and the last covered second. If it stays high, ranges cannot be read: look at etl.refused and at status.',
   ],
   refused_seconds: [
     ['dataset', 'reason'],
-    'Seconds that could not be had and are tried again later. High means trouble of the kind that the reason names: look at status, which says what the source answered.',
+    'Seconds that could not be read and are tried again later. High means trouble of the kind that the reason names: look at status, which says what the source answered.',
   ],
   quarantined_records: [
     ['dataset'],
@@ -78,11 +78,11 @@ export const STATE = {
   ],
   budget_rate: [
     ['host'],
-    'Requests a second that may be sent now, of what the plan allows. High (near the plan) is well; low means that the server refused: look at toncenter_etl_api_refused_total.',
+    'Requests a second that may be sent now, of what the plan allows. A high value (near the plan) is good; low means that the server refused: look at toncenter_etl_api_refused_total.',
   ],
   budget_paused_seconds: [
     ['host'],
-    'Seconds for which nobody sends, because the server asked for it. High means Retry-After or a run of 429: look at status for the last refusal.',
+    'Seconds for which no requests are sent, because the server asked for a pause. High means Retry-After or a run of 429: look at status for the last refusal.',
   ],
   budget_spent: [
     ['host', 'worker', 'priority'],

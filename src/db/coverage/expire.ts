@@ -20,7 +20,7 @@ export function floorsOf(
 ): Kept[] {
   return [...seconds].map(([dataset, keptSeconds]) => {
     const found = jobs.find(({ name }) => name === dataset);
-    if (found === undefined) throw new UsageError(`ETL_RETENTION names "${dataset}", which is no dataset`);
+    if (found === undefined) throw new UsageError(`ETL_RETENTION names "${dataset}", which is not a dataset`);
     const tables = ownTablesOf(found, jobs)
       .filter(([, table]) => factsOf(table).partitioned)
       .map(([table]) => table);
@@ -61,7 +61,7 @@ export async function prune(
   return { dropped, left };
 }
 
-/** False where somebody reads or writes it all the while: it is left for the next time. */
+/** False where sessions read or write it all the while: it is left for the next time. */
 async function didNotMeet(work: () => Promise<void>): Promise<boolean> {
   try {
     await work();

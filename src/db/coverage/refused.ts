@@ -7,7 +7,7 @@ import { refused } from '../schema/etl/coverage.ts';
 import type { Stream } from './coverage.ts';
 import { ofStream } from './of-stream.ts';
 
-/** Why a range cannot be had for now. */
+/** Why a range cannot be read for now. */
 export type RefusalReason =
   'saturated' | 'beyond_reach' | 'source_gap' | 'quarantined' | 'failing' | 'changed';
 
@@ -106,7 +106,7 @@ const RefusedSpan = z.object({
   retryAt: z.coerce.number(),
 });
 
-/** What could not be had, why, and when it is asked for again, unix seconds. */
+/** What could not be read, why, and when it is asked for again, unix seconds. */
 export type RefusedSpan = z.infer<typeof RefusedSpan>;
 
 export function readAllRefused(session: Session): Promise<RefusedSpan[]> {
