@@ -3,14 +3,17 @@ export const EXIT = { done: 0, failed: 1, usage: 2, incomplete: 3, tryAgain: 75 
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** How an error is treated: the caller decides on `retryable` and `code`, never on the text. */
+/** What an error carries besides its message. */
 interface ErrorFacts {
   /** What the user can do next, as one sentence; a command where there is one. */
   readonly hint?: string;
   readonly cause?: unknown;
 }
 
-/** The base of every error that this program throws on purpose. */
+/**
+ * The base of every error that this program throws on purpose. How an error is treated: the caller decides on `retryable`
+ * and `code`, never on the text.
+ */
 export abstract class EtlError extends Error {
   abstract readonly code: string;
   readonly exitCode: ExitCode = EXIT.failed;
@@ -43,7 +46,10 @@ export class AuthError extends EtlError {
   override readonly exitCode = EXIT.usage;
 }
 
-/** The API is away (connection, 502, 503, 504, 542) or answers something that is not its own. */
+/**
+ * The API is away: no connection, 408, 425, 502, 503, 504, or a gateway's page in place of a 5xx. A failure in the API's
+ * own words (500, 542) is an `ApiFailedError`.
+ */
 export class ApiUnavailableError extends EtlError {
   readonly code: string = 'api_unavailable';
   override readonly exitCode = EXIT.tryAgain;

@@ -13,7 +13,7 @@ export interface Exchange<T> {
   readonly status: number;
   /** Bytes of the body as it came over the wire, mostly compressed. */
   readonly bytes: number;
-  /** From the send of the last attempt until its body was read and parsed, without its wait for a place in memory. */
+  /** From the send of the last attempt to the end of its body, decoded, without its waits for a place in memory. */
   readonly ms: number;
   /** Attempts made, at least 1. */
   readonly attempts: number;

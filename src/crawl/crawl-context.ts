@@ -28,9 +28,9 @@ export interface PageEvent {
   /** What the page completed; undefined where it completed nothing yet. */
   readonly completed: Range | undefined;
   readonly bytes: number;
-  /** From sending the request to the end of its body, without its wait for a place in memory. */
+  /** From sending the request to the end of its body, decoded, without its waits for a place in memory. */
   readonly ms: number;
-  /** From there to the commit. */
+  /** From when the page was parsed to its commit. */
   readonly writingMs: number;
 }
 

@@ -19,9 +19,9 @@ export class NotNewError extends DatabaseError {
 }
 
 /**
- * Copies rows that are new straight into their tables, a quarter cheaper for the server than by way of a staging table. All
- * tables of the page are locked first, in the one order. Somebody else may hold what this process has sent, should it
- * stand still meanwhile, until its lease has ended: then `endStrayCopies` ends it.
+ * Copies rows that are new straight into their tables, which costs the server less than by way of a staging table. All
+ * tables of the page are locked first, in the one order. Should this process stand still meanwhile, the rows that it has
+ * sent hold up others until its lease has ended: then `endStrayCopies` ends the session.
  * @throws NotNewError where a row is stored already, DatabaseUnavailableError where the session was ended meanwhile
  */
 export async function copyNew(session: Session, byTable: readonly Lines[], lease: Lease): Promise<void> {
@@ -40,7 +40,7 @@ export async function copyNew(session: Session, byTable: readonly Lines[], lease
 
 function explain(error: unknown): never {
   if (isNotTakenAsNew(error))
-    throw new NotNewError('a row is stored already, or its table is no plain one', { cause: error });
+    throw new NotNewError('a row is stored already, or its table is not a plain one', { cause: error });
   throw error;
 }
 
