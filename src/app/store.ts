@@ -51,7 +51,7 @@ export async function openStore(
   }
 }
 
-/** Loaded only here: who has a server of their own needs none of it. */
+/** Loaded only here: it is not needed with a server of one's own. */
 async function openOwn(dataDir: string, logger: Logger): Promise<EmbeddedServer> {
   const { openEmbedded } = await import('../embedded/embedded.ts');
   return openEmbedded({ dataDir, logger });

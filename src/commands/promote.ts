@@ -9,7 +9,7 @@ import { withStop } from './with-stop.ts';
 import { withStore } from './with-store.ts';
 import { closeAfter } from './close-after.ts';
 
-/** What Postgres shows of who is connected. */
+/** The name that Postgres shows for the connection. */
 const NAME = 'toncenter-etl promote';
 
 /** `promote postgres://…`: moves what the embedded database holds to a server, without asking the API for anything. */

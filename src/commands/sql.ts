@@ -12,7 +12,7 @@ import { parseSql, type SqlFlags } from './parse/sql-flags.ts';
 import { stdoutGone } from '../terminal/stdout.ts';
 import { withStore, withStoreOnce } from './with-store.ts';
 
-/** What Postgres shows of who is connected. */
+/** The name that Postgres shows for the connection. */
 const APPLICATION = 'toncenter-etl sql';
 
 const FROM_SETTING =

@@ -12,7 +12,7 @@ interface Surroundings extends Pick<Invocation, 'config' | 'logger'> {
 /**
  * Opens the database, lets a command work with it, and closes it however that ends. Where the database goes away in the
  * middle, it is waited for and the work begins anew: it is to end in the same state however often it is done. `name` is
- * what Postgres shows of who is connected.
+ * the one that Postgres shows for the connection.
  */
 export function withStore<T>(
   around: Surroundings,

@@ -3,8 +3,8 @@ import { CONFLICT, retry } from '../retry.ts';
 import type { CrawlContext } from './crawl-context.ts';
 
 /**
- * Runs a commit until no other transaction stands in its way; partitions may have been dropped meanwhile, and who stands in
- * the way may have been standing still for long.
+ * Runs a commit until no other transaction stands in its way; partitions may have been dropped meanwhile, and a process in
+ * the way may have been standing still for a long time.
  */
 export function commitWithRetry<T>(
   context: Pick<CrawlContext, 'database' | 'partitions' | 'attempts' | 'clock' | 'random'>,

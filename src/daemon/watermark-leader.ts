@@ -42,12 +42,12 @@ export function createWatermarkLeader({
   const warnOfStillHead = stillHeadWarning(context);
   let reader: WatermarkReader | undefined;
   const poll = async (signal: AbortSignal) => {
-    // Whoever does not write just now ends, too.
+    // A process that does not write just now ends, too.
     await requireOwnSchema(database);
     const leads = await takeDuty(database, 'watermark', owner, absentSeconds);
     const found = leads ? undefined : await readFound(context, delaySeconds);
     if (found !== undefined) {
-      // Who leads again goes on from what another one saw meanwhile.
+      // A process that leads again continues from what the other one saw.
       reader = undefined;
       return found;
     }
@@ -75,7 +75,7 @@ async function readFound({ database }: CrawlContext, delaySeconds: number): Prom
   const found = await readFoundWatermark(database);
   if (found === undefined) return undefined;
   const { utime, headSeqno, headUtime, newest, everywhere, waitingFor } = found;
-  // Who has a shorter delay, or is of an earlier version, has not waited for as long.
+  // A process with a shorter delay, or of an earlier version, has not waited as long.
   const isHeldBack = everywhere !== undefined && everywhere.delaySeconds >= delaySeconds;
   return {
     utime,

@@ -5,9 +5,9 @@ export const BLOCK_SECONDS = 2.5;
 
 /** Where blocks come quicker than this part of the freshness wanted, several are gathered: in a poll, and in a round. */
 const GATHERED = 0.3;
-/** They are gathered for this part of it, so that a row may wait for a poll, for the next round, and for its requests; */
+/** Blocks are gathered for this part of it: a row may wait for a poll, for the next round, and for its requests. */
 const GATHERING = 0.4;
-/** and a round is at least this part of it apart from the last one where each block has its own. */
+/** Where each block has a round of its own, two rounds are at least this part of it apart. */
 const APART = 0.2;
 
 /** Requests of a poll that finds a new head: its blocks and the tops of its shards. One that finds none is a single request. */
@@ -51,7 +51,7 @@ export function pollSeconds(
   return Math.max(freshness * (isStill ? 1 : LOOKING), perRequest);
 }
 
-/** Seconds that a new block may wait for a poll, where blocks come as they use to, however quick that is. */
+/** Seconds that a new block may wait for a poll, where blocks come as often as usual, however quick that is. */
 export function seenWithinSeconds(plan: TailPlan): number {
   return pollSeconds({ interval: 0, stillFor: 0 }, plan);
 }

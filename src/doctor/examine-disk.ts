@@ -1,10 +1,10 @@
 import { statfs } from 'node:fs/promises';
 import type { DoctorFinding } from './finding.ts';
 
-/** Who reads the findings of a machine with so little left will soon have another. */
+/** A machine with so little free space will soon run out: warn early. */
 const NEARLY = 1.5;
 
-/** Compares the free bytes of the embedded database's disk with `ETL_MIN_FREE`; of a server on another machine nobody here knows the disk. */
+/** Compares the free bytes of the embedded database's disk with `ETL_MIN_FREE`; the disk of a server on another machine is not known here. */
 export async function examineDisk(minFree: number, dataDir: string | undefined): Promise<DoctorFinding[]> {
   if (dataDir === undefined) return [];
   const { bavail, bsize } = await statfs(dataDir);

@@ -26,7 +26,7 @@ export function sayReasons({ reasons }: Readiness, at: number): string[] {
 }
 
 /**
- * Ready: the head moves, each dataset follows it, and nothing since `ETL_SINCE` is missing but what cannot be had.
+ * Ready: the head moves, each dataset follows it, and nothing since `ETL_SINCE` is missing but what cannot be read.
  * `/ready`, `/metrics` and `status --check` ask this and nothing else.
  */
 export function readinessOf(report: Report, datasets: readonly Dataset[], limits: LagLimits): Readiness {
@@ -38,7 +38,7 @@ export function readinessOf(report: Report, datasets: readonly Dataset[], limits
 }
 
 function headReasons({ head }: Report, limits: LagLimits): ReadinessReason[] {
-  // Who bears a lag of its own may keep the database up with backfills, which poll no head.
+  // Where --max-lag is given, the database may be kept up by backfills, which do not poll the head.
   if (head === null)
     return limits.maxLagSeconds === undefined ? [{ text: 'no daemon has polled the head yet' }] : [];
   const waiting = head.waitingFor === null ? '' : `: waiting for ${head.waitingFor}`;

@@ -74,7 +74,7 @@ export interface Report {
 }
 
 interface ReportOptions {
-  /** `exact` counts for seconds, for a person who asks once; `estimated` is Postgres' own idea, for who asks all the time. */
+  /** `exact` counts for seconds, for a person who asks once; `estimated` is Postgres' own idea, for callers that ask all the time. */
   readonly rows: 'exact' | 'estimated';
   /** Unix seconds. */
   readonly now: number;

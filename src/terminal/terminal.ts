@@ -29,7 +29,7 @@ export const terminal = openTerminal(process.stderr);
 export function openTerminal(stream: TerminalStream): Terminal {
   let standing: readonly string[] = [];
   const columns = () => (stream.isTTY === true && (stream.columns ?? 0) > 0 ? stream.columns : undefined);
-  /** To the first line that stands, and everything below it away. Who made the window narrower made lines wrap. */
+  /** Goes to the first line that stands, and deletes what is below it. In a window that became narrower, lines wrap. */
   const clear = () => {
     const rows = standing.reduce(
       (sum, line) => sum + Math.max(1, Math.ceil(line.length / (columns() ?? Infinity))),

@@ -56,7 +56,7 @@ export async function reachOf(options: ReachOptions): Promise<Reached> {
   const to = Math.min(wanted.to, visible - delaySeconds);
   if (isEstimate) return { range: until(to), watermark: visible, isPresent: isAhead };
   const safe = Math.min(wanted.to, utime - delaySeconds);
-  // Of who asks for more than there is yet, a little less than there is suffices.
+  // Where more is asked for than there is yet, a little less than there is suffices.
   const isEnough = safe >= (isAhead ? to - delaySeconds : to) || wanted.from >= visible;
   if (isEnough) return { range: until(safe), watermark: utime, isPresent: isAhead || safe < wanted.to };
   const held = { before: until(safe), settle: () => settle(options, read, lookedAtMs) };

@@ -7,8 +7,8 @@ import { createWatermarkReader, type WatermarkReader } from './watermark.ts';
  * Opens a reader of the watermark that goes on from what the last process saw.
  *
  * `ETL_WATERMARK_DELAY` (here `delaySeconds`) is how far one replica of a source may lag behind another: what is new is
- * held back for as long. Who follows the head reads what every replica shows by then, everybody else that far below the
- * watermark. A dataset's `delay` takes its place where the endpoint is served from a copy that lags by minutes.
+ * held back for as long. Those who follow the head read what every replica shows by then. All others read that far below
+ * the watermark. A dataset's `delay` takes its place where the endpoint is served from a copy that lags by minutes.
  */
 export async function openWatermarkReader(
   { api, database, clock }: Pick<CrawlContext, 'api' | 'database' | 'clock'>,

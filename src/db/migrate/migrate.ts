@@ -38,7 +38,7 @@ export async function migrate(database: Database, meanwhile: () => void = () => 
   const digest = await digestOf(functions);
   if (await isCurrent(database, digest)) return;
   await requireWritable(database);
-  // Two transactions: one would lock tables and then the views on them; who reads a view locks them the other way round.
+  // Two transactions: one would lock tables and then the views on them; a reader of a view locks them the other way round.
   const text = await alone(database, async (session) => {
     const applied = session.script(await pendingText(session));
     meanwhile();

@@ -34,10 +34,10 @@ interface Confinement {
 }
 
 /**
- * The database as somebody who can read, or read and write rows, and do no more. A superuser, or who may touch the
- * server's files, is not held by a read-only transaction (`copy … to program`), nor by `set role`, which a statement
- * resets: then it is opened once more, with a role of its own. Anybody else is as confined as the person who chose
- * that user wanted; so is who writes to a server that is not the program's own.
+ * The database as somebody who can read, or read and write rows, and do no more. A superuser, or a user who may
+ * touch the server's files, is not held by a read-only transaction (`copy … to program`), nor by `set role`, which a
+ * statement resets: then it is opened once more, with a role of its own. Any other user is as confined as the person who
+ * chose that user wanted; so is one who writes to a server that is not the program's own.
  */
 export async function openConfined(confinement: Confinement): Promise<Database> {
   const { database, url, embedded, right, applicationName } = confinement;

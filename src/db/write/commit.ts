@@ -59,15 +59,20 @@ export interface PageCommit {
 
 /**
  * Writes a page's rows and the coverage that they complete in one transaction: after it both are there, or neither.
- * Writing a page twice changes nothing. Order: new rows into their tables, others to their staging tables, which takes
- * longest and locks nothing that a page of other seconds needs; the
- * lease (is the range still ours?), the log, rows, for which neighbours may wait, the lease shortened, which expires so long
- * after this moment, coverage last, because every commit of the dataset waits for that row. Behind it only the schema's
- * version is asked for. Statements that need no answer of each other are sent at once: what has been locked is not held
- * for the time that this process takes to come back to it, between pages that it reads.
+ * Writing a page twice changes nothing. The order:
  *
- * Its twins, which write rows in the same way: `commit-response.ts` for what is no stream of time, with a cursor instead of
- * a lease and coverage; `release-from-quarantine.ts` for one record, with neither.
+ * 1. New rows go into their tables, others into staging tables. It takes longest, and locks nothing that a page of other
+ *    seconds needs.
+ * 2. The lease is held: is the range still ours? The page is logged.
+ * 3. Staged rows go into their tables. Neighbouring pages may wait for them.
+ * 4. The lease is shortened. Its time begins anew here.
+ * 5. Coverage grows. Every commit of the dataset waits for that row, so only the schema's version is asked for behind it.
+ *
+ * Statements that need no answer of each other are sent at once. So no lock is held while this process reads other pages
+ * before it comes back to this one.
+ *
+ * Its twins write rows in the same way: `commit-response.ts` for what is not a stream of time, with a cursor instead of a
+ * lease and coverage; `release-from-quarantine.ts` for one record, with neither.
  * @returns false where rows that were to be new turned out to be stored: those of the next page may be, too
  * @throws LeaseLostError where the range is no longer ours: nothing was written
  */
@@ -162,7 +167,7 @@ async function finish(
   }
   if (changed === undefined) return;
   await withdrawVerified(session, stream, changed);
-  const detail = 'a second reading brought something else than was stored; another one has to agree with it';
+  const detail = 'a second reading differs from what was stored; another one has to agree with it';
   await refuseAnew(session, stream, changed, {
     reason: 'changed',
     detail,
