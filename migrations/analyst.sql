@@ -32,7 +32,7 @@ begin
   if word ~ '^-?[0-9]{1,10}:[0-9a-fA-F]{64}$' then
     workchain := split_part(word, ':', 1)::bigint;
     if workchain not between -2147483648 and 2147483647 then
-      raise exception '"%" is no address: there is no workchain %', word, workchain
+      raise exception '"%" is not an address: there is no workchain %', word, workchain
         using errcode = 'invalid_text_representation', hint = forms;
     end if;
     return workchain || ':' || upper(split_part(word, ':', 2));
@@ -41,17 +41,17 @@ begin
     return '0:' || upper(word);
   end if;
   if word !~ '^[A-Za-z0-9+/_-]{48}$' then
-    raise exception '"%" is no address: it has % characters and no form of an address', word, length(word)
+    raise exception '"%" is not an address: it has % characters and matches no form of an address', word, length(word)
       using errcode = 'invalid_text_representation', hint = forms;
   end if;
   -- Kind, workchain, 32 bytes of hash, CRC-16 of them all: 36 bytes in base64 of either alphabet.
   bytes := decode(translate(word, '-_', '+/'), 'base64');
   if etl.crc16(substring(bytes from 1 for 34)) <> get_byte(bytes, 34) * 256 + get_byte(bytes, 35) then
-    raise exception '"%" is no address: its checksum is wrong: a character is missing or mistyped', word
+    raise exception '"%" is not an address: its checksum is wrong: a character is missing or mistyped', word
       using errcode = 'invalid_text_representation', hint = forms;
   end if;
   if get_byte(bytes, 0) & 127 not in (17, 81) then
-    raise exception '"%" is no address: its first byte, 0x%, is of no known kind', word, to_hex(get_byte(bytes, 0))
+    raise exception '"%" is not an address: its first byte, 0x%, is of no known kind', word, to_hex(get_byte(bytes, 0))
       using errcode = 'invalid_text_representation', hint = forms;
   end if;
   workchain := get_byte(bytes, 1);
@@ -93,7 +93,7 @@ begin
   if word ~ '^[A-Za-z0-9+/_-]{42}[AEIMQUYcgkosw048]=?$' then
     return translate(left(word, 43), '-_', '+/') || '=';
   end if;
-  raise exception '"%" is no hash', form using errcode = 'invalid_text_representation',
+  raise exception '"%" is not a hash', form using errcode = 'invalid_text_representation',
     hint = 'A hash is 64 hex digits (0x may stand before them), or 44 characters of base64 or base64url.';
 end $$;
 comment on function ton.ton_hash(text) is

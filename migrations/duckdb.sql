@@ -17,9 +17,9 @@ create or replace macro ton.ton_address(form) as case
   when regexp_full_match(trim(form), '-?[0-9]{1,10}:[0-9a-fA-F]{64}')
     then split_part(trim(form), ':', 1)::int || ':' || upper(split_part(trim(form), ':', 2))
   when regexp_full_match(trim(form), '[0-9a-fA-F]{64}') then '0:' || upper(trim(form))
-  when not regexp_full_match(trim(form), '[A-Za-z0-9+/_-]{48}') then error('"' || form || '" is no address')
+  when not regexp_full_match(trim(form), '[A-Za-z0-9+/_-]{48}') then error('"' || form || '" is not an address')
   when etl.hex4(etl.crc16(etl.hex_of_friendly(trim(form)))) <> right(etl.hex_of_friendly(trim(form)), 4)
-    then error('"' || form || '" is no address: its checksum is wrong: a character is missing or mistyped')
+    then error('"' || form || '" is not an address: its checksum is wrong: a character is missing or mistyped')
   else etl.workchain_of_hex(substr(etl.hex_of_friendly(trim(form)), 3, 2)) || ':' || substr(etl.hex_of_friendly(trim(form)), 5, 64)
 end;
 
@@ -36,7 +36,7 @@ create or replace macro ton.ton_hash(form) as case
   when regexp_full_match(trim(form), '(0[xX])?[0-9a-fA-F]{64}') then to_base64(unhex(right(trim(form), 64)))
   when regexp_full_match(trim(form), '[A-Za-z0-9+/_-]{42}[AEIMQUYcgkosw048]=?')
     then translate(left(trim(form), 43), '-_', '+/') || '='
-  else error('"' || form || '" is no hash')
+  else error('"' || form || '" is not a hash')
 end;
 create or replace macro ton.hash_hex(hash) as lower(hex(from_base64(ton.ton_hash(hash))));
 

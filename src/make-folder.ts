@@ -24,8 +24,8 @@ export async function makeMissing(path: string, mode?: number): Promise<string[]
 /** @throws UsageError where it cannot be made, or something else has its name */
 export async function makeFolder(path: string): Promise<void> {
   await makeMissing(path).catch((error: unknown) => {
-    throw new UsageError(`${path} cannot be made a directory: ${messageOf(error)}`, {
-      hint: 'Give another place.',
+    throw new UsageError(`the directory ${path} cannot be created: ${messageOf(error)}`, {
+      hint: 'Choose another directory.',
       cause: error,
     });
   });

@@ -59,7 +59,7 @@ function parseCalendar(word: string): number {
     `${year}-${month}-${day}T${hour}:${minute}:${second}${zone.replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')}`,
   );
   const valid = !Number.isNaN(time) && Number(day) <= daysInMonth(Number(year), Number(month));
-  if (!valid) throw new UsageError(`"${word}" is no day of the calendar`);
+  if (!valid) throw new UsageError(`"${word}" is not a valid date`);
   return Math.floor(time / 1000);
 }
 

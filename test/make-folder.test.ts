@@ -25,7 +25,7 @@ test.each(['file', 'file/below', '../../../../../../proc/none/below'])(
   async (name) => {
     const failure = await makeFolder(join(directory, name)).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(UsageError);
-    expect(String(failure)).toMatch(/cannot be made a directory: E/);
+    expect(String(failure)).toMatch(/cannot be created: E/);
   },
 );
 

@@ -65,7 +65,7 @@ interface BaseUrl {
 export function readBaseUrl(text: string): BaseUrl {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new UsageError('The base URL of the API is no http(s) URL', { hint: BASE_URL_HINT });
+    throw new UsageError('The base URL of the API is not an http(s) URL', { hint: BASE_URL_HINT });
   }
   if (url.username !== '' || url.password !== '' || url.search !== '') {
     throw new UsageError('The base URL of the API may hold neither a query nor a password', {

@@ -165,7 +165,7 @@ async function receive(
       });
     throw new BadResponseError(`${label}: the response was cut off or broken (${wireReason(error)})`, {
       cause: error,
-      hint: 'A proxy or the connection breaks off responses; the request was repeated in vain.',
+      hint: 'A proxy or the connection breaks off responses; repeating the request did not help.',
     });
   }
 }

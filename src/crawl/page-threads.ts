@@ -30,7 +30,7 @@ export type ReadApart =
 export interface PageThreads {
   /** How many there may be. */
   readonly count: number;
-  /** Takes the body away, with all of its memory. Rejects where a thread ends with it, for lack of memory. */
+  /** Takes the body away, with all of its memory. Rejects where a thread runs out of memory and ends with it. */
   read(order: Order, body: Buffer): Promise<ReadApart>;
   close(): Promise<void>;
 }
@@ -169,7 +169,7 @@ function startThread(program: URL, apiKey: string | undefined): Thread {
       };
       const onExit = () => {
         worker.off('message', onMessage);
-        reject(new Error('a thread that read the page ended, perhaps for lack of memory'));
+        reject(new Error('a thread that read the page ended, perhaps because it ran out of memory'));
       };
       worker.once('message', onMessage).once('exit', onExit);
       const sent: ThreadOrder = { ...order, body };

@@ -81,7 +81,7 @@ const NOT_DATASETS: ReadonlyMap<string, string> = new Map([
 /** Groups of datasets, which can be named as they can. */
 const GROUPS = ['core', 'all'];
 
-/** What is wrong with a word that shall choose among datasets of these names; undefined where nothing is. */
+/** What is wrong with a word that chooses among datasets of these names; undefined where nothing is. */
 export function faultOfName(word: string, names: readonly string[]): UsageError | undefined {
   return GROUPS.includes(word) || names.includes(word) ? undefined : unknown(word, names);
 }
@@ -89,7 +89,7 @@ export function faultOfName(word: string, names: readonly string[]): UsageError 
 function unknown(word: string, names: readonly string[]): UsageError {
   const reason = NOT_DATASETS.get(/^pending/i.test(word) ? 'pending' : word.toLowerCase());
   if (reason !== undefined) {
-    return new UsageError(`"${word}" is no dataset of its own: ${reason}`, {
+    return new UsageError(`"${word}" is not a dataset of its own: ${reason}`, {
       hint: `Datasets are ${names.join(', ')}.`,
     });
   }

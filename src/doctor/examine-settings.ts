@@ -5,7 +5,7 @@ import type { DoctorFinding } from './finding.ts';
 export function examineSettings({ unknownSettings }: Config): DoctorFinding[] {
   return unknownSettings.map(({ name, nearest }) => ({
     check: 'settings',
-    what: `${name} is no setting, and does nothing`,
+    what: `${name} is not a setting and has no effect`,
     remedy:
       nearest === undefined
         ? 'Remove it from the environment or .env.'

@@ -59,7 +59,7 @@ async function makeLinks(native: string): Promise<void> {
     } catch (error) {
       if (codeOf(error) === 'EEXIST') continue;
       throw new DatabaseError(
-        `the install script of the Postgres binaries was skipped: ${to} is missing and cannot be made`,
+        `the install script of the Postgres binaries was skipped: ${to} is missing and cannot be created`,
         {
           hint: 'Run `npm rebuild` (without --ignore-scripts) as the user who owns node_modules.',
           cause: error,

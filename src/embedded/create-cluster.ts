@@ -76,7 +76,7 @@ async function initialize(
   });
   if (status === 0) return;
   throw embeddedFailure(
-    `no database can be made in ${made.dataDir}`,
+    `no database can be created in ${made.dataDir}`,
     stderr || stdout || `initdb: ${status}`,
   );
 }

@@ -106,7 +106,7 @@ async function openFolder(place: string): Promise<string> {
   }
   const path = join(place, `toncenter-etl-lake-${hostname()}-${process.pid}-`);
   return mkdtemp(path).catch((cause: unknown) => {
-    throw new NoScratchError(`no folder can be made in ${place}: ${messageOf(cause)}`, {
+    throw new NoScratchError(`no directory can be created in ${place}: ${messageOf(cause)}`, {
       cause,
       hint: 'Files of the moment lie there while a lake is open. Set TMPDIR to a directory that can be written to.',
     });

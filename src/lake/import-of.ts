@@ -127,7 +127,7 @@ export async function withParts(
 async function intact({ name, sha256 }: NamedPart, path: string | undefined): Promise<string> {
   if (path === undefined) return missing(name);
   if ((await digestOf(path)) === sha256) return path;
-  throw new LakeError(`${name} has been altered: its SHA-256 is another than its commit named`, {
+  throw new LakeError(`${name} has been altered: its SHA-256 differs from the one in its commit`, {
     hint: '`toncenter-etl verify --lake` says what else is wrong. Get the lake again.',
   });
 }

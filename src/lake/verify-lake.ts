@@ -70,7 +70,7 @@ export function faultsOf(
     const counted = await recount(lake, path, facts).catch((error: unknown) => [
       `cannot be read: ${String(error)}`,
     ]);
-    const altered = isIntact ? [] : ['has been altered: its SHA-256 is another'];
+    const altered = isIntact ? [] : ['has been altered: its SHA-256 differs'];
     return [...altered, ...('rows' in counted ? differences(part, counted) : counted)];
   });
 }

@@ -19,7 +19,7 @@ export async function retryStored(
     const dataset = jobs.find(({ name }) => name === record.dataset);
     const misfit =
       dataset === undefined
-        ? { path: '', reason: 'is of no stream: its list or look-up asks for it again' }
+        ? { path: '', reason: 'belongs to no stream: its list or look-up asks for it again' }
         : await retryRecord(database, partitions, dataset, record);
     if (misfit === undefined) released += 1;
     else unfit.push({ ...record, path: misfit.path, reason: misfit.reason });

@@ -19,7 +19,7 @@ import {
 /** A masterchain seqno: a string of digits on the wire, though a number everywhere else. */
 const seqno = z
   .union([z.string().regex(/^\d{1,10}$/), z.int32()])
-  .refine((value) => Number(value) < 2 ** 31, 'is no seqno of 32 bits')
+  .refine((value) => Number(value) < 2 ** 31, 'is not a seqno of 32 bits')
   .nullish();
 
 const traceInfo = z.strictObject({

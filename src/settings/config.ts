@@ -160,7 +160,7 @@ export function readConfig(
     // A slip in a name is often the reason for what is wrong elsewhere.
     const slips = findUnknown(values, SETTING_NAMES).map(
       ({ name, nearest }) =>
-        `${name} is no setting${nearest === undefined ? '' : `: did you mean ${nearest}?`}`,
+        `${name} is not a setting${nearest === undefined ? '' : `: did you mean ${nearest}?`}`,
     );
     throw new UsageError([...faults, ...slips].join('\n'), {
       hint: 'Settings come from the environment and from .env; README.md lists them.',

@@ -43,10 +43,10 @@ function requireCron(cron: string): void {
   try {
     new Cron(cron, { paused: true }).stop();
   } catch (error) {
-    throw new UsageError(`"${cron}" is no cron expression: ${messageOf(error)}`);
+    throw new UsageError(`"${cron}" is not a cron expression: ${messageOf(error)}`);
   }
 }
 
 function wrong(text: string): UsageError {
-  return new UsageError(`"${text}" is no schedule: write it like ${FORMS}`);
+  return new UsageError(`"${text}" is not a schedule: write it like ${FORMS}`);
 }

@@ -77,7 +77,7 @@ export function readFault(text: string, faults: Faults = {}): Faults {
   }
   const read = READERS[name](value);
   if (read !== undefined) return { ...faults, [name]: read };
-  throw new UsageError(`"${value}" is no value of the fault ${name}`, {
+  throw new UsageError(`"${value}" is not a value of the fault ${name}`, {
     hint: `Write ${name}= and ${FORMS[name] ?? 'a probability from 0 to 1'}.`,
   });
 }

@@ -34,7 +34,7 @@ export function parseAddress(text: string, { testnet }: AddressReading = {}): st
   if (raw !== null) return rawAddress(word, Number(raw[1]), raw[2] ?? '');
   if (BARE_HEX.test(word)) return rawAddress(word, 0, word);
   if (FRIENDLY.test(word)) return parseFriendly(word, testnet);
-  throw refusal(word, `it has ${word.length} characters and no form of an address`);
+  throw refusal(word, `it has ${word.length} characters and matches no form of an address`);
 }
 
 function rawAddress(word: string, workchain: number, hex: string): string {
@@ -91,5 +91,5 @@ function crc16(bytes: Uint8Array): number {
 }
 
 function refusal(word: string, reason: string): UsageError {
-  return new UsageError(`"${word}" is no address: ${reason}`, { hint: FORMS });
+  return new UsageError(`"${word}" is not an address: ${reason}`, { hint: FORMS });
 }

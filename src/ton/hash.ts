@@ -15,7 +15,7 @@ export function parseHash(text: string): string {
   if (hex !== undefined) return Buffer.from(hex, 'hex').toString('base64');
   // Node reads both alphabets.
   if (BASE64.test(word)) return Buffer.from(word, 'base64').toString('base64');
-  throw new UsageError(`"${text}" is no hash`, {
+  throw new UsageError(`"${text}" is not a hash`, {
     hint: 'A hash is 64 hex digits (0x may stand before them), or 44 characters of base64 or base64url.',
   });
 }

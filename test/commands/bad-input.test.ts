@@ -41,7 +41,7 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
     [
       'a day that no calendar has',
       ['backfill', '--from', '2026-02-30', '--to', 'now'],
-      'no day of the calendar',
+      '"2026-02-30" is not a valid date',
     ],
     [
       'an unknown dataset',
@@ -61,7 +61,7 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
       backfill('--deadline', 'soon'),
       '"soon" is not a duration: write it like 90s, 5m, 2h or 7d',
     ],
-    ['no hash', ['why', 'ABC'], '"ABC" is no hash'],
+    ['no hash', ['why', 'ABC'], '"ABC" is not a hash'],
     ['an option that why has not', ['why', '0'.repeat(64), '--bogus'], 'too many arguments'],
     ['an unknown dataset to tell of', ['datasets', 'transaction'], 'did you mean "transactions"?'],
     ['a group of datasets to tell of', ['datasets', 'core'], '"core" names a group of datasets'],
@@ -114,7 +114,7 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
       'LOG_FORMAT "xml" is not',
       'DATABASE_URL is not a URL like',
       'ETL_DATASETS: there is no dataset "foo"',
-      'ETL_SINCEE is no setting: did you mean ETL_SINCE?',
+      'ETL_SINCEE is not a setting: did you mean ETL_SINCE?',
     ])
       expect(stderr).toContain(name);
     expect(stderr).not.toContain('secret');
@@ -139,7 +139,7 @@ test('names that are no settings are warned of, with the nearest one, and doctor
   expect(status.stderr).toMatch(/"what":"TONCENTER_APIKEY","hint":"Did you mean TONCENTER_API_KEY\?"/);
   expect(status.stderr + doctor.stdout).not.toContain('the-key-itself');
   expect(status.code).toBe(0);
-  expect(doctor.stdout).toMatch(/"check": "settings",\s+"what": "ETL_SINCEE is no setting/);
+  expect(doctor.stdout).toMatch(/"check": "settings",\s+"what": "ETL_SINCEE is not a setting/);
 });
 
 test('where there is no DATABASE_URL, libpq’s variables and ~/.pgpass say where the database is', async () => {

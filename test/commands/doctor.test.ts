@@ -95,7 +95,7 @@ describe('doctor', () => {
     expect(what).toContain('schema: ton.action_accounts lacks the index action_accounts_account');
     expect(what).toContain('indexes: the index ton.scratch_n is invalid');
     expect(what).toContain(
-      'partitions: etl.partitions lists blocks_1970_01_01, which is no partition of blocks',
+      'partitions: etl.partitions lists blocks_1970_01_01, which is not a partition of blocks',
     );
     expect(what).toContain('drift: blocks has a member new_member (string)');
     expect(what).toContain('quarantine: 1 records of blocks');

@@ -101,7 +101,7 @@ test.skipIf(process.platform !== 'linux')(
   'a directory that cannot be made is refused before anything is read',
   async () => {
     const { code, stderr } = await crawl(simulator.url, ['--record', '/proc/none/below']);
-    expect(stderr).toContain('/proc/none/below cannot be made a directory: ENOENT');
+    expect(stderr).toContain('the directory /proc/none/below cannot be created: ENOENT');
     expect(code).toBe(2);
     const read = await stores.at(-1)?.database.run(sql`select 1 from etl.pages`);
     expect(read).toBe(0);

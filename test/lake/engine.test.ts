@@ -70,7 +70,7 @@ test.each([0o555, undefined])('a place for its files that is closed (%s) is name
   const failure = await openIn(place).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(NoScratchError);
   expect(failure).toMatchObject({ exitCode: EXIT.usage });
-  expect(String(failure)).toContain(`no folder can be made in ${place}`);
+  expect(String(failure)).toContain(`no directory can be created in ${place}`);
 });
 
 test('what another user left there, and a place that cannot be listed, are no hindrance', async () => {

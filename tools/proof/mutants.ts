@@ -144,7 +144,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     edits: [
       {
         module: 'records/members/form',
-        find: ".regex(new RegExp(`^${DIGIT}{42}${LAST_DIGIT}=$`), 'is no hash: 44 characters of base64'), isHash",
+        find: ".regex(new RegExp(`^${DIGIT}{42}${LAST_DIGIT}=$`), 'is not a hash: 44 characters of base64'), isHash",
         instead: ", (value) => typeof value === 'string'",
       },
     ],

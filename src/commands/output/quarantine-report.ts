@@ -72,7 +72,7 @@ export function printLeft(left: number, unfit: number, again: boolean): void {
   if (left === 0) return;
   console.error(
     again
-      ? `hint: The source stands by them: \`${programName} quarantine export\` writes them out for a bug report.`
+      ? `hint: The API still sends them in this form: \`${programName} quarantine export\` writes them out for a bug report.`
       : `hint: \`${programName} quarantine retry --again\` asks the API for those seconds anew.`,
   );
 }

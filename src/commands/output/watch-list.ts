@@ -5,7 +5,7 @@ import { formatTable } from './table.ts';
 
 /** The accounts of the watch list as a table. */
 export function formatWatched(watched: readonly Watched[], testnet: boolean): string {
-  if (watched.length === 0) return 'nobody is watched';
+  if (watched.length === 0) return 'no account is watched';
   const rows = watched.map(({ address, note, addedAt }) => [
     address,
     formatAddress(address, { testnet }),

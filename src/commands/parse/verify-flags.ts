@@ -39,5 +39,5 @@ function parseShare(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*%$/.exec(text.trim());
   const share = Number(match?.[1]) / 100;
   if (share > 0 && share <= 1) return share;
-  throw new UsageError(`--deep "${text}" is no share: write it like 1% or 0.1%`);
+  throw new UsageError(`--deep "${text}" is not a share: write it like 1% or 0.1%`);
 }

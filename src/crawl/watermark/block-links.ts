@@ -4,7 +4,7 @@ import { overlaps, SHARD } from '../../ton/shard.ts';
 
 const BlockId = z.object({
   workchain: z.int(),
-  shard: z.string().regex(SHARD, 'is no shard'),
+  shard: z.string().regex(SHARD, 'is not a shard'),
   seqno: z.int(),
 });
 

@@ -23,7 +23,7 @@ const OLDEST_SERVER = 140_000;
  */
 const LIMITS = `set local idle_in_transaction_session_timeout = '5s'; set local lock_timeout = '10s'`;
 
-/** Who reads all rows of a moment counts on them: rows that a policy hides are an error. */
+/** A reader of all rows of a moment counts on them: rows that a policy hides are an error. */
 const WHOLE = `set local row_security = off`;
 
 /** When the transaction began, as text that means the same in every session. */
@@ -167,9 +167,12 @@ async function serverVersion(pool: pg.Pool): Promise<number> {
     );
   }
   if (encoding !== 'UTF8') {
-    throw new WrongDatabaseError(`the database ${name} is encoded in ${encoding}, which lacks characters`, {
-      hint: `Make a right one: create database ${name} encoding 'UTF8' locale 'C' template template0, under another name or in place of this one.`,
-    });
+    throw new WrongDatabaseError(
+      `the database ${name} uses the encoding ${encoding}, which cannot hold every character`,
+      {
+        hint: `Create one with UTF8: create database ${name} encoding 'UTF8' locale 'C' template template0, under another name or in place of this one.`,
+      },
+    );
   }
   return version;
 }

@@ -14,7 +14,7 @@ const COLUMNS = `(select system_identifier::text from pg_control_system()) as sy
 const UNKNOWN = `'' as system, null as timeline`;
 
 const HINT =
-  'Run it again: it goes on from what the new server holds. Stop the old server before, or let nobody reach it; what only that one holds is read again.';
+  'Run it again: it goes on from what the new server holds. Stop the old server first, or block access to it; what only that one holds is read again.';
 
 /**
  * The one server that a run writes to. A promoted standby may lack what its primary has acknowledged, so nothing that was
@@ -87,7 +87,7 @@ function requireSame(own: ServerFacts, seen: ServerFacts): void {
     own.system === seen.system
       ? `its timeline is ${String(seen.timeline)}, and not ${String(own.timeline)}, because a standby was promoted`
       : `its system identifier is ${seen.system}, and not ${own.system}`;
-  throw new ServerChangedError(`another server answers than at the start: ${difference}`, { hint: HINT });
+  throw new ServerChangedError(`a different server answers than at the start: ${difference}`, { hint: HINT });
 }
 
 function leftBehind(seen: ServerFacts, successor: number): DatabaseUnavailableError {

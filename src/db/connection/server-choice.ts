@@ -85,10 +85,7 @@ export function chooseServer({ servers, wants }: Connection, identity: Identity)
       turns.leaveHost(from);
       return error;
     }
-    const { host, port } = turns.at(from);
-    return new DatabaseUnavailableError(`${host}:${port} refuses to speak so: ${error.message}`, {
-      cause: error,
-    });
+    return refusedKind(turns.at(from), error);
   };
 
   class ChosenClient extends pg.Client {
@@ -127,6 +124,15 @@ export function chooseServer({ servers, wants }: Connection, identity: Identity)
         );
     },
   };
+}
+
+/** The next attempt goes to the same host, with TLS instead of without, or the other way round. */
+function refusedKind({ host, port, ssl }: Server, cause: Error): DatabaseUnavailableError {
+  const kind = ssl === false ? 'without TLS' : 'with TLS';
+  return new DatabaseUnavailableError(`${host}:${port} refused the connection ${kind}: ${cause.message}`, {
+    cause,
+    hint: 'The other way is tried next. Set sslmode (or PGSSLMODE) to allow only one of them.',
+  });
 }
 
 function unfit({ host, port }: Server, wants: string): DatabaseUnavailableError {

@@ -33,7 +33,7 @@ const PASSING: readonly (readonly [pattern: RegExp, what: string, hint: string])
     'the database ended what took longer than it allows',
     'Where this stays so, give the role more time: `alter role … set statement_timeout = 0`, likewise `idle_session_timeout = 0`, and from Postgres 17 on `transaction_timeout = 0`.',
   ],
-  [/^58P01$/, 'the database misses a file of its own', 'Was Postgres upgraded while it ran? Restart it.'],
+  [/^58P01$/, 'a file of the database is missing', 'Was Postgres upgraded while it ran? Restart it.'],
   // Insufficient resources, operator intervention, system error, configuration file error, internal error.
   [
     /^(53.|57P|58.|F0.|XX.)..$/,
@@ -63,9 +63,12 @@ const ACCESS: readonly (readonly [pattern: RegExp, hint: string])[] = [
   ],
   [
     /CERT|SELF_SIGNED|UNABLE_TO_|certificate/,
-    'Name the certificate of its authority with sslrootcert, or set sslmode=require to encrypt without proof of who is there.',
+    'Name the certificate of its authority with sslrootcert, or set sslmode=require to encrypt without verifying the server.',
   ],
 ];
+
+const REPORT_HINT =
+  'Where the reason does not say what to do, report it as a bug, with the command and what it printed.';
 
 /** A statement was not even tried, because one before it in its transaction had failed. */
 const NOT_TRIED = '25P02';
@@ -125,8 +128,9 @@ function ofServer(code: string, message: string, cause: unknown): EtlError {
   if (remedy !== undefined)
     return new DatabaseAccessError(`the database refused: ${reason}`, { cause, hint: remedy[1] });
   // An error without one of Postgres' codes was made here, by the driver or by what the statement is made from.
-  const who = SQLSTATE.test(code) ? 'the database refused' : 'this program failed at a statement';
-  return new DatabaseError(`${who}: ${reason}`, { cause });
+  return SQLSTATE.test(code)
+    ? new DatabaseError(`the database refused: ${reason}`, { cause })
+    : new DatabaseError(`this program could not run a statement: ${reason}`, { cause, hint: REPORT_HINT });
 }
 
 /** Drizzle's own error says only "Failed query", with all parameters; the reason is its cause. */

@@ -105,7 +105,7 @@ function columnDifferences(table: PgTable, live: readonly z.infer<typeof Column>
     const type = typeOf(column.getSQLType());
     if (found.type !== type) return [`${title}.${column.name} is ${found.type}, not ${type}`];
     const required = column.notNull || found.required;
-    return required === found.required ? [] : [`${title}.${column.name} lets nulls in`];
+    return required === found.required ? [] : [`${title}.${column.name} allows nulls`];
   });
   const known = new Set(wanted.map(({ name }) => name));
   const others = live.filter(({ column }) => !known.has(column));
@@ -162,6 +162,6 @@ export async function strayPartitions(session: Session): Promise<string[]> {
   return rows.map((row) =>
     row.attached
       ? `etl_partitions.${row.name} is a partition of ${row.parent} that etl.partitions does not list`
-      : `etl.partitions lists ${row.name}, which is no partition of ${row.parent}`,
+      : `etl.partitions lists ${row.name}, which is not a partition of ${row.parent}`,
   );
 }

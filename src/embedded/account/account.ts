@@ -53,7 +53,7 @@ async function createUser(): Promise<Account> {
   const account = await findUser();
   if (account !== undefined) return account;
   throw new DatabaseError(
-    `Postgres does not run as root, and no user ${SERVER_USER} could be made: ${stderr.trim()}`,
+    `Postgres does not run as root, and no user ${SERVER_USER} could be created: ${stderr.trim()}`,
     {
       hint: `Create a system user named ${SERVER_USER}, run it as an ordinary user, or ${USE_ANOTHER_SERVER}.`,
     },

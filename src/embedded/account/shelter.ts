@@ -43,7 +43,7 @@ async function refusal(shelter: string, account: Account): Promise<string | unde
     await chmod(shelter, 0o755);
     return (await canEnter(account, shelter)) ? undefined : 'is closed to that user';
   } catch (error) {
-    return `cannot be made (${codeOf(error) ?? String(error)})`;
+    return `cannot be created (${codeOf(error) ?? String(error)})`;
   }
 }
 

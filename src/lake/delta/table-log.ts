@@ -80,7 +80,7 @@ function parse(name: string, text: string): Actions {
         .map((line) => Action.parse(JSON.parse(line, (_, value: unknown) => value ?? undefined)))
     );
   } catch (cause) {
-    throw new LakeError(`${name} is no commit of a lake of this program`, { cause });
+    throw new LakeError(`${name} is not a commit of a lake of this program`, { cause });
   }
 }
 

@@ -71,7 +71,7 @@ async function openLog({ lake, network }: SourceOptions, table: string): Promise
   if (log.network === undefined || network === undefined || log.network === network) return log;
   throw new WrongDatabaseError(
     `${store.label} holds ${networkName(log.network)}, the database ${networkName(network)}: one lake holds one network`,
-    { hint: 'Give another place: --out.' },
+    { hint: 'Choose another place with --out.' },
   );
 }
 

@@ -20,12 +20,12 @@ const DIGITS = Uint8Array.from({ length: 2 ** 7 }, (_, unit) => {
 
 /** 256 bits in base64 with padding. */
 export const hash = withFastForm(
-  z.string().regex(new RegExp(`^${DIGIT}{42}${LAST_DIGIT}=$`), 'is no hash: 44 characters of base64'),
+  z.string().regex(new RegExp(`^${DIGIT}{42}${LAST_DIGIT}=$`), 'is not a hash: 44 characters of base64'),
   isHash,
 );
 export const optionalHash = hash.nullish();
 
-export const account = z.string().regex(ACCOUNT, 'is no account: workchain:HEX');
+export const account = z.string().regex(ACCOUNT, 'is not an account: workchain:HEX');
 
 /**
  * An address that a message or a contract names. It need not be an account: any workchain, an external address
@@ -34,16 +34,16 @@ export const account = z.string().regex(ACCOUNT, 'is no account: workchain:HEX')
  */
 export const ADDRESS =
   /^(?:-?\d{1,10}:[0-9A-F]{64}|ext\$\d+:[0-9A-Fa-f]*|var\$-?\d+:\d+:[0-9A-Fa-f]*|addr_none|)$/;
-export const address = z.string().regex(ADDRESS, 'is no address: workchain:HEX, ext$, var$ or addr_none');
+export const address = z.string().regex(ADDRESS, 'is not an address: workchain:HEX, ext$, var$ or addr_none');
 export const optionalAddress = address.nullish();
 
 /** The masterchain and the one workchain that its configuration knows. */
-export const workchain = z.literal([-1, 0], { error: 'is no workchain: -1 or 0' });
+export const workchain = z.literal([-1, 0], { error: 'is not a workchain: -1 or 0' });
 
-export const shard = z.string().regex(SHARD, 'is no shard: up to 16 hex digits');
+export const shard = z.string().regex(SHARD, 'is not a shard: up to 16 hex digits');
 
 /** The number of a block within its shard. */
-export const seqno = z.int32().min(0, 'is no seqno: 0 or more');
+export const seqno = z.int32().min(0, 'is not a seqno: 0 or more');
 
 export const accountStatus = z.enum(['nonexist', 'uninit', 'frozen', 'active']);
 
@@ -52,7 +52,7 @@ const HEX_KEY = /^[0-9A-Fa-f]{64}$/;
 /** A public key or an ADNL address: 64 hex digits in upper case. */
 export const optionalKey = z
   .string()
-  .regex(/^[0-9A-F]{64}$/, 'is no key: 64 hex digits')
+  .regex(/^[0-9A-F]{64}$/, 'is not a key: 64 hex digits')
   .nullish();
 
 /** 256 bits in hex or, as build 1.3 has them, in base64; comes out as 64 hex digits in upper case. */

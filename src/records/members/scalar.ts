@@ -37,7 +37,7 @@ export const digits = requiredDigits.nullish();
 export const requiredSeconds = asMoment(
   z
     .union([z.number(), z.string()])
-    .refine((value) => readSeconds(value) !== undefined, 'is no unix time of 32 bits'),
+    .refine((value) => readSeconds(value) !== undefined, 'is not a unix time of 32 bits'),
 );
 export const seconds = requiredSeconds.nullish();
 

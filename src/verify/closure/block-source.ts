@@ -55,7 +55,7 @@ export function createBlockSource(api: ApiClient, chain: ChainInfo, signal: Abor
         const { blocks } = Blocks.parse(body);
         const other = blocks.find((block) => !isAsked(block));
         if (other === undefined) return blocks;
-        throw new BadResponseError(`block ${blockKey(other)} is none of those that were asked for`);
+        throw new BadResponseError(`block ${blockKey(other)} is not one of those that were asked for`);
       },
     });
     return { blocks: value, limit: request.limit };

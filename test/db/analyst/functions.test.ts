@@ -170,7 +170,7 @@ describe('ton_hash and hash_hex', () => {
       'ab'.repeat(31),
     ]) {
       const expected = outcomeOf(() => parseHash(text));
-      expect(expected).toMatch(/^refused: .* is no hash$/);
+      expect(expected).toMatch(/^refused: .* is not a hash$/);
       expect(await outcome('ton_hash(x)', text)).toBe(expected);
     }
   });

@@ -116,11 +116,11 @@ test('of several hosts the first that answers, and is fit, is taken', async () =
 });
 
 test.each(['LATIN1', 'SQL_ASCII'])(
-  'a database in %s is refused with the statement that makes a right one',
+  'a database in %s is refused with the statement that creates one with UTF8',
   async (encoding) => {
     const error = await errorAt(urlWith({ dbname: `in_${encoding.toLowerCase()}` }));
     expect(error).toMatchObject({ code: 'wrong_database', exitCode: EXIT.usage });
-    expect(error.message).toContain(`encoded in ${encoding}`);
+    expect(error.message).toContain(`uses the encoding ${encoding}`);
     expect(error.hint).toContain(
       `create database in_${encoding.toLowerCase()} encoding 'UTF8' locale 'C' template template0`,
     );

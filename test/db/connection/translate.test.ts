@@ -38,7 +38,8 @@ test('a session that the database ended because it was idle names the setting', 
 
 test('what this program did not manage is not said to be refused by the database', () => {
   const made = translate(new RangeError('Invalid string length'));
-  expect(String(made)).toContain('this program failed at a statement: Invalid string length');
+  expect(String(made)).toContain('this program could not run a statement: Invalid string length');
+  expect(made).toHaveProperty('hint', expect.stringContaining('report it as a bug'));
   expect(String(translate(failure('EPERM', 'not permitted')))).toContain('(EPERM)');
   expect(String(translate(failure('EPERM', 'not permitted')))).not.toContain('refused');
   for (const code of ['42P01', 'P0001', '22023'])
