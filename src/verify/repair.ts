@@ -182,7 +182,7 @@ function reopeningOf(
     wrong: Object.entries(dataset.job.tables).map(([name, table]) => ({
       name,
       table,
-      isOwn: ownersOf(name, jobs)[0]?.name === dataset.name,
+      owner: ownersOf(name, jobs)[0]?.name ?? dataset.name,
     })),
     receipts: places(findings.filter(({ check, outcome }) => check === RECEIPTS && outcome === 'hole')),
   };

@@ -12,6 +12,7 @@ import { keyText } from '../read/compare.ts';
 import { leaveReceipt, receiptColumns } from '../write/receipts.ts';
 import { resetReceipts, wholeMinutes } from '../write/receipt-ledger.ts';
 import { traces } from '../schema/ton/traces.ts';
+import { coverage } from '../schema/etl/coverage.ts';
 import { multirangeParam } from '../connection/sql.ts';
 import { expiredOf, holdFloors } from './floors.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
@@ -36,8 +37,8 @@ export interface Reopening extends HolesToOpen {
 interface WrongTable {
   readonly name: string;
   readonly table: object;
-  /** True: the table is for this dataset, whose pages bring every row of it in the row's own second. */
-  readonly isOwn: boolean;
+  /** The dataset that the table is for, whose pages bring every row of it in the row's own second. */
+  readonly owner: string;
 }
 
 interface Doubtful {
@@ -105,18 +106,25 @@ async function removeRows(session: Session, table: object, { from, to }: Range):
 /**
  * Removes rows with a finding of these seconds, where reading them again brings the rows back: as their own dataset, or
  * as the one whose pages showed what is wrong. A row's own second is remembered for the dataset that the table is for.
+ * Where that one covers the second, only its own reading removes rows: its coverage would be false until another
+ * dataset's page comes.
  */
 async function removeWrong(
   session: Session,
   { stream, holes }: Pick<HolesToOpen, 'stream' | 'holes'>,
-  { name, table, isOwn }: WrongTable,
+  { name, table, owner }: WrongTable,
 ): Promise<void> {
   const target = targetOf(table);
+  const isItself = sql`${owner === stream.dataset}`;
+  const isLeftTo = sql`exists (
+    select from ${coverage} where ${coverage.dataset} = ${owner} and ${coverage.pass} = 0
+      and ${coverage.covered} @> lower(row_span))`;
   await session.run(sql`
     with named as (
       select distinct row_key, lower(row_span) as second from etl.findings
       where dataset = ${stream.dataset} and scope = ${stream.scope} and check_name = 'deep' and table_name = ${name}
-        and row_key <> '' and span && ${multirangeParam(holes)} and (${isOwn} or found_in = ${stream.dataset})),
+        and row_key <> '' and span && ${multirangeParam(holes)} 
+        and (${isItself} or found_in = ${stream.dataset} and not ${isLeftTo})),
     gone as (
       delete from ${target.into} t using named n
       where t.utime = to_timestamp(n.second::float8) and ${keyText(target, 't')} = n.row_key
