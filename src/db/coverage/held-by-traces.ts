@@ -5,10 +5,8 @@ import type { WrongRow } from './found-row.ts';
 import { spanOfSecond, type Range } from '../../range.ts';
 import { bare, multirangeParam } from '../connection/sql.ts';
 import { receipts } from '../schema/etl/verification.ts';
+import { LONGEST_TRACE } from '../longest-trace.ts';
 import { RECEIPT_SECONDS } from '../write/receipts.ts';
-
-/** No trace lasts longer. */
-const LONGEST_TRACE = '30 days';
 
 const Held = z.object({ table: z.string(), key: z.string(), second: z.coerce.number() });
 

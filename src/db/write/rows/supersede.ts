@@ -5,9 +5,7 @@ import { leaveReceipt, receiptColumns } from '../receipts.ts';
 import type { Target } from './target.ts';
 import { Seconds, verifiedSeconds, type Unverified } from './unverify.ts';
 import { identifiers } from '../../connection/sql.ts';
-
-/** The older copy lies at most this long before the newer one: it keeps the search within few partitions. */
-const WITHIN = '30 days';
+import { LONGEST_TRACE } from '../../longest-trace.ts';
 
 /**
  * Deletes the stored rows that those in the staging table replace under another key, and the parts of such rows.
@@ -23,7 +21,7 @@ export async function makeWay(session: Session, target: Target): Promise<Unverif
     sql`
       delete from ${target.into} t
       using ${wholes(of)} w, (select distinct utime, ${identifiers(columns)} from ${target.staging.name}) n
-      where ${same('w', 'n', columns)} and w.utime < n.utime and w.utime >= n.utime - ${WITHIN}::interval
+      where ${same('w', 'n', columns)} and w.utime < n.utime and w.utime >= n.utime - ${LONGEST_TRACE}::interval
         and ${same('t', 'w', ['utime', ...columns])}`,
   );
 }
@@ -64,7 +62,7 @@ export function isCurrent({ facts }: Pick<Target, 'facts'>): SQL {
   if (facts.supersedes === undefined) return sql`true`;
   const { columns, of } = facts.supersedes;
   return sql`not exists (select 1 from ${wholes(of)} w
-    where ${same('w', 'n', columns)} and w.utime > n.utime and w.utime <= n.utime + ${WITHIN}::interval)`;
+    where ${same('w', 'n', columns)} and w.utime > n.utime and w.utime <= n.utime + ${LONGEST_TRACE}::interval)`;
 }
 
 function wholes(table: string): SQL {
