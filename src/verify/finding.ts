@@ -4,6 +4,7 @@ import { sql } from 'drizzle-orm';
 import type { Session } from '../db/connection/database.ts';
 import type { Range } from '../range.ts';
 import { spanOfRow, spansOfRow } from '../db/connection/sql.ts';
+import { MOST_NAMED } from '../db/coverage/findings.ts';
 import { union } from '../range.ts';
 
 /** What a check found, all of one kind: which seconds of which dataset it makes doubtful. */
@@ -73,9 +74,6 @@ export function spansOf(findings: readonly Pick<Finding, 'spans'>[]): Range[] {
 export function isLost({ outcome }: Finding): boolean {
   return outcome === 'hole' || outcome === 'surplus';
 }
-
-/** Rows of a kind that are named one by one; of the others only the seconds are remembered. */
-const MOST_NAMED = 1000;
 
 const Named = z.object({
   key: z.string(),

@@ -1,6 +1,8 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Session } from '../connection/database.ts';
+import { bare, insertInto } from '../connection/sql.ts';
+import { budget } from '../schema/etl/budget.ts';
 
 /** What a process asks of the row. */
 export interface Ask {
@@ -49,11 +51,14 @@ export async function takeSlots(session: Session, ask: Ask): Promise<Grant> {
 
 /** Nobody knows what was sent before: the first request leaves as much time as any other. */
 async function makeRow(session: Session, host: string, rps: number): Promise<void> {
-  await session.run(sql`
-    insert into etl.budget (host, rps, free_at, slack, server_started_at)
-    values (${host}, ${rps}, extract(epoch from clock_timestamp()) + 1 / ${rps}::float8, 0,
-      extract(epoch from pg_postmaster_start_time()))
-    on conflict (host) do nothing`);
+  const row = {
+    host,
+    rps,
+    free_at: sql`extract(epoch from clock_timestamp()) + 1 / ${rps}::float8`,
+    slack: 0,
+    server_started_at: sql`extract(epoch from pg_postmaster_start_time())`,
+  };
+  await session.run(sql`${insertInto(budget, row)} on conflict (${bare(budget.host)}) do nothing`);
 }
 
 interface RefusedSlot {

@@ -4,12 +4,13 @@ import { systemClock } from '../../clock.ts';
 import { parseRangeText, toRangeText, type Range } from '../../range.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import type { Database, Session } from '../connection/database.ts';
-import { multirangeParam, rangeParam, spanOfRow, spansOfRow } from '../connection/sql.ts';
+import { bare, multirangeParam, rangeParam, spanOfRow, spansOfRow } from '../connection/sql.ts';
 import { coverage } from '../schema/etl/coverage.ts';
 import { findings } from '../schema/etl/findings.ts';
 import { coveredOf, type Stream } from './coverage.ts';
 import { columnsIn, DEEP, RECEIPTS, type WrongRow } from './found-row.ts';
 import { heldByTraces } from './held-by-traces.ts';
+import { ofStream } from './of-stream.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
 
 /** What one check found in a stretch of a stream. */
@@ -27,7 +28,13 @@ interface CheckedStretch {
 const ATTEMPTS = 10;
 
 /** What names a finding: one row of a table, and what is wrong with it. */
-const NAME = sql`table_name, row_key, row_span, differs`;
+const NAME = bare(findings.table_name, findings.row_key, findings.row_span, findings.differs);
+
+/** What names a finding, with the dataset and the seconds that it is held against. */
+const HELD = sql`${bare(findings.dataset, findings.scope, findings.span)}, ${NAME}`;
+
+/** The check that made a finding, and the dataset that it was made for. */
+const FOUND = bare(findings.check_name, findings.found_in);
 
 /**
  * Remembers what a check found in a stretch, instead of what it found there before, and takes the verified state from
@@ -50,7 +57,8 @@ export async function rememberedChecks(
   { dataset, scope }: CheckedStretch['stream'],
 ): Promise<ReadonlySet<string>> {
   const rows = await database.rows(
-    sql`select distinct check_name as check from ${findings} where scope = ${scope} and found_in = ${dataset}`,
+    sql`select distinct ${findings.check_name} as check from ${findings}
+        where ${findings.scope} = ${scope} and ${findings.found_in} = ${dataset}`,
     z.object({ check: z.string() }),
   );
   return new Set(rows.map(({ check }) => check));
@@ -81,15 +89,16 @@ async function insertFindings(
       and ${coverage.dataset} = any(${sql.param([...new Set(held.map(({ dataset }) => dataset))])}::text[])
     order by ${coverage.dataset}, ${coverage.scope} for update`);
   await session.run(sql`
-    insert into ${findings} (dataset, scope, span, ${NAME}, check_name, found_in)
+    insert into ${findings} (${HELD}, ${FOUND})
     select dataset, ${stream.scope}, span, "table", key, own, differs, ${check}, ${stream.dataset}
     from jsonb_to_recordset(${JSON.stringify(held)}::jsonb)
       as g (dataset text, span int8range, own int8range, "table" text, key text, differs text)
     on conflict do nothing`);
   await session.run(sql`
-    update etl.coverage c set verified = c.verified - f.spans, updated_at = default
-    from (select dataset, scope, range_agg(span) as spans from ${findings} group by 1, 2) f
-    where c.dataset = f.dataset and c.scope = f.scope and c.pass = 0 and c.verified && f.spans`);
+    update ${coverage} set ${bare(coverage.verified)} = ${coverage.verified} - f.spans, ${bare(coverage.updated_at)} = default
+    from (select ${findings.dataset} as dataset, ${findings.scope} as scope, range_agg(${findings.span}) as spans
+      from ${findings} group by 1, 2) f
+    where ${ofStream(coverage, { dataset: sql`f.dataset`, scope: sql`f.scope`, pass: 0 })} and ${coverage.verified} && f.spans`);
 }
 
 /**
@@ -103,30 +112,32 @@ async function settle(
 ): Promise<void> {
   const seen = multirangeParam(settled);
   const { dataset, scope } = stream;
-  const same = sql`scope = ${scope} and check_name = ${check} and found_in = ${dataset}`;
-  const isEarlier = sql`found_at < ${began}::timestamptz`;
+  const same = sql`${findings.scope} = ${scope} and ${findings.check_name} = ${check} and ${findings.found_in} = ${dataset}`;
+  const isEarlier = sql`${findings.found_at} < ${began}::timestamptz`;
+  const span = sql`int8multirange(${findings.span})`;
   // Each finding is looked at once, with those of its name beside it: a join of names compares each with each where
   // Postgres has no statistics of a table that has just grown.
   await session.run(sql`
     with named as (
       select ctid as place, ${isEarlier} as is_earlier, count(*) over name as spans,
-        bool_or(${isEarlier} and span && ${seen}) over name as is_touched,
-        bool_and(isempty(int8multirange(span) * ${coveredOf({ ...stream, pass: 0 })}
-          + (int8multirange(span) - int8multirange(row_span)) - ${seen})) over name as is_seen
-      from ${findings} where ${same} and dataset = ${dataset} window name as (partition by ${NAME})),
+        bool_or(${isEarlier} and ${span} && ${seen}) over name as is_touched,
+        bool_and(isempty(${span} * ${coveredOf({ ...stream, pass: 0 })}
+          + (${span} - int8multirange(${findings.row_span})) - ${seen})) over name as is_seen
+      from ${findings} where ${same} and ${findings.dataset} = ${dataset} window name as (partition by ${NAME})),
     gone as (
-      delete from ${findings} f using named n
-      where f.ctid = n.place and is_earlier and is_touched and (spans = 1 or is_seen) returning f.*, spans)
-    insert into ${findings} (dataset, scope, span, ${NAME}, check_name, found_in, found_at)
-    select dataset, scope, rest, ${NAME}, check_name, found_in, found_at
-    from gone, unnest(int8multirange(span) - ${seen}) as rest where spans = 1
+      delete from ${findings} using named n
+      where ${findings}.ctid = n.place and is_earlier and is_touched and (spans = 1 or is_seen)
+      returning ${span} - ${seen} as rest, spans, ${bare(findings.dataset, findings.scope)}, ${NAME}, ${FOUND}, ${bare(findings.found_at)})
+    insert into ${findings} (${HELD}, ${FOUND}, ${bare(findings.found_at)})
+    select ${bare(findings.dataset, findings.scope)}, part, ${NAME}, ${FOUND}, ${bare(findings.found_at)}
+    from gone, unnest(rest) as part where spans = 1
     on conflict do nothing`);
   await session.run(sql`
     with named as (
-      select ctid as place, dataset <> ${dataset} and ${isEarlier} as is_held,
-        bool_or(dataset = ${dataset}) over (partition by ${NAME}) as is_open
+      select ctid as place, ${findings.dataset} <> ${dataset} and ${isEarlier} as is_held,
+        bool_or(${findings.dataset} = ${dataset}) over (partition by ${NAME}) as is_open
       from ${findings} where ${same})
-    delete from ${findings} f using named n where f.ctid = n.place and is_held and not is_open`);
+    delete from ${findings} using named n where ${findings}.ctid = n.place and is_held and not is_open`);
 }
 
 const nameOf = ({ table, key, differs }: Pick<WrongRow, 'table' | 'key' | 'differs'>) =>
@@ -147,16 +158,16 @@ function hullsOf(rows: readonly WrongRow[]): ReadonlyMap<string, Range> {
  * that no check of stored rows can settle it: from now on it is the comparison with the source that does.
  */
 export async function expireFindings(session: Session, dataset: string, floor: number): Promise<void> {
-  const place = sql`scope, check_name, found_in, ${NAME}`;
-  const isOld = sql`dataset = ${dataset} and span <@ ${rangeParam({ from: 0, to: floor })}`;
+  const place = sql`${bare(findings.scope)}, ${FOUND}, ${NAME}`;
+  const isOld = sql`${findings.dataset} = ${dataset} and ${findings.span} <@ ${rangeParam({ from: 0, to: floor })}`;
   await session.run(sql`
     with gone as (
       delete from ${findings} where ${isOld} returning ${place}),
     halved as (
-      delete from ${findings} where check_name <> ${DEEP} and found_in = ${dataset} and (${place}) in (table gone)
-        and not (${isOld})
-      returning dataset, scope, span, ${NAME}, found_in, found_at)
-    insert into ${findings} (dataset, scope, span, ${NAME}, found_in, found_at, check_name)
+      delete from ${findings} where ${findings.check_name} <> ${DEEP} and ${findings.found_in} = ${dataset}
+        and (${place}) in (table gone) and not (${isOld})
+      returning ${HELD}, ${bare(findings.found_in, findings.found_at)})
+    insert into ${findings} (${HELD}, ${bare(findings.found_in, findings.found_at, findings.check_name)})
     select *, ${DEEP} from halved on conflict do nothing`);
 }
 
@@ -166,28 +177,32 @@ export async function expireFindings(session: Session, dataset: string, floor: n
  * is the comparison with the source that settles it.
  */
 export async function outliveReceipts(session: Session, table: string, minutes: Range): Promise<void> {
-  const place = sql`dataset, scope, ${NAME}, found_in, found_at`;
+  const { dataset, scope, span, found_in, found_at, check_name, table_name } = findings;
+  const place = sql`${bare(dataset, scope, found_in, found_at)}, ${NAME}`;
   await session.run(sql`
     with known as (
-      delete from ${findings} f using ${coverage} c
-      where check_name = ${RECEIPTS} and table_name = ${table} and span && ${rangeParam(minutes)}
-        and c.dataset = f.found_in and c.scope = f.scope and c.pass = 0 and c.covered && f.span
-      returning f.*, int8multirange(f.span) * c.covered as spans)
-    insert into ${findings} (${place}, span, check_name)
+      delete from ${findings} using ${coverage}
+      where ${check_name} = ${RECEIPTS} and ${table_name} = ${table} and ${span} && ${rangeParam(minutes)}
+        and ${ofStream(coverage, { dataset: sql`${found_in}`, scope: sql`${scope}`, pass: 0 })} and ${coverage.covered} && ${span}
+      returning ${findings}.*, int8multirange(${span}) * ${coverage.covered} as spans)
+    insert into ${findings} (${place}, ${bare(span, check_name)})
     select ${place}, unnest(spans), ${DEEP} from known on conflict do nothing`);
 }
 
+/** All seconds that must be looked at to settle a finding. */
+const REACH = sql`range_merge(${findings.span}, ${findings.row_span})`;
+
 /** The seconds of a stream with a finding, as a scalar within a statement. */
 export function spansWithFindings({ dataset, scope }: Pick<Stream, 'dataset' | 'scope'>): SQL {
-  return sql`coalesce((select range_agg(span) from ${findings}
-    where dataset = ${dataset} and scope = ${scope}), '{}')`;
+  return sql`coalesce((select range_agg(${findings.span}) from ${findings}
+    where ${findings.dataset} = ${dataset} and ${findings.scope} = ${scope}), '{}')`;
 }
 
 /** A range with all seconds of what was found there: looked at alone, it would settle nothing that reaches beyond it. */
 export async function withReach(session: Session, range: Range): Promise<Range> {
   const [row] = await session.rows(
-    sql`select range_merge(coalesce(range_agg(range_merge(span, row_span)), '{}') + ${multirangeParam([range])})::text as reach
-        from ${findings} where span && ${rangeParam(range)}`,
+    sql`select range_merge(coalesce(range_agg(${REACH}), '{}') + ${multirangeParam([range])})::text as reach
+        from ${findings} where ${findings.span} && ${rangeParam(range)}`,
     z.object({ reach: z.string().transform((text) => parseRangeText(text)[0] ?? range) }),
   );
   return row?.reach ?? range;
@@ -208,12 +223,12 @@ const OpenFinding = z.object({
 
 export type OpenFinding = z.infer<typeof OpenFinding>;
 
-const COLUMNS = sql`dataset, scope, table_name as "table", row_key as key, differs, check_name as "check", found_in,
-  to_char(found_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as found_at,
-  range_merge(span, row_span)::text as span`;
+const COLUMNS = sql`${findings.dataset}, ${findings.scope}, ${findings.table_name} as "table", ${findings.row_key} as key,
+  ${findings.differs}, ${findings.check_name} as "check", ${findings.found_in},
+  to_char(${findings.found_at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as found_at, ${REACH}::text as span`;
 
 /** Rows of a kind that are named one by one; of the others, the seconds and the number. */
-const MOST_NAMED = 1000;
+export const MOST_NAMED = 1000;
 
 const FindingKind = z.object({
   check: z.string(),
@@ -243,19 +258,21 @@ export function readFindings(
   spans: readonly Range[],
   except: { readonly checks: Iterable<string>; readonly since?: string | undefined } = { checks: [] },
 ): Promise<FindingKind[]> {
+  const f = findings;
   return session.rows(
     sql`
       with open as (
-        select check_name, split_part(differs, ':', 1) as kind, table_name, row_key, differs, span from ${findings}
-        where dataset = ${dataset} and scope = ${scope} and span && ${multirangeParam(spans)}
-          and not (found_in = ${dataset} and check_name = any(${sql.param([...except.checks])}::text[])
-            and found_at >= ${except.since ?? '-infinity'}::timestamptz)),
+        select ${f.check_name} as "check", split_part(${f.differs}, ':', 1) as kind, ${f.table_name} as "table",
+          ${f.row_key} as key, ${f.differs} as differs, ${f.span} as span
+        from ${findings} where ${f.dataset} = ${dataset} and ${f.scope} = ${scope} and ${f.span} && ${multirangeParam(spans)}
+          and not (${f.found_in} = ${dataset} and ${f.check_name} = any(${sql.param([...except.checks])}::text[])
+            and ${f.found_at} >= ${except.since ?? '-infinity'}::timestamptz)),
       placed as (
-        select *, row_number() over (partition by check_name, kind
-          order by row_key = '', lower(span), table_name, row_key) as place from open)
-      select check_name as "check", kind, range_agg(span)::text as spans,
-        count(distinct (table_name, row_key)) filter (where row_key <> '') + count(*) filter (where row_key = '') as count,
-        jsonb_agg(jsonb_build_object('table', table_name, 'key', row_key, 'differs', differs, 'span', span::text)
+        select *, row_number() over (partition by "check", kind order by key = '', lower(span), "table", key) as place
+        from open)
+      select "check", kind, range_agg(span)::text as spans,
+        count(distinct ("table", key)) filter (where key <> '') + count(*) filter (where key = '') as count,
+        jsonb_agg(jsonb_build_object('table', "table", 'key', key, 'differs', differs, 'span', span::text)
           order by place) filter (where place <= ${MOST_NAMED}) as rows
       from placed group by 1, 2 order by 1, 2`,
     FindingKind,
@@ -265,8 +282,8 @@ export function readFindings(
 /** What is known to be wrong with rows that a hash names, whatever dataset holds them. */
 export function findingsOfHash(session: Session, hash: string): Promise<OpenFinding[]> {
   return session.rows(
-    sql`select ${COLUMNS} from ${findings} where position(${hash}::text in row_key) > 0
-        order by dataset, lower(span) limit 100`,
+    sql`select ${COLUMNS} from ${findings} where position(${hash}::text in ${findings.row_key}) > 0
+        order by ${findings.dataset}, lower(${findings.span}) limit 100`,
     OpenFinding,
   );
 }
@@ -286,10 +303,11 @@ interface RightRows {
  */
 export async function settleRows(session: Session, { check, table, began, rows }: RightRows): Promise<void> {
   await session.run(sql`
-    delete from ${findings} f
+    delete from ${findings}
     using jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r (key text, second int8)
-    where f.check_name = ${check} and f.table_name = ${table} and f.found_at < ${began}::timestamptz
-      and f.row_key = r.key and f.row_span = int8range(r.second, r.second + 1)`);
+    where ${findings.check_name} = ${check} and ${findings.table_name} = ${table}
+      and ${findings.found_at} < ${began}::timestamptz
+      and ${findings.row_key} = r.key and ${findings.row_span} = int8range(r.second, r.second + 1)`);
 }
 
 /** The columns that differ in a table's rows with a finding of this check, by key, whatever dataset holds them. */
@@ -299,8 +317,8 @@ export async function columnsWithFindings(
   table: string,
 ): Promise<Map<string, string[]>> {
   const rows = await session.rows(
-    sql`select row_key as key, array_agg(differs) as differs from ${findings}
-        where check_name = ${check} and table_name = ${table} group by 1`,
+    sql`select ${findings.row_key} as key, array_agg(${findings.differs}) as differs from ${findings}
+        where ${findings.check_name} = ${check} and ${findings.table_name} = ${table} group by 1`,
     z.object({ key: z.string(), differs: z.array(z.string()) }),
   );
   return new Map(rows.map(({ key, differs }) => [key, differs.flatMap(columnsIn)]));

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { formatTime, type Range } from '../../range.ts';
 import { subtractCoverage, type Stream } from './coverage.ts';
 import { outliveReceipts } from './findings.ts';
+import { DEEP } from './found-row.ts';
 import { withdrawTraces } from './held-by-traces.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { lockTables } from '../write/rows/lock-tables.ts';
@@ -11,6 +12,7 @@ import { insertLease, type Lease } from '../coordination/leases.ts';
 import { keyText } from '../read/compare.ts';
 import { leaveReceipt, receiptColumns } from '../write/receipts.ts';
 import { resetReceipts, wholeMinutes } from '../write/receipt-ledger.ts';
+import { findings } from '../schema/etl/findings.ts';
 import { traces } from '../schema/ton/traces.ts';
 import { coverage } from '../schema/etl/coverage.ts';
 import { multirangeParam } from '../connection/sql.ts';
@@ -118,16 +120,17 @@ async function removeWrong(
   const isItself = sql`${owner === stream.dataset}`;
   const isLeftTo = sql`exists (
     select from ${coverage} where ${coverage.dataset} = ${owner} and ${coverage.pass} = 0
-      and ${coverage.covered} @> lower(row_span))`;
+      and ${coverage.covered} @> lower(${findings.row_span}))`;
   await session.run(sql`
     with named as (
-      select distinct row_key, lower(row_span) as second from etl.findings
-      where dataset = ${stream.dataset} and scope = ${stream.scope} and check_name = 'deep' and table_name = ${name}
-        and row_key <> '' and span && ${multirangeParam(holes)} 
-        and (${isItself} or found_in = ${stream.dataset} and not ${isLeftTo})),
+      select distinct ${findings.row_key} as key, lower(${findings.row_span}) as second from ${findings}
+      where ${findings.dataset} = ${stream.dataset} and ${findings.scope} = ${stream.scope}
+        and ${findings.check_name} = ${DEEP} and ${findings.table_name} = ${name} and ${findings.row_key} <> ''
+        and ${findings.span} && ${multirangeParam(holes)} 
+        and (${isItself} or ${findings.found_in} = ${stream.dataset} and not ${isLeftTo})),
     gone as (
       delete from ${target.into} t using named n
-      where t.utime = to_timestamp(n.second::float8) and ${keyText(target, 't')} = n.row_key
+      where t.utime = to_timestamp(n.second::float8) and ${keyText(target, 't')} = n.key
       returning ${receiptColumns(target, sql`t`)}),
     unverified as (${unverify(target, sql`gone`)})
     ${leaveReceipt(target, sql`gone`, 'removed')}`);
