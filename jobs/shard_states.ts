@@ -7,7 +7,7 @@ import type { Asked } from '../src/dataset/walk.ts';
 import { block_parents, blocks } from '../src/db/schema/ton/blocks.ts';
 import { shard_states } from '../src/db/schema/ton/shard-states.ts';
 import { block, blockRows } from '../src/records/block.ts';
-import { tiles } from '../src/ton/shard.ts';
+import { MASTERCHAIN, tiles } from '../src/ton/shard.ts';
 
 /** A response of GET /api/v3/masterchainBlockShardState, as a whole. */
 export const shardState = z.strictObject({ blocks: z.array(block) });
@@ -42,7 +42,7 @@ function isWhole([response]: readonly unknown[]): boolean {
 /** Which blocks are tops, and the blocks themselves. The masterchain block that was asked about is among them. */
 function topRows(record: z.output<typeof shardState>, extra: Extra, { key }: Asked): Rows {
   const mc_seqno = Number(key);
-  const master = record.blocks.find((top) => top.workchain === -1 && top.seqno === mc_seqno);
+  const master = record.blocks.find((top) => top.workchain === MASTERCHAIN && top.seqno === mc_seqno);
   const utime = timeOf(master?.gen_utime ?? 0);
   const whole = collectRows({ blocks, block_parents }, (put) => {
     for (const [index, top] of record.blocks.entries())

@@ -8,7 +8,8 @@ interface ShardId {
 /** How a shard is written: a prefix in upper-case hex without padding. */
 export const SHARD = /^[1-9A-F][0-9A-F]{0,15}$/;
 
-const MASTERCHAIN = -1;
+/** The workchain whose blocks register those of all shards. */
+export const MASTERCHAIN = -1;
 const SHARD_BITS = 64n;
 
 /**

@@ -7,6 +7,7 @@ import { ask } from './ask.ts';
 import { readResponseRecords } from './read-response-records.ts';
 import { writeResponse } from './write-response.ts';
 import { isOver, type WalkContext } from './walk-context.ts';
+import { MASTERCHAIN } from '../../ton/shard.ts';
 
 const Cursor = z.object({
   covered: z.array(z.object({ from: z.number(), to: z.number() })),
@@ -82,7 +83,7 @@ async function askBorder(
   await pace();
   const { value } = await context.api.get({
     path: '/api/v3/blocks',
-    params: { workchain: -1, end_utime: utime - 1, sort: 'desc', limit: OF_ONE_SECOND },
+    params: { workchain: MASTERCHAIN, end_utime: utime - 1, sort: 'desc', limit: OF_ONE_SECOND },
     priority,
     signal: stop.leaving,
     parse: (body) => Blocks.parse(body).blocks,

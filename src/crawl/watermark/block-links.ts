@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { blockKey } from '../../ton/block-key.ts';
-import { overlaps, SHARD } from '../../ton/shard.ts';
+import { MASTERCHAIN, overlaps, SHARD } from '../../ton/shard.ts';
 
 const BlockId = z.object({
   workchain: z.int(),
@@ -16,8 +16,6 @@ export const LinkedBlock = BlockId.extend({
 
 export type LinkedBlock = z.infer<typeof LinkedBlock>;
 type BlockId = z.infer<typeof BlockId>;
-
-const MASTERCHAIN = -1;
 
 /** The highest seqno up to which masterchain blocks follow each other from `start` without a break. */
 export function contiguousFrom(start: number, blocks: Iterable<LinkedBlock>): number {

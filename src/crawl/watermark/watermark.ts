@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { ApiClient } from '../../api/client.ts';
 import type { Clock } from '../../clock.ts';
 import { ApiTimeoutError, ApiUnavailableError, NotFoundError } from '../../errors.ts';
-import { tiles } from '../../ton/shard.ts';
+import { MASTERCHAIN, tiles } from '../../ton/shard.ts';
 import { blockKey } from '../../ton/block-key.ts';
 import { createPageSize, type PageSize } from '../page-size.ts';
 import { contiguousFrom, firstMissing, LinkedBlock } from './block-links.ts';
@@ -172,12 +172,17 @@ export function watermarkNotKnown({ waitingFor }: Watermark): ApiUnavailableErro
 }
 
 function firstSeqno(known: ReadonlyMap<string, LinkedBlock>): number {
-  const seqnos = [...known.values()].filter(({ workchain }) => workchain === -1).map(({ seqno }) => seqno);
+  const seqnos = [...known.values()]
+    .filter(({ workchain }) => workchain === MASTERCHAIN)
+    .map(({ seqno }) => seqno);
   return seqnos.length === 0 ? 0 : Math.min(...seqnos);
 }
 
 function headTime(blocks: readonly LinkedBlock[]): number {
-  return Math.max(0, ...blocks.map(({ workchain, gen_utime }) => (workchain === -1 ? gen_utime : 0)));
+  return Math.max(
+    0,
+    ...blocks.map(({ workchain, gen_utime }) => (workchain === MASTERCHAIN ? gen_utime : 0)),
+  );
 }
 
 /**

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { Session } from '../connection/database.ts';
 import { coveredOf } from '../coverage/coverage.ts';
 import { during } from '../connection/seconds.ts';
+import { MASTERCHAIN } from '../../ton/shard.ts';
 
 /** Seconds before a border in which its last masterchain block is looked for. */
 const REACH = 300;
@@ -16,7 +17,7 @@ export async function readStoredBorder(session: Session, utime: number): Promise
     sql`
       with last as (
         select seqno, extract(epoch from b.utime)::int8 as at from ton.blocks b
-        where workchain = -1 and ${during('b', { from: utime - REACH, to: utime })}
+        where workchain = ${MASTERCHAIN} and ${during('b', { from: utime - REACH, to: utime })}
         order by seqno desc limit 1)
       select seqno + 1 as seqno from last
       where ${coveredOf({ dataset: 'blocks', scope: '', pass: 0 })} @> int8range(last.at, ${utime}::int8)`,

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { during } from '../connection/seconds.ts';
+import { MASTERCHAIN } from '../../ton/shard.ts';
 
 const Block = z.object({
   gen_utime: z.coerce.number(),
@@ -24,7 +25,7 @@ export function readMasterchainBlocks(
   return session.rows(
     sql`
       select extract(epoch from utime)::int8 as gen_utime, start_lt, end_lt from ton.blocks b
-      where workchain = -1 and ${during('b', range)}
+      where workchain = ${MASTERCHAIN} and ${during('b', range)}
       order by utime ${direction}, seqno ${direction} limit ${count}`,
     Block,
   );

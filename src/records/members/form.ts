@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { withFastForm } from '../../dataset/declaration/fast-form.ts';
 import { ACCOUNT } from '../../ton/address.ts';
-import { SHARD } from '../../ton/shard.ts';
+import { MASTERCHAIN, SHARD } from '../../ton/shard.ts';
 
 /*
  * Forms of TON's own names, as the servers print them. What does not fit is no such thing, however plausible it looks:
@@ -38,7 +38,7 @@ export const address = z.string().regex(ADDRESS, 'is not an address: workchain:H
 export const optionalAddress = address.nullish();
 
 /** The masterchain and the one workchain that its configuration knows. */
-export const workchain = z.literal([-1, 0], { error: 'is not a workchain: -1 or 0' });
+export const workchain = z.literal([MASTERCHAIN, 0], { error: 'is not a workchain: -1 or 0' });
 
 export const shard = z.string().regex(SHARD, 'is not a shard: up to 16 hex digits');
 

@@ -6,6 +6,7 @@ import type { Check, Result } from '../check.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
+import { blockKeyOf } from '../block-key-of.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
 const NAME = 'block-seconds';
@@ -42,11 +43,11 @@ async function checkSeconds(session: Session, stretch: Range): Promise<Result> {
         on t.block_workchain = b.workchain and t.block_shard = b.shard and t.block_seqno = b.seqno
       cross join lateral (values (${secondOf('b')}), (${secondOf('t')})) s (span)
       cross join lateral (values
-        ('other_second_than_transactions', b.workchain || ':' || b.shard || ':' || b.seqno), (${OF_TRANSACTIONS}::text, t.hash)) n (kind, id)
+        ('other_second_than_transactions', ${blockKeyOf('b')}), (${OF_TRANSACTIONS}::text, t.hash)) n (kind, id)
       where ${during('b', near)} and ${during('t', near)} and (${during('b', stretch)} or ${during('t', stretch)})
         and t.utime <> b.utime
       union all
-      select 'earlier_than_parent', 'doubt', p.workchain || ':' || p.shard || ':' || p.seqno, s.span
+      select 'earlier_than_parent', 'doubt', ${blockKeyOf('p')}, s.span
       from ton.block_parents p join ton.blocks b
         on b.workchain = p.parent_workchain and b.shard = p.parent_shard and b.seqno = p.parent_seqno
       cross join lateral (values (${secondOf('p')}), (${secondOf('b')})) s (span)

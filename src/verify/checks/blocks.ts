@@ -17,6 +17,7 @@ import {
 import { findingsOf, spansOf, type Finding } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
+import { blockKeyOf } from '../block-key-of.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
 const CHECK = 'blocks';
@@ -186,7 +187,7 @@ function findMiscounted(session: Session, stretch: Range): Promise<Finding[]> {
     dataset: CHECK,
     query: sql`
       select case when s.surplus > 0 then 'surplus_link' else 'missing_link' end as kind,
-        case when s.surplus > 0 then 'surplus' else 'hole' end as outcome, b.workchain || ':' || b.shard || ':' || b.seqno as id,
+        case when s.surplus > 0 then 'surplus' else 'hole' end as outcome, ${blockKeyOf('b')} as id,
         ${secondOf('b')} as span
       from ton.blocks b
       left join (select utime, workchain, shard, seqno, count(*) as links from ton.block_parents p

@@ -7,6 +7,7 @@ import { openStep, type Check, type Result, type CheckStep } from '../check.ts';
 import { findingsOf, spansOf, type Finding } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
+import { blockKeyOf } from '../block-key-of.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
 const NAME = 'transactions';
@@ -75,7 +76,7 @@ async function checkTransactions(session: Session, proved: Range): Promise<Resul
         case when exists (select 1 from ${quarantine}
           where ${quarantine.dataset} = 'transactions' and ${quarantine.utime} = x.utime) then 'known'
           when transactions > coalesce(tx_count, 0) then 'surplus' else 'hole' end as outcome,
-        workchain || ':' || shard || ':' || seqno || ' has ' || transactions || ' of ' || coalesce(tx_count, 0) as id,
+        ${blockKeyOf('x')} || ' has ' || transactions || ' of ' || coalesce(tx_count, 0) as id,
         ${secondOf('x')} as span
       from x where not exists (select 1 from shardless s where s.utime = x.utime)
       union all

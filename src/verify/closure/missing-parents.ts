@@ -1,11 +1,13 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { LinkedBlock } from '../../crawl/watermark/block-links.ts';
+import { MASTERCHAIN } from '../../ton/shard.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { blocksBeyond, linksOf } from './links.ts';
 import { prefix } from './prefix.ts';
 import type { CoveredStretch, Surroundings } from './surroundings.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
+import { blockKeyOf } from '../block-key-of.ts';
 import { during } from '../../db/connection/seconds.ts';
 
 /** Parents of blocks this much older are looked for one by one, not all at once. */
@@ -58,11 +60,12 @@ export function missingParents(
         select u.* from unseen u
         where (select true from ton.blocks b where b.workchain = u.workchain and b.shard = u.shard and b.seqno = u.seqno limit 1) is null
         order by child_at desc limit ${MOST}::int)
-      select workchain, shard, seqno, workchain || ':' || child_shard || ':' || child_seqno as child, child_at, lower,
+      select m.workchain, m.shard, m.seqno, ${blockKeyOf('child')} as child, child_at, lower,
         exists (select 1 from ${quarantine} where ${quarantine.dataset} = 'blocks'
-          and ${quarantine.record_id} = m.workchain || ':' || m.shard || ':' || m.seqno) as known,
+          and ${quarantine.record_id} = ${blockKeyOf('m')}) as known,
         case when lower is null and m.child_at <= ${around.first.utime}::int8 then ${registeredBy(around.first)} end as registered
-      from missing m cross join lateral (${newestBelow(covered.from, near)}) b (lower)`,
+      from missing m cross join lateral (${newestBelow(covered.from, near)}) b (lower)
+        cross join lateral (select m.workchain, m.child_shard, m.child_seqno) child (workchain, shard, seqno)`,
     Missing,
   );
 }
@@ -71,7 +74,7 @@ export function missingParents(
 const registeredBy = ({ seqno }: Around['first']): SQL => sql`(
   select case when r.seqno = ${seqno}::int then 'first' when r.seqno < ${seqno}::int then 'earlier' end
   from ton.blocks c cross join lateral (
-    select case when c.workchain = -1 then c.seqno else c.masterchain_block_ref_seqno end as seqno) r
+    select case when c.workchain = ${MASTERCHAIN} then c.seqno else c.masterchain_block_ref_seqno end as seqno) r
   where c.workchain = m.workchain and c.shard = m.child_shard and c.seqno = m.child_seqno limit 1)`;
 
 function asTable(blocks: readonly LinkedBlock[]): SQL {

@@ -2,6 +2,7 @@ import type { LinkedBlock } from '../../crawl/watermark/block-links.ts';
 import type { Range } from '../../range.ts';
 import type { BlocksOfSource } from './block-source.ts';
 import type { Missing } from './missing-parents.ts';
+import { MASTERCHAIN } from '../../ton/shard.ts';
 
 type Found = Pick<LinkedBlock, 'gen_utime'>;
 
@@ -35,7 +36,7 @@ export async function placeFirst(
 
 /** The parent of the first masterchain block. */
 function isOfNoIndex({ registered, workchain, known }: Missing): boolean {
-  return registered === 'first' && workchain === -1 && !known;
+  return registered === 'first' && workchain === MASTERCHAIN && !known;
 }
 
 /** True where the source may know more of it. */

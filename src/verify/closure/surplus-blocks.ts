@@ -5,6 +5,7 @@ import { findingsOf, type Finding } from '../finding.ts';
 import { blocksBeyond, linksOf } from './links.ts';
 import { prefix } from './prefix.ts';
 import type { Surroundings } from './surroundings.ts';
+import { blockKeyOf } from '../block-key-of.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
 /** So far beyond the stretch another copy of one of its blocks is looked for: ranges that touch are verified one by one. */
@@ -33,13 +34,13 @@ export function unreachedBlocks(session: Session, stretch: Range, around: Surrou
       doubled as materialized (
         select workchain, shard, seqno from ton.blocks b where ${during('b', near)} group by 1, 2, 3
         having count(*) > 1 and bool_or(${during('b', closed)}))
-      select 'unreached_block' as kind, 'surplus' as outcome, b.workchain || ':' || b.shard || ':' || b.seqno as id,
+      select 'unreached_block' as kind, 'surplus' as outcome, ${blockKeyOf('b')} as id,
         ${secondOf('b')} as span
       from ton.blocks b
       where ${during('b', closed)} and not exists (
         select 1 from links l where l.workchain = b.workchain and l.shard = b.shard and l.seqno = b.seqno)
       union all
-      select ${DOUBLED}, 'surplus', b.workchain || ':' || b.shard || ':' || b.seqno, ${secondOf('b')}
+      select ${DOUBLED}, 'surplus', ${blockKeyOf('b')}, ${secondOf('b')}
       from ton.blocks b join doubled using (workchain, shard, seqno) where ${during('b', near)}`,
   });
 }
@@ -53,7 +54,7 @@ export function unfitLinks(session: Session, stretch: Range): Promise<Finding[]>
   return findingsOf(session, {
     ...FACTS,
     query: sql`
-      select 'unfit_link' as kind, 'doubt' as outcome, p.workchain || ':' || p.shard || ':' || p.seqno as id,
+      select 'unfit_link' as kind, 'doubt' as outcome, ${blockKeyOf('p')} as id,
         ${secondOf('p')} as span
       from ton.block_parents p
       where ${during('p', stretch)} and (p.parent_workchain <> p.workchain or p.parent_seqno >= p.seqno
@@ -61,7 +62,7 @@ export function unfitLinks(session: Session, stretch: Range): Promise<Finding[]>
           when length(${parent}) = length(${child}) - 1 then not starts_with(${child}, ${parent}) or p.parent_seqno <> p.seqno - 1
           else length(${parent}) <> length(${child}) + 1 or not starts_with(${parent}, ${child}) end)
       union all
-      select 'stray_link', 'surplus', p.workchain || ':' || p.shard || ':' || p.seqno, ${secondOf('p')}
+      select 'stray_link', 'surplus', ${blockKeyOf('p')}, ${secondOf('p')}
       from ton.block_parents p
       where ${during('p', stretch)} and not exists (
         select 1 from ton.blocks b where b.utime = p.utime and b.workchain = p.workchain and b.shard = p.shard

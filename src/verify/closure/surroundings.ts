@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { LinkedBlock } from '../../crawl/watermark/block-links.ts';
 import { blockKey } from '../../ton/block-key.ts';
-import { tiles } from '../../ton/shard.ts';
+import { MASTERCHAIN, tiles } from '../../ton/shard.ts';
 import type { Session } from '../../db/connection/database.ts';
 import type { Range } from '../../range.ts';
 import type { BlocksOfSource } from './block-source.ts';
@@ -127,7 +127,7 @@ async function storedMasters(session: Session, range: Range): Promise<Master[]> 
   const some = (order: 'asc' | 'desc') =>
     session.rows(
       sql`select seqno, extract(epoch from utime)::int8 as gen_utime from ton.blocks b
-          where ${during('b', range)} and workchain = -1 order by b.utime ${sql.raw(order)}, seqno ${sql.raw(order)} limit 1000`,
+          where ${during('b', range)} and workchain = ${MASTERCHAIN} order by b.utime ${sql.raw(order)}, seqno ${sql.raw(order)} limit 1000`,
       StoredMaster,
     );
   const [first, last] = [await some('asc'), await some('desc')];
@@ -136,5 +136,5 @@ async function storedMasters(session: Session, range: Range): Promise<Master[]> 
 }
 
 function mastersOf(blocks: readonly LinkedBlock[]): Master[] {
-  return blocks.filter(({ workchain }) => workchain === -1).sort((a, b) => a.seqno - b.seqno);
+  return blocks.filter(({ workchain }) => workchain === MASTERCHAIN).sort((a, b) => a.seqno - b.seqno);
 }

@@ -7,6 +7,7 @@ import { readMasterchainBlocks, type BoundingBlock } from '../../../db/read/boun
 import { NoEndpointError, NotFoundError } from '../../../errors.ts';
 import type { Range } from '../../../range.ts';
 import { isInside } from '../../../range.ts';
+import { MASTERCHAIN } from '../../../ton/shard.ts';
 
 /** A shard's block names a masterchain block that is hardly older, and is registered by one that is hardly younger. */
 const MARGIN_SECONDS = 60;
@@ -113,7 +114,7 @@ function boundOf(side: Side, blocks: readonly BoundingBlock[]): Bound | undefine
 const Blocks = z.object({
   blocks: z.array(
     z.object({
-      workchain: z.literal(-1),
+      workchain: z.literal(MASTERCHAIN),
       gen_utime: z.coerce.number(),
       start_lt: z.coerce.bigint(),
       end_lt: z.coerce.bigint(),
@@ -127,7 +128,7 @@ async function ask(api: ApiClient, side: Side, { from, to }: Range, asking: Boun
   const { value } = await api.get({
     ...asking,
     path: '/api/v3/blocks',
-    params: { workchain: -1, ...window, limit: MARGIN_BLOCKS },
+    params: { workchain: MASTERCHAIN, ...window, limit: MARGIN_BLOCKS },
     parse: (body) => Blocks.parse(body).blocks,
   });
   return value.filter(({ gen_utime }) => (side === 'start' ? gen_utime < to : gen_utime >= from));
