@@ -23,6 +23,11 @@ export function readPosition(members: PositionMembers, raw: unknown): Position |
   return { utime, lt: typeof lt === 'string' ? lt : '0', id };
 }
 
+/** Undefined for no logical time: a record that does not fit may lie in quarantine with any. */
+export function readLt(lt: string): bigint | undefined {
+  return /^\d{1,19}$/.test(lt) ? BigInt(lt) : undefined;
+}
+
 function readId({ id, separator = '/' }: PositionMembers, raw: Readonly<Record<string, unknown>>) {
   let read = '';
   for (const [index, name] of id.entries()) {

@@ -1,15 +1,13 @@
 import { BadResponseError } from '../../errors.ts';
 import type { Joins, Page, Paginator, Params, Position, Step, WholeSecondsPaginator } from '../paginator.ts';
 import { formatTime, spanOfSecond, type Range } from '../../range.ts';
+import { nextLength } from './next-length.ts';
+import { requireInside } from './require-inside.ts';
 import { openSecond, partRequest, readPart, type Second } from './second.ts';
 
 /** Seconds beyond the span that a request looks for successors: doubled while it finds none. */
 const FIRST_LOOK_AHEAD = 30;
 const LAST_LOOK_AHEAD = 8 * 60 * 60;
-/** How full the next page of a narrowed request should be: a full one has been looked for in vain beyond its end. */
-const AIM = 0.75;
-/** The most that a narrowed request grows at once: a quiet stretch does not promise that the next one is quiet. */
-const GROWTH = 8;
 /** So often may the row that ended the last page be missing from its place before offsets are given up. */
 const MOST_RESTARTS = 3;
 
@@ -101,7 +99,7 @@ function goOnBeyond(
   if (completed === undefined) return { completed, cursor: cursor && { ...cursor, to } };
   const seconds = completed.to - completed.from;
   const rows = positions.filter(({ utime }) => utime < completed.to).length;
-  const next = Math.min(GROWTH * length, (AIM * maxSize * seconds) / Math.max(1, rows));
+  const next = nextLength({ length, seconds, rows, size: maxSize });
   const going = { ...(cursor ?? { ...FIRST, at: completed.to, ahead }), to, length: Math.max(1, next) };
   return { completed, cursor: going.at < to ? going : undefined };
 }
@@ -122,15 +120,11 @@ function windowRequest(
 
 /** A server that ignores the window or the sort would make everything after it wrong. */
 function requireSorted(cursor: ForwardCursor, positions: readonly Position[]): void {
-  const end = cursor.second === undefined ? cursor.to + cursor.ahead : cursor.at + 1;
+  const to = cursor.second === undefined ? cursor.to + cursor.ahead : cursor.at + 1;
   let latest = cursor.at;
-  for (const { utime, id } of positions) {
-    const inside = utime >= cursor.at && utime < end;
-    if (!inside) {
-      throw new BadResponseError(
-        `row ${id} of ${formatTime(utime)} lies outside of the window that was asked for`,
-      );
-    }
+  for (const position of positions) {
+    requireInside(position, { from: cursor.at, to });
+    const { utime, id } = position;
     if (utime < latest) throw new BadResponseError(`row ${id} of ${formatTime(utime)} is not sorted by time`);
     latest = utime;
   }

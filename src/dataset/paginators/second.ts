@@ -1,4 +1,5 @@
 import type { Page, Params, Position } from '../paginator.ts';
+import { readLt } from '../position.ts';
 
 /** Rounds of gathering one logical time before it is given up as saturated. */
 const MOST_ROUNDS = 20;
@@ -75,11 +76,7 @@ export function readPart(second: Second, page: Page): Second {
  * an arbitrary part of the rows, so going on behind its last row would skip some.
  */
 function split(part: SecondPart, positions: readonly Position[]): SecondPart[] {
-  // A record that does not fit may lie in quarantine with any lt.
-  const times = positions
-    .filter(({ lt }) => /^\d{1,19}$/.test(lt))
-    .map(({ lt }) => BigInt(lt))
-    .sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  const times = positions.flatMap(({ lt }) => readLt(lt) ?? []).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   const median = times[Math.floor(times.length / 2)] ?? 0n;
   const below = { lo: part.lo, hi: median - 1n };
   const above = { lo: median + 1n, hi: part.hi };

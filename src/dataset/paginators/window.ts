@@ -1,11 +1,8 @@
 import { BadResponseError } from '../../errors.ts';
 import type { Echo, Page, Step, WholeSecondsPaginator } from '../paginator.ts';
-import { formatRange, formatTime, isInside, type Range } from '../../range.ts';
-
-/** How full the next page should be: a page that comes out full was asked for in vain. */
-const AIM = 0.75;
-/** The most that a window grows at once: a quiet stretch does not promise that the next one is quiet. */
-const GROWTH = 8;
+import { formatRange, type Range } from '../../range.ts';
+import { nextLength } from './next-length.ts';
+import { requireInside } from './require-inside.ts';
 
 export interface WindowCursor {
   /** The next second to be completed; all before it in the span is done. */
@@ -34,7 +31,7 @@ export function window({
       return { start_utime: from, end_utime: to - 1, limit: to - from === 1 ? maxSize : size };
     },
     next: (cursor, page) => {
-      requireInside(windowOf(cursor), page);
+      requireAsked(windowOf(cursor), page);
       return page.positions.length < page.size ? goOn(cursor, page) : narrow(cursor, page);
     },
   };
@@ -44,15 +41,10 @@ function windowOf({ at, to, length }: WindowCursor): Range {
   return { from: at, to: Math.min(at + length, to) };
 }
 
-/** A server that answers another window than the one asked for would make empty seconds look covered. */
-function requireInside(asked: Range, { positions, echo }: Page): void {
+/** The window must be the one that was asked for, by what the response says and by its rows. */
+function requireAsked(asked: Range, { positions, echo }: Page): void {
   if (echo !== undefined) requireEcho(asked, echo);
-  for (const { utime, id } of positions) {
-    if (isInside(utime, asked)) continue;
-    throw new BadResponseError(
-      `row ${id} of ${formatTime(utime)} lies outside of the window that was asked for`,
-    );
-  }
+  for (const position of positions) requireInside(position, asked);
 }
 
 function requireEcho(asked: Range, echo: Echo): void {
@@ -67,8 +59,8 @@ function requireEcho(asked: Range, echo: Echo): void {
 function goOn(cursor: WindowCursor, page: Page): Step<WindowCursor> {
   const completed = windowOf(cursor);
   const length = completed.to - completed.from;
-  const factor = Math.min(GROWTH, (AIM * page.size) / Math.max(1, page.positions.length));
-  return { completed, cursor: from(completed.to, cursor.to, Math.floor(length * factor)) };
+  const next = nextLength({ length, seconds: length, rows: page.positions.length, size: page.size });
+  return { completed, cursor: from(completed.to, cursor.to, Math.floor(next)) };
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Position } from '../../../dataset/paginator.ts';
+import { readLt } from '../../../dataset/position.ts';
 import type { Range } from '../../../range.ts';
 
 /** Short pages of fewer rows are believed at once: no server caps so low, and quiet windows often hold as many. */
@@ -119,9 +120,9 @@ function isNew({ utime, lt, id }: Position, doubt: DoubtfulPage | undefined): bo
   const { until, startLt, endLt } = doubt.window;
   if (utime >= until) return false;
   if (startLt === undefined && endLt === undefined) return true;
-  // A record that does not fit may lie in quarantine with any lt.
-  if (!/^\d{1,19}$/.test(lt)) return false;
-  return (startLt === undefined || BigInt(lt) >= startLt) && (endLt === undefined || BigInt(lt) <= endLt);
+  const time = readLt(lt);
+  if (time === undefined) return false;
+  return (startLt === undefined || time >= startLt) && (endLt === undefined || time <= endLt);
 }
 
 /** Offsets within one logical time go in no fixed order: a row that comes later may have been left out before. */
