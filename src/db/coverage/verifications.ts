@@ -5,6 +5,7 @@ import type { Range } from '../../range.ts';
 import * as z from 'zod';
 import { coveredOf, type Stream } from './coverage.ts';
 import { ofStream } from './of-stream.ts';
+import { floorOfDataset } from './retention.ts';
 import type { Database, Session } from '../connection/database.ts';
 import {
   bare,
@@ -17,7 +18,6 @@ import {
   spansOfRow,
 } from '../connection/sql.ts';
 import { coverage } from '../schema/etl/coverage.ts';
-import { settings } from '../schema/etl/pages.ts';
 import { grades, verifications } from '../schema/etl/verification.ts';
 import { writtenSince } from '../write/receipt-ledger.ts';
 import { lockTables } from '../write/rows/lock-tables.ts';
@@ -142,8 +142,7 @@ export async function withdrawGroundless(
   const own = { dataset: ground.name, scope: '', pass: 0 };
   const of = (column: SQL) =>
     sql`coalesce((select ${column} from ${coverage} where ${ofStream(coverage, own)}), '{}')`;
-  const kept = sql`int8multirange(int8range((select (${settings.value}->'datasets'->>${ground.name})::int8
-    from ${settings} where ${settings.name} = 'floors'), null))`;
+  const kept = sql`int8multirange(int8range(${floorOfDataset(ground.name)}, null))`;
   await session.run(sql`
     update ${coverage} c set ${bare(verified)} = c.verified - g.lacking, ${bare(updated_at)} = default
     from (select ${multirangeParam([range])} * ${ground.isOptional ? of(sql`${covered}`) : kept} - ${of(sql`${verified}`)} as lacking) g

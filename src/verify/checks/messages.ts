@@ -11,7 +11,7 @@ import { holdRows, rowsOf } from '../run/held.ts';
 import { piecesOf } from '../run/pieces.ts';
 import { letFollow } from '../let-follow.ts';
 import { missingTransactions } from './transactions.ts';
-import { settings } from '../../db/schema/etl/pages.ts';
+import { floorOfTable } from '../../db/coverage/retention.ts';
 import { during, secondAt, secondOf } from '../../db/connection/seconds.ts';
 
 /**
@@ -28,9 +28,7 @@ const UNSENT = 'unsent_message';
 const STRAY = 'stray_message';
 
 /** A message that retention does not keep any more is not looked for; without it the transaction has no books. */
-const isExpired = sql`
-  coalesce(in_msg_utime < (select to_timestamp((${settings.value}->'tables'->>'messages')::float8) from ${settings}
-    where ${settings.name} = 'floors'), false)`;
+const isExpired = sql`coalesce(in_msg_utime < to_timestamp(${floorOfTable('messages')}), false)`;
 
 /**
  * Each transaction's in message is stored, as many out messages as it lists, and it lists as many as it created. They are

@@ -2,13 +2,13 @@ import { sql, type SQL } from 'drizzle-orm';
 import { trace_edges, traces as tracesTable } from '../../db/schema/ton/traces.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { readCoverage } from '../../db/coverage/coverage.ts';
+import { floorOfTable } from '../../db/coverage/retention.ts';
 import { common, type Range, without } from '../../range.ts';
 import { openStep, type Check, type Result, type CheckStep } from '../check.ts';
 import { findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
-import { settings } from '../../db/schema/etl/pages.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
 const NAME = 'traces';
@@ -117,8 +117,7 @@ const misplaced = (stretch: Range) => sql`
 /** A trace that began before what retention keeps of transactions: reading it again brings none of them back. */
 const isHalved = sql`exists (
   select 1 from ton.traces t where t.utime = g.utime and t.trace_id = g.trace_id
-    and t.start_utime < (select to_timestamp((${settings.value}->'tables'->>'transactions')::float8) from ${settings}
-      where ${settings.name} = 'floors'))`;
+    and t.start_utime < to_timestamp(${floorOfTable('transactions')}))`;
 
 /**
  * Transactions of a trace began before it ended, so they may lie before the stretch. Those that are not near are few: each is
