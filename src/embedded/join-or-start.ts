@@ -10,6 +10,7 @@ import { freePort, isFree } from './port.ts';
 import { runningPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
 import type { ServerSettings } from './settings.ts';
 import { startServer } from './start.ts';
+import { SQLSTATE, SQLSTATE_CLASS, sqlstates } from '../sqlstate.ts';
 
 interface ServerOpening {
   readonly place: ServerPlace;
@@ -32,8 +33,14 @@ export interface Joined {
 const PATIENCE_MS = 20_000;
 const PAUSE_MS = 20;
 
-/** SQLSTATEs and system errors of a server that is about to be ready, about to end, or full for the moment. */
-const PASSING = /^(57P0[1-5]|53300|08...|ECONN.*|EPIPE|ETIMEDOUT)$/;
+/** What a server says that is about to be ready, about to end, or full for the moment. */
+const PASSING = sqlstates(
+  SQLSTATE_CLASS.connectionException,
+  SQLSTATE_CLASS.operatorIntervention,
+  SQLSTATE.tooManyConnections,
+);
+/** The same, as the system says it. */
+const PASSING_SYSTEM = /^(ECONN.*|EPIPE|ETIMEDOUT)$/;
 
 /**
  * Looks, joins or starts, and looks again until it has a claim on a server. Nothing is locked: Postgres itself lets
@@ -71,12 +78,14 @@ async function tryToJoin(
     logger?.debug({ dataDir: place.dataDir, port }, 'embedded Postgres joined');
     return { keeper, port };
   } catch (error) {
-    const code = codeOf(error);
-    // The driver gives a connection that was cut or timed out no code.
-    if (error instanceof EtlError || isAbort(error) || (code !== undefined && !PASSING.test(code)))
-      throw error;
+    if (error instanceof EtlError || isAbort(error) || !isPassing(codeOf(error))) throw error;
     return { reason: error };
   }
+}
+
+/** The driver gives a connection that was cut or timed out no code. */
+function isPassing(code: string | undefined): boolean {
+  return code === undefined || PASSING.test(code) || PASSING_SYSTEM.test(code);
 }
 
 /** One attempt, true when the server is ready; where it fails in passing, the next look tells what to do. */

@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { systemClock } from '../clock.ts';
 import { codeOf, WrongDatabaseError } from '../errors.ts';
 import { retry } from '../retry.ts';
+import { SQLSTATE, sqlstates } from '../sqlstate.ts';
 import { DATABASE, SUPERUSER } from './settings.ts';
 
 interface Address {
@@ -34,8 +35,9 @@ const REJOIN = {
   random: Math.random,
 };
 
-const DUPLICATE_DATABASE = new Set(['42P04', '23505']);
-const LOGIN_REFUSED = new Set(['28P01', '28000']);
+/** Two that make it at once: the second finds it there, or on its way. */
+const DUPLICATE_DATABASE = sqlstates(SQLSTATE.duplicateDatabase, SQLSTATE.uniqueViolation);
+const LOGIN_REFUSED = sqlstates(SQLSTATE.invalidPassword, SQLSTATE.invalidAuthorizationSpecification);
 
 /**
  * Claims the server at `address` with a session that holds a shared advisory lock. Whoever can take the lock alone is
@@ -114,7 +116,7 @@ async function openSession(address: Address): Promise<KeptSession> {
     await ensureDatabase(client);
   } catch (error) {
     await client.end().catch(() => undefined);
-    throw LOGIN_REFUSED.has(codeOf(error) ?? '') ? notOurServer(address, error) : error;
+    throw LOGIN_REFUSED.test(codeOf(error) ?? '') ? notOurServer(address, error) : error;
   }
   return { client, socket };
 }
@@ -143,7 +145,7 @@ async function ensureDatabase(client: pg.Client): Promise<void> {
   try {
     await client.query(`create database ${pg.escapeIdentifier(DATABASE)}`);
   } catch (error) {
-    if (!DUPLICATE_DATABASE.has(codeOf(error) ?? '')) throw error;
+    if (!DUPLICATE_DATABASE.test(codeOf(error) ?? '')) throw error;
   }
 }
 

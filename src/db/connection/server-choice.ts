@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { codeOf, DatabaseUnavailableError, toError } from '../../errors.ts';
+import { SQLSTATE, sqlstates } from '../../sqlstate.ts';
 import type { Identity } from './identity.ts';
 import type { Connection, Server } from './servers.ts';
 
@@ -14,12 +15,21 @@ export interface ServerChoice {
 }
 
 /** Answers that the same server gives with and without TLS, and the next one as well. */
-const SAME_EVERYWHERE = new Set(['28P01', '3D000', '42501']);
+const SAME_EVERYWHERE = sqlstates(
+  SQLSTATE.invalidPassword,
+  SQLSTATE.invalidCatalogName,
+  SQLSTATE.insufficientPrivilege,
+);
 /** The server wants TLS, or has none, or wants no sessions like this one: the other kind may do. */
-const ABOUT_TLS = /^28000$|SSL|TLS/;
+const isAboutTls = (code: string) =>
+  code === SQLSTATE.invalidAuthorizationSpecification || /SSL|TLS/.test(code);
 
 /** No right, no such function, no such feature: a server that is not quite Postgres does not tell who it is. */
-const NOT_SAID = /^(42501|42883|0A000)$/;
+const NOT_SAID = sqlstates(
+  SQLSTATE.insufficientPrivilege,
+  SQLSTATE.undefinedFunction,
+  SQLSTATE.featureNotSupported,
+);
 
 /** What sessions must be, by the words of `target_session_attrs`; any other word takes all. */
 const FIT: ReadonlyMap<string, string> = new Map([
@@ -80,8 +90,8 @@ export function chooseServer({ servers, wants }: Connection, identity: Identity)
   /** What a failed attempt is to those who wait for it. */
   const react = (error: Error, from: number): Error => {
     const code = codeOf(error) ?? error.message;
-    if (SAME_EVERYWHERE.has(code)) return error;
-    if (!ABOUT_TLS.test(code) || !turns.leaveTls(from)) {
+    if (SAME_EVERYWHERE.test(code)) return error;
+    if (!isAboutTls(code) || !turns.leaveTls(from)) {
       turns.leaveHost(from);
       return error;
     }

@@ -3,10 +3,10 @@ import pg from 'pg';
 import * as z from 'zod';
 import { DatabaseError } from '../../errors.ts';
 import type { Database } from '../connection/database.ts';
+import { SQLSTATE, sqlstates } from '../../sqlstate.ts';
 import { nearestName } from '../../nearest.ts';
 
-/** undefined_table, undefined_column, undefined_function. */
-const UNKNOWN = new Set(['42P01', '42703', '42883']);
+const UNKNOWN = sqlstates(SQLSTATE.undefinedTable, SQLSTATE.undefinedColumn, SQLSTATE.undefinedFunction);
 const NAMED = /(?:relation|column|function) "?([^"( ]+)/;
 
 const Name = z.object({ name: z.string() });
@@ -44,7 +44,7 @@ function placeLines(statement: string, position: number): string[] {
 
 async function nearest(database: Database, { code, message }: pg.DatabaseError): Promise<string | undefined> {
   const named = NAMED.exec(message)?.[1]?.replace(/^.*\./, '');
-  if (named === undefined || !UNKNOWN.has(code ?? '')) return undefined;
+  if (named === undefined || !UNKNOWN.test(code ?? '')) return undefined;
   const names = await database.rows(namesLike(code), Name);
   const near = nearestName(
     named,
@@ -54,10 +54,10 @@ async function nearest(database: Database, { code, message }: pg.DatabaseError):
 }
 
 function namesLike(code: string | undefined) {
-  if (code === '42883') return sql`select distinct proname::text as name from pg_proc`;
+  if (code === SQLSTATE.undefinedFunction) return sql`select distinct proname::text as name from pg_proc`;
   const relations = sql`pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname in ('ton', 'etl') and c.relkind in ('r', 'p', 'v')`;
-  if (code === '42P01') return sql`select c.relname::text as name from ${relations}`;
+  if (code === SQLSTATE.undefinedTable) return sql`select c.relname::text as name from ${relations}`;
   return sql`
     select distinct a.attname::text as name from pg_attribute a
     where a.attnum > 0 and not a.attisdropped and a.attrelid in (select c.oid from ${relations})`;

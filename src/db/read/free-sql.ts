@@ -1,10 +1,8 @@
 import { codeOf, DatabaseError, DatabaseUnavailableError, UsageError } from '../../errors.ts';
+import { SQLSTATE } from '../../sqlstate.ts';
 import type { RowTaker, TextResult, TextRow } from '../connection/as-text.ts';
 import type { Database } from '../connection/database.ts';
 import { explainRefusal } from './explain-refusal.ts';
-
-/** read_only_sql_transaction */
-const READ_ONLY = '25006';
 
 interface FreeSqlOptions {
   readonly write: boolean;
@@ -61,6 +59,6 @@ export async function runSql(database: Database, text: string, options: FreeSqlO
 /** Postgres' own words where the transaction was not allowed to write. */
 function refusedWrite(error: unknown): string | undefined {
   const cause = error instanceof DatabaseUnavailableError ? error.cause : undefined;
-  const isRefused = cause instanceof Error && codeOf(cause) === READ_ONLY;
+  const isRefused = cause instanceof Error && codeOf(cause) === SQLSTATE.readOnlySqlTransaction;
   return isRefused ? cause.message : undefined;
 }

@@ -1,0 +1,49 @@
+/** Postgres' codes, by the names that its documentation has for them. */
+export const SQLSTATE = {
+  featureNotSupported: '0A000',
+  uniqueViolation: '23505',
+  checkViolation: '23514',
+  readOnlySqlTransaction: '25006',
+  inFailedSqlTransaction: '25P02',
+  idleInTransactionSessionTimeout: '25P03',
+  transactionTimeout: '25P04',
+  invalidAuthorizationSpecification: '28000',
+  invalidPassword: '28P01',
+  invalidCatalogName: '3D000',
+  serializationFailure: '40001',
+  deadlockDetected: '40P01',
+  insufficientPrivilege: '42501',
+  undefinedColumn: '42703',
+  undefinedFunction: '42883',
+  undefinedTable: '42P01',
+  duplicateDatabase: '42P04',
+  diskFull: '53100',
+  tooManyConnections: '53300',
+  lockNotAvailable: '55P03',
+  queryCanceled: '57014',
+  adminShutdown: '57P01',
+  crashShutdown: '57P02',
+  cannotConnectNow: '57P03',
+  databaseDropped: '57P04',
+  idleSessionTimeout: '57P05',
+  undefinedFile: '58P01',
+  internalError: 'XX000',
+};
+
+/** What the codes of a whole class begin with. */
+export const SQLSTATE_CLASS = {
+  connectionException: '08',
+  insufficientResources: '53',
+  /** Without a statement that was canceled, which says nothing of the server. */
+  operatorIntervention: '57P',
+  systemError: '58',
+  configurationFileError: 'F0',
+  internalError: 'XX',
+};
+
+const LENGTH = 5;
+
+/** True of one of these codes, or of any that begins so. */
+export function sqlstates(...beginnings: readonly string[]): RegExp {
+  return new RegExp(`^(?:${beginnings.map((text) => text.padEnd(LENGTH, '.')).join('|')})$`);
+}
