@@ -1,6 +1,6 @@
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Database } from '../db/connection/database.ts';
-import { networkName, readNetwork } from '../db/connection/network.ts';
+import { networkMismatch, readNetwork } from '../db/connection/network.ts';
 import { EtlError, isAbort } from '../errors.ts';
 import { formatDuration } from '../range.ts';
 import { endedAfter } from '../stop.ts';
@@ -58,14 +58,8 @@ export function findingOf(error: unknown): DoctorFinding {
 async function examineNetwork(database: Database, { globalId }: ChainInfo): Promise<DoctorFinding[]> {
   const held = await readNetwork(database);
   if (held === undefined || held === globalId) return [];
-  return [
-    {
-      check: 'network',
-      what: `the database holds ${networkName(held)}, the API serves ${networkName(globalId)}`,
-      remedy:
-        'Set DATABASE_URL (or ETL_DATA_DIR) to another database, or TONCENTER_NETWORK to the network it holds.',
-    },
-  ];
+  const { what, hint } = networkMismatch(held, globalId);
+  return [{ check: 'network', what, remedy: hint }];
 }
 
 /** Compares the newest block that the API shows with the clock, `now` in unix seconds. */

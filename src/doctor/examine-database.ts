@@ -11,15 +11,12 @@ import { readClock } from '../db/connection/server-clock.ts';
 const SKEW = 5;
 /** Used of the plan's rate: below this the plan is probably smaller than the setting says. */
 const LEAST_FACTOR = 0.7;
-/** Minor releases end with their major one: five years after it appeared. */
-const OLDEST_SUPPORTED = 14;
 
 /** Looks at everything that the database can tell by itself. `wallTime` is this machine's, unix seconds. */
 export async function examineDatabase(database: Database, wallTime: () => number): Promise<DoctorFinding[]> {
   return [
     ...(await examineSchema(database)),
     ...(await examineClock(database, wallTime)),
-    ...examineServer(database),
     ...(await examineRate(database)),
     ...(await examineState(database)),
   ];
@@ -63,18 +60,6 @@ async function examineClock(database: Database, wallTime: () => number): Promise
       what: `this machine's clock and the database's differ by ${formatDuration(Math.round(skew))}`,
       remedy:
         'Let both follow a time server (chrony, systemd-timesyncd): `timedatectl` tells whether one does.',
-    },
-  ];
-}
-
-function examineServer({ version }: Database): DoctorFinding[] {
-  const major = Math.floor(version / 10_000);
-  if (major >= OLDEST_SUPPORTED) return [];
-  return [
-    {
-      check: 'server',
-      what: `this is Postgres ${major}`,
-      remedy: `Move to Postgres ${OLDEST_SUPPORTED} or newer with pg_dump or pg_upgrade.`,
     },
   ];
 }

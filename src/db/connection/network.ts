@@ -18,6 +18,17 @@ export async function readNetwork(session: Session): Promise<number | undefined>
   return (await readSetting(session, 'network'))?.global_id;
 }
 
+/** What is wrong where the API serves another network than the database holds, and what to do. */
+export function networkMismatch(
+  held: number,
+  served: number,
+): { readonly what: string; readonly hint: string } {
+  return {
+    what: `the database holds ${networkName(held)}, the API serves ${networkName(served)}`,
+    hint: 'Set DATABASE_URL (or ETL_DATA_DIR) to another database, or TONCENTER_NETWORK to the network it holds.',
+  };
+}
+
 /**
  * One database holds one network: the first crawl decides which.
  * @throws WrongDatabaseError where it holds another one
@@ -25,10 +36,6 @@ export async function readNetwork(session: Session): Promise<number | undefined>
 export async function claimNetwork(session: Session, globalId: number): Promise<void> {
   const { global_id: held } = await decideSetting(session, 'network', { global_id: globalId });
   if (held === globalId) return;
-  throw new WrongDatabaseError(
-    `the database holds ${networkName(held)}, the API serves ${networkName(globalId)}: one database holds one network`,
-    {
-      hint: 'Set DATABASE_URL (or ETL_DATA_DIR) to another database, or TONCENTER_NETWORK to the network it holds.',
-    },
-  );
+  const { what, hint } = networkMismatch(held, globalId);
+  throw new WrongDatabaseError(`${what}: one database holds one network`, { hint });
 }
