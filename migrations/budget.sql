@@ -1,5 +1,22 @@
 -- The budget of requests: applied before repeatable.sql, as a whole, whenever one of these files has changed.
 
+-- Seconds by which requests lie apart, at least, beyond what the plan asks: who is late by no more keeps the plan.
+create or replace function etl.least_slack() returns float8 language sql immutable as 'select 0.03::float8';
+
+comment on function etl.least_slack is
+  'Seconds by which requests lie apart, at least, beyond what the plan asks, for those that arrive late.';
+
+-- A plan's counter may be a window: at most so many requests in so many seconds. All of the window's requests and the
+-- slack fit into it.
+create or replace function etl.budget_rate(p_rps float8, p_factor float8, p_slack float8) returns float8
+language sql immutable as $$
+  select w.requests * p_factor / (w.requests / p_rps + greatest(p_slack, etl.least_slack()))
+  from (select greatest(1, floor(p_rps))) w (requests)
+$$;
+
+comment on function etl.budget_rate is
+  'Requests a second that are sent under a plan: its rate, times the part of it that is used (factor), with the slack that keeps requests apart.';
+
 -- One budget for every process: GCRA (ITU-T I.371, virtual scheduling) with burst 0 on the row of a host in etl.budget.
 -- The next slot is at free_at, or now where that is past; each slot given moves it on by the spacing.
 --
@@ -15,8 +32,6 @@ create function etl.take_slots(
   out granted int, out first float8, out spacing float8, out again float8, out generation bigint
 ) language plpgsql as $$
 declare
-  -- A plan's counter may be a window: at most so many requests in so many seconds.
-  per_window constant float8 := greatest(1, floor(p_rps));
   place constant int := p_rank + 1;
   memory constant float8 := 60;     -- who asked within this time is expected to ask again
   early constant float8 := 0.002;   -- by which a client's timer may be ahead
@@ -41,8 +56,8 @@ begin
   -- Success gives back 1 % of the plan's rate a second, and a tenth of that near the rate that was refused last.
   b.factor := least(1, b.factor + p_succeeded / (p_rps * b.factor)
     * case when b.factor between 0.95 * b.refused_factor and 1.03 * b.refused_factor then 0.001 else 0.01 end);
-  b.slack := greatest(0.03, b.slack - 0.000005 * p_succeeded);
-  spacing := (per_window / p_rps + b.slack) / (per_window * b.factor);
+  b.slack := greatest(etl.least_slack(), b.slack - 0.000005 * p_succeeded);
+  spacing := 1 / etl.budget_rate(p_rps, b.factor, b.slack);
 
   slot := greatest(b.free_at, moment);
   if started <> b.server_started_at then

@@ -1,3 +1,4 @@
+import { LEAST_SLACK_SECONDS } from '../../budget/slack.ts';
 import type { Guess } from '../../db/read/estimates.ts';
 import type { MachineSpeed } from '../../crawl/plan/machine-speed.ts';
 import type { Planned } from '../../crawl/plan/plan-datasets.ts';
@@ -8,7 +9,7 @@ import { fitsTerminal, formatTable } from './table.ts';
 /** Plans of requests a second that TON Center sells. */
 const PLANS = [1, 10, 25, 100];
 /** The budget keeps this part of a plan: slots lie a little apart. */
-const USED = 0.96;
+const USED = 1 / (1 + LEAST_SLACK_SECONDS);
 
 interface PlanReport {
   readonly range: Range;

@@ -1,10 +1,8 @@
+import { LEAST_SLACK_SECONDS } from '../../budget/slack.ts';
 import type { Grant } from './budget-row.ts';
 
-/**
- * A slot that is not used within this time belongs to nobody. It is the least by which slots lie apart beyond what the
- * plan asks: used no later than that, they keep the plan in any second.
- */
-const PATIENCE_MS = 30;
+/** A slot that is not used within this time belongs to nobody: used no later, slots keep the plan in any second. */
+const PATIENCE_MS = 1000 * LEAST_SLACK_SECONDS;
 
 /** So much longer than the quickest a grant may take: beyond, nobody can tell when its slots are due. */
 const MOST_DELAY_MS = 2 * PATIENCE_MS;

@@ -82,11 +82,10 @@ export interface Spending {
 
 export async function readSpending(session: Session): Promise<Spending> {
   const { rps, factor, slack, refusals, refused_at, resumed_at } = budget;
-  const burst = sql`floor(greatest(${rps}, 1))`;
   const now = sql`extract(epoch from clock_timestamp())::float8`;
   const budgets = await session.rows(
     sql`select ${budget.host}, ${rps} as plan, ${refusals},
-          ${burst} * ${factor} / (${burst} / ${rps} + greatest(${slack}, 0.03)) as rate,
+          etl.budget_rate(${rps}, ${factor}, ${slack}) as rate,
           case when ${refused_at} > 0 then ${now} - ${refused_at} end as "lastRefusal",
           greatest(0, ${resumed_at} - ${now}) as paused
         from ${budget} order by ${budget.host}`,

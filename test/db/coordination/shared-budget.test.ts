@@ -4,9 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { systemClock } from '../../../src/clock.ts';
 import { refuseSlots, takeSlots, type Ask } from '../../../src/db/coordination/budget-row.ts';
+import { readSpending } from '../../../src/db/coordination/workers.ts';
 import { createSharedBudget } from '../../../src/db/coordination/shared-budget.ts';
 import { DatabaseUnavailableError } from '../../../src/errors.ts';
 import { rankOf, type Priority } from '../../../src/budget/priority.ts';
+import { LEAST_SLACK_SECONDS } from '../../../src/budget/slack.ts';
 import { startCountingServer } from '../../support/budget/counting-server.ts';
 import { startSpenders } from '../../support/budget/spenders.ts';
 import { compile } from '../../support/program/compile.ts';
@@ -89,6 +91,18 @@ describe('the row', () => {
     expect(next.granted).toBe(0);
     expect(next.again).toBeGreaterThan(0.3);
   });
+
+  test.each([10, 2.5, 0.5])(
+    'of %d requests a second gives what status tells, and a slot is used as late as it has slack',
+    async (rps) => {
+      const host = await readyHost();
+      const { spacing } = await ask(host, 'backfill', { rps });
+      const { budgets } = await readSpending(store.database);
+      expect(budgets.find((budget) => budget.host === host)?.rate).toBeCloseTo(1 / spacing, 10);
+      const perWindow = Math.max(1, Math.floor(rps));
+      expect(spacing).toBeCloseTo(1 / rps + LEAST_SLACK_SECONDS / perWindow, 10);
+    },
+  );
 
   test('never gives the same time twice to processes that ask at once', async () => {
     const host = await readyHost();
