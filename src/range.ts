@@ -12,7 +12,17 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY };
 
-const TIME_FORMS = '2026-11-01, 2026-11, 2026-11-01T10:00Z, unix seconds, -6h, yesterday, now';
+/** The forms that `parseTime` takes, for people. */
+export const TIME_FORMS = [
+  '2026-11-01',
+  '2026-11',
+  '2026-11-01T10:00Z',
+  'unix seconds',
+  '-6h',
+  'yesterday',
+  'today',
+  'now',
+];
 
 /** The largest unix time that chains write, and more seconds than anybody has a use for: 32 bits. */
 const LAST_SECOND = 2 ** 32 - 1;
@@ -53,7 +63,7 @@ function startOfDay(time: number): number {
 function parseCalendar(word: string): number {
   const match =
     /^(\d{4})-(\d{2})(?:-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2}))?(Z|[+-]\d{2}:?\d{2})?)?)?$/.exec(word);
-  if (match === null) throw new UsageError(`"${word}" is not a time: write it like ${TIME_FORMS}`);
+  if (match === null) throw new UsageError(`"${word}" is not a time: write it like ${TIME_FORMS.join(', ')}`);
   const [, year, month, day = '01', hour = '00', minute = '00', second = '00', zone = 'Z'] = match;
   const time = Date.parse(
     `${year}-${month}-${day}T${hour}:${minute}:${second}${zone.replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')}`,

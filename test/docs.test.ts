@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { SETTING_NAMES } from '../src/settings/config.ts';
 import type { AnyJob, Dataset } from '../src/dataset/dataset.ts';
 import { loadDatasets } from '../src/dataset/load-jobs.ts';
+import { TIME_FORMS } from '../src/range.ts';
 import { runSql } from '../src/db/read/free-sql.ts';
 import { openTestStore } from './support/database/database.ts';
 
@@ -40,6 +41,13 @@ test('docs/endpoints.md says of each dataset which index of the server its reque
   });
   const stored = textOf('docs/endpoints.md').split('\n');
   expect(rows.filter((row) => !stored.includes(row)).join('\n')).toBe('');
+});
+
+test('README.md names every form of a time', () => {
+  const [sentence = ''] = /^Write times as .*$/m.exec(textOf('README.md')) ?? [];
+  expect(sentence.replace(' or ', ', ').replaceAll('`', '')).toContain(
+    `Write times as ${TIME_FORMS.join(', ')}.`,
+  );
 });
 
 test('docs/weather.md names tests that are there', () => {

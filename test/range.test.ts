@@ -8,6 +8,7 @@ import {
   parseRange,
   parseRangeText,
   parseTime,
+  TIME_FORMS,
   toMultirangeText,
 } from '../src/range.ts';
 
@@ -31,6 +32,13 @@ describe('a time', () => {
   ])('%s is %s', (text, expected) => {
     expect(parseTime(text, NOW)).toBe(at(expected));
   });
+
+  test.each(TIME_FORMS.map((form) => (form === 'unix seconds' ? '1761955200' : form)))(
+    'is taken as %s',
+    (text) => {
+      expect(parseTime(text, NOW)).toBeGreaterThan(0);
+    },
+  );
 
   test.each([
     '',

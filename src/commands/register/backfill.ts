@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { backfill } from '../backfill.ts';
 import { runCommand } from '../command.ts';
-import { count, examples, list, wholeNumber } from './words.ts';
+import { count, examples, list, TIMES, wholeNumber } from './words.ts';
 
 export function registerBackfill(program: Command): void {
   program
@@ -20,7 +20,7 @@ export function registerBackfill(program: Command): void {
     .addHelpText(
       'after',
       `
-Times: 2026-11-01, 2026-11, 2026-11-01T10:00Z, unix seconds, -6h, yesterday, now
+${TIMES}
 ${examples(
   'toncenter-etl backfill --from 2026-11-01 --to 2026-11-02',
   'toncenter-etl backfill --from -6h --to now --only transactions',

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { verify } from '../verify.ts';
 import { runCommand } from '../command.ts';
-import { examples, list } from './words.ts';
+import { examples, list, TIMES } from './words.ts';
 
 export function registerVerify(program: Command): void {
   program
@@ -20,7 +20,7 @@ export function registerVerify(program: Command): void {
     .addHelpText(
       'after',
       `
-Times: 2026-11-01, 2026-11, 2026-11-01T10:00Z, unix seconds, -6h, yesterday, now
+${TIMES}
 ${examples(
   'toncenter-etl verify --from 2026-11-01 --to 2026-11-02',
   'toncenter-etl verify --from 2026-11-01 --to 2026-11-02 --repair',

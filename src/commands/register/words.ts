@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { nearestName } from '../../nearest.ts';
+import { TIME_FORMS } from '../../range.ts';
 
 /** Reads words with commas between. */
 export const list = (text: string): string[] => text.split(',').filter((word) => word !== '');
@@ -18,6 +19,13 @@ export function count(text: string): number {
 export function wholeNumbers(text: string, before: readonly number[] = []): number[] {
   return [...before, wholeNumber(text)];
 }
+
+/** Said in two lines: one would not fit 80 columns. */
+const RELATIVE = TIME_FORMS.indexOf('-6h');
+
+/** How times may be written, before the end of a command's `--help`. */
+export const TIMES = `Times: ${TIME_FORMS.slice(0, RELATIVE).join(', ')},
+       ${TIME_FORMS.slice(RELATIVE).join(', ')}`;
 
 /** The end of a command's `--help`. */
 export function examples(...lines: string[]): string {
