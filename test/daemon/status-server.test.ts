@@ -145,7 +145,9 @@ describe('the daemon’s server', () => {
   });
 
   test('answers nothing else, and changes nothing', async () => {
-    expect((await ask('/nothing')).status).toBe(404);
+    const { status, text } = await ask('/nothing');
+    expect(status).toBe(404);
+    expect(text).toContain('/, /health, /ready, /metrics, /status, /events');
     expect((await ask('/status', { method: 'POST' })).status).toBe(405);
     expect(await ask('/status', { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
   });

@@ -18,6 +18,9 @@ const LIVE_EVERY_MS = 1000;
 /** A comment now and then tells proxies that the stream of events lives. */
 const KEEP_ALIVE_MS = 15_000;
 
+/** Answered as a stream, for as long as somebody reads it. */
+const EVENTS = '/events';
+
 interface ServerOptions {
   /** `host:port`; port 0 is any free one. */
   readonly listen: string;
@@ -45,7 +48,7 @@ interface Reply {
  * @throws UsageError where the address cannot be had
  */
 export async function startStatusServer(options: ServerOptions): Promise<StatusServer> {
-  const page = await readPage();
+  const routes = routesOf(options, await readPage());
   const live = new Set<ServerResponse>();
   const closing = new AbortController();
   const server = createServer((request, response) => {
@@ -54,11 +57,11 @@ export async function startStatusServer(options: ServerOptions): Promise<StatusS
       return;
     }
     const path = new URL(request.url ?? '/', 'http://localhost').pathname;
-    if (path === '/events' && request.method === 'GET') {
+    if (path === EVENTS && request.method === 'GET') {
       follow(options, response, live, closing.signal);
       return;
     }
-    answer(options, page, request.method ?? 'GET', path).then(
+    answer(routes, request.method ?? 'GET', path).then(
       (reply) => send(request, response, reply),
       (error: unknown) => {
         options.logger.debug({ path, reason: String(error) }, 'status not read');
@@ -79,30 +82,40 @@ export async function startStatusServer(options: ServerOptions): Promise<StatusS
   };
 }
 
-async function answer(options: ServerOptions, page: Reply, method: string, path: string): Promise<Reply> {
+type Answer = () => Reply | Promise<Reply>;
+
+/** What is answered under each path. */
+function routesOf({ snapshot, metrics }: ServerOptions, page: Reply): ReadonlyMap<string, Answer> {
+  return new Map<string, Answer>([
+    ['/', () => page],
+    ['/health', () => json(200, { alive: true })],
+    [
+      '/ready',
+      async () => {
+        const readiness = await snapshot().then(
+          (current) => inSentences(current).readiness,
+          (error: unknown) => ({ ready: false, reasons: [messageOf(error)] }),
+        );
+        return json(readiness.ready ? 200 : 503, readiness);
+      },
+    ],
+    [
+      '/metrics',
+      async () => {
+        const body = await metrics.render(await snapshot().catch(() => undefined));
+        return { status: 200, type: metrics.contentType, body };
+      },
+    ],
+    ['/status', async () => json(200, inSentences(await snapshot()))],
+  ]);
+}
+
+async function answer(routes: ReadonlyMap<string, Answer>, method: string, path: string): Promise<Reply> {
   if (method !== 'GET' && method !== 'HEAD') return json(405, { error: 'only GET' });
-  switch (path) {
-    case '/':
-      return page;
-    case '/health':
-      return json(200, { alive: true });
-    case '/ready': {
-      const readiness = await options.snapshot().then(
-        (snapshot) => inSentences(snapshot).readiness,
-        (error: unknown) => ({ ready: false, reasons: [messageOf(error)] }),
-      );
-      return json(readiness.ready ? 200 : 503, readiness);
-    }
-    case '/metrics': {
-      const snapshot = await options.snapshot().catch(() => undefined);
-      const body = await options.metrics.render(snapshot);
-      return { status: 200, type: options.metrics.contentType, body };
-    }
-    case '/status':
-      return json(200, inSentences(await options.snapshot()));
-    default:
-      return json(404, { error: `there is no ${path}; there are /, /health, /ready, /metrics and /status` });
-  }
+  const route = routes.get(path);
+  if (route !== undefined) return route();
+  const paths = [...routes.keys(), EVENTS].join(', ');
+  return json(404, { error: `there is no ${path}; there are ${paths}` });
 }
 
 /** A snapshot for programs: its reasons are sentences. */
