@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { compile } from '../support/program/compile.ts';
+import { residentMemory } from '../support/resident-memory.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 /** Its end is not waited for by anybody. */
@@ -39,17 +39,11 @@ async function shell(command: string): Promise<Ended> {
   const code = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const output = Promise.all([code, text(child.stdout), text(child.stderr)]);
   while (child.exitCode === null && child.signalCode === null) {
-    memory = Math.max(memory, residentMost(child.pid ?? 0));
+    memory = Math.max(memory, residentMemory(child.pid ?? 0)?.mostMb ?? 0);
     await delay(20);
   }
   const [exit, stdout, stderr] = await output;
   return { code: exit, stdout, stderr, memory };
-}
-
-function residentMost(pid: number): number {
-  const status = `/proc/${pid}/status`;
-  if (!existsSync(status)) return 0;
-  return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(status, 'utf8'))?.[1] ?? 0) / 1024;
 }
 
 describe.each(['--csv', '--json'])('sql %s', (format) => {

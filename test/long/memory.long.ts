@@ -5,6 +5,7 @@ import { readCoverage } from '../../src/db/coverage/coverage.ts';
 import { lengthOf } from '../../src/range.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { nodeOptionsOf } from '../support/program/node-options.ts';
+import { residentMemory } from '../support/resident-memory.ts';
 import { openCli, type Cli, type RunningCli } from '../support/program/cli.ts';
 
 /*
@@ -60,11 +61,9 @@ async function memoryOf({ child, ended }: RunningCli, isDone: () => Promise<bool
   const over = new AbortController();
   void ended.then(() => over.abort());
   while (!over.signal.aborted && !(await isDone())) {
-    const status = await readFile(`/proc/${child.pid ?? 0}/status`, 'utf8').catch(() => '');
-    const megabytes = (name: string) =>
-      Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) / 1024;
-    most = Math.max(most, megabytes('VmHWM'));
-    if (megabytes('VmRSS') > 0) resident.push(megabytes('VmRSS'));
+    const memory = residentMemory(child.pid ?? 0);
+    most = Math.max(most, memory?.mostMb ?? 0);
+    if (memory !== undefined) resident.push(memory.nowMb);
     await delay(SAMPLE_MS, undefined, { signal: over.signal }).catch(() => undefined);
   }
   const median = resident.toSorted((a, b) => a - b)[Math.floor(resident.length / 2)] ?? NaN;

@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { residentMemory } from '../../test/support/resident-memory.ts';
 import { entryOf } from './bundle.ts';
 import { CLOCK_FILE } from './harm/clock.ts';
 
@@ -122,10 +123,8 @@ function sampleMemory(pidOf: () => number | undefined) {
   const timer = setInterval(() => {
     const pid = pidOf();
     if (pid === undefined) return;
-    residentOf(pid).then(
-      (megabytes) => samples.push({ at: performance.now() - began, megabytes }),
-      () => undefined,
-    );
+    const memory = residentMemory(pid);
+    if (memory !== undefined) samples.push({ at: performance.now() - began, megabytes: memory.nowMb });
   }, SAMPLE_MS);
   return { samples, end: () => clearInterval(timer) };
 }
@@ -165,11 +164,6 @@ async function killed(child: ChildProcess | undefined): Promise<void> {
   const ended = once(child, 'exit');
   child.kill('SIGKILL');
   await ended;
-}
-
-async function residentOf(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
 }
 
 export function lastLine(log: string): string {

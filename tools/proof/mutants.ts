@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { mutate, type Mutant } from '../chaos/mutants.ts';
+import { compileMutant, type Mutant } from '../chaos/mutants.ts';
 
 /** A bug that lets something wrong be certified, and the proofs that must notice it. */
 export interface ProofMutant extends Mutant {
@@ -175,7 +175,7 @@ export async function catchMutants(program: string, only: string | undefined): P
   let escaped = 0;
   for (const mutant of chosen) {
     const directory = join(program, '..', 'proof-mutants', mutant.name.replaceAll(/\W+/g, '-'));
-    await compile(program, directory, mutant);
+    await compileMutant(program, directory, mutant);
     const well = await prove(program, mutant.caughtBy);
     const ill = await prove(directory, mutant.caughtBy);
     const isCaught = well.code === 0 && ill.code === 1;
@@ -186,16 +186,6 @@ export async function catchMutants(program: string, only: string | undefined): P
   }
   console.log(`${chosen.length} mutants, ${chosen.length - escaped} caught`);
   return escaped === 0;
-}
-
-/** The whole program and its proofs, with the bug in it. */
-async function compile(program: string, directory: string, mutant: ProofMutant): Promise<void> {
-  await rm(directory, { recursive: true, force: true });
-  await cp(program, directory, { recursive: true });
-  for (const module of new Set(mutant.edits.map((edit) => edit.module))) {
-    const path = join(directory, 'src', `${module}.js`);
-    await writeFile(path, mutate(module, await readFile(path, 'utf8'), mutant));
-  }
 }
 
 async function prove(
