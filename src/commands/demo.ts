@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { openCrawl } from '../app/open-crawl.ts';
 import { runBackfill } from '../backfill/run-backfill.ts';
-import type { Config } from '../settings/config.ts';
+import { RPS_OF_DEMO, type Config } from '../settings/config.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
@@ -13,8 +13,6 @@ import { progressStyle } from './output/progress/open-progress.ts';
 import { withSource } from './with-source.ts';
 import { closeAfter } from './close-after.ts';
 
-/** The demo network's own limit: enough to be quick, and a limit all the same. */
-const RPS = 25;
 /** What gives amounts their decimals, and accounts their names: small, and read in seconds. */
 const NAMES = ['jetton_masters', 'nft_collections', 'address_book', 'token_metadata', 'multisig_wallets'];
 /** The network is read as far as it goes: neither its range nor its requests were asked for. */
@@ -24,7 +22,7 @@ const ONCE = { piggybacked: [], delaySeconds: 0, again: false, dryRun: false };
 /** `demo`: the whole way from an API to SQL answers on this machine alone: simulator, crawl, Postgres. */
 export async function demo({ config: given, now }: Invocation): Promise<ExitCode> {
   const dataDir = join(given.dataDir, 'demo');
-  const config: Config = { ...given, network: 'demo', baseUrl: undefined, dataDir, rps: RPS };
+  const config: Config = { ...given, network: 'demo', baseUrl: undefined, dataDir, rps: RPS_OF_DEMO };
   // The bars tell how far it is: a line for each range as well would push them off the screen.
   const level = given.logLevel === 'info' ? 'warn' : given.logLevel;
   const invocation = { config, now, logger: createLogger({ level, format: given.logFormat }) };
@@ -38,7 +36,7 @@ export async function demo({ config: given, now }: Invocation): Promise<ExitCode
       const wanted = { from: chain.first.utime, to: chain.last.utime };
       const shared = { datasets, collections, baseUrl };
       const style = progressStyle(config);
-      const report = createBackfillReport({ ...shared, ...UNBOUNDED, crawl, style, rps: RPS });
+      const report = createBackfillReport({ ...shared, ...UNBOUNDED, crawl, style, rps: RPS_OF_DEMO });
       const { attempts } = config;
       const choices = { ...config.choices, accounts: 'seen' as const };
       const run = { ...crawl, ...shared, ...ONCE, jobs: datasets, wanted, choices, attempts, stop };

@@ -1,13 +1,11 @@
 import { formatAddress, parseAddress } from '../ton/address.ts';
 import type { Store } from '../app/store.ts';
-import { readNetwork } from '../db/connection/network.ts';
+import { MAINNET, readNetwork } from '../db/connection/network.ts';
 import { addWatch, readWatched, removeWatch } from '../db/cursors/watch-list.ts';
 import { EXIT, UsageError, type ExitCode } from '../errors.ts';
 import type { Invocation } from './command.ts';
 import { formatWatched } from './output/watch-list.ts';
 import { withStore } from './with-store.ts';
-
-const MAINNET = -239;
 
 /** `watch add ADDRESS [--note …]`: the account is read by the datasets that answer for one account at a time. */
 export function watchAdd(

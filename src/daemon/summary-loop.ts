@@ -1,4 +1,5 @@
 import type { Stats } from '../api/stats.ts';
+import { isNearlyUsedUp } from '../budget/is-nearly-used-up.ts';
 import type { Clock } from '../clock.ts';
 import type { PageEvent } from '../crawl/crawl-context.ts';
 import { messageOf } from '../errors.ts';
@@ -9,8 +10,6 @@ import type { Snapshot } from '../status/snapshot.ts';
 
 /** Milliseconds between two lines. */
 const PERIOD_MS = 60_000;
-/** A minute that used more of the plan than this waited for it. */
-const NEARLY_ALL = 0.8;
 
 interface SummaryOptions {
   readonly clock: Clock;
@@ -99,6 +98,6 @@ function waitsFor(
   { spending, head }: Snapshot,
 ): string | undefined {
   if (spending.budgets.some(({ paused }) => paused > 0)) return 'the server, which asked for a pause';
-  if (requests > (NEARLY_ALL * rps * PERIOD_MS) / 1000) return 'the budget';
+  if (isNearlyUsedUp(requests, PERIOD_MS, rps)) return 'the budget';
   return head?.waitingFor ?? undefined;
 }

@@ -1,5 +1,7 @@
-/** What a verified range of a dataset is known to be. Lower grades are implied. */
-export type Grade = 'covered' | 'cross-checked' | 'proved';
+/** What a verified range of a dataset is known to be, lowest first. Lower grades are implied. */
+export const GRADES = ['covered', 'cross-checked', 'proved'] as const;
+
+export type Grade = (typeof GRADES)[number];
 
 export interface GradeFacts {
   readonly grade: Grade;

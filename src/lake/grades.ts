@@ -2,10 +2,11 @@ import type { Database } from '../db/connection/database.ts';
 import { coveredBy, gradeOf } from '../db/read/grade-of.ts';
 import { isSameState, stateOf } from '../db/read/table-rows.ts';
 import type { ExportedTable } from '../export/tables-of.ts';
+import { GRADES } from '../dataset/grade.ts';
 import { lengthOf, type Range } from '../range.ts';
 import type { Part } from './part.ts';
 
-const RANKS = ['incomplete', 'covered', 'cross-checked', 'proved'];
+const RANKS: readonly string[] = ['incomplete', ...GRADES];
 
 /** The grade that says less; one that is unknown says nothing. */
 export function lowerOf(a: string, b: string): string {

@@ -19,10 +19,11 @@ export interface Choices {
 /** Hosts of the public networks, without the key's network's API paths. */
 const HOSTS = { mainnet: 'https://toncenter.com', testnet: 'https://testnet.toncenter.com' } as const;
 
-/** Plans, in requests per second and network: without a key 1, with the free one 10; of the demo network its own limit. */
+/** Plans, in requests per second and network: without a key 1, with the free one 10. */
 const RPS_WITHOUT_KEY = 1;
 const RPS_WITH_KEY = 10;
-const RPS_OF_DEMO = 25;
+/** The demo network's own limit: enough to be quick, and a limit all the same. */
+export const RPS_OF_DEMO = 25;
 
 const words = z.string().transform((text) => text.split(/[\s,]+/).filter((word) => word !== ''));
 const duration = z.string().transform((text, context) => attempt(context, () => parseDuration(text)));

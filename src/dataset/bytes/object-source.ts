@@ -1,5 +1,5 @@
 import { compile } from '../../compile.ts';
-import type { ValueCheck } from '../declaration/check.ts';
+import { passesAll, type ValueCheck } from '../declaration/check.ts';
 import { CLOSE, COMMA, LETTER_F, LETTER_N, LETTER_T, NOWHERE, OPEN, plainEnd, QUOTE } from './json-bytes.ts';
 import type { Layout, Member, ReadObject } from './object-layout.ts';
 import { keyOf } from './member-key.ts';
@@ -153,8 +153,4 @@ class ObjectSource {
 
 function note(start: string, end: string): string {
   return `slots[place] = ${start}; slots[place + 1] = ${end};`;
-}
-
-function passesAll(checks: readonly ValueCheck[], value: unknown): boolean {
-  return checks.every((check) => check(value));
 }

@@ -1,4 +1,4 @@
-import type { ValueCheck } from '../declaration/check.ts';
+import { passesAll, type ValueCheck } from '../declaration/check.ts';
 import { CLOSE, CLOSE_LIST, COLON, COMMA, NOWHERE, OPEN, OPEN_LIST, QUOTE, valueEnd } from './json-bytes.ts';
 import type { Layout } from './object-layout.ts';
 import { ANY_TEXT, textEnd } from './runs.ts';
@@ -150,11 +150,6 @@ export class RecordReader {
     this.at = end;
     return true;
   }
-}
-
-function passesAll(checks: readonly ValueCheck[], value: unknown): boolean {
-  for (const check of checks) if (!check(value)) return false;
-  return true;
 }
 
 /** Undefined for what is no JSON. */

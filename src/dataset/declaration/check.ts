@@ -5,6 +5,12 @@ import { fastFormOf } from './fast-form.ts';
 /** True of a value that a schema takes as it is. */
 export type ValueCheck = (value: unknown) => boolean;
 
+/** True of a value that all of them take. */
+export function passesAll(checks: readonly ValueCheck[], value: unknown): boolean {
+  for (const check of checks) if (!check(value)) return false;
+  return true;
+}
+
 const checks = new WeakMap<object, ValueCheck | null>();
 
 /**

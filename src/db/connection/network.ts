@@ -2,8 +2,11 @@ import { WrongDatabaseError } from '../../errors.ts';
 import { decideSetting, readSetting } from '../settings.ts';
 import type { Session } from './database.ts';
 
+/** The global_id of mainnet. */
+export const MAINNET = -239;
+
 const NAMES: ReadonlyMap<number, string> = new Map([
-  [-239, 'mainnet'],
+  [MAINNET, 'mainnet'],
   [-3, 'testnet'],
   [-777, 'the simulated network'],
 ]);

@@ -1,3 +1,4 @@
+import { isNearlyUsedUp } from '../../../budget/is-nearly-used-up.ts';
 import type { PageEvent } from '../../../crawl/crawl-context.ts';
 import type { Range } from '../../../range.ts';
 import type { Work } from '../../../crawl/streams/missing.ts';
@@ -104,7 +105,7 @@ function waitsFor(
   const [first] = recent;
   if (first === undefined) return workedOn() > 0 ? 'database' : 'server';
   const ms = Math.max(1, now - first.at);
-  if (((requests() - first.requests) * 1000) / ms > 0.8 * rps) return 'budget';
+  if (isNearlyUsedUp(requests() - first.requests, ms, rps)) return 'budget';
   const more = recent.reduce((sum, page) => sum + page.ms - page.writingMs, 0);
   return more > 0 ? 'server' : 'database';
 }
