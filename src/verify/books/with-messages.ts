@@ -1,9 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { Range } from '../../range.ts';
+import { NEAR } from '../near.ts';
 import { during } from '../../db/connection/seconds.ts';
-
-/** Messages this much older than the stretch are looked up one by one; nearly all are received within seconds. */
-const NEAR = 3600;
 
 /** The chain itself sends messages in this name, and no transaction does. */
 const SYSTEM = `-1:${'0'.repeat(64)}`;

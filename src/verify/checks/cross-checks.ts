@@ -5,6 +5,7 @@ import { targetOf } from '../../db/write/rows/target.ts';
 import { common, type Range } from '../../range.ts';
 import type { Check, Result, CheckInput } from '../check.ts';
 import { findingsOf, type Finding } from '../finding.ts';
+import { NEAR } from '../near.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
@@ -59,13 +60,19 @@ const stray = (table: SQL, { transaction }: CrossCheck, scope: string, stretch: 
 const unmade = (table: SQL, { transaction, made }: CrossCheck, stretch: Range) => sql`
   with accounts as (
     select distinct ${sql.identifier(made?.account ?? '')} as account from ${table} r where ${during('r', stretch)}),
+  received as materialized (
+    select t.utime, t.hash, t.in_msg_hash, t.in_msg_utime from ton.transactions t
+    where ${during('t', stretch)} and t.compute_success and t.aborted is not true
+      and t.account in (select account from accounts)),
   asked as (
-    select t.utime, t.hash from ton.transactions t
-    join ton.messages m on m.hash = t.in_msg_hash and m.utime = t.in_msg_utime
-      and ${during('m', { from: stretch.from - 3600, to: stretch.to })}
-    where ${during('t', stretch)} and m.opcode = ${made?.opcode ?? ''} 
-      and t.compute_success and t.aborted is not true
-      and t.account in (select account from accounts))
+    select r.utime, r.hash from received r
+      join ton.messages m on m.hash = r.in_msg_hash and m.utime = r.in_msg_utime
+        and ${during('m', { from: stretch.from - NEAR, to: stretch.to })}
+    where m.opcode = ${made?.opcode ?? ''}
+    union all
+    select r.utime, r.hash from received r cross join lateral (
+      select m.opcode from ton.messages m where m.hash = r.in_msg_hash and m.utime = r.in_msg_utime limit 1) m
+    where r.in_msg_utime < to_timestamp(${stretch.from - NEAR}::float8) and m.opcode = ${made?.opcode ?? ''})
   select 'missing_row' as kind, 'doubt' as outcome, a.hash as id, ${secondOf('a')} as span
   from asked a where not exists (
     select 1 from ${table} r where ${during('r', stretch)} and r.${sql.identifier(transaction)} = a.hash)`;

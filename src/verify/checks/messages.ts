@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { messages as messagesTable } from '../../db/schema/ton/messages.ts';
 import type { Session } from '../../db/connection/database.ts';
-import type { Range } from '../../range.ts';
+import { HOUR, type Range } from '../../range.ts';
 import { bookDoubts, bookSieve } from '../books/books.ts';
 import { messageLists, transactionsWithMessages } from '../books/with-messages.ts';
 import type { Check, Result } from '../check.ts';
@@ -54,8 +54,8 @@ const sieve = sql`
   (in_msg_hash is not null and not received) or sent <> out_msg_count or (${CREATED}) <> out_msg_count
   or is_anothers or sends_anothers or ${bookSieve}`;
 
-/** A message without a stored sender came from outside the chain, and was received at once. */
-const NEAR = 3600;
+/** A message without a stored sender came from outside the chain, and was received at once: later nobody is looked for. */
+const RECEIVED_WITHIN = HOUR;
 
 /**
  * A message that no stored transaction has sent or received is nobody's. One that was received, and sent in a second in
@@ -69,7 +69,7 @@ const strays = (stretch: Range) => sql`
     select utime, in_msg_hash, in_msg_utime from own
     union all
     select utime, in_msg_hash, in_msg_utime from ton.transactions t
-    where ${during('t', { from: stretch.to, to: stretch.to + NEAR })}),
+    where ${during('t', { from: stretch.to, to: stretch.to + RECEIVED_WITHIN })}),
   strays as materialized (
     select s.utime, s.hash, s.was_sent, t.utime as received_at from senderless s left join receivers t
       on t.in_msg_hash = s.hash and t.in_msg_utime = s.utime)`;

@@ -3,19 +3,18 @@ import { trace_edges, traces as tracesTable } from '../../db/schema/ton/traces.t
 import type { Session } from '../../db/connection/database.ts';
 import { readCoverage } from '../../db/coverage/coverage.ts';
 import { floorOfTable } from '../../db/coverage/retention.ts';
-import { common, type Range, without } from '../../range.ts';
+import { common, HOUR, type Range, without } from '../../range.ts';
 import { openStep, type Check, type Result, type CheckStep } from '../check.ts';
 import { findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
+import { NEAR } from '../near.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
 const NAME = 'traces';
-/** Traces are looked for in transactions so long after the stretch: later ones belong to the next. */
-const AFTERMATH = 3600;
-/** Most traces end within minutes; what is older is looked up one by one. */
-const NEAR = 3600;
+/** So long after the stretch it is looked for what goes on from there, and for copies: what is later belongs to the next. */
+const AFTERMATH = HOUR;
 
 export const traces: Check = {
   name: NAME,
@@ -57,7 +56,10 @@ async function checkTraces(session: Session, stretch: Range, transactionsUntil: 
     ...(await findingsOf(session, { ...facts, query: bodiless(stretch) })),
     ...(await findingsOf(session, { ...facts, query: unlisted(stretch, near) })),
     ...(await findingsOf(session, { ...facts, query: incomplete(stretch) })),
-    ...(await findingsOf(session, { ...facts, query: stray(stretch, { ...near, to: stretch.to + NEAR }) })),
+    ...(await findingsOf(session, {
+      ...facts,
+      query: stray(stretch, { ...near, to: stretch.to + AFTERMATH }),
+    })),
     ...(await findingsOf(session, { ...facts, query: misplaced(stretch) })),
   ];
   const edges = await holdRows(session, trace_edges, stretch);
@@ -107,7 +109,7 @@ const misplaced = (stretch: Range) => sql`
   with placed as (
     select e.utime, e.trace_id, bool_or(x.utime = e.utime) as is_there, bool_or(x.utime > e.utime) as goes_on
     from ton.trace_edges e join ton.transactions x on x.hash = e.tx_hash and x.utime >= e.utime
-    where ${during('e', stretch)} and ${during('x', { from: stretch.from, to: stretch.to + NEAR })} group by 1, 2),
+    where ${during('e', stretch)} and ${during('x', { from: stretch.from, to: stretch.to + AFTERMATH })} group by 1, 2),
   suspect as materialized (
     select t.utime, t.trace_id, ${lastOf('t')} as last from ton.traces t left join placed p using (utime, trace_id)
     where ${during('t', stretch)} and (p.goes_on or p.is_there is not true))

@@ -8,10 +8,9 @@ import { prefix } from './prefix.ts';
 import type { CoveredStretch, Surroundings } from './surroundings.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
 import { blockKeyOf } from '../block-key-of.ts';
+import { NEAR } from '../near.ts';
 import { during } from '../../db/connection/seconds.ts';
 
-/** Parents of blocks this much older are looked for one by one, not all at once. */
-const NEAR = 3600;
 /** Broken links that are reported one by one, from the highest down: below them nothing is proved anyway. */
 const MOST = 5000;
 

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { Session } from '../../db/connection/database.ts';
-import type { Range } from '../../range.ts';
+import { HOUR, type Range } from '../../range.ts';
 import { findingsOf, type Finding } from '../finding.ts';
 import { blocksBeyond, linksOf } from './links.ts';
 import { prefix } from './prefix.ts';
@@ -9,7 +9,7 @@ import { blockKeyOf } from '../block-key-of.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
 /** So far beyond the stretch another copy of one of its blocks is looked for: ranges that touch are verified one by one. */
-const NEAR = 3600;
+const COPIES_WITHIN = HOUR;
 
 /** Kind of the finding that names all copies of a block. */
 export const DOUBLED = 'doubled_block';
@@ -23,7 +23,7 @@ const FACTS = { check: 'blocks', dataset: 'blocks' };
 export function unreachedBlocks(session: Session, stretch: Range, around: Surroundings): Promise<Finding[]> {
   const last = blocksBeyond(around).map(({ workchain, shard, seqno }) => ({ workchain, shard, seqno }));
   const closed = { from: stretch.from, to: Math.min(stretch.to, around.closesAt) };
-  const near = { from: closed.from - NEAR, to: closed.to + NEAR };
+  const near = { from: closed.from - COPIES_WITHIN, to: closed.to + COPIES_WITHIN };
   return findingsOf(session, {
     ...FACTS,
     query: sql`

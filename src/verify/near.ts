@@ -1,0 +1,8 @@
+import { HOUR } from '../range.ts';
+
+/**
+ * So long before a stretch a check reads a table as a whole, for what the stretch's rows follow from: nearly every message
+ * is received, every block followed and every trace over within minutes. What is older is looked up one by one, which
+ * for many takes longer.
+ */
+export const NEAR = HOUR;
