@@ -1,4 +1,4 @@
-import { sql, type SQL, type SQLWrapper } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { holdLock } from '../connection/hold-lock.ts';
 import type { Session } from '../connection/database.ts';
 import { settings } from '../schema/etl/pages.ts';
@@ -27,12 +27,27 @@ export async function holdFloors(session: Session, mode: 'alone' | 'shared'): Pr
   await holdLock(session, 'retention', mode);
 }
 
+/** The first second that is kept of a dataset, as a scalar within a statement; null where all are. */
+export function floorOfDataset(name: string | SQL): SQL {
+  return floorOf(sql`'datasets'`, name);
+}
+
+/** The first second that is kept of a table, as a scalar within a statement; null where all are. */
+export function floorOfTable(name: string | SQL): SQL {
+  return floorOf(sql`'tables'`, name);
+}
+
+function floorOf(kind: SQL, name: string | SQL): SQL {
+  return sql`(select (${settings.value}->${kind}->>${name}::text)::int8 from ${settings}
+    where ${settings.name} = 'floors')`;
+}
+
 /**
  * The seconds below a dataset's floor, as a multirange, within a statement. Nobody leases them: a page there would be
  * covered without its rows.
  */
-export function expiredOf(dataset: SQLWrapper | string): SQL {
+export function expiredOf(dataset: string | SQL): SQL {
   return sql`coalesce((
-    select int8multirange(int8range(null, (${settings.value}->'datasets'->>${dataset}::text)::int8))
-    from ${settings} where ${settings.name} = 'floors' and ${settings.value}->'datasets' ? ${dataset}::text), '{}')`;
+    select int8multirange(int8range(null, f.floor)) from (select ${floorOfDataset(dataset)}) as f (floor)
+    where f.floor is not null), '{}')`;
 }

@@ -1,11 +1,11 @@
-import { sql, type SQL } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { alias, type PgColumn } from 'drizzle-orm/pg-core';
 import * as z from 'zod';
 import type { Database, Session } from '../connection/database.ts';
 import { bare, multirangeParam, spanOfRow } from '../connection/sql.ts';
 import { endStrayCopies } from '../coordination/copying.ts';
 import { coverage, leases, refused, wanted } from '../schema/etl/coverage.ts';
-import { partitions, settings } from '../schema/etl/pages.ts';
+import { partitions } from '../schema/etl/pages.ts';
 import { quarantine } from '../schema/etl/quarantine.ts';
 import { holes, receipts } from '../schema/etl/verification.ts';
 import { keepSetting } from '../settings.ts';
@@ -16,21 +16,6 @@ import { DatabaseConflictError } from '../../errors.ts';
 import { takeOutOfCoverage } from './coverage.ts';
 import { expireFindings } from './findings.ts';
 import { writeTransaction } from '../write/write-transaction.ts';
-
-/** The first second that is kept of a dataset, as a scalar within a statement; null where all are. */
-export function floorOfDataset(name: string): SQL {
-  return floorOf(sql`'datasets'`, name);
-}
-
-/** The first second that is kept of a table, as a scalar within a statement; null where all are. */
-export function floorOfTable(name: string): SQL {
-  return floorOf(sql`'tables'`, name);
-}
-
-function floorOf(kind: SQL, name: string): SQL {
-  return sql`(select (${settings.value}->${kind}->>${name}::text)::int8 from ${settings}
-    where ${settings.name} = 'floors')`;
-}
 
 /** A dataset that is kept from a second on, with the tables that are its own. */
 export interface Kept {

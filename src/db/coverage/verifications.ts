@@ -5,7 +5,7 @@ import type { Range } from '../../range.ts';
 import * as z from 'zod';
 import { coveredOf, type Stream } from './coverage.ts';
 import { ofStream } from './of-stream.ts';
-import { floorOfDataset } from './retention.ts';
+import { floorOfDataset } from './floors.ts';
 import type { Database, Session } from '../connection/database.ts';
 import {
   bare,

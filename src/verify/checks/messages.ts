@@ -11,7 +11,7 @@ import { holdRows, rowsOf } from '../run/held.ts';
 import { piecesOf } from '../run/pieces.ts';
 import { letFollow } from '../let-follow.ts';
 import { missingTransactions } from './transactions.ts';
-import { floorOfTable } from '../../db/coverage/retention.ts';
+import { floorOfTable } from '../../db/coverage/floors.ts';
 import { during, secondAt, secondOf } from '../../db/connection/seconds.ts';
 
 /**

@@ -2,7 +2,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import { trace_edges, traces as tracesTable } from '../../db/schema/ton/traces.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { readCoverage } from '../../db/coverage/coverage.ts';
-import { floorOfTable } from '../../db/coverage/retention.ts';
+import { floorOfTable } from '../../db/coverage/floors.ts';
 import { common, HOUR, type Range, without } from '../../range.ts';
 import { openStep, type Check, type Result, type CheckStep } from '../check.ts';
 import { findingsOf } from '../finding.ts';
