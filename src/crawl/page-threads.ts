@@ -70,7 +70,7 @@ export function createPageThreads(options: PageThreadsOptions): PageThreads {
   const { count, logger } = options;
   if (count === 0) return noThreads;
   const closing = new AbortController();
-  const crew = createCrew(options, closing.signal);
+  const pool = createThreadPool(options, closing.signal);
   /** Places whose page has ended a thread: when it comes again, it is read here. */
   const tooLarge = new Set<string>();
   let large = 0;
@@ -79,10 +79,10 @@ export function createPageThreads(options: PageThreadsOptions): PageThreads {
     read: async (order, body) => {
       if (body.byteLength < SMALLEST_BYTES) return { body };
       large += 1;
-      if (large === FIRST_PAGES + 1) for (let index = 0; index < count; index += 1) crew.begin();
+      if (large === FIRST_PAGES + 1) for (let index = 0; index < count; index += 1) pool.begin();
       if (tooLarge.delete(placeOf(order))) return { body };
       try {
-        return await crew.read(order, body);
+        return await pool.read(order, body);
       } catch (error) {
         if (closing.signal.aborted) throw error;
         logger.warn(
@@ -95,19 +95,22 @@ export function createPageThreads(options: PageThreadsOptions): PageThreads {
     },
     close: () => {
       closing.abort();
-      return crew.close();
+      return pool.close();
     },
   };
 }
 
 /** The threads that there are. */
-interface Crew {
+interface ThreadPool {
   begin(): void;
   read(order: Order, body: Buffer): Promise<ReadApart>;
   close(): Promise<void>;
 }
 
-function createCrew({ apiKey, program = PROGRAM }: PageThreadsOptions, closing: AbortSignal): Crew {
+function createThreadPool(
+  { apiKey, program = PROGRAM }: PageThreadsOptions,
+  closing: AbortSignal,
+): ThreadPool {
   const queue = new PQueue({ concurrency: 1 });
   const idle: Thread[] = [];
   const all = new Set<Thread>();
