@@ -53,7 +53,7 @@ const Environment = z.object({
     .default(6),
   ETL_ACCOUNTS: z.enum(['watched', 'seen'], { error: 'is not watched or seen' }).default('watched'),
   ETL_ACCOUNT_BOCS: z.enum(['no', 'yes'], { error: 'is not yes or no' }).default('no'),
-  ETL_DATASETS: words.default(['core']),
+  ETL_DATASETS: words.refine((names) => names.length > 0, { error: 'names no dataset' }).default(['core']),
   ETL_SINCE: z
     .string()
     .superRefine((text, context) => {

@@ -48,6 +48,13 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
       backfill('--only', 'blocks,transactoins'),
       'no dataset "transactoins": did you mean "transactions"?',
     ],
+    ['no dataset', backfill('--only', ''), '--only names no dataset'],
+    [
+      'commas alone',
+      ['export', '--out', 'lake', ...backfill('--only', ' ,').slice(1)],
+      '--only names no dataset',
+    ],
+    ['an unknown dataset behind a space', backfill('--only', 'blocks, foo'), 'no dataset "foo"'],
     [
       'messages, which are no dataset',
       backfill('--only', 'messages'),
@@ -102,6 +109,11 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
       DATABASE_URL: 'mysql://me:secret@host/x',
       ETL_DATASETS: 'foo,blocks',
       ETL_SINCEE: '-7d',
+    });
+    const none = await cli.ask(['status'], { ETL_DATASETS: ',' });
+    expect(none).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('ETL_DATASETS "," names no dataset'),
     });
     expect(code).toBe(2);
     for (const name of [

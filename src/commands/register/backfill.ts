@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { backfill } from '../backfill.ts';
 import { runCommand } from '../command.ts';
-import { count, examples, list, TIMES, wholeNumber } from './words.ts';
+import { count, examples, datasetList, TIMES, wholeNumber } from './words.ts';
 
 export function registerBackfill(program: Command): void {
   program
@@ -9,7 +9,7 @@ export function registerBackfill(program: Command): void {
     .description('cover a range of time once: exact, resumable, no request where it is covered already')
     .option('--from <time>', 'first second of the range, UTC')
     .option('--to <time>', 'end of the range, exclusive')
-    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
+    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
     .option('--max-requests <n>', 'stop after so many requests (exit 3, progress kept)', wholeNumber)
     .option('--deadline <duration>', 'stop after so long, e.g. 2h (exit 3, progress kept)')
     .option('--again', 'read a second time what has matured since its first reading')

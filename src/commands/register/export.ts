@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { exportRows } from '../export.ts';
 import { runCommand } from '../command.ts';
-import { examples, list } from './words.ts';
+import { examples, datasetList } from './words.ts';
 
 export function registerExport(program: Command): void {
   program
@@ -15,7 +15,7 @@ export function registerExport(program: Command): void {
       '--out <place>',
       'directory of the lake or of the CSV files, or s3://bucket/prefix of a lake',
     )
-    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
+    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
     .option('--format <parquet|csv>', 'default parquet', 'parquet')
     .addHelpText(
       'after',

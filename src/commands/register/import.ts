@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { importRows } from '../import.ts';
 import { runCommand } from '../command.ts';
-import { examples, list } from './words.ts';
+import { examples, datasetList } from './words.ts';
 
 export function registerImport(program: Command): void {
   program
@@ -10,7 +10,7 @@ export function registerImport(program: Command): void {
     .requiredOption('--lake <place>', 'lake that `export` wrote')
     .requiredOption('--from <time>', 'first second of the range, UTC')
     .requiredOption('--to <time>', 'end of the range, exclusive')
-    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
+    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
     .addHelpText(
       'after',
       examples(

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { plan } from '../plan.ts';
 import { runCommand } from '../command.ts';
-import { examples, list } from './words.ts';
+import { examples, datasetList } from './words.ts';
 
 export function registerPlan(program: Command): void {
   program
@@ -11,7 +11,7 @@ export function registerPlan(program: Command): void {
     )
     .requiredOption('--from <time>', 'first second of the range, UTC')
     .requiredOption('--to <time>', 'end of the range, exclusive')
-    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
+    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
     .option('--json', 'for programs')
     .addHelpText(
       'after',

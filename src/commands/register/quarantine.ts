@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { runCommand } from '../command.ts';
 import type { QuarantineFlags } from '../parse/quarantine-flags.ts';
-import { examples, list, refuseWords, wholeNumber, wholeNumbers } from './words.ts';
+import { examples, datasetList, refuseWords, wholeNumber, wholeNumbers } from './words.ts';
 
 export function registerQuarantine(program: Command): void {
   const quarantine = program
@@ -19,7 +19,7 @@ export function registerQuarantine(program: Command): void {
 
   refuseWords(quarantine, quarantine.command('list', { isDefault: true }))
     .description('why, and which')
-    .option('--only <datasets>', 'of these datasets, with commas between', list)
+    .option('--only <datasets>', 'of these datasets, with commas between', datasetList)
     .option('--json', 'for programs')
     .action((flags: QuarantineFlags) =>
       runCommand(async (invocation) =>
@@ -42,7 +42,7 @@ export function registerQuarantine(program: Command): void {
   quarantine
     .command('export')
     .description('a JSON line a record, to stdout')
-    .option('--only <datasets>', 'of these datasets, with commas between', list)
+    .option('--only <datasets>', 'of these datasets, with commas between', datasetList)
     .action((flags: QuarantineFlags) =>
       runCommand(async (invocation) =>
         (await import('../quarantine/export.ts')).quarantineExport(invocation, flags),
@@ -55,7 +55,7 @@ function registerRetry(quarantine: Command): void {
     .command('retry')
     .description('read them again with this version (exit 3 where some still do not fit)')
     .argument('[ids...]', 'their numbers in the list; default all', wholeNumbers)
-    .option('--only <datasets>', 'of these datasets, with commas between', list)
+    .option('--only <datasets>', 'of these datasets, with commas between', datasetList)
     .option('--again', 'ask the API anew for the seconds of those that still do not fit')
     .action((ids: readonly number[], flags: QuarantineFlags) =>
       runCommand(async (invocation) =>

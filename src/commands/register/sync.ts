@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { sync } from '../sync.ts';
 import { runCommand } from '../command.ts';
-import { examples, list } from './words.ts';
+import { examples, datasetList } from './words.ts';
 
 export function registerSync(program: Command): void {
   program
     .command('sync')
     .description('the daemon: keep the datasets complete, from ETL_SINCE to the head, until stopped')
-    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
+    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
     .option('--record <dir>', 'keep every response of the API there, for `simulate --corpus <dir>`')
     .addHelpText(
       'after',

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { verify } from '../verify.ts';
 import { runCommand } from '../command.ts';
-import { examples, list, TIMES } from './words.ts';
+import { examples, datasetList, TIMES } from './words.ts';
 
 export function registerVerify(program: Command): void {
   program
@@ -12,7 +12,7 @@ export function registerVerify(program: Command): void {
     .option('--from <time>', 'first second of the range, UTC')
     .option('--to <time>', 'end of the range, exclusive')
     .option('--lake <place>', 'recount a lake that `export` wrote instead, from its parts alone')
-    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', list)
+    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
     .option('--deep <share>', 'also read such a share of the pages again and compare every value, e.g. 1%')
     .option('--repair', 'read again what is missing or wrong, and verify again')
     .option('--record <dir>', 'keep every response of the API there, for `simulate --corpus <dir>`')

@@ -2,8 +2,13 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { nearestName } from '../../nearest.ts';
 import { TIME_FORMS } from '../../range.ts';
 
-/** Reads words with commas between. */
-export const list = (text: string): string[] => text.split(',').filter((word) => word !== '');
+/** Reads the names of `--only`, with commas between. None is a slip, such as an empty variable of a script. */
+export function datasetList(text: string): string[] {
+  const names = text.split(',').flatMap((word) => word.trim() || []);
+  if (names.length === 0)
+    throw new InvalidArgumentError('--only names no dataset: `toncenter-etl datasets` lists them.');
+  return names;
+}
 
 export function wholeNumber(text: string): number {
   if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('It must be a whole number above 0.');
