@@ -5,7 +5,7 @@ import { EXIT, type ExitCode } from '../errors.ts';
 import { importLake } from '../lake/import-lake.ts';
 import { formatRange, parseRange } from '../range.ts';
 import type { Invocation } from './command.ts';
-import { withLake } from '../lake/open-lake.ts';
+import { withLakeThatIs } from '../lake/open-lake.ts';
 import { withStop } from './with-stop.ts';
 import { withStore } from './with-store.ts';
 
@@ -22,8 +22,8 @@ export async function importRows(invocation: Invocation, flags: ImportFlags): Pr
   const range = parseRange(flags.from, flags.to, now);
   const datasets = chooseDatasets(flags.only ?? config.datasets, await loadDatasets());
   return withStop(logger, (stop) =>
-    withStore({ ...invocation, signal: stop.finishing }, 'toncenter-etl import', async ({ database }) =>
-      withLake(flags.lake, async (lake) => {
+    withLakeThatIs(flags.lake, (lake) =>
+      withStore({ ...invocation, signal: stop.finishing }, 'toncenter-etl import', async ({ database }) => {
         console.error(`imports ${formatRange(range)} from ${flags.lake} to ${database.label}`);
         const partitions = createPartitions(database, config.partition);
         const onCommit = (span: typeof range, rows: number) =>

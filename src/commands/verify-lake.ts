@@ -4,7 +4,7 @@ import { EXIT, type ExitCode } from '../errors.ts';
 import { tablesOf } from '../export/tables-of.ts';
 import { verifyLake } from '../lake/verify-lake.ts';
 import type { Invocation } from './command.ts';
-import { withLake } from '../lake/open-lake.ts';
+import { withLakeThatIs } from '../lake/open-lake.ts';
 import { withStop } from './with-stop.ts';
 
 /** `verify --lake LAKE`: recounts a lake from its parts alone, without a database. */
@@ -12,7 +12,7 @@ export async function verifyOfLake({ logger }: Invocation, place: string): Promi
   const { streams, collections } = splitKinds(await loadDatasets());
   const tables = new Map(tablesOf([...streams, ...collections]).map(({ facts }) => [facts.name, facts]));
   return withStop(logger, (stop) =>
-    withLake(place, async (lake) => {
+    withLakeThatIs(place, async (lake) => {
       const counts = { tables: 0, parts: 0, rows: 0, faults: 0 };
       const isWhole = await verifyLake({
         lake,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { LakeError } from '../errors.ts';
+import { LakeError, UsageError } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import type { LakeStore } from './store/store.ts';
 
@@ -30,6 +30,11 @@ export async function digestOf(path: string): Promise<string> {
   const digest = createHash('sha256');
   await pipeline(createReadStream(path), digest);
   return digest.digest('hex');
+}
+
+/** @throws UsageError of a place where no table's log is */
+export function absent(place: string): never {
+  throw new UsageError(`there is no lake at ${place}`, { hint: '`toncenter-etl export --out` makes one.' });
 }
 
 /** @throws LakeError of a file that the log names and the lake lacks */

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { openEngine } from './engine.ts';
-import type { Lake } from './lake.ts';
+import { tablesIn } from './delta/table-log.ts';
+import { absent, type Lake } from './lake.ts';
 import { directoryStore } from './store/directory-store.ts';
 import { s3Store } from './store/s3-store.ts';
 
@@ -16,4 +17,15 @@ export async function withLake<T>(place: string, work: (lake: Lake) => Promise<T
   } finally {
     await engine.close();
   }
+}
+
+/**
+ * As `withLake`, for those who only read: a lake has to be there.
+ * @throws UsageError where there is none, as where its place is misspelt
+ */
+export function withLakeThatIs<T>(place: string, work: (lake: Lake) => Promise<T>): Promise<T> {
+  return withLake(place, async (lake) => {
+    if ((await tablesIn(lake.store)).length === 0) absent(lake.store.label);
+    return work(lake);
+  });
 }

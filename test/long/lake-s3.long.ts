@@ -91,7 +91,7 @@ describe.skipIf(!hasBuckets)('a bucket', () => {
     }
     const absent = await cli.run(['sql', '--lake', 's3://lake/elsewhere', 'select 1 from blocks'], settings);
     expect(absent).toMatchObject({ code: 2, stdout: '' });
-    expect(absent.stderr).toContain('there is no lake at this place');
+    expect(absent.stderr).toContain('there is no lake at s3://lake/elsewhere');
   });
 
   test('is kept up by sync', async () => {

@@ -2,8 +2,9 @@ import { loadTables } from '../../db/load-tables.ts';
 import { describeTable } from '../../db/read/table-description.ts';
 import type { TextResult } from '../../db/connection/as-text.ts';
 import { literal } from '../../db/migrate/literal.ts';
-import { messageOf, UsageError } from '../../errors.ts';
+import { DatabaseError, messageOf, UsageError } from '../../errors.ts';
 import type { Engine } from '../engine.ts';
+import { absent } from '../lake.ts';
 import { failAt } from '../store/s3-store.ts';
 import { bucketSql } from './bucket-sql.ts';
 import { lakeSql } from './lake-sql.ts';
@@ -28,8 +29,12 @@ export async function openLakeReader(
   }
   // As addresses of files are put together from it, without a slash at its end.
   const lake = literal(place.replace(/(?<=.)\/+$/, ''));
-  await engine.ask(`set variable lake = ${lake};\n${await lakeSqlOfTables()}`).catch(refuse);
-  return (statement) => engine.ask(statement).catch(refuse);
+  await engine.ask(`set variable lake = ${lake};\n${await lakeSqlOfTables()}`).catch((cause: unknown) => {
+    const message = messageOf(cause);
+    if (message.includes('No files found')) absent(place);
+    throw new UsageError(message, { cause });
+  });
+  return (statement) => engine.ask(statement).catch(refuseStatement);
 }
 
 function refuseBucket(cause: unknown): never {
@@ -39,8 +44,7 @@ function refuseBucket(cause: unknown): never {
   });
 }
 
-function refuse(cause: unknown): never {
-  const message = messageOf(cause);
-  const isEmpty = message.includes('No files found');
-  throw new UsageError(isEmpty ? 'there is no lake at this place' : message, { cause });
+/** As Postgres' refusals are: a script need not know which of the two it asks. */
+function refuseStatement(cause: unknown): never {
+  throw new DatabaseError(messageOf(cause), { cause });
 }
