@@ -1,13 +1,16 @@
 import { closest, distance } from 'fastest-levenshtein';
 
 /**
- * The name that is probably meant by a word which is none: one that differs in few letters, or one that holds the word.
+ * The name that is probably meant by a word which is none: one that differs in few letters, or the shortest
+ * one that holds the word.
  * Undefined where the word shares little with any, because a wrong guess helps nobody.
  */
 export function nearestName(word: string, names: readonly string[]): string | undefined {
+  if (names.length === 0) return undefined;
   const near = closest(word, names);
   if (distance(word, near) <= Math.max(2, word.length / 3)) return near;
-  return word.length < 3 ? undefined : names.find((name) => name.includes(word));
+  if (word.length < 3) return undefined;
+  return names.filter((name) => name.includes(word)).sort((a, b) => a.length - b.length)[0];
 }
 
 /** `: did you mean "transactions"?`, or nothing. */

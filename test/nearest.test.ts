@@ -1,13 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { nearestName } from '../src/nearest.ts';
 
-const NAMES = ['ETL_SINCE', 'ETL_ATTEMPTS', 'ETL_LISTEN', 'transactions', 'jetton_transfers'];
+const NAMES = [
+  'ETL_SINCE',
+  'ETL_LISTEN',
+  'transactions',
+  'MAX_ETL_ATTEMPTS',
+  'ETL_ATTEMPTS',
+  'jetton_transfers',
+];
 
 describe('the name that is meant', () => {
   test.each([
     ['differs in a letter', 'ETL_SINCEE', 'ETL_SINCE'],
     ['has letters in another order', 'transactoins', 'transactions'],
     ['holds the word', 'transfers', 'jetton_transfers'],
+    ['is the shortest that holds the word', 'ATTEMP', 'ETL_ATTEMPTS'],
     ['is none, where the word shares little with any', 'ETL_HTTP_PORT', undefined],
     ['is none, where the word is too short to say', 'x', undefined],
   ])('%s', (_, word, expected) => {

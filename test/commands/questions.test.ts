@@ -83,6 +83,18 @@ describe('sql', () => {
     );
   });
 
+  test.concurrent.each([
+    ['select fees from transactions', 'Did you mean total_fees?'],
+    ['select t.fees from transactions t, daily_activity', 'Did you mean total_fees?'],
+    ['select nano_to_tons(1)', 'Did you mean nano_to_ton?'],
+    [`select ton_address(1, 'a')`, 'No function matches the given name and argument types.'],
+    ['select * from public.transactions', 'Did you mean transactions?'],
+  ])('names what %s may have meant', async (statement, hint) => {
+    const { code, stderr } = await ask('sql', statement);
+    expect(stderr).toContain(`\nhint: ${hint}`);
+    expect(code).toBe(1);
+  });
+
   test.concurrent('runs no program of the machine, though the setting names a superuser', async () => {
     const { code, stdout, stderr } = await cli.run(
       ['sql', "copy (select 1) to program 'cat'"],
