@@ -29,6 +29,12 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
     ['too many arguments', ['status', 'all'], 'too many arguments'],
     ['a missing option', ['backfill', '--from', '2026-01'], '--from and --to are needed together'],
     [
+      'a verification without an end',
+      ['verify', '--from', '2026-01'],
+      '--from and --to are needed together\nhint: ',
+    ],
+    ['a verification of nothing', ['verify'], '--from and --to are needed together\nhint: '],
+    [
       '--from after --to',
       ['backfill', '--from', '2026-02-01', '--to', '2026-01-31T23:59Z'],
       '--from (2026-02-01T00:00:00Z) must lie before --to (2026-01-31T23:59:00Z)',
@@ -68,6 +74,18 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
       backfill('--deadline', 'soon'),
       '"soon" is not a duration: write it like 90s, 5m, 2h or 7d',
     ],
+    [
+      'a lake to import that is not there',
+      ['import', '--lake', '/nope', ...backfill().slice(1)],
+      'there is no lake at /nope\nhint: `toncenter-etl export --out` makes one.',
+    ],
+    [
+      'a lake to verify that is not there',
+      ['verify', '--lake', '/nope'],
+      'there is no lake at /nope\nhint: `',
+    ],
+    ['a lake to ask that is not there', ['sql', '--lake', '/nope', 'select 1'], 'no lake at /nope\nhint: `'],
+    ['a directory that is no lake', ['verify', '--lake', '/'], 'there is no lake at /\nhint: `'],
     ['no hash', ['why', 'ABC'], '"ABC" is not a hash'],
     ['an option that why has not', ['why', '0'.repeat(64), '--bogus'], 'too many arguments'],
     ['an unknown dataset to tell of', ['datasets', 'transaction'], 'did you mean "transactions"?'],

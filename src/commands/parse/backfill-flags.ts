@@ -7,9 +7,9 @@ import {
   type Dataset,
 } from '../../dataset/dataset.ts';
 import { loadDatasets } from '../../dataset/load-jobs.ts';
-import { UsageError } from '../../errors.ts';
-import { parseDuration, parseRange, type Range } from '../../range.ts';
+import { parseDuration, type Range } from '../../range.ts';
 import type { Invocation } from '../command.ts';
+import { parseEnds } from './parse-ends.ts';
 
 export interface BackfillFlags {
   readonly from?: string;
@@ -57,14 +57,11 @@ export async function parseBackfill(
 }
 
 function rangeOf(
-  { from, to }: BackfillFlags,
+  flags: BackfillFlags,
   needing: readonly { readonly name: string }[],
   now: number,
 ): Range | undefined {
-  if (from !== undefined && to !== undefined) return parseRange(from, to, now);
-  if (from === undefined && to === undefined && needing.length === 0) return undefined;
+  if (flags.from === undefined && flags.to === undefined && needing.length === 0) return undefined;
   const names = needing.map(({ name }) => name).join(', ');
-  throw new UsageError(`--from and --to are needed together${names === '' ? '' : `: for ${names}`}`, {
-    hint: 'Write times like 2026-11-01, -6h or now. Lists and look-ups alone need none.',
-  });
+  return parseEnds(flags, now, { names, otherwise: 'Lists and look-ups alone need none.' });
 }

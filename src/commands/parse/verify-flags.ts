@@ -1,12 +1,13 @@
 import { chooseDatasets, splitKinds, type Dataset } from '../../dataset/dataset.ts';
 import { loadDatasets } from '../../dataset/load-jobs.ts';
 import { UsageError } from '../../errors.ts';
-import { parseRange, type Range } from '../../range.ts';
+import type { Range } from '../../range.ts';
 import type { Invocation } from '../command.ts';
+import { parseEnds } from './parse-ends.ts';
 
 export interface VerifyFlags {
-  readonly from: string;
-  readonly to: string;
+  readonly from?: string;
+  readonly to?: string;
   readonly only?: readonly string[];
   /** A share such as `1%`. */
   readonly deep?: string;
@@ -27,7 +28,7 @@ interface VerifyWanted {
 
 /** @throws UsageError where the range or the share cannot be read */
 export async function parseVerify({ config, now }: Invocation, flags: VerifyFlags): Promise<VerifyWanted> {
-  const range = parseRange(flags.from, flags.to, now);
+  const range = parseEnds(flags, now, { otherwise: 'A lake needs none: `verify --lake`.' });
   const share = flags.deep === undefined ? 0 : parseShare(flags.deep);
   const all = await loadDatasets();
   // A collection is of no time: of a range of it nothing can be proved.

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { verify } from '../verify.ts';
+import type { VerifyFlags } from '../parse/verify-flags.ts';
 import { runCommand } from '../command.ts';
 import { examples, datasetList, TIMES } from './words.ts';
 
@@ -28,23 +28,15 @@ ${examples(
   'toncenter-etl verify --lake ./november',
 )}`,
     )
-    .action(({ from, to, lake, ...flags }: LakeOrRange, command: Command) => {
-      if (lake !== undefined)
-        return runCommand(async (invocation) =>
-          (await import('../verify-lake.ts')).verifyOfLake(invocation, lake),
-        );
-      if (from === undefined || to === undefined)
-        return command.error("error: required option '--from <time>' or '--to <time>' not specified");
-      return runCommand(async (invocation) =>
-        (await import('../verify.ts')).verify(invocation, { ...flags, from, to }),
-      );
-    });
+    .action(({ lake, ...flags }: LakeOrRange) =>
+      runCommand(async (invocation) =>
+        lake === undefined
+          ? (await import('../verify.ts')).verify(invocation, flags)
+          : (await import('../verify-lake.ts')).verifyOfLake(invocation, lake),
+      ),
+    );
 }
 
-type Flags = Parameters<typeof verify>[1];
-
-interface LakeOrRange extends Omit<Flags, 'from' | 'to'> {
-  readonly from?: string;
-  readonly to?: string;
+interface LakeOrRange extends VerifyFlags {
   readonly lake?: string;
 }
