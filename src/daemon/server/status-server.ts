@@ -224,7 +224,7 @@ async function bind(server: Server, listen: string): Promise<string> {
     server.once('error', (error) =>
       reject(
         new UsageError(`the status page cannot be served at ${listen}: ${error.message}`, {
-          hint: 'Set ETL_LISTEN to another address such as 127.0.0.1:9465, or to off.',
+          hint: `Set ETL_LISTEN to another address such as 127.0.0.1:${port === '9465' ? 9466 : 9465}, or to off.`,
           cause: error,
         }),
       ),
