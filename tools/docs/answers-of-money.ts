@@ -7,11 +7,18 @@ import { compare, ton, type Answer } from './answer.ts';
 export const answersOfMoney: Readonly<Record<string, Answer>> = {
   'How much was traded for TON, and where?': ({ truth, span }) =>
     tonVolumes(truth, span)
-      .sort((a, b) => compare(b.volume, a.volume) || compare(a.dex, b.dex) || compare(a.pool, b.pool))
+      .sort(
+        (a, b) =>
+          compare(b.volume, a.volume) ||
+          compare(a.dex, b.dex) ||
+          compare(a.pool, b.pool) ||
+          compare(a.jetton_master ?? '', b.jetton_master ?? ''),
+      )
       .slice(0, 10)
-      .map(({ dex, pool, swaps, accounts, volume }) => ({
+      .map(({ dex, pool, jetton_master, swaps, accounts, volume }) => ({
         dex,
         pool,
+        jetton_master,
         swaps,
         accounts,
         volume_ton: ton(volume),
