@@ -60,18 +60,18 @@ create or replace table etl.actions as
 select split_part(filename, '/', -3) as "table", split_part(filename, '/', -1)[:20]::bigint as version, url_decode(add.path) as path,
   (to_json(add.partitionValues)->>'day')::date as day, {
     'from': (to_json(add.tags)->>'from')::bigint, 'to': (to_json(add.tags)->>'to')::bigint, 'rows': (to_json(add.tags)->>'rows')::bigint,
-    'keys': to_json(add.tags)->>'keys', 'grades': (to_json(add.tags)->>'grades')::json} as tags, true as is_there
+    'keys': to_json(add.tags)->>'keys', 'grades': to_json(add.tags)->>'grades'} as tags, true as is_there
 from query(getvariable('checkpoints')) where add is not null
 union all
 select split_part(filename, '/', -3) as "table", split_part(filename, '/', -1)[:20]::bigint as version,
   url_decode(coalesce(add.path, remove.path)) as path, add.partitionValues.day as day, add.tags as tags, add is not null as is_there
 from read_json(getvariable('lake') || '/*/_delta_log/*.json', format = 'newline_delimited', filename = true, columns = {
-  add: 'STRUCT(path VARCHAR, "partitionValues" STRUCT(day DATE), tags STRUCT("from" BIGINT, "to" BIGINT, "rows" BIGINT, keys VARCHAR, grades JSON))',
+  add: 'STRUCT(path VARCHAR, "partitionValues" STRUCT(day DATE), tags STRUCT("from" BIGINT, "to" BIGINT, "rows" BIGINT, keys VARCHAR, grades VARCHAR))',
   remove: 'STRUCT(path VARCHAR)'})
 where (add is not null or remove is not null)
   and split_part(filename, '/', -1)[:20]::bigint > coalesce((select c.version from etl.checkpoints c where c."table" = split_part(filename, '/', -3)), -1);
 create or replace table etl.parts as
-select "table", path, day, tags."rows" as "rows", to_timestamp(tags."from") as starts, to_timestamp(tags."to") as ends, tags.grades as grades,
+select "table", path, day, tags."rows" as "rows", to_timestamp(tags."from") as starts, to_timestamp(tags."to") as ends, tags.grades::json as grades,
   tags.keys is not null as is_stream
 from (select * from etl.actions qualify row_number() over (partition by "table", path order by version desc, is_there desc) = 1)
 where is_there;

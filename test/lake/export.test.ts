@@ -264,12 +264,14 @@ describe('an export into a lake that is there', () => {
         await withLake(out, async ({ engine }) => {
           const ask = await openLakeReader(engine, out);
           return ask(
-            'select count(*), count(distinct part) from jetton_transfers, (select path as part from etl.parts)',
+            `select count(*), count(distinct part), max(grade)
+              from jetton_transfers, (select path as part, grades->>'jetton_transfers' as grade from etl.parts)`,
           );
         })
       ).rows;
     const first = await logIn(out, 'jetton_transfers');
     const before = await count();
+    expect(before[0]?.[2]).toBe(first.parts[0]?.grades['jetton_transfers']);
     const commits = (times: number) =>
       withLake(out, async (place) => {
         let log = await logIn(out, 'jetton_transfers');
