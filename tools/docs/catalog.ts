@@ -44,7 +44,7 @@ export async function readCatalog(database: Database): Promise<Catalog> {
             'nullable', not a.attnotnull, 'comment', coalesce(col_description(c.oid, a.attnum), '')) order by a.attnum)
           from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as columns
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname in ('ton', 'etl') and c.relkind in ('r', 'p', 'v') and c.relname <> 'migrations'
+      where n.nspname in ('ton', 'etl') and c.relkind in ('r', 'p', 'v')
       order by 1 desc, 3, 2`,
     Entity,
   );

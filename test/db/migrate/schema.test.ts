@@ -100,12 +100,12 @@ describe('a migrated database', () => {
         where n.nspname in ('ton', 'etl', 'etl_partitions') and obj_description(n.oid, 'pg_namespace') is null
         union all
         select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname in ('ton', 'etl') and c.relkind in ('r', 'p', 'v') and c.relname <> 'migrations'
+        where n.nspname in ('ton', 'etl') and c.relkind in ('r', 'p', 'v')
           and obj_description(c.oid, 'pg_class') is null
         union all
         select c.oid::regclass || '.' || a.attname from pg_attribute a join pg_class c on c.oid = a.attrelid
           join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname in ('ton', 'etl') and c.relkind in ('r', 'p', 'v') and c.relname <> 'migrations'
+        where n.nspname in ('ton', 'etl') and c.relkind in ('r', 'p', 'v')
           and a.attnum > 0 and not a.attisdropped and col_description(c.oid, a.attnum) is null
         union all
         select p.oid::regprocedure::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
