@@ -42,6 +42,12 @@ test('status tells whose budget it is, who spends it on what, who waits and who 
     'worker    two/2/b: alive; 9 requests in the last minute, 9 in the last hour (75 %: backfill 9); waiting: 3 backfill',
     'worker    one/1/a: ended; 3 requests in the last minute, 3 in the last hour (25 %: backfill 2, tail 1)',
   ]);
+  await database.run(sql`
+    insert into etl.spending select host, minute, 'four/4/d', priority, requests from etl.spending where worker = 'one/1/a'`);
+  expect(spendingLines(await readSpending(database)).at(-1)).toBe(
+    'worker    2 others: ended; 6 requests in the last minute, 6 in the last hour (40 %: backfill 4, tail 2)',
+  );
+  await database.run(sql`delete from etl.spending where worker = 'four/4/d'`);
   await ago(2);
   const { spent } = await readSpending(database);
   expect(spent.map(({ lastMinute, lastHour }) => [lastMinute, lastHour])).toEqual([
@@ -49,6 +55,21 @@ test('status tells whose budget it is, who spends it on what, who waits and who 
     [0, 1],
     [0, 9],
   ]);
+});
+
+test('status leaves out a host that nobody has asked for an hour', async () => {
+  const { database } = store;
+  const budget = createSharedBudget({ database, host: 'left', rps: 10, clock: systemClock });
+  const worker = { name: 'five/5/e', host: 'left' };
+  const heartbeat = startHeartbeat({ database, worker, budget, clock: systemClock, logger: silent });
+  await budget.take('tail', forever);
+  await heartbeat.stop();
+  const linesOfHost = async () =>
+    spendingLines(await readSpending(database)).filter((line) => line.startsWith('budget    left'));
+  await ago(59);
+  expect(await linesOfHost()).toHaveLength(1);
+  await ago(61);
+  expect(await linesOfHost()).toEqual([]);
 });
 
 test('status tells of a pause and of refusals', async () => {

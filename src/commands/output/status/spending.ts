@@ -2,28 +2,42 @@ import type { Spending } from '../../../db/coordination/workers.ts';
 import { formatDuration } from '../../../range.ts';
 import { SILENT_SECONDS } from '../../../status/lag.ts';
 
-/** Whose budget it is, who spends it on what, and who waits for it: a line each. */
+type State = Spending['workers'][number];
+type Spent = Spending['spent'];
+
+/**
+ * Whose budget it is, who spends it on what, and who waits for it: a line each, and one for all that have ended. A host
+ * that nobody uses any more is left out.
+ */
 export function spendingLines({ budgets, workers, spent }: Spending): string[] {
   return budgets.flatMap(({ host, ...budget }) => {
     const here = spent.filter((row) => row.host === host);
-    const total = sum(here.map(({ lastHour }) => lastHour));
-    const names = new Set([
-      ...workers.filter((worker) => worker.host === host).map(({ worker }) => worker),
-      ...here.map(({ worker }) => worker),
-    ]);
-    return [
-      budgetLine(host, budget, sum(here.map(({ lastMinute }) => lastMinute)) / 60),
-      ...[...names].map((name) => {
-        const state = workers.find(({ worker }) => worker === name);
-        return workerLine(
-          name,
-          state,
-          here.filter(({ worker }) => worker === name),
-          total,
-        );
-      }),
-    ];
+    const states = workers.filter((worker) => worker.host === host);
+    const isUsed = here.length > 0 || states.some(({ silent }) => silent < SILENT_SECONDS);
+    if (!isUsed && budget.paused === 0) return [];
+    const used = sum(here.map(({ lastMinute }) => lastMinute)) / 60;
+    return [budgetLine(host, budget, used), ...workerLines(states, here)];
   });
+}
+
+function workerLines(states: readonly State[], here: Spent): string[] {
+  const total = sum(here.map(({ lastHour }) => lastHour));
+  const names = new Set(states.map(({ worker }) => worker));
+  const ended = here.filter(({ worker }) => !names.has(worker));
+  const gone = [...new Set(ended.map(({ worker }) => worker))];
+  return [
+    ...states.map((state) =>
+      workerLine(
+        state.worker,
+        state,
+        here.filter(({ worker }) => worker === state.worker),
+        total,
+      ),
+    ),
+    ...(gone.length === 0
+      ? []
+      : [workerLine(gone.length === 1 ? gone.join() : `${gone.length} others`, undefined, ended, total)]),
+  ];
 }
 
 function budgetLine(
@@ -43,15 +57,15 @@ function budgetLine(
   return `budget    ${parts.join('; ')}`;
 }
 
-function workerLine(
-  name: string,
-  state: Spending['workers'][number] | undefined,
-  spent: Spending['spent'],
-  total: number,
-): string {
+function workerLine(name: string, state: State | undefined, spent: Spent, total: number): string {
   const hour = sum(spent.map(({ lastHour }) => lastHour));
   const minute = sum(spent.map(({ lastMinute }) => lastMinute));
-  const kinds = spent.map(({ priority, lastHour }) => `${priority} ${lastHour}`).join(', ');
+  const kinds = [...new Set(spent.map(({ priority }) => priority))]
+    .map((kind) => {
+      const some = spent.filter(({ priority }) => priority === kind);
+      return `${kind} ${sum(some.map(({ lastHour }) => lastHour))}`;
+    })
+    .join(', ');
   const share = hour === 0 ? '' : ` (${Math.round((100 * hour) / total)} %: ${kinds})`;
   const parts = [
     signOfLife(state),
@@ -62,7 +76,7 @@ function workerLine(
   return `worker    ${name}: ${parts.join('; ')}`;
 }
 
-function signOfLife(state: Spending['workers'][number] | undefined): string {
+function signOfLife(state: State | undefined): string {
   if (state === undefined) return 'ended';
   if (state.silent < SILENT_SECONDS) return 'alive';
   return `no sign of life for ${formatDuration(Math.round(state.silent))}`;
