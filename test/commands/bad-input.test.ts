@@ -266,6 +266,16 @@ describe('a crawl refuses', () => {
     expect(await stored()).toEqual({ covered: 0, rows: 0, network: 0 });
   });
 
+  test('a base URL behind which something else answers: exit 2, with the setting to look at', async () => {
+    const { code, stdout, stderr } = await backfill({
+      before: () => ({ status: 404, body: '{"message":"no such page"}', headers: {} }),
+    });
+    expect(stderr).toContain('error: GET /api/v3/masterchainInfo was answered 404: no such page');
+    expect(stderr).toMatch(/^hint: Check TONCENTER_NETWORK: /m);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(await stored()).toEqual({ covered: 0, rows: 0, network: 0 });
+  });
+
   test.each([
     ['HTML with a 200', '<html><body>Sign in to the Wi-Fi</body></html>', 'an HTML page'],
     ['JSON that was cut', '{"transactions":[{"account":"0:AB', 'broken JSON'],

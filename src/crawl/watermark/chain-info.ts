@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { ApiClient } from '../../api/client.ts';
 import type { Priority } from '../../budget/priority.ts';
+import { EXIT, NoEndpointError, NotFoundError } from '../../errors.ts';
 
 const End = z.object({ seqno: z.number(), gen_utime: z.coerce.number(), global_id: z.number() });
 const MasterchainInfo = z.object({ last: End, first: End });
@@ -14,21 +15,31 @@ export interface ChainInfo {
   readonly last: { readonly seqno: number; readonly utime: number };
 }
 
+/** What every TON Center API has is not there: the address is another one's. */
+class NoIndexError extends NotFoundError {
+  override readonly exitCode = EXIT.usage;
+}
+
+/** @throws NoIndexError where the server has no such thing */
 export async function readChainInfo(
   api: ApiClient,
   signal: AbortSignal,
   priority: Priority = 'tail',
 ): Promise<ChainInfo> {
-  const { value } = await api.get({
-    path: '/api/v3/masterchainInfo',
-    params: {},
-    priority,
-    signal,
-    parse: (body) => MasterchainInfo.parse(body),
-  });
+  const parse = (body: unknown) => MasterchainInfo.parse(body);
+  const path = '/api/v3/masterchainInfo';
+  const { value } = await api.get({ path, params: {}, priority, signal, parse }).catch(refuseOther);
   return {
     globalId: value.last.global_id,
     first: { seqno: value.first.seqno, utime: value.first.gen_utime },
     last: { seqno: value.last.seqno, utime: value.last.gen_utime },
   };
+}
+
+function refuseOther(error: unknown): never {
+  if (!(error instanceof NotFoundError || error instanceof NoEndpointError)) throw error;
+  throw new NoIndexError(error.message, {
+    cause: error,
+    hint: 'Check TONCENTER_NETWORK: what answers there is no TON Center API. A base URL ends before /api/v3.',
+  });
 }
