@@ -7,7 +7,7 @@ import { EXIT, type ExitCode } from '../errors.ts';
 import { parseRange } from '../range.ts';
 import type { Invocation } from './command.ts';
 import { planToJson, printPlan } from './output/plan-report.ts';
-import { printSummary } from './output/summary.ts';
+import { noteOnReach, printSummary } from './output/summary.ts';
 import { withSource } from './with-source.ts';
 import { closeAfter } from './close-after.ts';
 
@@ -33,7 +33,7 @@ export async function plan(invocation: Invocation, flags: PlanFlags): Promise<Ex
       const looking = { delaySeconds, isEstimate: true, signal: stop.finishing };
       const { range, watermark } = await reachOf({ ...crawl, wanted, ...looking });
       const about = { database: store.database, globalId: chain.globalId, baseUrl, datasets };
-      const note = range === undefined ? 'nothing of it can be read now' : undefined;
+      const note = noteOnReach({ range }, wanted, chain);
       if (flags.json !== true) await printSummary({ ...about, wanted: range ?? wanted, note });
       if (range === undefined) return EXIT.incomplete;
       const { rps } = config;

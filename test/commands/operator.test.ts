@@ -80,6 +80,9 @@ describe('plan', () => {
     expect(kept!.real / real).toBeGreaterThan(0.99);
     expect(kept!.real / real).toBeLessThan(1.05);
     expect(kept!.requests).toBeGreaterThan(5);
+    const beyond = ['--from', String(START + DAY), '--to', String(START + 30 * DAY)];
+    const cut = await cli.ask(['plan', ...beyond, ...only], settings);
+    expect(cut.stdout).toMatch(/^ {10}cut: newer than 20\S+Z is not yet safe to read$/m);
   });
 });
 

@@ -2,15 +2,13 @@ import type { Crawl } from '../../app/open-crawl.ts';
 import type { BackfillReport } from '../../backfill/run-backfill.ts';
 import type { CollectionsRead } from '../../backfill/read-collections-once.ts';
 import type { Covered } from '../../backfill/cover-streams.ts';
-import type { Reach } from '../../crawl/streams/reach.ts';
-import type { ChainInfo } from '../../crawl/watermark/chain-info.ts';
 import type { Collection, Dataset } from '../../dataset/dataset.ts';
 import type { Settled } from '../../db/read/estimates.ts';
-import { formatRange, formatTime, type Range } from '../../range.ts';
+import { formatRange, type Range } from '../../range.ts';
 import { formatNumber } from './format-number.ts';
 import { reportError } from './report-error.ts';
 import { openProgress, type ProgressStyle } from './progress/open-progress.ts';
-import { missingLine, printSummary, refusedLine } from './summary.ts';
+import { missingLine, noteOnReach, printSummary, refusedLine } from './summary.ts';
 
 interface BackfillReportOptions {
   readonly crawl: Crawl;
@@ -57,17 +55,6 @@ export function createBackfillReport(options: BackfillReportOptions): BackfillRe
     },
     onCollections: (read) => printCollectionsRead(read, collections, context.api.stats.requests),
   };
-}
-
-/** What to say where less of a range than was asked for can be read. */
-function noteOnReach({ range }: Reach, wanted: Range, chain: ChainInfo): string | undefined {
-  if (range === undefined) {
-    return `nothing of it can be read now: the source begins at ${formatTime(chain.first.utime)} and ends at ${formatTime(chain.last.utime)}`;
-  }
-  const parts = [];
-  if (range.from > wanted.from) parts.push(`the source begins at ${formatTime(range.from)}`);
-  if (range.to < wanted.to) parts.push(`newer than ${formatTime(range.to)} is not yet safe to read`);
-  return parts.length === 0 ? undefined : `cut: ${parts.join('; ')}`;
 }
 
 function printCovered(

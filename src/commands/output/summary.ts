@@ -3,8 +3,10 @@ import { readCoverage, readMissing } from '../../db/coverage/coverage.ts';
 import type { RefusedSpan } from '../../db/coverage/refused.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { networkName } from '../../db/connection/network.ts';
+import type { Reach } from '../../crawl/streams/reach.ts';
+import type { ChainInfo } from '../../crawl/watermark/chain-info.ts';
 import { streamOf, streamsOf } from '../../crawl/streams/streams.ts';
-import { formatDuration, formatRange, lengthOf, type Range } from '../../range.ts';
+import { formatDuration, formatRange, formatTime, lengthOf, type Range } from '../../range.ts';
 import { percentOf } from '../../status/progress.ts';
 import { formatTable } from './table.ts';
 import type { CollectionReport } from '../../status/collections.ts';
@@ -29,6 +31,21 @@ export async function printSummary(facts: SummaryFacts): Promise<void> {
   console.log(`range     ${formatRange(wanted)} (${formatDuration(wanted.to - wanted.from)}, end exclusive)`);
   if (facts.note !== undefined) console.log(`          ${facts.note}`);
   console.log(formatTable(['dataset', 'covered', 'missing', 'holes'], rows));
+}
+
+/** What to say where less of a range than was asked for can be read. */
+export function noteOnReach(
+  { range }: Pick<Reach, 'range'>,
+  wanted: Range,
+  chain: ChainInfo,
+): string | undefined {
+  if (range === undefined) {
+    return `nothing of it can be read now: the source begins at ${formatTime(chain.first.utime)} and ends at ${formatTime(chain.last.utime)}`;
+  }
+  const parts = [];
+  if (range.from > wanted.from) parts.push(`the source begins at ${formatTime(range.from)}`);
+  if (range.to < wanted.to) parts.push(`newer than ${formatTime(range.to)} is not yet safe to read`);
+  return parts.length === 0 ? undefined : `cut: ${parts.join('; ')}`;
 }
 
 async function coverageRow(database: Database, dataset: Dataset, wanted: Range): Promise<string[]> {
