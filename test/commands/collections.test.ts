@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openCli, type Cli, type CliResult } from '../support/program/cli.ts';
+import { formatAddress } from '../../src/ton/address.ts';
 import { select } from '../support/collections.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
@@ -26,7 +27,9 @@ function run(...args: string[]): Promise<CliResult> {
 
 test('lists and look-ups need no range; status and datasets tell of them; others say what they need', async () => {
   const [account] = simulator.truth.entities().balances();
-  await run('watch', 'add', account!.account, '--note', 'the richest');
+  const friendly = formatAddress(account!.account);
+  const added = await run('watch', 'add', friendly, '--note', 'the richest');
+  expect(added.stdout).toBe(`watching  ${account!.account} (${friendly})\n`);
   const names = 'jetton_masters,account_states,account_transactions';
   const first = await run('backfill', '--only', names);
   expect(first.stderr).toBe('');
