@@ -1,7 +1,7 @@
-import { openDatabase } from '../db/connection/database.ts';
+import { openDatabase, type Database } from '../db/connection/database.ts';
 import { migrate } from '../db/migrate/migrate.ts';
 import { promoteTables } from '../db/migrate/promote.ts';
-import { EXIT, UsageError, type ExitCode } from '../errors.ts';
+import { DatabaseAccessError, DatabaseUnavailableError, EXIT, UsageError, type ExitCode } from '../errors.ts';
 import { parsePostgres } from '../settings/postgres-url.ts';
 import type { Invocation } from './command.ts';
 import { formatTable } from './output/table.ts';
@@ -17,7 +17,7 @@ export async function promote(invocation: Invocation, url: string): Promise<Exit
   requirePostgres(url);
   return withStop(invocation.logger, (stop) =>
     withStore({ ...invocation, signal: stop.finishing }, NAME, async (store) =>
-      closeAfter(await openDatabase({ url, applicationName: NAME }), async (to) => {
+      closeAfter(await openTarget(url), async (to) => {
         if (to.label === store.database.label) throw new UsageError('that is the database itself');
         await migrate(to);
         const counts = new Map<string, number>();
@@ -39,6 +39,16 @@ export async function promote(invocation: Invocation, url: string): Promise<Exit
       }),
     ),
   );
+}
+
+/** What is wrong with it is wrong with the argument, not with the setting. */
+function openTarget(url: string): Promise<Database> {
+  return openDatabase({ url, applicationName: NAME }).catch((error: unknown) => {
+    if (!(error instanceof DatabaseUnavailableError || error instanceof DatabaseAccessError)) throw error;
+    const Failure = error instanceof DatabaseAccessError ? DatabaseAccessError : DatabaseUnavailableError;
+    const hint = (error.hint ?? '').replace('DATABASE_URL', 'the URL behind `promote`');
+    throw new Failure(error.message, { cause: error, ...(hint !== '' && { hint }) });
+  });
 }
 
 function requirePostgres(url: string): void {

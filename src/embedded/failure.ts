@@ -53,6 +53,11 @@ const REMEDIES: readonly Remedy[] = [
     hint: 'Set ETL_DATA_DIR to a directory: a file stands in its way.',
     isLasting: true,
   },
+  {
+    pattern: /ENOENT.*mkdir/,
+    hint: 'Set ETL_DATA_DIR to a directory that can be made.',
+    isLasting: true,
+  },
   { pattern: /locale/i, hint: `Run it with LC_ALL=C, or ${USE_ANOTHER_SERVER}.` },
 ];
 

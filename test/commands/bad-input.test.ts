@@ -203,6 +203,18 @@ describe('what is away is tried again, then exit 75', () => {
     expect(code).toBe(75);
   });
 
+  test.concurrent('the database to promote to', async () => {
+    const store = await openTestStore();
+    const { code, stderr } = await cli.run(['promote', `postgres://me:secret@${NOWHERE}/x`], {
+      DATABASE_URL: store.url,
+      ETL_ATTEMPTS: '1',
+    });
+    await store.close();
+    expect(stderr).toMatch(/^hint: .* the URL behind `promote` is right/m);
+    expect(stderr).not.toMatch(/DATABASE_URL|secret/);
+    expect(code).toBe(75);
+  });
+
   test.concurrent('the API', async () => {
     const store = await openTestStore();
     const { code, stderr } = await cli.run(['backfill', ...RANGE], {

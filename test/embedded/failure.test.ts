@@ -27,6 +27,7 @@ test.each([
 test.each([
   "Error: EACCES: permission denied, access '/root'",
   "Error: EPERM: operation not permitted, mkdir '/data'",
+  "Error: ENOENT: no such file or directory, mkdir '/proc/foo'",
   "Error: ENOTDIR: not a directory, stat '/dev/null/postgres'",
   "Error: EROFS: read-only file system, access '/data'",
   'FATAL:  data directory "/data/postgres" has wrong ownership',
