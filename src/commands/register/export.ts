@@ -16,7 +16,7 @@ export function registerExport(program: Command): void {
       'directory of the lake or of the CSV files, or s3://bucket/prefix of a lake',
     )
     .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
-    .option('--format <parquet|csv>', 'default parquet', 'parquet')
+    .option('--format <parquet|csv>', 'a lake of Parquet files, or a CSV file for each table', 'parquet')
     .addHelpText(
       'after',
       examples(

@@ -62,12 +62,12 @@ export function streamFacts(sheet: StreamSheet): string[][] {
     ['order', orderOf(sheet.params)],
     ['index', indexOf(sheet.index)],
     ['cost', costOf(sheet)],
-    ['at rest', `${atRest(sheet)} requests a minute`],
+    ['at rest', restText(sheet)],
     ...(sheet.delay === null
       ? []
       : [['delay', `${formatDuration(sheet.delay)} behind the head, because its source lags`]]),
     ['checks', sheet.checks.length === 0 ? 'none: it is never verified' : sheet.checks.join(', ')],
-    ['grade', `${sheet.grade}, where it is verified`],
+    ['grade', sheet.checks.length === 0 ? sheet.grade : `${sheet.grade}, where it is verified`],
     ['tables', sheet.tables.map(({ name }) => name).join(', ')],
   ];
 }
@@ -93,6 +93,10 @@ function orderOf({ sort }: Params): string {
 /** In one decimal; of a dataset that is read for one thing at a time, for each of them. */
 export function atRest({ requestsAtRest, readPer }: Pick<StreamSheet, 'requestsAtRest' | 'readPer'>): string {
   return `${requestsAtRest.toFixed(1)}${readPer === null ? '' : ` a ${readPer}`}`;
+}
+
+function restText({ requestsAtRest, readPer }: StreamSheet): string {
+  return `${requestsAtRest.toFixed(1)} requests a minute${readPer === null ? '' : ` for each ${readPer}`}`;
 }
 
 function costOf({ pageSize, readAgainAfter, readPer }: StreamSheet): string {
