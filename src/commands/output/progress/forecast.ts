@@ -77,7 +77,8 @@ export function createForecast(
           sum + (state.task.share * expected(state, leftOf(state.task.dataset))) / state.task.pageSize,
         0,
       );
-      if (work === 0) return 0;
+      const isDone = tasks.every(({ dataset }) => lengthOf(leftOf(dataset)) === 0);
+      if (work === 0) return isDone ? 0 : undefined;
       if (pace.at === undefined || pace.work === 0) return undefined;
       return (work * (pace.ms + at - pace.at)) / pace.work / 1000;
     },

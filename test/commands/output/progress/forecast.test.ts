@@ -92,6 +92,8 @@ describe('the time left', () => {
 
   test('is unknown before anything has come, and nothing when all has', () => {
     const forecast = openForecast(whole);
+    expect(forecast.left(1000)).toBeUndefined();
+    forecast.replaceLeft([]);
     expect(forecast.left(1000)).toBe(0);
     const known = openForecast(whole, { profile });
     expect(known.left(1000)).toBeUndefined();
