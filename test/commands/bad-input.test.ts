@@ -129,10 +129,8 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
       ETL_SINCEE: '-7d',
     });
     const none = await cli.ask(['status'], { ETL_DATASETS: ',' });
-    expect(none).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('ETL_DATASETS "," names no dataset'),
-    });
+    expect(none.stderr).toContain('ETL_DATASETS "," names no dataset');
+    expect(none.code).toBe(2);
     expect(code).toBe(2);
     for (const name of [
       'TONCENTER_NETWORK "mainet" is neither',
@@ -189,44 +187,6 @@ test('where there is no DATABASE_URL, libpq’s variables and ~/.pgpass say wher
     expect([stdout.split('\n')[1], stderr]).toEqual([pathname.slice(1), '(1 row)\n']);
   expect(wrong.stderr).toContain('hint: Check user and password');
   expect(wrong.code).toBe(2);
-});
-
-describe('what is away is tried again, then exit 75', () => {
-  test.concurrent('the database', async () => {
-    const { code, stderr } = await cli.run(['backfill', ...RANGE], {
-      DATABASE_URL: `postgres://me:secret@${NOWHERE}/x`,
-      ETL_ATTEMPTS: '2',
-    });
-    expect(stderr).toContain('the database is away');
-    expect(stderr).toContain('DATABASE_URL');
-    expect(stderr).not.toContain('secret');
-    expect(code).toBe(75);
-  });
-
-  test.concurrent('the database to promote to', async () => {
-    const store = await openTestStore();
-    const { code, stderr } = await cli.run(['promote', `postgres://me:secret@${NOWHERE}/x`], {
-      DATABASE_URL: store.url,
-      ETL_ATTEMPTS: '1',
-    });
-    await store.close();
-    expect(stderr).toMatch(/^hint: .* the URL behind `promote` is right/m);
-    expect(stderr).not.toMatch(/DATABASE_URL|secret/);
-    expect(code).toBe(75);
-  });
-
-  test.concurrent('the API', async () => {
-    const store = await openTestStore();
-    const { code, stderr } = await cli.run(['backfill', ...RANGE], {
-      DATABASE_URL: store.url,
-      TONCENTER_NETWORK: `http://${NOWHERE}`,
-      ETL_ATTEMPTS: '2',
-    });
-    await store.close();
-    expect(stderr).toContain('trying again');
-    expect(stderr).toContain('error: GET /api/v3/masterchainInfo');
-    expect(code).toBe(75);
-  });
 });
 
 describe('a crawl refuses', () => {

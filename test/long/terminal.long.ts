@@ -92,7 +92,13 @@ describe.concurrent('how far a backfill is', () => {
         env: settings(store.url),
       });
       expect(await tables.ended).toBe(0);
+      const narrow = openScreen(`${program} status`, { columns: 60, env: settings(store.url) });
+      expect(await narrow.ended).toBe(0);
       await store.close();
+      expect(narrow.lines().filter((line) => /^(dataset|jetton_transfers) +/.test(line))).toEqual([
+        expect.stringMatching(/^dataset +rows +to \(UTC\) +holes$/),
+        expect.stringMatching(/^jetton_transfers +\d+ +\S+ +\d+$/),
+      ]);
       const status = tables.lines().filter((line) => /^(dataset|nft_transfers) +/.test(line));
       expect(status).toEqual([
         expect.stringMatching(columns === 80 ? /^dataset +rows +to / : /^dataset +rows +covered from +to /),

@@ -24,7 +24,9 @@ export function printStatus(report: Report, bounds: LagBounds): void {
   if (report.datasets.length > 0) {
     console.log();
     const header = ['dataset', 'rows', 'covered from', 'to (UTC)', 'covered', 'holes', 'lag', 'quarantined'];
-    console.log(fitTable(header, report.datasets.map(tableRow), ['covered from', 'covered', 'quarantined']));
+    console.log(
+      fitTable(header, report.datasets.map(tableRow), ['covered from', 'covered', 'quarantined', 'lag']),
+    );
   }
   const collections = collectionLines(report.collections, now);
   if (collections.length > 0) console.log(['', ...collections, ''].join('\n'));
