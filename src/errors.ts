@@ -141,8 +141,13 @@ export class ServerChangedError extends EtlError {
 
 /** The database is not the one that these settings mean: other network, newer schema, too old a server. */
 export class WrongDatabaseError extends EtlError {
-  readonly code = 'wrong_database';
+  readonly code: string = 'wrong_database';
   override readonly exitCode = EXIT.usage;
+}
+
+/** The API answers for another network than it did when the run began: a gateway may have led astray for a while. */
+export class WrongNetworkError extends WrongDatabaseError {
+  override readonly code = 'wrong_network';
 }
 
 /** A lake is not as this program left it, or not a lake at all. */

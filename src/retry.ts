@@ -125,13 +125,20 @@ const APART_MS = 5 * 60_000;
 /**
  * For an API or a database that is away or in trouble, and for a source that refuses. A refusal is believed when all
  * attempts of the last ten minutes were refused: one that came to anything else, even to another error, ends the count.
+ * So is another network behind the address, by who waits as long as it takes. Who does not ends at once: what is behind it
+ * is not what was asked for.
  */
-export function createOutagePolicy(clock: Pick<Clock, 'monotonic'>): RetryPolicy {
+export function createOutagePolicy({
+  clock,
+  attempts,
+}: Pick<RetryContext, 'clock' | 'attempts'>): RetryPolicy {
   let [since, last] = [0, -Infinity];
+  const isRefusal = ({ code }: EtlError) =>
+    REFUSALS.has(code) || (code === 'wrong_network' && attempts === Infinity);
   return {
     ...OUTAGE,
     when: (error) => {
-      if (!(error instanceof EtlError) || !REFUSALS.has(error.code)) {
+      if (!(error instanceof EtlError) || !isRefusal(error)) {
         last = -Infinity;
         return mayPass(error);
       }
@@ -163,7 +170,7 @@ export async function outlast<T>(
   try {
     signal.throwIfAborted();
     const onRetry: RetryOptions['onRetry'] = (failure) => outage.waits(what, failure);
-    const result = await retry({ ...options, ...createOutagePolicy(options.clock), onRetry }, work);
+    const result = await retry({ ...options, ...createOutagePolicy(options), onRetry }, work);
     outage.isBack(what);
     return result;
   } catch (error) {

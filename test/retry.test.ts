@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
 import { systemClock, type Clock } from '../src/clock.ts';
-import { ApiUnavailableError, AuthError, DatabaseConflictError, NotFoundError } from '../src/errors.ts';
+import {
+  ApiUnavailableError,
+  AuthError,
+  DatabaseConflictError,
+  NotFoundError,
+  WrongDatabaseError,
+  WrongNetworkError,
+} from '../src/errors.ts';
 import { CONFLICT, outlast, OUTAGE, retry } from '../src/retry.ts';
 import { never, silent } from './support/crawl.ts';
 
@@ -69,7 +76,10 @@ test('transactions that met wait for a random part of pauses that double', async
 });
 
 /** Minutes until a source that answers so is given up; undefined where it never is. The last answer is repeated. */
-async function givenUpAfter(answers: readonly (Error | number)[]): Promise<number | undefined> {
+async function givenUpAfter(
+  answers: readonly (Error | number)[],
+  attempts = Infinity,
+): Promise<number | undefined> {
   const clock = fakeClock();
   const stop = new AbortController();
   let asked = 0;
@@ -86,7 +96,7 @@ async function givenUpAfter(answers: readonly (Error | number)[]): Promise<numbe
     clock.time += (answer ?? 0) * 60_000;
     return Promise.reject(new AuthError('forbidden'));
   };
-  const options = { clock, random: () => 1, logger: silent, attempts: Infinity, signal: stop.signal };
+  const options = { clock, random: () => 1, logger: silent, attempts, signal: stop.signal };
   return outlast(options, 'a test', ask).then(
     () => undefined,
     () => clock.time / 60_000,
@@ -103,6 +113,15 @@ test('a source that refuses is believed after ten minutes in which it said nothi
   expect(await givenUpAfter([...refused.slice(0, 8), new DatabaseConflictError('met')])).toBeUndefined();
   // The process stood still in between, or read what it could.
   expect(await givenUpAfter([...refused.slice(0, 6), 6])).toBeUndefined();
+});
+
+test('another network is believed after ten minutes, or at once by who does not wait as long as it takes', async () => {
+  const other = new WrongNetworkError('the API serves testnet');
+  const after = await givenUpAfter([other]);
+  expect(after).toBeGreaterThanOrEqual(10);
+  expect(after).toBeLessThan(12);
+  expect(await givenUpAfter([other], 6)).toBe(0);
+  expect(await givenUpAfter([new WrongDatabaseError('another schema')])).toBe(0);
 });
 
 test('a signal ends the pause: retry throws its reason, outlast returns undefined', async () => {

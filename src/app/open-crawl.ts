@@ -3,6 +3,7 @@ import { systemClock } from '../clock.ts';
 import type { Config } from '../settings/config.ts';
 import { readChainInfo, type ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { CrawlContext, PageEvent, Tuning } from '../crawl/crawl-context.ts';
+import { createNetworkGuard } from '../crawl/network-guard.ts';
 import { createPageThreads } from '../crawl/page-threads.ts';
 import { createDensity } from '../crawl/streams/density.ts';
 import { leaseLength } from '../crawl/streams/lease-length.ts';
@@ -112,7 +113,13 @@ export async function openCrawl(options: ClientParts): Promise<Crawl> {
     await releaseLeasesOf(store.database, isGone);
     await releaseClaimsOf(store.database, isGone);
     await releaseDutiesOf(store.database, isGone);
-    return { ...assemble(options, { api, threads }, owner), owner, chain, close };
+    const guarded = createNetworkGuard({
+      api,
+      clock: systemClock,
+      held: chain.globalId,
+      signal: stop.finishing,
+    });
+    return { ...assemble(options, { ...guarded, threads }, owner), owner, chain, close };
   } catch (error) {
     await close();
     throw error;
@@ -121,7 +128,7 @@ export async function openCrawl(options: ClientParts): Promise<Crawl> {
 
 function assemble(
   { config, store, logger }: ClientParts,
-  { api, threads }: Pick<CrawlContext, 'api' | 'threads'>,
+  { api, network, threads }: Pick<CrawlContext, 'api' | 'network' | 'threads'>,
   owner: string,
 ): Pick<Crawl, 'context' | 'planner' | 'subscribe'> {
   const { database } = store;
@@ -133,6 +140,7 @@ function assemble(
     planner: createPlanner({ database, owner, lengthOf }),
     context: {
       api,
+      network,
       lts: createLtBounds({ api, database }),
       database,
       partitions: createPartitions(database, config.partition),

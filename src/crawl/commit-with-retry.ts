@@ -1,17 +1,21 @@
 import { endStrayCopies } from '../db/coordination/copying.ts';
 import { CONFLICT, retry } from '../retry.ts';
 import type { CrawlContext } from './crawl-context.ts';
+import type { NetworkWatch } from './network-guard.ts';
 
 /**
  * Runs a commit until no other transaction stands in its way; partitions may have been dropped meanwhile, and a process in
  * the way may have been standing still for a long time.
+ * @throws WrongNetworkError where another network has answered since the reading began
  */
 export function commitWithRetry<T>(
   context: Pick<CrawlContext, 'database' | 'partitions' | 'attempts' | 'clock' | 'random'>,
+  network: Pick<NetworkWatch, 'require'>,
   commit: (attempt: number) => Promise<T>,
 ): Promise<T> {
   return retry({ ...context, ...CONFLICT, onRetry: () => context.partitions.forget() }, async (attempt) => {
     if (attempt > 1) await endStrayCopies(context.database);
+    network.require();
     return commit(attempt);
   });
 }

@@ -5,6 +5,7 @@ import type { Database } from '../db/connection/database.ts';
 import type { Partitions } from '../db/write/partitions.ts';
 import type { Logger } from '../logger.ts';
 import type { Range } from '../range.ts';
+import type { NetworkGuard } from './network-guard.ts';
 import type { PageThreads } from './page-threads.ts';
 import type { Density } from './streams/density.ts';
 import type { DiskGuard } from './streams/disk-guard.ts';
@@ -37,6 +38,7 @@ export interface PageEvent {
 /** What every reading of the API into the database works with. */
 export interface CrawlContext {
   readonly api: ApiClient;
+  readonly network: NetworkGuard;
   readonly lts: LtBounds;
   readonly database: Database;
   readonly partitions: Partitions;

@@ -44,6 +44,8 @@ export function createWatermarkLeader({
   const poll = async (signal: AbortSignal) => {
     // A process that does not write just now ends, too.
     await requireOwnSchema(database);
+    // Before the duty: whoever is led astray leaves it to another process.
+    await context.network.confirm();
     const leads = await takeDuty(database, 'watermark', owner, absentSeconds);
     const found = leads ? undefined : await readFound(context, delaySeconds);
     if (found !== undefined) {

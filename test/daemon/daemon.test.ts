@@ -14,6 +14,7 @@ import { lengthOf, type Range } from '../../src/range.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
 import type { Stop } from '../../src/stop.ts';
 import { datasetsNamed, never, openTestCrawl, silent, testConfig } from '../support/crawl.ts';
+import { commitsEnded } from '../support/database/commits-ended.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const DELAY = 4;
@@ -196,6 +197,45 @@ describe('the daemon', () => {
     const { total } = simulator.stats;
     await crawl.close();
     expect(simulator.stats.total).toBe(total);
+  });
+
+  test('waits while another network answers, commits nothing meanwhile, and goes on when its own is back', async () => {
+    const start = Math.floor(Date.now() / 1000) - 4680;
+    await serve({ start });
+    let waits = 0;
+    const write = (line: string) => {
+      if (line.includes('"code":"wrong_network"')) waits += 1;
+    };
+    const end = async () => (await covered('transactions')).at(-1)?.to ?? 0;
+    const swap = async (options: SimulatorOptions) => {
+      const { port } = simulator;
+      await simulator.close();
+      await serve({ start, port, ...options });
+    };
+    const pages = () =>
+      store.database.rows(sql`select max(id)::int as last from etl.pages`, z.object({ last: z.number() }));
+    let back = Infinity;
+    const sway = async () => {
+      await until(async () => (await end()) > 0);
+      await swap({ globalId: -3, seed: 77 });
+      await until(() => Promise.resolve(waits > 0));
+      await commitsEnded(store.database);
+      const before = await pages();
+      await until(() => Promise.resolve(waits > 8));
+      expect(await pages()).toEqual(before);
+      await swap({});
+      back = Date.now() / 1000;
+    };
+    let isOver = false;
+    const swayed = sway().finally(() => {
+      isOver = true;
+    });
+    const goesOn = async () => isOver && (back === Infinity || (await end()) > back);
+    await Promise.all([swayed, runUntil('-1h', goesOn, pino({ level: 'debug' }, { write }))]);
+    const networks = sql`select distinct global_id from ton.blocks`;
+    expect(await store.database.rows(networks, z.object({ global_id: z.number() }))).toEqual([
+      { global_id: -777 },
+    ]);
   });
 
   test('waits while the API fails, and goes on when it is back', async () => {

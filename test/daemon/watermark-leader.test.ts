@@ -3,8 +3,12 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { reachOf } from '../../src/crawl/streams/reach.ts';
+import { readSavedWatermark } from '../../src/db/coverage/watermark.ts';
+import { takeDuty } from '../../src/db/settings.ts';
+import { WrongNetworkError } from '../../src/errors.ts';
 import { createWatermarkLeader } from '../../src/daemon/watermark-leader.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import { otherNetwork } from '../support/simulator/other-network.ts';
 import { never, openTestCrawl } from '../support/crawl.ts';
 import { keptLog } from '../support/program/log-lines.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
@@ -14,10 +18,13 @@ const START = Date.UTC(2026, 2, 1) / 1000;
 let store: TestStore;
 let simulator: Simulator;
 let crawl: Crawl;
+let isForeign: boolean;
 
 beforeEach(async () => {
   store = await openTestStore();
-  simulator = await startSimulator({ start: START, duration: 1800, headTime: START + 900, load: 1 });
+  isForeign = false;
+  const after = otherNetwork(() => isForeign);
+  simulator = await startSimulator({ start: START, duration: 1800, headTime: START + 900, load: 1, after });
   crawl = await openTestCrawl(store, simulator.url);
 });
 afterEach(async () => {
@@ -81,6 +88,18 @@ test('where the one that asks is gone, the other asks', async () => {
   const asked = simulator.stats.total;
   expect((await leaderOf('second').poll(never.leaving)).utime).toBeGreaterThan(START);
   expect(simulator.stats.total).toBeGreaterThan(asked);
+});
+
+test('who is led to another network finds no watermark there, and leaves it to others to ask', async () => {
+  const leader = leaderOf('first');
+  const { utime } = await leader.poll(never.leaving);
+  isForeign = true;
+  simulator.headTime += 60;
+  await expect(leader.poll(never.leaving)).rejects.toThrow(WrongNetworkError);
+  await endDuty();
+  await expect(leader.poll(never.leaving)).rejects.toThrow(WrongNetworkError);
+  expect((await readSavedWatermark(store.database))?.utime).toBe(utime);
+  expect(await takeDuty(store.database, 'watermark', 'second', 30)).toBe(true);
 });
 
 test('what nobody saw for a while is given when it has been visible for the delay, whoever asks meanwhile', async () => {

@@ -26,7 +26,8 @@ export async function ask(
   params: Params,
   { isWhole = () => true, flight }: AskOptions = {},
 ): Promise<WalkResponse> {
-  const { context, walk, choices, priority, stop } = walkContext;
+  const { context, walk, network, choices, priority, stop } = walkContext;
+  await network.confirm();
   await walkContext.pace();
   await context.disk.wait(stop.finishing);
   const request = {

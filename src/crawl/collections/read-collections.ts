@@ -59,9 +59,13 @@ async function claimAndWalk(run: RunContext, dataset: Collection, walk: Walk): P
     heldSeconds: CLAIM_SECONDS,
     prolong,
   });
-  const keep: WalkContext['keep'] = (cursor, outcomes) => commitCursor(database, claim, cursor, outcomes);
+  const network = run.context.network.begin();
+  const keep: WalkContext['keep'] = (cursor, outcomes) => {
+    network.require();
+    return commitCursor(database, claim, cursor, outcomes);
+  };
   try {
-    await dispatch({ ...run, dataset, claim, keep, stored: claimed.cursor }, walk);
+    await dispatch({ ...run, dataset, claim, network, keep, stored: claimed.cursor }, walk);
   } finally {
     letGo();
     await releaseClaim(database, claim).catch(() => undefined);

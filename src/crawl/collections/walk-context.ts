@@ -7,6 +7,7 @@ import type { Priority } from '../../budget/priority.ts';
 import type { Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
+import type { NetworkWatch } from '../network-guard.ts';
 import { unixSeconds } from '../../clock.ts';
 
 /** What all walks of a run have in common. */
@@ -31,6 +32,8 @@ export interface RunContext {
 export interface WalkContext<W extends Walk = Walk> extends RunContext {
   readonly dataset: Collection;
   readonly walk: W;
+  /** Since the walk began. */
+  readonly network: NetworkWatch;
   readonly claim: CursorClaim;
   /** The cursor as the last commit left it. */
   readonly stored: unknown;

@@ -15,9 +15,10 @@ const MOST = 500;
  * Asks the index how far the watched accounts have moved: one request for many of them spares one for each that has not.
  */
 export async function noteWatchedMoves(walkContext: WalkContext<LookupWalk | BackwardWalk>): Promise<void> {
-  const { context, dataset, walk, priority, stop } = walkContext;
+  const { context, dataset, walk, network, priority, stop } = walkContext;
   const watched = (await readWatched(context.database)).map(({ address }) => address);
   for (let at = 0; at < watched.length; at += MOST) {
+    await network.confirm();
     await walkContext.pace();
     const { value } = await context.api.get({
       path: '/api/v3/accountStates',
@@ -34,6 +35,7 @@ export async function noteWatchedMoves(walkContext: WalkContext<LookupWalk | Bac
     const moves = value.flatMap(({ address, last_transaction_lt: lt }) =>
       lt == null ? [] : [{ key: address, lt }],
     );
+    network.require();
     await noteMoves(context.database, { dataset: dataset.name, walk: walk.name }, moves);
   }
 }

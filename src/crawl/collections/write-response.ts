@@ -39,7 +39,9 @@ export async function writeResponse(
     log: { rows: response.value.records.length, ...loggedOf(response) },
   };
   const began = context.clock.monotonic();
-  await commitWithRetry(context, () => commitResponse(context.database, context.partitions, commit));
+  await commitWithRetry(context, walkContext.network, () =>
+    commitResponse(context.database, context.partitions, commit),
+  );
   const rows = response.value.records.length;
   context.logger.debug(
     {

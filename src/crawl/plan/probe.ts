@@ -38,7 +38,7 @@ interface ProbeOptions {
  * spread evenly over the hours of the day, so that a network whose nights are quiet is not taken for a quiet one.
  */
 export async function probe(
-  context: Pick<CrawlContext, 'api' | 'lts' | 'tuning'>,
+  context: Pick<CrawlContext, 'api' | 'network' | 'lts' | 'tuning'>,
   { range, count, ...options }: ProbeOptions,
 ): Promise<Sample[]> {
   const samples: Sample[] = [];
@@ -68,7 +68,7 @@ export function placeIn({ from, to }: Range, index: number): number {
 
 /** Follows the dataset's own paginator until some seconds are complete: what is cut short at a page's end is left out. */
 async function sample(
-  { api, lts, tuning }: Pick<CrawlContext, 'api' | 'lts' | 'tuning'>,
+  { api, network, lts, tuning }: Pick<CrawlContext, 'api' | 'network' | 'lts' | 'tuning'>,
   { dataset, stream, signal }: Pick<ProbeOptions, 'dataset' | 'stream' | 'signal'>,
   span: Range,
 ): Promise<Omit<Sample, 'stratum' | 'from'>> {
@@ -79,7 +79,7 @@ async function sample(
   let cursor: unknown = paginator.start(span);
   for (let page = 0; page < MOST_PAGES && cursor !== undefined; page += 1) {
     const { value } = await askPage(
-      { api, lts },
+      { api, network, lts },
       {
         dataset,
         stream,

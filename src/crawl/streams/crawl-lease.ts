@@ -34,8 +34,9 @@ export async function crawlLease(
     prolong,
   });
   let rest = lease.span;
+  const network = context.network.begin();
   const read = async () => {
-    for await (rest of readPages(context, { ...assignment, stop, peers }));
+    for await (rest of readPages(context, { ...assignment, stop, peers, network }));
   };
   const sayLost = () => {
     logger.warn({ dataset: dataset.name, scope: stream.scope, range: formatRange(rest) }, 'lease lost');

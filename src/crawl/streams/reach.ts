@@ -67,7 +67,7 @@ export async function reachOf(options: ReachOptions): Promise<Reached> {
 function createWatermarkReading({ context, chain, delaySeconds, signal }: ReachOptions) {
   let reader: WatermarkReader | undefined;
   return () =>
-    retry({ ...context, ...createOutagePolicy(context.clock), signal }, async () => {
+    retry({ ...context, ...createOutagePolicy(context), signal }, async () => {
       reader ??= await openWatermarkReader(context, chain, delaySeconds);
       const watermark = await reader.read(signal);
       if (watermark.utime === 0) throw watermarkNotKnown(watermark);

@@ -9,6 +9,7 @@ import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { askPage } from './page/ask-page.ts';
 import { commitWithRetry } from '../commit-with-retry.ts';
+import type { NetworkWatch } from '../network-guard.ts';
 import { leaseLength } from './lease-length.ts';
 import type { SpanTrust } from './page/limit-trust.ts';
 import type { Assignment } from './planner.ts';
@@ -28,6 +29,8 @@ export interface Peers {
 /** A lease to be read. */
 export interface LeaseReading extends Assignment {
   readonly stop: Stop;
+  /** Since the reading began. */
+  readonly network: NetworkWatch;
   readonly peers: Peers;
 }
 
@@ -116,7 +119,7 @@ async function commitAndAdvance(
   const pages = [...waiting, page];
   const done = step.completed ?? step.saturated;
   const isWritten = done !== undefined || !needsWholeSeconds(assignment);
-  const wereNew = isWritten && (await write(context, toCommit(assignment, held, pages)));
+  const wereNew = isWritten && (await write(context, assignment.network, toCommit(assignment, held, pages)));
   report(context, assignment, { ...page, writingMs: context.clock.monotonic() - began });
   const left = done === undefined ? held : { ...held, span: { from: done.to, to: held.span.to } };
   const next = {
@@ -136,8 +139,8 @@ async function commitAndAdvance(
   return done === undefined || step.cursor === undefined ? next : await shorten(context, assignment, next);
 }
 
-function write(context: CrawlContext, commit: PageCommit): Promise<boolean> {
-  return commitWithRetry(context, async (attempt) => {
+function write(context: CrawlContext, network: NetworkWatch, commit: PageCommit): Promise<boolean> {
+  return commitWithRetry(context, network, async (attempt) => {
     const wereNew = await commitPage(context.database, context.partitions, commit);
     // What was sent in vain may still be on its way to a connection that was given up.
     if (attempt === 1) for (const { release } of commit.rows) release();
@@ -173,7 +176,7 @@ async function shorten(
 /** Asks for the next page; undefined where the server ran out of time and a smaller page will be asked for. */
 async function fetchPage(
   { api, lts, threads, tuning }: CrawlContext,
-  { dataset, lease, priority, stop }: LeaseReading,
+  { dataset, lease, priority, stop, network }: LeaseReading,
   { held, cursor, fresh, trust }: LeaseProgress,
   flight: Flight,
 ): Promise<FetchedPage | undefined> {
@@ -187,7 +190,7 @@ async function fetchPage(
   };
   try {
     const page = await askPage(
-      { api, lts },
+      { api, lts, network },
       {
         dataset,
         stream,

@@ -1,4 +1,4 @@
-import { WrongDatabaseError } from '../../errors.ts';
+import { WrongDatabaseError, WrongNetworkError } from '../../errors.ts';
 import { decideSetting, readSetting } from '../settings.ts';
 import type { Session } from './database.ts';
 
@@ -41,4 +41,12 @@ export async function claimNetwork(session: Session, globalId: number): Promise<
   if (held === globalId) return;
   const { what, hint } = networkMismatch(held, globalId);
   throw new WrongDatabaseError(`${what}: one database holds one network`, { hint });
+}
+
+/** The error where the API began to answer for another network while it was read. */
+export function networkChanged(held: number, served: number): WrongNetworkError {
+  const { what } = networkMismatch(held, served);
+  return new WrongNetworkError(`${what}: one database holds one network`, {
+    hint: 'Find out where the address of TONCENTER_NETWORK leads now. docs/operator.md says what to look at before you start again.',
+  });
 }

@@ -3,9 +3,12 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 import { crawlLease } from '../../../src/crawl/streams/crawl-lease.ts';
 import { streamOf } from '../../../src/crawl/streams/streams.ts';
+import { readChainInfo } from '../../../src/crawl/watermark/chain-info.ts';
 import { isLeased } from '../../../src/db/coordination/leases.ts';
+import { WrongNetworkError } from '../../../src/errors.ts';
 import { errorResponse } from '../../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
+import { otherNetwork } from '../../support/simulator/other-network.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { keptLog } from '../../support/program/log-lines.ts';
 import { withBelievingLimits } from '../../support/believing-limits.ts';
@@ -17,6 +20,7 @@ let store: TestStore;
 let simulator: Simulator;
 
 const Tried = z.object({ attempts: z.number() });
+const Any = z.object({ one: z.number() });
 const Refused = z.object({ span: z.string(), reason: z.string() });
 
 beforeEach(async () => {
@@ -71,6 +75,41 @@ test('nobody else gets a range that failed before it is refused: it would be ask
   expect(takenByOthers).toEqual([undefined]);
   expect(await store.database.rows(sql`select attempts from etl.refused`, Tried)).toEqual([{ attempts: 1 }]);
   expect(await isLeased(store.database, ['transactions'], assignment!.lease.span)).toBe(false);
+  await crawl.close();
+});
+
+test('a page that is on its way while another network is seen is not written, and its range is given back', async () => {
+  let isForeign = false;
+  simulator = await startSimulator({
+    start: START,
+    duration: 900,
+    after: otherNetwork(() => isForeign),
+  });
+  const [dataset] = await datasetsNamed('transactions');
+  const crawl = await openTestCrawl(store, simulator.url);
+  const zones = [[{ from: START + 400, to: START + 410 }]];
+  const want = { dataset: dataset!, stream: streamOf(dataset!), zones, priority: 'backfill' as const };
+  const { api } = crawl.context;
+  // The head is polled between the page's response and its commit; then the own network is back.
+  const get: typeof api.get = async (request) => {
+    const exchange = await api.get(request);
+    if (request.path !== '/api/v3/transactions') return exchange;
+    isForeign = true;
+    await expect(readChainInfo(api, never.leaving)).rejects.toThrow(WrongNetworkError);
+    isForeign = false;
+    await readChainInfo(api, never.leaving);
+    return exchange;
+  };
+  const assignment = await crawl.planner.take([want]);
+  const reading = crawlLease({ ...crawl.context, api: { ...api, get } }, assignment!, { stop: never });
+  await expect(reading).rejects.toThrow('the database holds the simulated network, the API serves testnet');
+  expect(await store.database.rows(sql`select 1 as one from ton.transactions limit 1`, Any)).toEqual([]);
+  expect(await store.database.rows(sql`select 1 as one from etl.refused limit 1`, Any)).toEqual([]);
+  // Whoever reads it later writes it.
+  const again = await crawl.planner.take([want]);
+  expect(again?.lease.span).toEqual(assignment?.lease.span);
+  await crawlLease(crawl.context, again!, { stop: never });
+  expect(await store.database.rows(sql`select 1 as one from ton.transactions limit 1`, Any)).toHaveLength(1);
   await crawl.close();
 });
 

@@ -93,8 +93,9 @@ describe('whoever stands still while it copies', () => {
     const next = await claim();
     const partitions = createPartitions(database, 'month');
     const context = { database, partitions, attempts: 5, clock: systemClock, random: Math.random };
+    const network = { require: () => undefined };
     const commit = () => commitPage(database, partitions, page(next, samplePage(SPAN, 4000)));
-    expect(await commitWithRetry(context, commit)).toBe(true);
+    expect(await commitWithRetry(context, network, commit)).toBe(true);
     expect(await readCoverage(database, next.stream)).toEqual([SPAN]);
     expect(await copy).toBe('lease_lost');
     const stored = sql`select count(*)::int as count from ton.transactions`;

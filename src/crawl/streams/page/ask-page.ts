@@ -12,6 +12,7 @@ import type { Echo, Params, Step } from '../../../dataset/paginator.ts';
 import type { Stream } from '../../../db/coverage/coverage.ts';
 import { BadResponseError } from '../../../errors.ts';
 import type { Range } from '../../../range.ts';
+import type { NetworkWatch } from '../../network-guard.ts';
 import type { PageThreads } from '../../page-threads.ts';
 import { contentOf, inside, type Content } from './content.ts';
 import type { SpanTrust } from './limit-trust.ts';
@@ -48,6 +49,7 @@ interface ToWrite {
 /** What a page is asked of. */
 export interface Asking {
   readonly api: ApiClient;
+  readonly network: Pick<NetworkWatch, 'confirm'>;
   readonly lts: LtBounds;
 }
 
@@ -69,7 +71,11 @@ type PagePlace = Pick<RecordsReading, 'positions' | 'joins'> & { readonly echo: 
  * Asks for one page of a stream and reads it: the only way in which a page is asked for, whatever for.
  * @throws BadResponseError where the response cannot be one to this request, also by the window that it says it answers
  */
-export async function askPage({ api, lts }: Asking, request: PageRequest): Promise<Exchange<PageRead>> {
+export async function askPage(
+  { api, network, lts }: Asking,
+  request: PageRequest,
+): Promise<Exchange<PageRead>> {
+  await network.confirm();
   const { dataset, stream, cursor, size, trust, priority, flight, signal, toWrite } = request;
   const { job } = dataset;
   const paging = job.paginator.request(cursor, size);

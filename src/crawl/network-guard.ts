@@ -1,0 +1,138 @@
+import * as z from 'zod';
+import type { ApiClient, GetRequest } from '../api/client.ts';
+import type { Clock } from '../clock.ts';
+import { networkChanged } from '../db/connection/network.ts';
+import type { WrongNetworkError } from '../errors.ts';
+import { readChainInfo } from './watermark/chain-info.ts';
+
+/** Where nothing has named the network for so long, it is asked for: one request where neither blocks nor the head are read. */
+const NAMED_MS = 60_000;
+
+/** The paths whose responses are blocks, which name their network. */
+const OF_BLOCKS = /^\/api\/v3\/(?:blocks$|masterchain)/;
+
+/** Sees to it that all that is written is of the network that the database holds, whatever comes to answer behind the address. */
+export interface NetworkGuard {
+  /**
+   * Asks which network answers, where no response has named it for a minute, or the last one named another.
+   * @throws WrongNetworkError where it is another one
+   */
+  confirm(): Promise<void>;
+  /** The beginning of a reading. */
+  begin(): NetworkWatch;
+}
+
+/** Of one reading: once another network has answered, nothing that it read may be written, whoever answers later. */
+export interface NetworkWatch {
+  /** As the guard's, and throws what `require` throws. */
+  confirm(): Promise<void>;
+  /** @throws WrongNetworkError where another network has answered since the reading began */
+  require(): void;
+}
+
+interface GuardOptions {
+  readonly api: ApiClient;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  /** The global_id of the network that the database holds, which the API has just named. */
+  readonly held: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A guard, and the client that tells it which network answers. Most responses do not name their network. So the guard
+ * believes what blocks say, which come with each poll of the head, and holds everything up as soon as one is of another.
+ */
+export function createNetworkGuard({ api: bare, clock, held, signal }: GuardOptions): {
+  readonly api: ApiClient;
+  readonly network: NetworkGuard;
+} {
+  let namedAt = clock.monotonic();
+  let sightings = 0;
+  let latest: WrongNetworkError | undefined;
+  let isAway = false;
+  let asking: Promise<unknown> | undefined;
+  /** What was asked for before another network was seen does not tell that the own one is back. */
+  const openLook = () => {
+    const [at, before] = [clock.monotonic(), sightings];
+    return (named: readonly number[]) => {
+      const other = named.find((globalId) => globalId !== held);
+      if (other !== undefined) {
+        [sightings, isAway, latest] = [sightings + 1, true, networkChanged(held, other)];
+        throw latest;
+      }
+      if (named.length > 0 && before === sightings) [namedAt, isAway] = [Math.max(namedAt, at), false];
+    };
+  };
+  const api = withLook(bare, openLook);
+  const requireHeld = () => {
+    if (isAway && latest !== undefined) throw latest;
+  };
+  const confirm = async () => {
+    if (!isAway && clock.monotonic() - namedAt < NAMED_MS) return;
+    asking ??= readChainInfo(api, signal).finally(() => {
+      asking = undefined;
+    });
+    await asking;
+    requireHeld();
+  };
+  const begin = (): NetworkWatch => {
+    const before = sightings;
+    const require = () => {
+      if (before !== sightings && latest !== undefined) throw latest;
+    };
+    return {
+      require,
+      confirm: async () => {
+        require();
+        await confirm();
+      },
+    };
+  };
+  return { api, network: { confirm, begin } };
+}
+
+/** Calls `look` with the networks that a response names, before anybody reads it. */
+function withLook(api: ApiClient, openLook: () => (named: readonly number[]) => void): ApiClient {
+  const looked = <T>(request: GetRequest<T>): GetRequest<T> => {
+    const { parse, readBytes } = request;
+    const look = openLook();
+    return {
+      ...request,
+      parse: (body, ...how) => {
+        look(namedIn(body));
+        return parse(body, ...how);
+      },
+      readBytes:
+        readBytes &&
+        (async (body, how) => {
+          look(namedInBytes(body));
+          return readBytes(body, how);
+        }),
+    };
+  };
+  return { ...api, get: (request) => api.get(OF_BLOCKS.test(request.path) ? looked(request) : request) };
+}
+
+/** An older server leaves it out; what else is wrong with a block is the reader's to say. */
+const Block = z.object({ global_id: z.number().nullish() }).nullish().catch(undefined);
+const Blocks = z.object({ blocks: z.array(Block).nullish().catch(undefined), last: Block }).catch({});
+
+function namedIn(body: unknown): number[] {
+  const { blocks, last } = Blocks.parse(body);
+  return [...(blocks ?? []), last].flatMap((block) => block?.global_id ?? []);
+}
+
+const MEMBER = '"global_id"';
+const VALUE = /^\s*:\s*(-?\d+)/;
+/** The longest value, with spaces around its colon. */
+const LONGEST = 24;
+
+function namedInBytes(body: Buffer): number[] {
+  const named: number[] = [];
+  for (let at = body.indexOf(MEMBER); at >= 0; at = body.indexOf(MEMBER, at + 1)) {
+    const from = at + MEMBER.length;
+    const value = VALUE.exec(body.toString('latin1', from, from + LONGEST))?.[1];
+    if (value !== undefined) named.push(Number(value));
+  }
+  return named;
+}

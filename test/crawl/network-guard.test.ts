@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { ApiClient } from '../../src/api/client.ts';
+import { createNetworkGuard, type NetworkGuard } from '../../src/crawl/network-guard.ts';
+import { EXIT, WrongNetworkError } from '../../src/errors.ts';
+import { json, startFakeApi, type FakeApi } from '../api/fake-api.ts';
+import { never } from '../support/crawl.ts';
+
+const [MAINNET, TESTNET] = [-239, -3];
+
+let fake: FakeApi;
+let api: ApiClient;
+let network: NetworkGuard;
+const time = { ms: 0 };
+
+beforeEach(async () => {
+  fake = await startFakeApi();
+  time.ms = 0;
+  const clock = { monotonic: () => time.ms };
+  ({ api, network } = createNetworkGuard({
+    api: fake.client(),
+    clock,
+    held: MAINNET,
+    signal: never.leaving,
+  }));
+});
+afterEach(() => fake.close());
+
+const block = (globalId: number | undefined) => ({ seqno: 1, gen_utime: '1700000000', global_id: globalId });
+const info = (globalId: number) => json({ first: block(globalId), last: block(globalId) });
+const blocks = (...globalIds: (number | undefined)[]) => json({ blocks: globalIds.map(block) });
+
+const get = (path: string) => api.get({ path, priority: 'tail', parse: (body) => body });
+const getBytes = (path: string) =>
+  api.get({
+    path,
+    priority: 'tail',
+    parse: () => 'parsed',
+    readBytes: (body) => Promise.resolve(body.toString()),
+  });
+
+test('who reads a block of another network learns both networks, and that a person has to act', async () => {
+  fake.answer(blocks(MAINNET, TESTNET));
+  const read = get('/api/v3/blocks');
+  await expect(read).rejects.toThrow(WrongNetworkError);
+  await expect(read).rejects.toMatchObject({
+    message: 'the database holds mainnet, the API serves testnet: one database holds one network',
+    hint: expect.stringContaining('TONCENTER_NETWORK') as string,
+    exitCode: EXIT.usage,
+  });
+  // It is not asked for again as a bad response is.
+  expect(fake.seen).toHaveLength(1);
+});
+
+test.each(['/api/v3/blocks', '/api/v3/masterchainBlockShardState', '/api/v3/masterchainBlockShards'])(
+  'blocks of %s name the network, also where they are read by their bytes',
+  async (path) => {
+    fake.answer(blocks(MAINNET, undefined), blocks(MAINNET), blocks(MAINNET, TESTNET));
+    await get(path);
+    expect((await getBytes(path)).value).toContain('global_id');
+    await expect(getBytes(path)).rejects.toThrow(WrongNetworkError);
+  },
+);
+
+test('what other endpoints call a network is data', async () => {
+  fake.answer(blocks(TESTNET));
+  await get('/api/v3/transactions');
+  await getBytes('/api/v3/traces');
+  await network.confirm();
+});
+
+test('the network is asked for where nothing has named it for a minute, once for all who want to know', async () => {
+  const watch = network.begin();
+  time.ms = 59_000;
+  await watch.confirm();
+  fake.answer(blocks(MAINNET), info(MAINNET), info(TESTNET));
+  await get('/api/v3/blocks');
+  time.ms = 118_000;
+  await watch.confirm();
+  expect(fake.seen).toHaveLength(1);
+  time.ms = 120_000;
+  await Promise.all([watch.confirm(), network.confirm(), network.begin().confirm()]);
+  expect(fake.seen).toHaveLength(2);
+  time.ms = 181_000;
+  await expect(watch.confirm()).rejects.toThrow(WrongNetworkError);
+});
+
+test('nothing is written of a reading that began before another network answered, though the own one is back', async () => {
+  const before = network.begin();
+  before.require();
+  fake.answer(blocks(TESTNET), info(TESTNET), info(MAINNET));
+  await expect(get('/api/v3/blocks')).rejects.toThrow(WrongNetworkError);
+  expect(() => before.require()).toThrow(WrongNetworkError);
+  // Whoever begins now asks first.
+  await expect(network.begin().confirm()).rejects.toThrow(WrongNetworkError);
+  const after = network.begin();
+  await after.confirm();
+  after.require();
+  expect(() => before.require()).toThrow(WrongNetworkError);
+  await expect(before.confirm()).rejects.toThrow(WrongNetworkError);
+  await network.confirm();
+  expect(fake.seen).toHaveLength(3);
+});
+
+test('a response that was on its way before another network was seen does not tell that the own one is back', async () => {
+  let answer: () => void = () => undefined;
+  const asked = new Promise<void>((resolve) => {
+    fake.answer(
+      (...request) => {
+        answer = () => {
+          blocks(MAINNET)(...request);
+        };
+        resolve();
+      },
+      blocks(TESTNET),
+      info(TESTNET),
+    );
+  });
+  const early = get('/api/v3/blocks');
+  await asked;
+  await expect(get('/api/v3/blocks')).rejects.toThrow(WrongNetworkError);
+  answer();
+  await early;
+  await expect(network.confirm()).rejects.toThrow(WrongNetworkError);
+});

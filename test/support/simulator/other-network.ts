@@ -1,0 +1,9 @@
+import type { SimulatorOptions } from './simulator.ts';
+
+/** Lets a simulated network name itself testnet while `isOther` says so. */
+export function otherNetwork(isOther: () => boolean): NonNullable<SimulatorOptions['after']> {
+  return (_, response) => {
+    if (!isOther()) return response;
+    return { ...response, body: String(response.body).replaceAll('"global_id":-777', '"global_id":-3') };
+  };
+}
