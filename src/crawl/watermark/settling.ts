@@ -1,6 +1,6 @@
 /** The chain as one poll shows it. Unix seconds of chain time. */
 export interface PollResult {
-  /** The newest block that is visible. */
+  /** The newest block: of the last poll one that follows from the head, of those before it any that was visible. */
   readonly newest: number;
   /** The watermark. */
   readonly utime: number;
@@ -17,6 +17,12 @@ interface Poll extends PollResult {
   readonly at: number | undefined;
 }
 
+/** What a poll shows: a block that nothing joins to the head may be ahead of it, or not be at all. */
+interface Shown extends PollResult {
+  /** The newest block of all; left out where it is `newest`. */
+  readonly seen?: number;
+}
+
 /** How far it is safe to read. Unix seconds; neither ever falls. */
 export interface Settled {
   /** The watermark to use. */
@@ -27,7 +33,7 @@ export interface Settled {
 
 export interface Settling {
   /** What a poll lets pass. `at`: seconds of a clock that never runs backwards. */
-  settle(now: PollResult, at: number): Settled;
+  settle(now: Shown, at: number): Settled;
   /** What time has let pass since the last poll. */
   release(at: number): Settled;
   /** When more of it passes without another poll, by the same clock; undefined where nothing is held back, or nobody knows. */
@@ -45,6 +51,10 @@ export interface Settling {
  * What lay below the watermark at that poll was there, and every replica shows it by now, wherever the watermark stands
  * today: that is `everywhere`. The watermark itself is at most `delaySeconds` above it, for those who read so far below.
  *
+ * A block may be visible that does not follow from the head. Of the last poll it tells nothing: a single answer with a block
+ * of the year 2100 would let everything pass. A poll before is dated by it: what was found then may have come as late as that.
+ * What was shown longer than the delay ago, every replica has shown since, so it dates no poll any more.
+ *
  * It does not matter why the watermark gained much since that poll: a late block came, or nobody polled for a while. So
  * the very first poll of a database is one after a silence: as if the one before it had seen where it begins to look.
  * @param before what other processes saw last
@@ -53,6 +63,7 @@ export function createSettling(delaySeconds: number, before: readonly PollResult
   let polls: Poll[] = before.map((poll) => ({ ...poll, at: undefined }));
   let latest: PollResult = { newest: 0, utime: 0 };
   let settled: Settled = { utime: 0, everywhere: 0 };
+  let shown: { readonly at: number; readonly newest: number }[] = [];
   const release = (at: number) => {
     const isCaughtUp = (poll: Poll) =>
       poll.newest <= latest.newest - delaySeconds || (poll.at ?? Infinity) <= at - delaySeconds;
@@ -62,18 +73,22 @@ export function createSettling(delaySeconds: number, before: readonly PollResult
     const utime = Math.max(settled.utime, Math.min(latest.utime, then.utime + delaySeconds));
     // With the oldest poll that is known maybe nobody has caught up yet. One of another process may have seen more than
     // is seen now: then one of them was shown too little.
-    const shown = last === -1 ? 0 : Math.min(then.utime, latest.utime);
-    const everywhere = Math.max(settled.everywhere, utime - delaySeconds, shown);
+    const passed = last === -1 ? 0 : Math.min(then.utime, latest.utime);
+    const everywhere = Math.max(settled.everywhere, utime - delaySeconds, passed);
     settled = { utime, everywhere };
     return settled;
   };
   return {
-    settle(now, at) {
+    settle({ newest, utime, seen = newest }, at) {
+      const now = { newest, utime };
       latest = now;
+      shown = [...shown.filter((one) => one.at > at - delaySeconds), { at, newest: Math.max(newest, seen) }];
       const last = polls.at(-1);
       if (last === undefined) polls.push(beforeTheFirst(now));
       // One that saw no more than the one before it says nothing new: replicas catch up with that one sooner.
-      if (last?.utime !== now.utime || last.at === undefined) polls.push({ ...now, at });
+      if (last?.utime !== now.utime || last.at === undefined) {
+        polls.push({ newest: Math.max(...shown.map((one) => one.newest)), utime, at });
+      }
       return release(at);
     },
     release,

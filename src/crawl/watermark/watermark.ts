@@ -23,7 +23,7 @@ export interface Watermark {
   readonly utime: number;
   /** The masterchain block up to which every earlier one is visible, and its time. */
   readonly head: { readonly seqno: number; readonly utime: number };
-  /** Time of the newest masterchain block that is visible, whatever is missing below it. */
+  /** Time of the newest masterchain block that follows from the head and whose shard tops are visible. */
   readonly newest: number;
   /**
    * Below it every replica of the source shows everything: how far to read what has no delay of its own. At least
@@ -59,6 +59,8 @@ interface Awaited {
 /** The chain as the last poll left it; what is remembered between two polls. */
 interface ChainState extends Omit<Watermark, 'everywhere' | 'waitingFor' | 'dueMs'> {
   readonly waitingFor: Awaited | undefined;
+  /** Time of the newest masterchain block that the last poll was shown, joined to the head or not. */
+  readonly seen: number;
   /** Visible blocks near the head and above the watermark, by key. */
   readonly known: ReadonlyMap<string, LinkedBlock>;
   /** The shard tops of the head: everything below them is there. */
@@ -69,6 +71,7 @@ const UNKNOWN: ChainState = {
   utime: 0,
   head: { seqno: 0, utime: 0 },
   newest: 0,
+  seen: 0,
   waitingFor: undefined,
   known: new Map(),
   settled: new Set(),
@@ -120,11 +123,10 @@ export function createWatermarkReader({
   const seconds = () => clock.monotonic() / 1000;
   return {
     async read(signal) {
-      const span = { from: pollFrom(state, info), newest: Math.max(state.newest, info.last.utime) };
-      const blocks = await blocksSince(api, span, size, signal);
-      state = await advance(api, withBlocks(state, blocks), signal);
-      const { utime, newest } = state;
-      return given(utime === 0 ? NOTHING : settling.settle({ newest, utime }, seconds()));
+      const newest = Math.max(state.newest, state.seen, info.last.utime);
+      const blocks = await blocksSince(api, { from: pollFrom(state, info), newest }, size, signal);
+      state = await advance(api, withBlocks({ ...state, seen: 0 }, blocks), signal);
+      return given(state.utime === 0 ? NOTHING : settling.settle(state, seconds()));
     },
     release: () => given(state.utime === 0 ? NOTHING : settling.release(seconds())),
   };
@@ -139,7 +141,7 @@ function pollFrom({ utime, head, waitingFor }: ChainState, info: ChainInfo): num
 function withBlocks(state: ChainState, blocks: readonly LinkedBlock[]): ChainState {
   const known = new Map(state.known);
   for (const block of blocks) known.set(blockKey(block), block);
-  return { ...state, known, newest: Math.max(state.newest, headTime(blocks)) };
+  return { ...state, known, seen: Math.max(state.seen, headTime(blocks)) };
 }
 
 /** Moves the head and the watermark as far as the visible blocks prove, or says what is awaited. */
@@ -150,14 +152,16 @@ async function advance(api: ApiClient, state: ChainState, signal: AbortSignal): 
   if (seqno === head.seqno) return waitFor('masterchain block', String(seqno + 1));
   const tops = await shardTops(api, seqno, signal);
   if (tops === undefined || !tiles(tops)) return waitFor('shard state of masterchain block', String(seqno));
-  const withTops = withBlocks(state, tops);
+  const newest = Math.max(state.newest, headTime(tops));
+  const withTops = { ...withBlocks(state, tops), newest };
   const missing = firstMissing(tops, withTops.known, settled);
   if (missing !== undefined) return { ...withTops, waitingFor: { kind: 'block', name: missing } };
   const utime = Math.max(state.utime, Math.min(...tops.map(({ gen_utime }) => gen_utime)));
   return {
     utime,
     head: { seqno, utime: headTime(tops) },
-    newest: state.newest,
+    newest,
+    seen: withTops.seen,
     waitingFor: undefined,
     known: withoutOld(withTops.known, utime),
     settled: new Set(tops.map(blockKey)),

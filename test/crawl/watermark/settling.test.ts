@@ -64,6 +64,21 @@ test('of a chain that nobody has polled, what is near its head is held back unti
   expect(settle([[0, 1000, 600], ...follows(10, 20, 30, 40)], [])).toEqual([600, 630, 630, 630, 1030]);
 });
 
+test('a block that does not follow from the head lets nothing pass, and dates what is found beside it', () => {
+  const settling = createSettling(30, BEFORE);
+  const everywhere = (at: number, newest: number, utime: number, seen = newest) =>
+    settling.settle({ newest, utime, seen }, at).everywhere;
+  expect(everywhere(0, 1000, 990)).toBe(960);
+  expect(everywhere(10, 1010, 1000, 4000)).toBe(970);
+  expect(everywhere(11, 1011, 1001)).toBe(970);
+  // By our clock: what the newest block has gained since is not known.
+  expect([everywhere(39, 1039, 1001), everywhere(41, 1041, 1001)]).toEqual([990, 1001]);
+  // A masterchain block is missing, and a late block comes as late as 1075: until 1105 a replica may lack it.
+  expect(everywhere(75, 1041, 1031, 1075)).toBe(1001);
+  expect(everywhere(78, 1078, 1068)).toBe(1001);
+  expect([everywhere(100, 1104, 1090), everywhere(101, 1105, 1091)]).toEqual([1001, 1031]);
+});
+
 test('it says when more passes without another poll: when what was seen first has been visible for 30 s', () => {
   const settling = createSettling(30, BEFORE);
   const due = (at: number, newest: number, utime: number) => {

@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/clock.ts';
 import { readChainInfo } from '../../../src/crawl/watermark/chain-info.ts';
 import { createWatermarkReader, type Watermark } from '../../../src/crawl/watermark/watermark.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../support/simulator/simulator.ts';
+import * as z from 'zod';
 import { freeBudget } from '../../api/fake-api.ts';
 import { never, silent } from '../../support/crawl.ts';
 
@@ -57,6 +58,42 @@ async function watch(options: SimulatorOptions, from: number, to: number): Promi
     looks.push({ ...watermark, headTime: START + at, visible: await visibleBelow(watermark.utime) });
   }
   return looks;
+}
+
+const Sent = z.object({ blocks: z.array(z.looseObject({ workchain: z.number(), gen_utime: z.string() })) });
+type Change = (blocks: z.output<typeof Sent>['blocks']) => z.output<typeof Sent>['blocks'];
+
+const FUTURE = String(Date.UTC(2100, 0, 1) / 1000);
+const ALONE = {
+  workchain: -1,
+  shard: '8000000000000000',
+  seqno: 1_000_000,
+  prev_blocks: [],
+  global_id: -777,
+};
+
+/** What polls find with a delay of 30 s; what blocks the source sends is changed at one second of the polling clock. */
+async function poll(change: Change, changedAt: number): Promise<Watermark[]> {
+  const time = { seconds: 0 };
+  const after: SimulatorOptions['after'] = ({ path }, response) => {
+    if (path !== '/api/v3/blocks' || time.seconds !== changedAt) return response;
+    const { blocks } = Sent.parse(JSON.parse(String(response.body)));
+    return { ...response, body: JSON.stringify({ blocks: change(blocks) }) };
+  };
+  await watch({ after }, 400, 400);
+  const clock = { ...systemClock, monotonic: () => 1000 * time.seconds };
+  const reader = createWatermarkReader({
+    api,
+    info: await readChainInfo(api, never.leaving),
+    clock,
+    delaySeconds: 30,
+  });
+  const found: Watermark[] = [];
+  for (; time.seconds <= 140; time.seconds += STEP) {
+    simulator.headTime = START + 400 + time.seconds;
+    found.push(await reader.read(never.leaving));
+  }
+  return found;
 }
 
 const recent = (utime: number) => ({ from: utime - 120, to: utime });
@@ -170,6 +207,27 @@ describe('the watermark', () => {
     await reader.read(never.leaving);
     // It is not tried with large ones again.
     expect(simulator.stats.total - before).toBeLessThanOrEqual(6);
+  });
+
+  test.each<[string, Change]>([
+    ['that nothing joins to the others', (blocks) => [...blocks, { ...ALONE, gen_utime: FUTURE }]],
+    [
+      'that the chain has, of another time',
+      (blocks) => blocks.map((block) => (block.workchain === -1 ? { ...block, gen_utime: FUTURE } : block)),
+    ],
+  ])('takes no time from a block of the year 2100 in one answer, %s', async (_, change) => {
+    const asIs = await poll(change, Infinity);
+    await api.close();
+    await simulator.close();
+    const led = await poll(change, 70);
+    for (const [index, { newest, utime, everywhere }] of led.entries()) {
+      expect(newest).toBe(asIs[index]!.newest);
+      expect(utime).toBeLessThanOrEqual(asIs[index]!.utime);
+      expect(everywhere).toBeLessThanOrEqual(asIs[index]!.everywhere);
+    }
+    // When the delay has passed, nothing of it is left.
+    const [last, undisturbed] = [led.at(-1)!, asIs.at(-1)!];
+    expect(last).toEqual(undisturbed);
   });
 
   test('follows the head where the server gives fewer rows than it is asked for', async () => {
