@@ -54,8 +54,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'db/coordination/leases',
-        find: ' - ${refusedOf(stream)} - ${leasedOf(stream)}`;',
-        instead: ' - ${refusedOf(stream)}`;',
+        find: ' - ${refusedOf(stream)} - ${leased} - ',
+        instead: ' - ${refusedOf(stream)} - ',
       },
     ],
   },
