@@ -8,7 +8,7 @@ import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { createMetrics, type Metrics } from '../../src/daemon/server/metrics.ts';
 import { startStatusServer, type StatusServer } from '../../src/daemon/server/status-server.ts';
-import { createSnapshots } from '../../src/status/snapshot.ts';
+import { createSnapshots, type Snapshot } from '../../src/status/snapshot.ts';
 import { keepWanted } from '../../src/db/coverage/wanted.ts';
 import { saveWatermark } from '../../src/db/coverage/watermark.ts';
 import { UsageError } from '../../src/errors.ts';
@@ -65,6 +65,24 @@ afterAll(async () => {
 async function ask(path: string, init?: RequestInit): Promise<{ status: number; text: string }> {
   const response = await fetch(`${server.url}${path}`, init);
   return { status: response.status, text: await response.text() };
+}
+
+/** A server beside the one of all tests. */
+function startLone(snapshot: () => Promise<Snapshot>): Promise<StatusServer> {
+  return startStatusServer({ listen: '127.0.0.1:0', clock: systemClock, logger: silent, metrics, snapshot });
+}
+
+/** Asks for a path as it is: `fetch` would make a tidy address of it. */
+function statusOf(how: { path: string; headers?: { host: string } }): Promise<number | undefined> {
+  const { port } = new URL(server.url);
+  return new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', port, ...how }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .once('error', reject)
+      .end();
+  });
 }
 
 /** Reads what the stream of events says, one message after the other. */
@@ -153,6 +171,19 @@ describe('the daemon’s server', () => {
   });
 
   test.each([
+    ['//', 404],
+    ['/\\', 404],
+    ['//:0/health', 404],
+    ['http://localhost:99999/health', 200],
+    ['http://localhost?query', 200],
+    ['/health?a=/b', 200],
+    ['*', 404],
+  ])('answers %s, whatever it means, with %i', async (path, status) => {
+    expect(await statusOf({ path })).toBe(status);
+    expect((await ask('/health')).status).toBe(200);
+  });
+
+  test.each([
     ['localhost:9465', 200],
     ['etl', 200],
     ['[::1]:9465', 200],
@@ -160,16 +191,7 @@ describe('the daemon’s server', () => {
     ['rebound.example.org', 403],
     ['127.0.0.1.example.org:9465', 403],
   ])('answers %s, by its own names alone, with %i', async (host, status) => {
-    const { port } = new URL(server.url);
-    const answered = await new Promise((resolve, reject) => {
-      request({ host: '127.0.0.1', port, path: '/status', headers: { host } }, (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      })
-        .once('error', reject)
-        .end();
-    });
-    expect(answered).toBe(status);
+    expect(await statusOf({ path: '/status', headers: { host } })).toBe(status);
   });
 
   test('sends at /events only what has changed, and of a list only its rows that have', async () => {
@@ -205,15 +227,19 @@ describe('the daemon’s server', () => {
     await expect(second).rejects.toThrow(UsageError);
   });
 
-  test('says that the database is away, and lives', async () => {
-    const snapshot = () => Promise.reject(new Error('the database is away'));
-    const lone = await startStatusServer({
-      listen: '127.0.0.1:0',
-      clock: systemClock,
-      logger: silent,
-      metrics,
-      snapshot,
+  test('lives where something goes wrong in a request, and ends that one', async () => {
+    const lone = await startLone(() => {
+      throw new Error('nobody foresaw this');
     });
+    expect((await fetch(`${lone.url}/status`)).status).toBe(503);
+    const events = fetch(`${lone.url}/events`).then((response) => response.text());
+    await expect(events).rejects.toThrow(TypeError);
+    expect((await fetch(`${lone.url}/health`)).status).toBe(200);
+    await lone.close();
+  });
+
+  test('says that the database is away, and lives', async () => {
+    const lone = await startLone(() => Promise.reject(new Error('the database is away')));
     const ready = await fetch(`${lone.url}/ready`);
     expect([ready.status, await ready.json()]).toEqual([
       503,

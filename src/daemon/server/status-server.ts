@@ -52,20 +52,11 @@ export async function startStatusServer(options: ServerOptions): Promise<StatusS
   const live = new Set<ServerResponse>();
   const closing = new AbortController();
   const server = createServer((request, response) => {
-    if (!isOwnName(request.headers.host, options.listen)) {
-      send(request, response, json(403, { error: 'this server has another name: ask for its address' }));
-      return;
-    }
-    const path = new URL(request.url ?? '/', 'http://localhost').pathname;
-    if (path === EVENTS && request.method === 'GET') {
-      follow(options, response, live, closing.signal);
-      return;
-    }
-    answer(routes, request.method ?? 'GET', path).then(
-      (reply) => send(request, response, reply),
+    // Nobody but this request has to do with what goes wrong in it: uncaught, it would end the daemon.
+    serve(request, response, { ...options, routes, live, closing: closing.signal }).catch(
       (error: unknown) => {
-        options.logger.debug({ path, reason: String(error) }, 'status not read');
-        send(request, response, json(503, { error: String(error) }));
+        options.logger.debug({ path: request.url, reason: String(error) }, 'status not read');
+        response.destroy();
       },
     );
   });
@@ -108,6 +99,35 @@ function routesOf({ snapshot, metrics }: ServerOptions, page: Reply): ReadonlyMa
     ],
     ['/status', async () => json(200, inSentences(await snapshot()))],
   ]);
+}
+
+interface Serving extends ServerOptions {
+  readonly routes: ReadonlyMap<string, Answer>;
+  /** Those who follow the events. */
+  readonly live: Set<ServerResponse>;
+  readonly closing: AbortSignal;
+}
+
+async function serve(request: IncomingMessage, response: ServerResponse, serving: Serving): Promise<void> {
+  if (!isOwnName(request.headers.host, serving.listen)) {
+    send(request, response, json(403, { error: 'this server has another name: ask for its address' }));
+    return;
+  }
+  const path = pathOf(request.url ?? '');
+  if (path === EVENTS && request.method === 'GET') {
+    await follow(serving, response);
+    return;
+  }
+  const reply = await answer(serving.routes, request.method ?? 'GET', path).catch((error: unknown) => {
+    serving.logger.debug({ path, reason: String(error) }, 'status not read');
+    return json(503, { error: String(error) });
+  });
+  send(request, response, reply);
+}
+
+/** Cut out, not parsed: `new URL` throws at what anybody may ask for, such as `//`. A proxy may name the host before it. */
+function pathOf(target: string): string {
+  return /^(?:https?:\/\/[^/?#]*)?([^?#]*)/i.exec(target)?.[1] || '/';
 }
 
 async function answer(routes: ReadonlyMap<string, Answer>, method: string, path: string): Promise<Reply> {
@@ -156,12 +176,7 @@ async function readPage(): Promise<Reply> {
 }
 
 /** Server-sent events: what of the snapshot has changed since the last one that this reader was sent. */
-function follow(
-  { snapshot, clock }: ServerOptions,
-  response: ServerResponse,
-  live: Set<ServerResponse>,
-  closing: AbortSignal,
-): void {
+async function follow({ snapshot, clock, live, closing }: Serving, response: ServerResponse): Promise<void> {
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
@@ -175,7 +190,7 @@ function follow(
   };
   response.once('close', leave);
   closing.addEventListener('abort', leave, { once: true });
-  void stream({ snapshot, clock }, response, gone.signal);
+  await stream({ snapshot, clock }, response, gone.signal);
 }
 
 async function stream(
@@ -185,8 +200,11 @@ async function stream(
 ): Promise<void> {
   const changes = createChanges();
   let lastSent = clock.monotonic();
-  while (!gone.aborted) {
+  const isGone = () => gone.aborted;
+  while (!isGone()) {
     const parts = await snapshot().then(shownOf, (error: unknown) => ({ error: messageOf(error) }));
+    // Who left meanwhile takes no more: writing after the end is an error.
+    if (isGone()) return;
     const at = unixSeconds(clock);
     const changed = changes(parts, { at });
     if (changed !== undefined) response.write(`data: ${changed}\n\n`);
@@ -221,7 +239,8 @@ async function bind(server: Server, listen: string): Promise<string> {
   const { hostname, port } = new URL(`http://${listen}`);
   const host = hostname.replace(/^\[|\]$/g, '');
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) =>
+    // Also later ones, such as of a connection that was gone before it was taken.
+    server.on('error', (error) =>
       reject(
         new UsageError(`the status page cannot be served at ${listen}: ${error.message}`, {
           hint: `Set ETL_LISTEN to another address such as 127.0.0.1:${port === '9465' ? 9466 : 9465}, or to off.`,
