@@ -220,6 +220,19 @@ describe('the daemon’s server', () => {
     events.close();
   });
 
+  test('keeps nothing of those who have followed the events, however many they were', async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => warnings.push(warning);
+    process.on('warning', onWarning);
+    for (let reader = 0; reader < 12; reader += 1) {
+      const events = await openEvents(server.url);
+      expect(await events.next()).toHaveProperty('datasets');
+      events.close();
+    }
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]);
+  });
+
   test('cannot be had twice at one address', async () => {
     const { host } = new URL(server.url);
     const snapshot = () => Promise.reject(new Error('unused'));

@@ -49,24 +49,23 @@ interface Reply {
  */
 export async function startStatusServer(options: ServerOptions): Promise<StatusServer> {
   const routes = routesOf(options, await readPage());
-  const live = new Set<ServerResponse>();
-  const closing = new AbortController();
+  const live = new Map<ServerResponse, AbortController>();
   const server = createServer((request, response) => {
     // Nobody but this request has to do with what goes wrong in it: uncaught, it would end the daemon.
-    serve(request, response, { ...options, routes, live, closing: closing.signal }).catch(
-      (error: unknown) => {
-        options.logger.debug({ path: request.url, reason: String(error) }, 'status not read');
-        response.destroy();
-      },
-    );
+    serve(request, response, { ...options, routes, live }).catch((error: unknown) => {
+      options.logger.debug({ path: request.url, reason: String(error) }, 'status not read');
+      response.destroy();
+    });
   });
   const url = await bind(server, options.listen);
   return {
     url,
     close: () =>
       new Promise((resolve) => {
-        closing.abort();
-        for (const response of live) response.end();
+        for (const [response, gone] of live) {
+          gone.abort();
+          response.end();
+        }
         server.close(() => resolve());
         server.closeAllConnections();
       }),
@@ -103,9 +102,8 @@ function routesOf({ snapshot, metrics }: ServerOptions, page: Reply): ReadonlyMa
 
 interface Serving extends ServerOptions {
   readonly routes: ReadonlyMap<string, Answer>;
-  /** Those who follow the events. */
-  readonly live: Set<ServerResponse>;
-  readonly closing: AbortSignal;
+  /** Those who follow the events, and what ends each. A signal that all shared would keep everyone who ever was here. */
+  readonly live: Map<ServerResponse, AbortController>;
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, serving: Serving): Promise<void> {
@@ -176,20 +174,18 @@ async function readPage(): Promise<Reply> {
 }
 
 /** Server-sent events: what of the snapshot has changed since the last one that this reader was sent. */
-async function follow({ snapshot, clock, live, closing }: Serving, response: ServerResponse): Promise<void> {
+async function follow({ snapshot, clock, live }: Serving, response: ServerResponse): Promise<void> {
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
   });
-  live.add(response);
   const gone = new AbortController();
-  const leave = () => {
+  live.set(response, gone);
+  response.once('close', () => {
     live.delete(response);
     gone.abort();
-  };
-  response.once('close', leave);
-  closing.addEventListener('abort', leave, { once: true });
+  });
   await stream({ snapshot, clock }, response, gone.signal);
 }
 
