@@ -14,13 +14,13 @@ export async function status(
   invocation: Invocation,
   flags: { json?: boolean; check?: boolean; maxLag?: string },
 ): Promise<ExitCode> {
-  const { config, now } = invocation;
+  const { config } = invocation;
   const maxLagSeconds = flags.maxLag === undefined ? undefined : parseDuration(flags.maxLag);
   if (flags.maxLag !== undefined && flags.check !== true)
     throw new UsageError('--max-lag sets the tolerance of --check: give both');
   return withStore(invocation, 'toncenter-etl status', async (store) => {
     const all = await loadDatasets();
-    const report = await readReport(store.database, all, { rows: 'exact', now });
+    const report = await readReport(store.database, all, { rows: 'exact' });
     const chosen = splitKinds(chooseDatasets(config.datasets, all)).streams;
     const followed = followedDatasets(chosen, config.schedules);
     const restingLags = restingLagsOf(followed, config);
@@ -29,7 +29,7 @@ export async function status(
     else printStatus(report, { pollLag, restingLags });
     if (flags.check !== true) return EXIT.done;
     const readiness = readinessOf(report, followed, { ...config, maxLagSeconds });
-    for (const reason of sayReasons(readiness, now)) console.error(`check     ${reason}`);
+    for (const reason of sayReasons(readiness, report.at)) console.error(`check     ${reason}`);
     return readiness.ready ? EXIT.done : EXIT.incomplete;
   });
 }

@@ -2,6 +2,7 @@ import { splitKinds, type AnyJob, type Dataset } from '../dataset/dataset.ts';
 import { countRows, estimateRows, type RowCount } from '../db/read/count-rows.ts';
 import type { Database } from '../db/connection/database.ts';
 import { networkName, readNetwork } from '../db/connection/network.ts';
+import { readClock } from '../db/connection/server-clock.ts';
 import { holesIn, readStatus, type Status } from '../db/read/status.ts';
 import { readWanted } from '../db/coverage/wanted.ts';
 import { readSavedWatermark, type SavedWatermark } from '../db/coverage/watermark.ts';
@@ -37,9 +38,9 @@ export interface DatasetReport {
   readonly lastError: Status['failures'][number] | null;
 }
 
-/** Where a database stands at a moment, from the database and the clock alone. */
+/** Where a database stands at a moment, from the database alone. */
 export interface Report {
-  /** The moment, unix seconds. */
+  /** The moment by the database's clock, unix seconds: on a host whose clock is behind, a head that stands looks young. */
   readonly at: number;
   readonly database: string;
   readonly network: string | null;
@@ -76,8 +77,6 @@ export interface Report {
 interface ReportOptions {
   /** `exact` counts for seconds, for a person who asks once; `estimated` is Postgres' own idea, for callers that ask all the time. */
   readonly rows: 'exact' | 'estimated';
-  /** Unix seconds. */
-  readonly now: number;
   /** Counts subjects of look-ups, which takes long where there are millions. Default: counts them now. */
   readonly countLookups?: () => Promise<readonly LookupCounts[]>;
 }
@@ -89,6 +88,7 @@ export async function readReport(
   options: ReportOptions,
 ): Promise<Report> {
   const { streams, collections } = splitKinds(datasets);
+  const now = Math.floor(await readClock(database));
   const status = await readStatus(database);
   const network = await readNetwork(database);
   const wanted = await readWanted(database);
@@ -105,19 +105,19 @@ export async function readReport(
     for (const table of Object.values(dataset.job.tables)) rows.push(await count(database, table));
     const isWithoutPools = dataset.job.scopes !== undefined && (await readPools(database)).length === 0;
     const since = wanted.get(dataset.name);
-    reports.push(reportOn(dataset, { status, rows, isWithoutPools, since, now: options.now }));
+    reports.push(reportOn(dataset, { status, rows, isWithoutPools, since, now }));
   }
   return {
-    at: options.now,
+    at: now,
     database: database.label,
     network: network === undefined ? null : networkName(network),
     ...lifeOf(await readOwner(database, 'watermark')),
-    head: headOf(await readSavedWatermark(database), options.now),
+    head: headOf(await readSavedWatermark(database), now),
     datasets: reports,
     collections: await readCollectionReports(database, collections, { status, lookups, count }),
     leases: status.leases,
     spending: await readSpending(database),
-    lake: lakeOf(await readSetting(database, 'lake'), options.now),
+    lake: lakeOf(await readSetting(database, 'lake'), now),
   };
 }
 

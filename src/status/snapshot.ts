@@ -9,7 +9,6 @@ import { countLookups } from '../db/cursors/subjects.ts';
 import { readActivity, readSpentMinutes, type Activity, type SpentMinute } from '../db/read/activity.ts';
 import { version } from '../package.ts';
 import { readinessOf, type Readiness } from './readiness.ts';
-import { unixSeconds } from '../clock.ts';
 import { HOUR } from '../range.ts';
 import { readQuarantineKinds, type QuarantineKind } from '../db/read/quarantined.ts';
 
@@ -60,14 +59,13 @@ export function createSnapshots({
   );
   const lookups = remembered(clock, LOOKUPS_GOOD_FOR_MS, () => countLookups(database));
   const read = async (): Promise<Snapshot> => {
-    const at = unixSeconds(clock);
-    const oldest = at - HISTORY;
+    const counting = { rows: 'estimated', countLookups: lookups } as const;
+    const report = await readReport(database, jobs, counting);
+    const oldest = report.at - HISTORY;
     const newest = activity.at(-1)?.minute ?? 0;
     const from = Math.max(oldest, newest - UNSETTLED);
     const kept = activity.filter(({ minute }) => minute >= oldest && minute < from - (from % 60));
     activity = [...kept, ...(await readActivity(database, from - (from % 60)))];
-    const counting = { rows: 'estimated', countLookups: lookups } as const;
-    const report = await readReport(database, jobs, { ...counting, now: at });
     return {
       version,
       ...report,

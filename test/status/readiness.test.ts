@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { createStats } from '../../src/api/stats.ts';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock, type Clock } from '../../src/clock.ts';
 import { createMetrics } from '../../src/daemon/server/metrics.ts';
 import { startStatusServer } from '../../src/daemon/server/status-server.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
@@ -30,7 +30,9 @@ afterAll(async () => {
   await store.close();
   await cli.close();
 });
-beforeEach(() => store.database.run(sql`truncate etl.coverage, etl.settings, etl.wanted`));
+beforeEach(() => forget());
+
+const forget = () => store.database.run(sql`truncate etl.coverage, etl.settings, etl.wanted`);
 
 const nowSeconds = () => Math.floor(systemClock.now() / 1000);
 const FROM = nowSeconds() - 7200;
@@ -52,16 +54,16 @@ const Lags = z.object({ datasets: z.array(z.object({ dataset: z.string(), lag: z
 const lagsIn = (text: string) =>
   new Map(Lags.parse(JSON.parse(text)).datasets.map(({ dataset, lag }) => [dataset, lag]));
 
-/** What each of those who can be asked says of one state of the database. */
-async function askEverybody() {
+/** What each of those who can be asked says of one state of the database, where the daemon's clock may go wrong. */
+async function askEverybody({ clock = systemClock }: { clock?: Clock } = {}) {
   const settings = { DATABASE_URL: store.url, ETL_DATASETS: 'blocks,validator_events' };
   const server = await startStatusServer({
     listen: '127.0.0.1:0',
-    clock: systemClock,
+    clock,
     logger: silent,
     metrics: createMetrics(createStats().stats),
     snapshot: createSnapshots({
-      context: { database: store.database, clock: systemClock },
+      context: { database: store.database, clock },
       datasets,
       jobs: datasets,
       config: testConfig(),
@@ -137,17 +139,27 @@ describe('/ready, /metrics, /status, status and status --check', () => {
   });
 });
 
+test.each([-3600, 3600])('a daemon whose clock is wrong by %i s goes by the database’s', async (seconds) => {
+  const clock = { ...systemClock, now: () => systemClock.now() + seconds * 1000 };
+  await leave({ agoSeconds: 3 });
+  expect(await askEverybody({ clock })).toMatchObject({ ready: 200, metric: 1, page: true });
+  await forget();
+  await leave({ agoSeconds: 1800 });
+  const still = await askEverybody({ clock });
+  expect(still).toMatchObject({ ready: 503, metric: 0, page: false });
+  expectOneLag(still, 'blocks', 1830);
+});
+
 test('a lag grows with the clock while nothing happens, until it is too long', async () => {
-  await leave({ agoSeconds: 0 });
-  const now = nowSeconds();
-  const at = async (later: number) => {
-    const report = await readReport(store.database, datasets, { rows: 'estimated', now: now + later });
-    return {
-      ready: readinessOf(report, datasets, testConfig()).ready,
-      lags: report.datasets.map(({ lag }) => lag ?? 0),
-    };
+  const after = async (agoSeconds: number) => {
+    await forget();
+    await leave({ agoSeconds });
+    const report = await readReport(store.database, datasets, { rows: 'estimated' });
+    const { ready } = readinessOf(report, datasets, testConfig());
+    return { ready, lag: report.datasets.find(({ dataset }) => dataset === 'blocks')?.lag ?? 0 };
   };
-  const [soon, later] = [await at(10), await at(310)];
-  expect(later.lags).toEqual(soon.lags.map((lag) => lag + 300));
+  const [soon, later] = [await after(10), await after(310)];
+  expect(soon.lag).toBeLessThan(40 + SLACK);
+  expect(later.lag).toBeGreaterThanOrEqual(340);
   expect([soon.ready, later.ready]).toEqual([true, false]);
 });

@@ -11,7 +11,6 @@ import { isOwnName } from './own-names.ts';
 import type { Metrics } from './metrics.ts';
 import { sayReasons } from '../../status/readiness.ts';
 import type { Snapshot } from '../../status/snapshot.ts';
-import { unixSeconds } from '../../clock.ts';
 
 /** Milliseconds between two reads of the database while somebody has the status page open. */
 const LIVE_EVERY_MS = 1000;
@@ -198,11 +197,13 @@ async function stream(
   let lastSent = clock.monotonic();
   const isGone = () => gone.aborted;
   while (!isGone()) {
-    const parts = await snapshot().then(shownOf, (error: unknown) => ({ error: messageOf(error) }));
+    const { parts, beside } = await snapshot().then(
+      (current) => ({ parts: shownOf(current), beside: { at: current.at } }),
+      (error: unknown) => ({ parts: { error: messageOf(error) }, beside: {} }),
+    );
     // Who left meanwhile takes no more: writing after the end is an error.
     if (isGone()) return;
-    const at = unixSeconds(clock);
-    const changed = changes(parts, { at });
+    const changed = changes(parts, beside);
     if (changed !== undefined) response.write(`data: ${changed}\n\n`);
     else if (clock.monotonic() - lastSent > KEEP_ALIVE_MS) response.write(': alive\n\n');
     if (changed !== undefined) lastSent = clock.monotonic();
