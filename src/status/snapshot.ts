@@ -16,7 +16,7 @@ import { readQuarantineKinds, type QuarantineKind } from '../db/read/quarantined
 const HISTORY = 6 * HOUR;
 /** Minutes that may still grow: what a process reports of a minute comes a few seconds late. */
 const UNSETTLED = 120;
-/** A snapshot is good for so long, whoever asks for it, in milliseconds. */
+/** A snapshot that is there is good for so long, whoever asks for it, in milliseconds. */
 const GOOD_FOR_MS = 1000;
 /** Subjects of look-ups may be millions: they are counted once a minute, in milliseconds. */
 const LOOKUPS_GOOD_FOR_MS = 60_000;
@@ -45,7 +45,7 @@ interface SnapshotOptions {
   readonly config: Config;
 }
 
-/** Reads snapshots: at most one a second, however many ask; minutes that are over are read once. */
+/** Reads snapshots: one at a time, and at most one a second, however many ask; minutes that are over are read once. */
 export function createSnapshots({
   context,
   datasets,
@@ -80,12 +80,25 @@ export function createSnapshots({
   return remembered(clock, GOOD_FOR_MS, read);
 }
 
-/** Reads anew only what was read longer ago than `goodForMs`. */
+/**
+ * Reads anew only what was read longer ago than `goodForMs`. However long a reading takes, all who ask meanwhile wait for
+ * it: more of them would take the connections that the crawl needs. A failure is tried again soon.
+ */
 function remembered<T>(clock: Clock, goodForMs: number, read: () => Promise<T>): () => Promise<T> {
-  let last: { readonly at: number; readonly value: Promise<T> } | undefined;
+  let last: Promise<T> | undefined;
+  let goodUntil = Infinity;
+  const keepFor = (ms: number) => {
+    goodUntil = clock.monotonic() + ms;
+  };
   return () => {
-    if (last === undefined || clock.monotonic() - last.at > goodForMs)
-      last = { at: clock.monotonic(), value: read() };
-    return last.value;
+    if (last === undefined || clock.monotonic() > goodUntil) {
+      goodUntil = Infinity;
+      last = read();
+      last.then(
+        () => keepFor(goodForMs),
+        () => keepFor(GOOD_FOR_MS),
+      );
+    }
+    return last;
   };
 }

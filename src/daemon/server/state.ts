@@ -2,7 +2,7 @@
 export const STATE = {
   database_up: [
     [],
-    'Whether the database answers: 1 or 0. A high value is good; at 0 nothing is written: look at Postgres and at DATABASE_URL.',
+    'Whether the database answers in time: 1 or 0. A high value is good; at 0 nothing is written, or it is slow: look at Postgres, its locks, and DATABASE_URL.',
   ],
   ready: [
     [],

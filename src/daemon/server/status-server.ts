@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
-import { messageOf, UsageError } from '../../errors.ts';
+import { DatabaseUnavailableError, messageOf, UsageError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { packageRoot } from '../../package.ts';
 import { createChanges } from './changes.ts';
@@ -16,6 +16,8 @@ import type { Snapshot } from '../../status/snapshot.ts';
 const LIVE_EVERY_MS = 1000;
 /** A comment now and then tells proxies that the stream of events lives. */
 const KEEP_ALIVE_MS = 15_000;
+/** Who watches gives up after a while, Prometheus after 10 s: before that it learns that the database is slow. Milliseconds. */
+const LONGEST_SNAPSHOT_MS = 5000;
 
 /** Answered as a stream, for as long as somebody reads it. */
 const EVENTS = '/events';
@@ -74,14 +76,15 @@ export async function startStatusServer(options: ServerOptions): Promise<StatusS
 type Answer = () => Reply | Promise<Reply>;
 
 /** What is answered under each path. */
-function routesOf({ snapshot, metrics }: ServerOptions, page: Reply): ReadonlyMap<string, Answer> {
+function routesOf(options: ServerOptions, page: Reply): ReadonlyMap<string, Answer> {
+  const { snapshot, metrics } = options;
   return new Map<string, Answer>([
     ['/', () => page],
     ['/health', () => json(200, { alive: true })],
     [
       '/ready',
       async () => {
-        const readiness = await snapshot().then(
+        const readiness = await promptly(options).then(
           (current) => inSentences(current).readiness,
           (error: unknown) => ({ ready: false, reasons: [messageOf(error)] }),
         );
@@ -91,7 +94,7 @@ function routesOf({ snapshot, metrics }: ServerOptions, page: Reply): ReadonlyMa
     [
       '/metrics',
       async () => {
-        const body = await metrics.render(await snapshot().catch(() => undefined));
+        const body = await metrics.render(await promptly(options).catch(() => undefined));
         return { status: 200, type: metrics.contentType, body };
       },
     ],
@@ -133,6 +136,21 @@ async function answer(routes: ReadonlyMap<string, Answer>, method: string, path:
   if (route !== undefined) return route();
   const paths = [...routes.keys(), EVENTS].join(', ');
   return json(404, { error: `there is no ${path}; there are ${paths}` });
+}
+
+/** A snapshot, or an error where it takes long; it is read on for who asks next. */
+async function promptly({ snapshot, clock }: ServerOptions): Promise<Snapshot> {
+  const answered = new AbortController();
+  const late = clock.sleep(LONGEST_SNAPSHOT_MS, answered.signal).then((): never => {
+    throw new DatabaseUnavailableError(
+      `the database has not said within ${LONGEST_SNAPSHOT_MS / 1000} s how things stand`,
+    );
+  });
+  try {
+    return await Promise.race([snapshot(), late]);
+  } finally {
+    answered.abort();
+  }
 }
 
 /** A snapshot for programs: its reasons are sentences. */
