@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import pretty from 'pino-pretty';
+import { openLines } from './terminal/lines.ts';
 import { printable, terminal } from './terminal/terminal.ts';
 
 export type { Logger };
@@ -11,6 +12,8 @@ interface LoggerOptions {
   readonly format: 'pretty' | 'json';
   readonly destination?: DestinationStream;
 }
+
+const STDERR = 2;
 
 /** Where a key could stand in a logged object. Keys travel in a header only; this is the second lock. */
 const REDACTED = [
@@ -23,20 +26,24 @@ const REDACTED = [
 ];
 
 /** Logs go to stderr, so that stdout carries results alone. */
-export function createLogger({ level, format, destination = standardError() }: LoggerOptions): Logger {
+export function createLogger({ level, format, destination }: LoggerOptions): Logger {
+  const onDropped = (lines: number) =>
+    logger.warn({ lines }, 'lines of the log were dropped, which nobody took; look at what reads it');
+  const written = destination ?? standardError(onDropped);
   const sink =
     format === 'pretty'
       ? pretty({
-          destination,
+          destination: written,
           singleLine: true,
           ignore: 'pid,hostname',
           sync: true,
           colorize: process.stderr.isTTY && process.stderr.hasColors(),
         })
-      : destination;
+      : written;
   const formatters = { log: printableFields };
   const timestamp = pino.stdTimeFunctions.isoTime;
-  return pino({ level, redact: REDACTED, base: null, timestamp, formatters }, sink);
+  const logger = pino({ level, redact: REDACTED, base: null, timestamp, formatters }, sink);
+  return logger;
 }
 
 /** What a server said may hold what a terminal would obey. */
@@ -50,15 +57,14 @@ function printableFields(fields: Record<string, unknown>): Record<string, unknow
 }
 
 /** On a terminal by its one writer, so that progress stands below. A log that cannot be written ends nobody. */
-function standardError(): DestinationStream {
-  if (process.stderr.isTTY) {
-    return new Writable({
-      decodeStrings: false,
-      write(line: string, _encoding, done) {
-        terminal.write(line);
-        done();
-      },
-    });
-  }
-  return pino.destination({ dest: 2, sync: true }).on('error', () => undefined);
+function standardError(onDropped: (lines: number) => void): DestinationStream {
+  // Whoever asks for `process.stderr` makes its pipe one that does not block.
+  const lines = process.stderr.isTTY ? terminal : openLines(STDERR, onDropped);
+  return new Writable({
+    decodeStrings: false,
+    write(line: string, _encoding, done) {
+      lines.write(line);
+      done();
+    },
+  });
 }

@@ -27,6 +27,7 @@ const FIELDS = new Set([
     'rows',
     'seconds',
     'bytes',
+    'lines',
     'ms',
     'pauseMs',
     'requests',

@@ -17,6 +17,7 @@ const PROCESSES = [
   'test/support/kill/child.ts',
   'test/support/leases/claimant.ts',
   'test/support/program/host.ts',
+  'test/support/program/log-writer.ts',
   'test/support/scale/worker.ts',
 ];
 
