@@ -108,7 +108,9 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const queue = createRequestQueue(inFlight);
   const { stats, add: count } = createStats();
   const closing = new AbortController();
-  const transport = createTransport({ origin: base.origin, connections: MOST_IN_FLIGHT + TAIL_LANES, clock });
+  const key = guardKey(options.apiKey);
+  const connections = MOST_IN_FLIGHT + TAIL_LANES;
+  const transport = createTransport({ origin: base.origin, connections, clock, key });
   const chain: AttemptContext = {
     transport,
     budget,
@@ -118,7 +120,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     count,
     host: base.host,
     withoutKey: createRedactor([options.apiKey], '[key]'),
-    key: guardKey(options.apiKey),
+    key,
     onExchange: options.onExchange,
     recorder: options.recorder,
   };

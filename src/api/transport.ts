@@ -11,6 +11,7 @@ import {
   RequestTooLargeError,
 } from '../errors.ts';
 import { linkSignals } from './link-signals.ts';
+import type { KeyGuard } from './response/key-guard.ts';
 import { giveMemory, takeMemory } from '../spare-memory.ts';
 import { retryAfterMs } from './retry-after.ts';
 
@@ -45,6 +46,8 @@ interface TransportOptions {
   readonly origin: string;
   readonly connections: number;
   readonly clock: Clock;
+  /** Headers go into the database and the log, too: the key stands in none of them. */
+  readonly key: KeyGuard;
 }
 
 interface BetweenHeadAndBody {
@@ -70,7 +73,7 @@ export interface Transport {
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 30_000;
 
-export function createTransport({ origin, connections, clock }: TransportOptions): Transport {
+export function createTransport({ origin, connections, clock, key }: TransportOptions): Transport {
   const agent = new Agent({
     connections,
     pipelining: 1,
@@ -81,7 +84,7 @@ export function createTransport({ origin, connections, clock }: TransportOptions
     bodyTimeout: 0,
   });
   return {
-    send: (outgoing, signal, between) => send({ agent, origin, clock }, outgoing, signal, between),
+    send: (outgoing, signal, between) => send({ agent, origin, clock, key }, outgoing, signal, between),
     close: () => agent.destroy(),
   };
 }
@@ -90,10 +93,11 @@ interface Wire {
   readonly agent: Agent;
   readonly origin: string;
   readonly clock: Clock;
+  readonly key: KeyGuard;
 }
 
 async function send(
-  { agent, origin, clock }: Wire,
+  { agent, origin, clock, key }: Wire,
   outgoing: Outgoing,
   signal: AbortSignal,
   { onHead, beforeBody, beforeReading }: BetweenHeadAndBody,
@@ -104,7 +108,7 @@ async function send(
   let response: Dispatcher.ResponseData | undefined;
   try {
     const answer = (response = await request(agent, origin, outgoing, link.signal));
-    const head = headOf(answer, clock);
+    const head = headOf(answer, clock, key);
     const take = async () => {
       if (head.status !== 200) return receive(outgoing, answer);
       await deadline.without(() => beforeBody(link.signal));
@@ -237,15 +241,21 @@ function decoderOf(encoding: string): Transform | undefined {
     case 'deflate':
       return createInflate(DECODED);
     default:
-      throw new Error(`unknown content-encoding ${encoding}`);
+      // Not which: a server may repeat a key even there.
+      throw new Error('a content-encoding that was not asked for');
   }
 }
 
-function headOf({ statusCode, headers }: Dispatcher.ResponseData, clock: Clock): ResponseHead {
+/** Of a version no more is kept, in characters: each page is stored with it. */
+const LONGEST_VERSION = 100;
+
+function headOf({ statusCode, headers }: Dispatcher.ResponseData, clock: Clock, key: KeyGuard): ResponseHead {
+  const version = oneOf(headers['x-api-version']);
   return {
     status: statusCode,
     retryAfterMs: retryAfterMs(oneOf(headers['retry-after']), oneOf(headers['date']), clock.now()),
-    apiVersion: oneOf(headers['x-api-version']),
+    // The key goes first: of one that is cut, a part would stay.
+    apiVersion: version && key.without(version).slice(0, LONGEST_VERSION),
   };
 }
 

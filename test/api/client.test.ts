@@ -169,6 +169,9 @@ test('the key travels in its header and is found nowhere else', async () => {
     text(`<html><title>${KEY}</title></html>`, 502),
     text(`not json ${KEY}`),
     json({ blocks: KEY }),
+    json({ blocks: [] }, 200, { 'x-api-version': `1.3.0 for ${KEY}` }),
+    json({ blocks: [] }, 200, { 'x-api-version': Buffer.from(`user:${KEY}`).toString('base64') }),
+    json({ blocks: [] }, 200, { 'content-encoding': KEY }),
   ];
   for (const response of responses) {
     api.answer(response);
@@ -184,7 +187,19 @@ test('the key travels in its header and is found nowhere else', async () => {
     everything(await client.call({ method: 'm', parse: (body) => z.number().parse(body), priority: 'tail' })),
   );
   expect(found.length).toBeGreaterThan(12);
-  expect(found.join('\n')).not.toContain(KEY);
+  const code = Buffer.from(`user:${KEY}`).toString('base64').slice(8, -4);
+  for (const spelling of [KEY, code]) expect(found.join('\n')).not.toContain(spelling);
+});
+
+test('of a version no more is kept than one has, and no part of a key that is cut with it', async () => {
+  const client = api.client({ apiKey: KEY });
+  const versionOf = async (version: string) => {
+    api.answer(json({ blocks: [] }, 200, { 'x-api-version': version }));
+    return (await client.get(blocks)).apiVersion;
+  };
+  expect(await versionOf('v1.2.4-rc.1+7e31f2c')).toBe('v1.2.4-rc.1+7e31f2c');
+  expect(await versionOf('1'.repeat(5000))).toBe('1'.repeat(100));
+  expect(await versionOf(`${'1'.repeat(90)}${KEY}`)).toBe(`${'1'.repeat(90)}[key]`);
 });
 
 test('a limit that the server refuses is asked for as the server says, from then on', async () => {
