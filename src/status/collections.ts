@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Collection } from '../dataset/dataset.ts';
+import type { Walk } from '../dataset/walk.ts';
 import type { Database } from '../db/connection/database.ts';
 import { readStandings, type CursorStanding } from '../db/cursors/cursor-standings.ts';
 import type { LookupCounts } from '../db/cursors/subjects.ts';
@@ -11,7 +12,7 @@ export interface WalkReport {
   readonly walk: string;
   /** How far it is, in words; empty where there is nothing to say but when. */
   readonly progress: string;
-  /** Unix seconds at which it was last done; null while the first reading of a list lasts. */
+  /** Unix seconds at which it was last done; null before its first page, and while the first reading of a list lasts. */
   readonly at: number | null;
   readonly beingRead: boolean;
 }
@@ -32,7 +33,7 @@ interface CollectionFacts {
   readonly count: (database: Database, table: object) => Promise<RowCount>;
 }
 
-/** Of every collection that was ever read. */
+/** Of every collection that somebody has begun to read. */
 export async function readCollectionReports(
   database: Database,
   collections: readonly Collection[],
@@ -41,7 +42,14 @@ export async function readCollectionReports(
   const standings = await readStandings(database);
   const reports: CollectionReport[] = [];
   for (const { name, job } of collections) {
-    const walks = standings.filter(({ dataset }) => dataset === name).map(walkReport);
+    const walks = standings
+      .filter(({ dataset }) => dataset === name)
+      .map((standing) =>
+        walkReport(
+          standing,
+          job.walks.find((walk) => walk.name === standing.scope),
+        ),
+      );
     const lastError = status.failures.find(({ dataset }) => dataset === name) ?? null;
     const own = lookups.filter(({ dataset }) => dataset === name);
     if (walks.length === 0 && own.length === 0 && lastError === null) continue;
@@ -61,8 +69,11 @@ const List = z.object({
 });
 const Blocks = z.object({ covered: z.array(z.object({ from: z.number(), to: z.number() })) });
 
-function walkReport({ scope, cursor, owner, updatedAt }: CursorStanding): WalkReport {
+function walkReport({ scope, cursor, owner, updatedAt }: CursorStanding, walk: Walk | undefined): WalkReport {
   const common = { walk: scope, beingRead: owner !== null };
+  // Whoever claims a walk leaves a row, also where the source then answers nothing. Histories have a cursor for each account.
+  if (cursor === null)
+    return { ...common, at: null, progress: walk?.kind === 'backward' ? '' : 'not read yet' };
   const list = List.safeParse(cursor).data;
   if (list !== undefined) return { ...common, at: list.ended, progress: listProgress(list) };
   const blocks = Blocks.safeParse(cursor).data;
