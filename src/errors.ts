@@ -98,6 +98,12 @@ export class RequestRefusedError extends EtlError {
   readonly code = 'request_refused';
 }
 
+/** A source refuses everything that a run needs, and has for so long that it will not pass: a person must look at it. */
+export class SourceRefusesError extends EtlError {
+  readonly code = 'source_refuses';
+  override readonly exitCode = EXIT.usage;
+}
+
 /** The page was larger than this server gives: `most` is the number that it names. */
 export class LimitRefusedError extends RequestRefusedError {
   readonly most: number;

@@ -1,5 +1,12 @@
 import type { Clock } from './clock.ts';
-import { DatabaseConflictError, DatabaseError, DatabaseUnavailableError, EtlError, EXIT } from './errors.ts';
+import {
+  DatabaseConflictError,
+  DatabaseError,
+  DatabaseUnavailableError,
+  EtlError,
+  EXIT,
+  SourceRefusesError,
+} from './errors.ts';
 import type { Logger } from './logger.ts';
 
 /** An attempt that failed. */
@@ -14,6 +21,8 @@ export interface RetryPolicy {
   readonly when: (error: unknown, attempt: number) => boolean;
   /** Milliseconds before the next attempt; `random` is from 0 to 1, for jitter. */
   readonly delay: (failure: Failure & { readonly random: number }) => number;
+  /** What the last error means, after all attempts before: it is thrown in its place. Default: itself. */
+  readonly meaning?: (error: unknown) => unknown;
 }
 
 /** What every retry needs of its surroundings. */
@@ -37,18 +46,18 @@ const GOOD_WHILE_MS = 15 * 60_000;
 
 /**
  * Does the work until it succeeds. After long work the attempts are counted anew.
- * @throws the first error that is not worth another attempt, the last one when all attempts are made, or the reason of
- * the signal
+ * @throws the first error that is not worth another attempt, the last one when all attempts are made (or what they mean),
+ * or the reason of the signal
  */
 export async function retry<T>(options: RetryOptions, work: (attempt: number) => Promise<T>): Promise<T> {
-  const { attempts, clock, random, when, delay, signal, onRetry } = options;
+  const { attempts, clock, random, when, delay, meaning, signal, onRetry } = options;
   for (let attempt = 1; ; attempt += 1) {
     const began = clock.monotonic();
     try {
       return await work(attempt);
     } catch (error) {
       if (clock.monotonic() - began > GOOD_WHILE_MS) attempt = 1;
-      if (attempt >= attempts || !when(error, attempt)) throw error;
+      if (attempt >= attempts || !when(error, attempt)) throw meaning?.(error) ?? error;
       signal?.throwIfAborted();
       const pauseMs = delay({ error, attempt, random: random() });
       onRetry?.({ error, attempt, pauseMs });
@@ -137,6 +146,7 @@ export function createOutagePolicy({
     REFUSALS.has(code) || (code === 'wrong_network' && attempts === Infinity);
   return {
     ...OUTAGE,
+    meaning: (error) => (last - since < REFUSED_MS ? error : believed(error)),
     when: (error) => {
       if (!(error instanceof EtlError) || !isRefusal(error)) {
         last = -Infinity;
@@ -148,6 +158,15 @@ export function createOutagePolicy({
       return now - since < REFUSED_MS;
     },
   };
+}
+
+/** One request that is refused is a failure; a source that refuses them all is for a person, as is a key that it refuses. */
+function believed(error: unknown): unknown {
+  if (!(error instanceof EtlError) || error.exitCode === EXIT.usage) return error;
+  return new SourceRefusesError(`${error.message}; nothing else for ten minutes`, {
+    hint: 'Check TONCENTER_NETWORK: this host may be another one, or lack what this version asks for.',
+    cause: error,
+  });
 }
 
 interface OutageOptions extends RetryContext {

@@ -4,9 +4,13 @@ import {
   ApiUnavailableError,
   AuthError,
   DatabaseConflictError,
+  EXIT,
+  NoEndpointError,
   NotFoundError,
+  RequestRefusedError,
   WrongDatabaseError,
   WrongNetworkError,
+  toError,
 } from '../src/errors.ts';
 import { CONFLICT, outlast, OUTAGE, retry } from '../src/retry.ts';
 import { never, silent } from './support/crawl.ts';
@@ -131,4 +135,24 @@ test('a signal ends the pause: retry throws its reason, outlast returns undefine
   const pause = { ...OUTAGE, delay: () => 60_000 };
   await expect(retry({ ...options, ...pause, signal: stopped() }, failing)).rejects.toThrow(/timeout/);
   await expect(outlast({ ...options, signal: stopped() }, 'a test', failing)).resolves.toBeUndefined();
+});
+
+test.each([
+  ['a path', new NotFoundError('not found')],
+  ['an endpoint', new NoEndpointError('Cannot GET /api/v3/masterchainInfo')],
+  ['a parameter', new RequestRefusedError('bad request')],
+  ['the key', new AuthError('forbidden')],
+])('a source that refuses %s for ten minutes needs a person: exit 2', async (_, refusal) => {
+  const clock = fakeClock();
+  clock.sleep = (ms) => Promise.resolve(void (clock.time += ms));
+  const options = { clock, random: () => 1, logger: silent, signal: never.finishing };
+  const ask = () => Promise.reject(refusal);
+  const ended: unknown = await outlast({ ...options, attempts: Infinity }, 'a test', ask).catch(toError);
+  expect(ended).toMatchObject({
+    exitCode: EXIT.usage,
+    retryable: false,
+    message: expect.stringContaining(refusal.message) as string,
+  });
+  // One attempt or a few prove nothing, but that this request failed.
+  expect(await outlast({ ...options, attempts: 3 }, 'a test', ask).catch(toError)).toBe(refusal);
 });
