@@ -2,11 +2,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sql, type SQL } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { lackMasterchain } from '../support/simulator/lack-blocks.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
-import { otherNetwork } from '../support/simulator/other-network.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 import { commitsEnded } from '../support/database/commits-ended.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
@@ -384,35 +383,6 @@ test('a version that still runs when a newer one migrates ends, and writes nothi
     expect(stderr).toContain('hint: Use the version of toncenter-etl that migrated it last');
   }
   expect(await pages()).toEqual([before]);
-  await simulator.close();
-  await store.close();
-});
-
-test('a backfill during which another network comes to answer ends, and writes nothing of it: exit 2', async () => {
-  const [start, store] = [Date.UTC(2026, 0, 1) / 1000, await openTestStore()];
-  let isForeign = false;
-  const simulator = await startSimulator({
-    start,
-    duration: 1800,
-    load: 4,
-    faults: { maxLimit: 20 },
-    after: otherNetwork(() => isForeign),
-  });
-  const settings = { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, TONCENTER_RPS: '5' };
-  const range = ['--from', String(start), '--to', String(start + 1500)];
-  const running = cli.start(['backfill', ...range, '--only', 'blocks,transactions'], settings);
-  const Count = z.object({ count: z.number() });
-  const count = (where: SQL) =>
-    store.database.rows(sql`select count(*)::int as count from ton.blocks where ${where}`, Count);
-  await expect.poll(() => count(sql`true`)).not.toEqual([{ count: 0 }]);
-  isForeign = true;
-  const { code, stderr } = await running.ended;
-  expect({ code, stderr }).toMatchObject({ code: 2 });
-  expect(stderr).toContain('the database holds the simulated network, the API serves testnet');
-  expect(stderr).toContain('hint: Find out where the address of TONCENTER_NETWORK leads now');
-  // At once: it does not wait for the own one to come back.
-  expect(stderr).not.toContain('waiting before another attempt');
-  expect(await count(sql`global_id <> -777`)).toEqual([{ count: 0 }]);
   await simulator.close();
   await store.close();
 });
