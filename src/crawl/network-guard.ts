@@ -6,7 +6,9 @@ import type { WrongNetworkError } from '../errors.ts';
 import { readChainInfo } from './watermark/chain-info.ts';
 
 /** Where nothing has named the network for so long, it is asked for: one request where neither blocks nor the head are read. */
-const NAMED_MS = 60_000;
+const ASKED_AFTER_MS = 45_000;
+/** For so long nobody waits for the answer: all readers would stand still for as long as it takes. */
+const BELIEVED_MS = 60_000;
 
 /** The paths whose responses are blocks, which name their network. */
 const OF_BLOCKS = /^\/api\/v3\/(?:blocks$|masterchain)/;
@@ -50,7 +52,6 @@ export function createNetworkGuard({ api: bare, clock, held, signal }: GuardOpti
   let sightings = 0;
   let latest: WrongNetworkError | undefined;
   let isAway = false;
-  let asking: Promise<unknown> | undefined;
   /** What was asked for before another network was seen does not tell that the own one is back. */
   const openLook = () => {
     const [at, before] = [clock.monotonic(), sightings];
@@ -64,15 +65,17 @@ export function createNetworkGuard({ api: bare, clock, held, signal }: GuardOpti
     };
   };
   const api = withLook(bare, openLook);
+  const ask = shared(() => readChainInfo(api, signal));
   const requireHeld = () => {
     if (isAway && latest !== undefined) throw latest;
   };
   const confirm = async () => {
-    if (!isAway && clock.monotonic() - namedAt < NAMED_MS) return;
-    asking ??= readChainInfo(api, signal).finally(() => {
-      asking = undefined;
-    });
-    await asking;
+    const age = clock.monotonic() - namedAt;
+    if (!isAway && age < ASKED_AFTER_MS) return;
+    const answer = ask();
+    if (isAway || age >= BELIEVED_MS) await answer;
+    // Whoever waits for the next answer hears of its error.
+    else answer.catch(() => undefined);
     requireHeld();
   };
   const begin = (): NetworkWatch => {
@@ -89,6 +92,17 @@ export function createNetworkGuard({ api: bare, clock, held, signal }: GuardOpti
     };
   };
   return { api, network: { confirm, begin } };
+}
+
+/** One answer for all who ask before it is there. */
+function shared(ask: () => Promise<unknown>): () => Promise<unknown> {
+  let asking: Promise<unknown> | undefined;
+  return () => {
+    asking ??= ask().finally(() => {
+      asking = undefined;
+    });
+    return asking;
+  };
 }
 
 /** Calls `look` with the networks that a response names, before anybody reads it. */

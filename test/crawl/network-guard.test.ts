@@ -70,18 +70,30 @@ test('what other endpoints call a network is data', async () => {
 
 test('the network is asked for where nothing has named it for a minute, once for all who want to know', async () => {
   const watch = network.begin();
-  time.ms = 59_000;
+  time.ms = 44_000;
   await watch.confirm();
   fake.answer(blocks(MAINNET), info(MAINNET), info(TESTNET));
   await get('/api/v3/blocks');
-  time.ms = 118_000;
+  time.ms = 88_000;
   await watch.confirm();
   expect(fake.seen).toHaveLength(1);
-  time.ms = 120_000;
+  time.ms = 105_000;
   await Promise.all([watch.confirm(), network.confirm(), network.begin().confirm()]);
   expect(fake.seen).toHaveLength(2);
-  time.ms = 181_000;
+  time.ms = 166_000;
   await expect(watch.confirm()).rejects.toThrow(WrongNetworkError);
+});
+
+test('nobody waits for the answer while the last one is less than a minute old', async () => {
+  const asked = new Promise<void>((resolve) => {
+    // It never answers.
+    fake.answer(() => resolve());
+  });
+  time.ms = 50_000;
+  await network.confirm();
+  await asked;
+  await network.begin().confirm();
+  expect(fake.seen).toHaveLength(1);
 });
 
 test('nothing is written of a reading that began before another network answered, though the own one is back', async () => {
