@@ -7,6 +7,7 @@ import { toMultirangeText, type Range } from '../../range.ts';
 import { coveredOf, refusedOf, type Stream } from '../coverage/coverage.ts';
 import { expiredOf, holdFloors } from '../coverage/floors.ts';
 import { ofStream, type StreamColumns } from '../coverage/of-stream.ts';
+import { answersOf } from '../connection/answers-of.ts';
 import type { Database, Session } from '../connection/database.ts';
 import { bare, multirangeParam, rangeParam, texts } from '../connection/sql.ts';
 import { isHeldUntil } from './held-until.ts';
@@ -56,8 +57,7 @@ export async function claimLeases(database: Database, claim: LeaseClaim, most: n
   const { stream } = claim;
   const { dataset, scope, pass } = stream;
   return writeTransaction(database, async (session) => {
-    await holdLock(session, `claim/${dataset}/${scope}/${pass}`);
-    await holdFloors(session, 'shared');
+    await answersOf([holdLock(session, `claim/${dataset}/${scope}/${pass}`), holdFloors(session, 'shared')]);
     // A lease whose row is locked is being committed just now: its owner is alive.
     await session.run(sql`
       delete from ${leases} where ${leases.id} in (

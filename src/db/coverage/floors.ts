@@ -1,5 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
-import { holdLock } from '../connection/hold-lock.ts';
+import { holdLock, type LockMode } from '../connection/hold-lock.ts';
 import type { Session } from '../connection/database.ts';
 import { settings } from '../schema/etl/pages.ts';
 import { readSetting } from '../settings.ts';
@@ -23,7 +23,7 @@ export async function readFloors(session: Session): Promise<Floors> {
 }
 
 /** Keeps floors where they are until the transaction ends. Whoever moves one holds them `alone`. */
-export async function holdFloors(session: Session, mode: 'alone' | 'shared'): Promise<void> {
+export async function holdFloors(session: Session, mode: LockMode): Promise<void> {
   await holdLock(session, 'retention', mode);
 }
 

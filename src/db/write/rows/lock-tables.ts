@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { lockOf, type LockMode } from '../../connection/hold-lock.ts';
 import { texts } from '../../connection/sql.ts';
 import type { Session } from '../../connection/database.ts';
 import { endStrayCopies } from '../../coordination/copying.ts';
@@ -17,13 +18,12 @@ import type { Target } from './target.ts';
 export async function lockTables(
   session: Session,
   targets: readonly Target[],
-  mode: 'shared' | 'alone',
+  mode: LockMode,
 ): Promise<void> {
   const ordered = targets.filter(({ facts }) => facts.partitioned).toSorted(byRank);
   if (ordered.length === 0) return;
   if (mode === 'alone') await endStrayCopies(session);
-  const lock = sql.raw(mode === 'alone' ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared');
   await session.run(sql`
-    select ${lock}(hashtextextended('toncenter-etl/rows/' || name, 0))
+    select ${lockOf(sql`'rows/' || name`, mode)}
     from (${texts(ordered.map(({ name }) => name))}) as tables (name)`);
 }
