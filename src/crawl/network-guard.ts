@@ -3,6 +3,7 @@ import type { ApiClient, GetRequest } from '../api/client.ts';
 import type { Clock } from '../clock.ts';
 import { networkChanged } from '../db/connection/network.ts';
 import type { WrongNetworkError } from '../errors.ts';
+import { oneAtATime } from '../one-at-a-time.ts';
 import { readChainInfo } from './watermark/chain-info.ts';
 
 /** Where nothing has named the network for so long, it is asked for: one request where neither blocks nor the head are read. */
@@ -65,10 +66,7 @@ export function createNetworkGuard({ api: bare, clock, held, signal }: GuardOpti
     };
   };
   const api = withLook(bare, openLook);
-  const ask = shared(() => readChainInfo(api, signal));
-  const requireHeld = () => {
-    if (isAway && latest !== undefined) throw latest;
-  };
+  const ask = oneAtATime(() => readChainInfo(api, signal));
   const confirm = async () => {
     const age = clock.monotonic() - namedAt;
     if (!isAway && age < ASKED_AFTER_MS) return;
@@ -76,7 +74,7 @@ export function createNetworkGuard({ api: bare, clock, held, signal }: GuardOpti
     if (isAway || age >= BELIEVED_MS) await answer;
     // Whoever waits for the next answer hears of its error.
     else answer.catch(() => undefined);
-    requireHeld();
+    if (isAway && latest !== undefined) throw latest;
   };
   const begin = (): NetworkWatch => {
     const before = sightings;
@@ -92,17 +90,6 @@ export function createNetworkGuard({ api: bare, clock, held, signal }: GuardOpti
     };
   };
   return { api, network: { confirm, begin } };
-}
-
-/** One answer for all who ask before it is there. */
-function shared(ask: () => Promise<unknown>): () => Promise<unknown> {
-  let asking: Promise<unknown> | undefined;
-  return () => {
-    asking ??= ask().finally(() => {
-      asking = undefined;
-    });
-    return asking;
-  };
 }
 
 /** Calls `look` with the networks that a response names, before anybody reads it. */

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { oneAtATime } from '../../one-at-a-time.ts';
 import type { Identity } from './identity.ts';
 import type { Connection, Server } from './servers.ts';
 import { translate } from './translate.ts';
@@ -35,13 +36,9 @@ export function createSurvey({ connection, identity, applicationName }: SurveyOp
         else identity.check(row);
       }),
     );
-  let underWay: Promise<unknown> | undefined;
+  const askAllOnce = oneAtATime(askAll);
   const others = async () => {
-    if (hosts.length === 1) return;
-    underWay ??= askAll().finally(() => {
-      underWay = undefined;
-    });
-    await underWay;
+    if (hosts.length > 1) await askAllOnce();
   };
   return {
     others,
