@@ -22,6 +22,8 @@ const MOST = 16;
  */
 const LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 24 };
 
+type Order = Omit<ThreadOrder, 'body'>;
+
 /** A body that was read, or that is to be read here. */
 export type ReadApart =
   { readonly page: PageApart; readonly body?: never } | { readonly body: Buffer; readonly page?: never };
@@ -57,8 +59,6 @@ interface PageThreadsOptions {
   /** What a thread runs. */
   readonly program?: URL;
 }
-
-type Order = Omit<ThreadOrder, 'body'>;
 
 /** Where in a stream a page begins. */
 function placeOf({ dataset, span }: Order): string {
@@ -155,7 +155,7 @@ function createThreadPool(
 interface Thread {
   readonly ready: Promise<void>;
   readonly ended: Promise<void>;
-  run(order: Omit<ThreadOrder, 'body'>, body: Buffer): Promise<ThreadAnswer>;
+  run(order: Order, body: Buffer): Promise<ThreadAnswer>;
   end(): Promise<unknown>;
 }
 

@@ -39,14 +39,16 @@ export function networkMismatch(
 export async function claimNetwork(session: Session, globalId: number): Promise<void> {
   const { global_id: held } = await decideSetting(session, 'network', { global_id: globalId });
   if (held === globalId) return;
-  const { what, hint } = networkMismatch(held, globalId);
-  throw new WrongDatabaseError(`${what}: one database holds one network`, { hint });
+  throw new WrongDatabaseError(conflictOf(held, globalId), { hint: networkMismatch(held, globalId).hint });
 }
 
 /** The error where the API began to answer for another network while it was read. */
 export function networkChanged(held: number, served: number): WrongNetworkError {
-  const { what } = networkMismatch(held, served);
-  return new WrongNetworkError(`${what}: one database holds one network`, {
+  return new WrongNetworkError(conflictOf(held, served), {
     hint: 'Find out where the address of TONCENTER_NETWORK leads now. docs/operator.md says what to look at before you start again.',
   });
+}
+
+function conflictOf(held: number, served: number): string {
+  return `${networkMismatch(held, served).what}: one database holds one network`;
 }

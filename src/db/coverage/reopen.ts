@@ -117,17 +117,18 @@ async function removeWrong(
   { name, table, owner }: WrongTable,
 ): Promise<void> {
   const target = targetOf(table);
-  const isItself = sql`${owner === stream.dataset}`;
-  const isLeftTo = sql`exists (
-    select from ${coverage} where ${coverage.dataset} = ${owner} and ${coverage.pass} = 0
-      and ${coverage.covered} @> lower(${findings.row_span}))`;
+  const isBroughtBack =
+    owner === stream.dataset
+      ? sql`true`
+      : sql`${findings.found_in} = ${stream.dataset} and not exists (
+          select from ${coverage} where ${coverage.dataset} = ${owner} and ${coverage.pass} = 0
+            and ${coverage.covered} @> lower(${findings.row_span}))`;
   await session.run(sql`
     with named as (
       select distinct ${findings.row_key} as key, lower(${findings.row_span}) as second from ${findings}
       where ${findings.dataset} = ${stream.dataset} and ${findings.scope} = ${stream.scope}
         and ${findings.check_name} = ${DEEP} and ${findings.table_name} = ${name} and ${findings.row_key} <> ''
-        and ${findings.span} && ${multirangeParam(holes)} 
-        and (${isItself} or ${findings.found_in} = ${stream.dataset} and not ${isLeftTo})),
+        and ${findings.span} && ${multirangeParam(holes)} and ${isBroughtBack}),
     gone as (
       delete from ${target.into} t using named n
       where t.utime = to_timestamp(n.second::float8) and ${keyText(target, 't')} = n.key
