@@ -9,18 +9,38 @@ export interface Fresh {
    * undefined where there is none.
    */
   readonly but: ReadonlyMap<string, string | undefined>;
+  /** Rows that are stored all the same; left out where they are not known. */
+  readonly halves?: Halves | undefined;
 }
 
 /** Digests of records as they came, by `nameOf`. */
 export type Digests = ReadonlyMap<string, string>;
+
+/**
+ * Stored rows that another record will bring again, as the sender's and the receiver's do a message. By the name of each, what
+ * it holds that may be filled in later: a bit for each such column that has a value.
+ */
+export type Halves = ReadonlyMap<string, number>;
+
+/** What a page makes of them: those that it adds, and `undefined` for those that it has completed. */
+export type HalvesOfPage = ReadonlyMap<string, number | undefined>;
+
+/** What a page has written, as far as other pages bring it again. */
+export interface Brought {
+  /** Of the records of its last second: those behind the range are not among them. */
+  readonly digests: Digests;
+  readonly halves: HalvesOfPage;
+}
+
+const NOTHING_BROUGHT: Brought = { digests: new Map(), halves: new Map() };
 
 /** What names a record. One that comes again with another time is another one. */
 export function nameOf({ utime, id }: Pick<Position, 'utime' | 'id'>): string {
   return `${utime} ${id}`;
 }
 
-/** A second with more records than this is not worth the memory. */
-const MOST = 10_000;
+/** More records of a second, or halves, are not worth the memory. */
+export const MOST = 10_000;
 
 /** True of a record that pages of the range have not brought. */
 export function isFresh({ after, but }: Fresh, position: Position): boolean {
@@ -36,20 +56,28 @@ export function isUnchanged({ but }: Fresh, position: Position, digest: () => st
   return before !== undefined && before === digest();
 }
 
-/**
- * What is fresh behind a page that was written, and completes the seconds before `until`; undefined where nothing is.
- * `digests` are of the last records that it has written: those behind the range are not among them.
- */
+/** What is fresh behind a page that was written, and completes the seconds before `until`; undefined where nothing is. */
 export function freshBehind(
   fresh: Fresh | undefined,
   positions: readonly Position[],
   until: number | undefined,
-  digests: Digests = new Map(),
+  { digests, halves }: Brought = NOTHING_BROUGHT,
 ): Fresh | undefined {
   if (fresh === undefined) return undefined;
   const names = positions.filter(({ utime }) => utime >= (until ?? -Infinity)).map(nameOf);
   const brought = names.map((name) => [name, digests.get(name)] as const);
-  if (until !== undefined) return { after: until - 1, but: new Map(brought) };
+  const left = fresh.halves && halvesBehind(fresh.halves, halves);
+  if (until !== undefined) return { after: until - 1, but: new Map(brought), halves: left };
   const but = new Map([...fresh.but, ...brought]);
-  return but.size > MOST ? undefined : { after: fresh.after, but };
+  return but.size > MOST ? undefined : { after: fresh.after, but, halves: left };
+}
+
+/** Of too many, the oldest are forgotten: whatever is not known is taken for stored when it comes again. */
+function halvesBehind(before: Halves, changed: HalvesOfPage): Halves {
+  const halves = new Map(before);
+  for (const [name, filled] of changed) {
+    if (filled === undefined) halves.delete(name);
+    else halves.set(name, filled);
+  }
+  return halves.size > MOST ? new Map([...halves].slice(-MOST)) : halves;
 }

@@ -16,7 +16,10 @@ it('remembers what a page has brought of the second where it ended', () => {
 
 it('leaves out a record that was written as it is, and no other one', () => {
   const written = new Map([['107 c', 'like this']]);
-  const fresh = freshBehind(NOTHING, [at(100, 'a'), at(107, 'b'), at(107, 'c')], 107, written)!;
+  const fresh = freshBehind(NOTHING, [at(100, 'a'), at(107, 'b'), at(107, 'c')], 107, {
+    digests: written,
+    halves: new Map(),
+  })!;
   const isLeftOut = (utime: number, id: string, digest: string | undefined) =>
     isUnchanged(fresh, at(utime, id), () => digest);
   expect(isLeftOut(107, 'c', 'like this')).toBe(true);

@@ -126,7 +126,7 @@ async function commitAndAdvance(
     held: left,
     cursor: step.cursor,
     fresh: wereNew
-      ? freshBehind(fresh, page.value.reading.positions, done?.to, page.value.digests)
+      ? freshBehind(fresh, page.value.reading.positions, done?.to, page.value.brought)
       : undefined,
     waiting: isWritten ? [] : pages,
     trust,
@@ -204,9 +204,9 @@ async function fetchPage(
       },
     );
     pageSize.arrived();
-    const { reading, step, content, digests } = page.value;
+    const { reading, step, content, brought } = page.value;
     // The records themselves are let go: those of a long second would all stay in memory until it is committed.
-    return { ...page, value: { reading, step, ...(content && { content }), ...(digests && { digests }) } };
+    return { ...page, value: { reading, step, ...(content && { content }), ...(brought && { brought }) } };
   } catch (error) {
     const { limit } = dataset.job.paginator.request(cursor, size);
     if (!(error instanceof ApiTimeoutError) || !pageSize.timedOut(limit)) throw error;

@@ -25,10 +25,11 @@ class CopyIn extends pg.Query {
   private readonly ended = new AbortController();
   private failure: unknown;
 
-  constructor(text: string, pieces: CopyPieces, done: (error: unknown) => void) {
-    super(text, undefined, (error) => {
+  constructor(text: string, pieces: CopyPieces, done: (error: unknown, rows: number) => void) {
+    // Of several statements the driver gives the results as an array, though its types do not say so.
+    super(text, undefined, (error, results: unknown) => {
       this.ended.abort();
-      done(this.failure ?? error);
+      done(this.failure ?? error, error == null ? rowsOf([results].flat().at(-1)) : 0);
     });
     this.pieces = pieces;
     if (Symbol.asyncIterator in pieces) return;
@@ -78,6 +79,13 @@ class CopyIn extends pg.Query {
   }
 }
 
+/** How many rows a statement has taken. */
+function rowsOf(result: unknown): number {
+  return Number(
+    (typeof result === 'object' && result !== null && 'rowCount' in result && result.rowCount) || 0,
+  );
+}
+
 /** What a message of data begins with: `d`, and its length with these four bytes. */
 const HEAD_BYTES = 5;
 const LENGTH_BYTES = 4;
@@ -93,16 +101,17 @@ function sendPiece(stream: Writable, piece: Buffer): void {
 }
 
 /**
- * Runs statements without parameters, of which one is a `copy … from stdin` that takes the pieces, one after another.
+ * Runs statements without parameters, of which the last one is a `copy … from stdin` that takes the pieces, one after another.
  *
  * Not pg-copy-streams: it answers the same internal call of the driver, and was measured to be no cheaper (a page's rows
  * arrive about a sixth sooner, for about a sixth more of this process' time).
+ * @returns the number of rows that are there now: without those that a trigger has dropped
  */
-export function copyIn(client: pg.ClientBase, statements: string, pieces: CopyPieces): Promise<void> {
+export function copyIn(client: pg.ClientBase, statements: string, pieces: CopyPieces): Promise<number> {
   return new Promise((resolve, reject) => {
     client.query(
-      new CopyIn(statements, pieces, (error) => {
-        if (error == null) resolve();
+      new CopyIn(statements, pieces, (error, rows) => {
+        if (error == null) resolve(rows);
         else reject(toError(error));
       }),
     );

@@ -50,10 +50,10 @@ export interface Session {
   /** Runs text of many statements, as migrations are: all of them or none. */
   script(text: string): Promise<void>;
   /**
-   * Runs statements without parameters, of which one is a `copy … from stdin` that takes the data. Where pieces are made
-   * while they are sent, nothing may be sent behind them before they are there.
+   * Runs statements without parameters, of which the last one is a `copy … from stdin` that takes the data; how many rows it
+   * has taken. Where pieces are made while they are sent, nothing may be sent behind them before they are there.
    */
-  copyIn(statements: SQL, pieces: CopyPieces): Promise<void>;
+  copyIn(statements: SQL, pieces: CopyPieces): Promise<number>;
   /** Runs a `copy … to stdout` without parameters. Its data is valid until `onData` returns. */
   copyOut(statement: SQL, onData: (data: Buffer) => void): Promise<void>;
 }
@@ -197,7 +197,7 @@ function assemble(
 /** `withOne` runs a task on one connection: the session's own, or any of the pool. */
 function sessionOn(
   orm: NodePgDatabase,
-  withOne: (task: (client: pg.PoolClient) => Promise<void>) => Promise<void>,
+  withOne: <T>(task: (client: pg.PoolClient) => Promise<T>) => Promise<T>,
 ): Session {
   const execute = (query: SQL) => orm.execute(query).catch(rethrow);
   return {

@@ -1,12 +1,15 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Fresh } from '../../dataset/fresh.ts';
+import { MOST, type Fresh } from '../../dataset/fresh.ts';
 import { formatTime, type Range } from '../../range.ts';
-import { rangeParam, texts } from '../connection/sql.ts';
+import { during } from '../connection/seconds.ts';
+import { identifiers, rangeParam, texts } from '../connection/sql.ts';
 import type { Session } from '../connection/database.ts';
 import { isLive } from '../coordination/leases.ts';
 import { coverage, leases } from '../schema/etl/coverage.ts';
-import { canBeNew, targetOf } from '../write/rows/target.ts';
+import { secondOfRow } from '../write/receipts.ts';
+import { halfOf } from '../write/rows/newness.ts';
+import { canBeNew, targetOf, type Target } from '../write/rows/target.ts';
 
 interface Touchable {
   readonly dataset: string;
@@ -48,5 +51,27 @@ export async function freshOf(
     Answer,
   );
   if (!answer?.is_untouched) return undefined;
-  return { after: answer.is_begun ? span.from : span.from - 1, but: new Map() };
+  const halves = await halvesIn(session, targets, span);
+  return { after: answer.is_begun ? span.from : span.from - 1, but: new Map(), halves };
+}
+
+const Half = z.object({ second: z.coerce.number(), rest: z.string() });
+
+/**
+ * The rows of a range that other ranges have brought; undefined for too many. Nobody asks what they hold, so they are filled
+ * in anew.
+ */
+async function halvesIn(session: Session, targets: readonly Target[], span: Range): Promise<Fresh['halves']> {
+  const halves = new Map<string, number>();
+  for (const target of targets.filter(({ facts }) => facts.shared !== undefined)) {
+    const rest = target.facts.key.filter((name) => name !== 'utime');
+    const rows = await session.rows(
+      sql`
+        select ${secondOfRow(sql`t`)} as second, concat_ws('|', ${identifiers(rest)}) as rest
+        from ${target.into} t where ${during('t', span)} limit ${MOST + 1}`,
+      Half,
+    );
+    for (const row of rows) halves.set(halfOf(target, `${formatTime(row.second)}|${row.rest}`), 0);
+  }
+  return halves.size > MOST ? undefined : halves;
 }

@@ -83,7 +83,7 @@ async function stagesOf(job: Job, bodies: readonly Buffer[]): Promise<Record<str
         ? { ...read, strings: 'bytes' as const }
         : await timed('parsed', parsed);
       const { accepted } = await timed('records', () => readRecords(job, records, strings));
-      const tables = await timed('lines', () => bytesOfRecords(job.tables, accepted));
+      const { tables } = await timed('lines', () => bytesOfRecords(job.tables, accepted));
       read?.release();
       if (isCounted) rows += tables.reduce((sum, { others }) => sum + others.count, 0);
     }

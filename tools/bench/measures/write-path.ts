@@ -74,7 +74,7 @@ async function assign({ database }: BenchStore): Promise<Assignment> {
 async function* commitsOf(api: string, assignment: Assignment): AsyncGenerator<PageCommit> {
   const { span } = assignment.lease;
   let cursor: unknown = job.paginator.start(span);
-  let fresh: Fresh | undefined = { after: span.from - 1, but: new Map() };
+  let fresh: Fresh | undefined = { after: span.from - 1, but: new Map(), halves: new Map() };
   while (cursor !== undefined) {
     const query = new URLSearchParams();
     const params = { ...job.params, ...job.paginator.request(cursor, PAGE) };
@@ -82,10 +82,10 @@ async function* commitsOf(api: string, assignment: Assignment): AsyncGenerator<P
     const response = await fetch(`${api}${job.path}?${query.toString()}`);
     const body = Buffer.from(await response.arrayBuffer());
     const page = await readPage(body, { job, span, fresh, key: NO_KEY, turn: () => Promise.resolve() });
-    const { positions, echo, digests } = page;
+    const { positions, echo, brought } = page;
     const step = job.paginator.next(cursor, { positions, echo, size: PAGE });
     const content = contentOfPage(job, page);
-    fresh = freshBehind(fresh, positions, step.completed?.to, digests);
+    fresh = freshBehind(fresh, positions, step.completed?.to, brought);
     yield toCommit(assignment, assignment.lease, [
       {
         value: { reading: { positions, accepted: [], rejected: [] }, step, content },

@@ -7,7 +7,7 @@ import type { Flight } from '../../../budget/flight.ts';
 import type { Priority } from '../../../budget/priority.ts';
 import type { Dataset } from '../../../dataset/dataset.ts';
 import type { Job, RecordsReading } from '../../../dataset/job.ts';
-import type { Digests, Fresh } from '../../../dataset/fresh.ts';
+import type { Brought, Fresh } from '../../../dataset/fresh.ts';
 import type { Echo, Params, Step } from '../../../dataset/paginator.ts';
 import type { Stream } from '../../../db/coverage/coverage.ts';
 import { BadResponseError } from '../../../errors.ts';
@@ -60,8 +60,8 @@ export interface PageRead {
   readonly step: Step<unknown>;
   /** What it has to write, where that is known before it comes: then nobody needs its records and what was accepted of them. */
   readonly content?: Content;
-  /** Of the last records that it has to write, where it was read by its bytes. */
-  readonly digests?: Digests;
+  /** Where it was read by its bytes. */
+  readonly brought?: Brought;
 }
 
 /** What a page shows of its place. */
@@ -119,7 +119,7 @@ function toBeWritten(
   reading: RecordsReading,
   { step, span, fresh }: Pick<HowToRead, 'span' | 'fresh'> & { readonly step: PageRead['step'] },
 ): PageRead {
-  const content = contentOf(tables, inside([reading], span), { fresh });
+  const content = contentOf(tables, inside([reading], span), { fresh, span });
   return { ...shownOnly(reading), step, content };
 }
 
@@ -144,7 +144,7 @@ function byBytes(
     const page = await read(body, how);
     const { positions, joins, echo } = page;
     const step = stepTo({ positions, echo, ...(joins !== undefined && { joins }) }, how.limit);
-    return { ...shownOnly(page), step, content: contentOfPage(job, page), digests: page.digests };
+    return { ...shownOnly(page), step, content: contentOfPage(job, page), brought: page.brought };
   };
 }
 

@@ -6,7 +6,7 @@ import { listOf } from '../../../api/response/v3-envelope.ts';
 import { readList } from '../../../dataset/bytes/read-list.ts';
 import { digestOf } from '../../../dataset/bytes/view.ts';
 import type { AcceptedRecord, Job, RecordsReading } from '../../../dataset/job.ts';
-import { isUnchanged, nameOf, type Digests, type Fresh } from '../../../dataset/fresh.ts';
+import { isUnchanged, nameOf, type Brought, type Digests, type Fresh } from '../../../dataset/fresh.ts';
 import type { Echo } from '../../../dataset/paginator.ts';
 import { bytesOfRecords } from '../../../db/write/rows/lines.ts';
 import { linesOfBytes, type TableBytes } from '../../../db/write/rows/line-bytes.ts';
@@ -24,8 +24,8 @@ export interface ReadPage {
   readonly tables: readonly TableBytes[];
   readonly ids: readonly string[];
   readonly oddities: Oddities;
-  /** Of what it writes of its last second, which the next page may bring again. Empty where nothing is known to be new. */
-  readonly digests: Digests;
+  /** Empty where nothing is known to be new. */
+  readonly brought: Brought;
 }
 
 export interface HowToRead {
@@ -64,16 +64,20 @@ async function pageOfRecords(
   const isKnown = (record: AcceptedRecord) =>
     fresh !== undefined && isUnchanged(fresh, record.position, () => digest(record));
   const accepted = within.accepted.filter((record) => !isKnown(record));
+  const { tables, halves } = bytesOfRecords(job.tables, accepted, { fresh, span });
+  const digests = fresh === undefined ? NO_DIGESTS : digestsOf(lastOf(within.accepted), digest);
   return {
     positions: reading.positions,
     joins: reading.joins,
     echo: echoOf(json),
-    tables: bytesOfRecords(job.tables, accepted, { fresh }),
+    tables,
     ids: idsOf(within),
     oddities: odditiesOf(within),
-    digests: fresh === undefined ? new Map() : digestsOf(lastOf(within.accepted), digest),
+    brought: { digests, halves },
   };
 }
+
+const NO_DIGESTS: Digests = new Map();
 
 /** The records of the last second. */
 function lastOf(records: readonly AcceptedRecord[]): AcceptedRecord[] {

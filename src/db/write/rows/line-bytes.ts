@@ -1,5 +1,6 @@
 import type { Range } from '../../../range.ts';
 import { giveMemory } from '../../../spare-memory.ts';
+import type { SecondSum } from '../receipts.ts';
 import { contradictions } from './contradictions.ts';
 import type { DistinctRow } from './distinct-rows.ts';
 import type { Target } from './target.ts';
@@ -15,6 +16,8 @@ export interface Lines {
   /** Those from a time on. */
   readonly from: (time: string) => Lines;
   readonly pieces: () => Iterable<string | Buffer>;
+  /** What there is in each of their seconds, of new ones: for their receipts. */
+  readonly sums: () => SecondSum[];
   /** They are stored, and nobody sends them any more, nor those of `from`. */
   readonly release: () => void;
   /** Seconds in which copies of one row contradict each other; of records, only where they were to be compared. */
@@ -27,6 +30,8 @@ export interface TimeMark {
   readonly line: number;
   /** In bytes. */
   readonly at: number;
+  /** Sum of the hashes of their keys, of new ones. */
+  readonly keys?: bigint | undefined;
 }
 
 /** Lines as they stand in memory. */
@@ -37,7 +42,7 @@ export interface RowBytes {
   readonly times: readonly TimeMark[];
 }
 
-/** Lines of one table: of rows that cannot be stored yet, and of the others. */
+/** Lines of one table: of rows that cannot be stored yet, and of others that have something to add. */
 export interface TableBytes {
   readonly fresh: RowBytes;
   readonly others: RowBytes;
@@ -66,6 +71,7 @@ function linesOf(
     times: new Set(times.map(({ time }) => time)),
     from: (time) => linesOf(target, bytesFrom(time, written), how),
     pieces: () => piecesOf(bytes),
+    sums: () => (how.isNew ? sumsOf(written) : []),
     release: () => {
       giveMemory(bytes.buffer);
     },
@@ -91,6 +97,7 @@ function together(parts: readonly Lines[]): Lines {
     pieces: function* () {
       for (const { pieces } of parts) yield* pieces();
     },
+    sums: () => parts.flatMap(({ sums }) => sums()),
     release: () => {
       for (const { release } of parts) release();
     },
@@ -106,8 +113,16 @@ function bytesFrom(time: string, written: RowBytes): RowBytes {
   return {
     bytes: bytes.subarray(at),
     count: count - line,
-    times: later.map((mark) => ({ time: mark.time, line: mark.line - line, at: mark.at - at })),
+    times: later.map((mark) => ({ ...mark, line: mark.line - line, at: mark.at - at })),
   };
+}
+
+function sumsOf({ times, count }: RowBytes): SecondSum[] {
+  return times.map(({ time, line, keys = 0n }, index) => ({
+    second: Date.parse(time) / 1000,
+    rows: (times[index + 1]?.line ?? count) - line,
+    keys,
+  }));
 }
 
 /** Large enough to be sent at once, small enough that the driver's copy of it is. */

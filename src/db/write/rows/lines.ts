@@ -9,8 +9,7 @@ import {
   type Table,
 } from '../../../dataset/declaration/sheet.ts';
 import { NOTHING, type Extra } from '../../../dataset/record.ts';
-import { isFresh, type Fresh } from '../../../dataset/fresh.ts';
-import type { Position } from '../../../dataset/paginator.ts';
+import type { HalvesOfPage } from '../../../dataset/fresh.ts';
 import { rowAsText, type Strings } from '../../../dataset/strings.ts';
 import { contradictions } from './contradictions.ts';
 import { CopyBuffer } from './copy-buffer.ts';
@@ -18,7 +17,9 @@ import { toCopyText } from './copy-text.ts';
 import { distinctRows, mergeRows, type DistinctRow } from './distinct-rows.ts';
 import { linesOfBytes, type Lines, type RowBytes, type TableBytes, type TimeMark } from './line-bytes.ts';
 import { lineWriterOf, type LineWriter } from './line-writer.ts';
-import { canBeNew, targetOf, type Target } from './target.ts';
+import { isNewRecord, sorter, type BroughtRow, type Destination, type Known } from './newness.ts';
+import { KeySum } from '../receipts.ts';
+import { targetOf, type Target } from './target.ts';
 
 /** Rows of a table from objects. */
 export function linesOfRows(table: object, rows: readonly object[]): Lines {
@@ -41,33 +42,27 @@ function linesOf(target: Target, rows: readonly DistinctRow[], copies: readonly 
         copies,
       ),
     pieces: () => toCopyText(target.staging.columns, rows),
+    sums: () => [],
     release: () => undefined,
     contradictions: () => contradictions(target.facts, copies),
   };
 }
 
 /** A row that is to be written. */
-interface WaitingRow {
+interface WaitingRow extends BroughtRow {
   readonly writer: LineWriter;
-  readonly key: string;
-  readonly record: unknown;
-  readonly given: object;
   readonly extra: Extra | null;
   readonly strings: Strings;
   readonly sheet: Pick<Sheet, 'columns' | 'noted'>;
-  /** How many new records have brought it. */
   newBringers: number;
-  /** Set where another copy of the row had something to add. */
   merged: DistinctRow | undefined;
 }
 
 type BroughtRecord = Pick<AcceptedRecord, 'put' | 'strings' | 'position'>;
 
-interface HowToCollect {
+interface HowToCollect extends Known {
   /** True: copies of one row are held against each other. */
   readonly compared?: boolean;
-  /** Which records are new; left out: none is known to be. */
-  readonly fresh?: Fresh | undefined;
 }
 
 /** One for all pages: it is filled and emptied without a pause. */
@@ -87,39 +82,50 @@ export function linesOfRecords(
   how: HowToCollect = {},
 ): Lines[] {
   return [...collect(tables, records, how)].flatMap(([table, { rows, copies }]) =>
-    linesOfBytes(targetOf(table), write(targetOf(table), rows), copies),
+    linesOfBytes(
+      targetOf(table),
+      write(targetOf(table), rows, sorter(targetOf(table), how, new Map())),
+      copies,
+    ),
   );
+}
+
+/** Lines of records, as they are sent between threads. */
+export interface BytesOfRecords {
+  readonly tables: readonly TableBytes[];
+  readonly halves: HalvesOfPage;
 }
 
 /** The same, as it is sent between threads: without functions, and without copies to compare. */
 export function bytesOfRecords(
   tables: Tables,
   records: readonly BroughtRecord[],
-  how: Pick<HowToCollect, 'fresh'> = {},
-): TableBytes[] {
-  return [...collect(tables, records, how)].map(([table, { rows }]) => write(targetOf(table), rows));
+  how: Known = {},
+): BytesOfRecords {
+  const halves = new Map<string, number | undefined>();
+  const written = [...collect(tables, records, how)].map(([table, { rows }]) => {
+    const target = targetOf(table);
+    return write(target, rows, sorter(target, how, halves));
+  });
+  return { tables: written, halves };
 }
 
 function collect(
   tables: Tables,
   records: readonly BroughtRecord[],
-  { compared = false, fresh }: HowToCollect,
+  { compared = false, ...known }: HowToCollect,
 ): ReadonlyMap<object, Collected> {
   const byTable = new Map<object, Collected>(
     Object.values(tables).map((table) => [table, { rows: new Map(), copies: compared ? [] : undefined }]),
   );
-  const isNew = newnessOf(fresh);
-  for (const { put, strings, position } of records) put(collector(byTable, strings, isNew(position) ? 1 : 0));
+  for (const { put, strings, position } of records)
+    put(
+      collector(byTable, strings, {
+        utime: position.utime,
+        newBringers: isNewRecord(known, position) ? 1 : 0,
+      }),
+    );
   return byTable;
-}
-
-/**
- * Another server may have given a second anew: records that came before are written again, for they may have come with more
- * this time.
- */
-function newnessOf(fresh: Fresh | undefined): (position: Position) => boolean {
-  if (fresh === undefined) return () => false;
-  return (position) => isFresh(fresh, position);
 }
 
 function byKey(a: WaitingRow, b: WaitingRow): number {
@@ -127,7 +133,11 @@ function byKey(a: WaitingRow, b: WaitingRow): number {
 }
 
 /** `newBringers`: 1 for a new record, 0 for one that may be stored. */
-function collector(byTable: ReadonlyMap<object, Collected>, strings: Strings, newBringers: number): Put {
+function collector(
+  byTable: ReadonlyMap<object, Collected>,
+  strings: Strings,
+  { utime, newBringers }: Pick<WaitingRow, 'utime' | 'newBringers'>,
+): Put {
   return <T extends Table, Rec>(sheet: Sheet<T, Rec>, record: Rec, given: Given<T>, sent?: Extra | null) => {
     const writer = lineWriterOf(sheet, record);
     const collected = byTable.get(sheet.table);
@@ -137,7 +147,8 @@ function collector(byTable: ReadonlyMap<object, Collected>, strings: Strings, ne
     const key = writer.key(record, given);
     const isNothing = (sent == null || sent === NOTHING) && !writer.isNoted(record);
     const extra = isNothing ? null : fullExtra(sheet, record, sent ?? null);
-    const waiting = { writer, sheet, key, record, given, extra, strings, newBringers, merged: undefined };
+    const row = { writer, sheet, key, record, given, extra, strings };
+    const waiting = { ...row, utime, newBringers, merged: undefined };
     const first = rows.get(key);
     if (first === undefined) {
       rows.set(key, waiting);
@@ -170,34 +181,32 @@ function rowOfWaiting({ sheet, record, given, extra, strings }: WaitingRow): Dis
   return strings === 'text' ? row : rowAsText(row);
 }
 
-/** Rows that cannot be stored yet, and the others. */
-function write(target: Target, collected: ReadonlyMap<string, WaitingRow>): TableBytes {
-  const rows = [...collected.values()].sort(byKey);
-  const isNew = canBeNew(target) ? isOfNewRecords : () => false;
-  return {
-    fresh: writeRows(target, rows.filter(isNew)),
-    others: writeRows(
-      target,
-      rows.filter((row) => !isNew(row)),
-    ),
-  };
+/** Rows that cannot be stored yet, and others that have something to add. */
+function write(
+  target: Target,
+  collected: ReadonlyMap<string, WaitingRow>,
+  destinationOf: (row: WaitingRow) => Destination,
+): TableBytes {
+  const sorted: Record<Destination, WaitingRow[]> = { fresh: [], others: [], nowhere: [] };
+  for (const row of [...collected.values()].sort(byKey)) sorted[destinationOf(row)].push(row);
+  return { fresh: writeRows(target, sorted.fresh, true), others: writeRows(target, sorted.others, false) };
 }
 
-/** Whoever else may bring the row would bring a record that this page has, and that is new. */
-function isOfNewRecords({ writer, record, given, newBringers }: WaitingRow): boolean {
-  return newBringers > 0 && newBringers >= writer.bringers(record, given);
-}
-
-function writeRows(target: Target, rows: readonly WaitingRow[]): RowBytes {
+function writeRows(target: Target, rows: readonly WaitingRow[], isNew: boolean): RowBytes {
   const isTimed = target.facts.key[0] === 'utime';
-  const times: TimeMark[] = [];
+  const times: (Omit<TimeMark, 'keys'> & { readonly sum: KeySum | undefined })[] = [];
   out.clear();
   for (const [line, row] of rows.entries()) {
-    const time = isTimed ? row.key.slice(0, row.key.indexOf('|')) : undefined;
-    if (time !== undefined && times.at(-1)?.time !== time) times.push({ time, line, at: out.length });
+    if (isTimed) {
+      const time = row.key.slice(0, row.key.indexOf('|'));
+      if (times.at(-1)?.time !== time)
+        times.push({ time, line, at: out.length, sum: isNew ? new KeySum(time) : undefined });
+      times.at(-1)?.sum?.add(row.key, row.strings);
+    }
     writeRow(target, row);
   }
-  return { bytes: out.take(), count: rows.length, times };
+  const marks = times.map(({ sum, ...mark }) => ({ ...mark, keys: sum?.take() }));
+  return { bytes: out.take(), count: rows.length, times: marks };
 }
 
 function writeRow(target: Target, { writer, record, given, extra, strings, merged }: WaitingRow): void {

@@ -1,7 +1,8 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Session } from '../../connection/database.ts';
-import { bare } from '../../connection/sql.ts';
+import type { Range } from '../../../range.ts';
+import { bare, multirangeParam } from '../../connection/sql.ts';
 import { coverage } from '../../schema/etl/coverage.ts';
 import { secondOfRow } from '../receipts.ts';
 import type { Target } from './target.ts';
@@ -38,6 +39,12 @@ export function verifiedSeconds(rows: SQL): SQL {
     where exists (select from ${coverage} where ${isChecked})`;
 }
 
+/** An expression: may any of these seconds have to be unverified? */
+export function isVerified(seconds: readonly Range[]): SQL {
+  return sql`exists (
+    select from ${coverage}, (select ${multirangeParam(seconds)} as spans) n where ${isChecked})`;
+}
+
 /**
  * Does what `unverify` does, behind the rows of all tables: other commits wait for a row of coverage, so whoever holds one
  * must not wait for rows of theirs.
@@ -53,7 +60,7 @@ function unverifySpans(target: Pick<Target, 'name'>, spans: SQL): SQL {
   return sql`
     update ${coverage} set ${bare(verified)} = ${verified} - n.spans,
       ${bare(covered)} = case ${pass} when 0 then ${covered} else ${covered} - n.spans end
-    from (${spans}) n where ${isVerified(target)}`;
+    from (${spans}) n where ${isVerifiedOf(target)}`;
 }
 
 function spansOf(rows: SQL): SQL {
@@ -67,7 +74,7 @@ const isChecked = sql`
   case ${pass} when 0 then ${verified} else ${covered} end && n.spans and (${pass} = 0 or ${scope} = '')`;
 
 /** The same for the dataset whose table it is. */
-function isVerified({ name }: Pick<Target, 'name'>): SQL {
+function isVerifiedOf({ name }: Pick<Target, 'name'>): SQL {
   return sql`
     ${isChecked}
     and ${dataset} in (select d.dataset from etl.datasets d where ${name}::text = any(d.tables))`;
