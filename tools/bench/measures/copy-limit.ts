@@ -37,6 +37,11 @@ export async function copyFiles(source: BenchStore): Promise<RowFiles> {
   };
 }
 
+/** The one in the middle; NaN of none. */
+export function middle(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+}
+
 /** What the server takes for all rows. */
 export interface CopyCost {
   readonly seconds: number;
@@ -55,7 +60,7 @@ interface CopyOptions {
 
 /**
  * What the server itself takes with `COPY … FROM 'file'` for rows into the empty tables of `target`, which have the same
- * indexes and partitions: the limit that every other way is held against. Of `rounds` the one in the middle.
+ * indexes and partitions: the limit that every other way is held against. Of `rounds` the middle of each figure.
  */
 export async function copyCost(
   { client }: BenchStore,
@@ -75,6 +80,8 @@ export async function copyCost(
     const seconds = (performance.now() - start) / 1000;
     costs.push({ seconds, cpuSeconds: (await cpuSeconds()) - cpu });
   }
-  costs.sort((a, b) => a.seconds - b.seconds);
-  return costs[Math.floor(rounds / 2)] ?? { seconds: NaN, cpuSeconds: NaN };
+  return {
+    seconds: middle(costs.map((cost) => cost.seconds)),
+    cpuSeconds: middle(costs.map((cost) => cost.cpuSeconds)),
+  };
 }

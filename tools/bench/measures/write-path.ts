@@ -15,7 +15,7 @@ const NO_KEY = guardKey(undefined);
 /** Pages that are written, but not counted: then the compilers of both sides are warm. */
 const WARM_UP = 10;
 
-export interface Written {
+interface Written {
   /** Rows that landed; what two pages hold is counted once. */
   readonly rows: number;
   readonly seconds: number;
