@@ -1,0 +1,133 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import type { SimulatorOptions } from '../support/simulator/simulator.ts';
+import { commitsEnded } from '../support/database/commits-ended.ts';
+import { DELAY, useLiveDaemon } from '../support/live-daemon.ts';
+
+const live = useLiveDaemon();
+const { serve, runUntil, covered, endOf, storedTransactions } = live;
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await delay(50);
+}
+
+describe('the daemon', () => {
+  test('waits while the source refuses what it gave before: a key, a page of a gateway, a bad request', async () => {
+    const answers: [number, string][] = [
+      [401, '{"error":"API key does not exist"}'],
+      [403, '<html><title>Just a moment...</title></html>'],
+      [404, '<html><title>404 Not Found</title></html>'],
+      [400, '{"error":"bad"}'],
+      [402, '{"error":"pay"}'],
+    ];
+    let [began, answered] = [false, 0];
+    await serve({
+      before: ({ path }) => {
+        const answer = began && path === '/api/v3/blocks' ? answers[answered] : undefined;
+        if (answer === undefined) return undefined;
+        answered += 1;
+        return { status: answer[0], body: answer[1], headers: {} };
+      },
+    });
+    const until = async () => {
+      began ||= (await covered('blocks')).length > 0;
+      const end = await endOf('blocks');
+      return answered === answers.length && Date.now() / 1000 - end < DELAY + 8;
+    };
+    await runUntil('head', until);
+    expect(answered).toBe(answers.length);
+  });
+
+  test('waits while another network answers, commits nothing meanwhile, and goes on when its own is back', async () => {
+    const start = Math.floor(Date.now() / 1000) - 4680;
+    await serve({ start });
+    let waits = 0;
+    const write = (line: string) => {
+      if (line.includes('"code":"wrong_network"')) waits += 1;
+    };
+    const end = async () => await endOf('transactions');
+    const swap = async (options: SimulatorOptions) => {
+      const { port } = live.simulator();
+      await live.simulator().close();
+      await serve({ start, port, ...options });
+    };
+    const pages = () =>
+      live.database().rows(sql`select max(id)::int as last from etl.pages`, z.object({ last: z.number() }));
+    let back = Infinity;
+    const sway = async () => {
+      await until(async () => (await end()) > 0);
+      await swap({ globalId: -3, seed: 77 });
+      await until(() => Promise.resolve(waits > 0));
+      await commitsEnded(live.database());
+      const before = await pages();
+      await until(() => Promise.resolve(waits > 8));
+      expect(await pages()).toEqual(before);
+      await swap({});
+      back = Date.now() / 1000;
+    };
+    let isOver = false;
+    const swayed = sway().finally(() => {
+      isOver = true;
+    });
+    const goesOn = async () => isOver && (back === Infinity || (await end()) > back);
+    await Promise.all([swayed, runUntil('-1h', goesOn, pino({ level: 'debug' }, { write }))]);
+    const networks = sql`select distinct global_id from ton.blocks`;
+    expect(await live.database().rows(networks, z.object({ global_id: z.number() }))).toEqual([
+      { global_id: -777 },
+    ]);
+  });
+
+  test('waits while the API fails, and goes on when it is back', async () => {
+    await serve({});
+    const failures = () => live.simulator().stats.byStatus.get(502) ?? 0;
+    const recovered = async () => {
+      const end = await endOf('transactions');
+      if (end > 0 && failures() === 0) live.simulator().faults.badGateway = 1;
+      if (failures() > 2) live.simulator().faults.badGateway = 0;
+      return failures() > 2 && Date.now() / 1000 - end < DELAY + 8;
+    };
+    await runUntil('head', recovered);
+    const [range] = await covered('transactions');
+    expect(await storedTransactions(range!)).toBe(live.simulator().truth.counts(range).transactions);
+  });
+
+  test('waits at any fault of the database, and continues when it is repaired', async () => {
+    await serve({});
+    const faults = [
+      ['alter table etl.coverage rename to lost', 'alter table etl.lost rename to coverage'],
+      [
+        `create function etl.broken() returns trigger language plpgsql as
+           $$ begin raise exception 'a page is broken' using errcode = 'XX001'; end $$;
+         create trigger broken before insert on etl.pages for each row execute function etl.broken()`,
+        'drop function etl.broken() cascade',
+      ],
+    ];
+    let waits = 0;
+    const write = (line: string) => {
+      if (line.includes('waiting before another attempt')) waits += 1;
+    };
+    const end = async () => await endOf('transactions');
+    const harm = async () => {
+      for (const [fault = '', remedy = ''] of faults) {
+        await until(async () => (await end()) > 0);
+        const before = waits;
+        await live.database().script(fault);
+        await until(() => Promise.resolve(waits > before));
+        await live.database().script(remedy);
+      }
+      return Date.now() / 1000;
+    };
+    let healed = Infinity;
+    const harmed = harm().then((time) => (healed = time));
+    const recovered = async () => healed < Infinity && (await end()) > healed - DELAY;
+    await runUntil('head', recovered, pino({ level: 'debug' }, { write }));
+    await harmed;
+    const ranges = await covered('transactions');
+    expect(ranges).toHaveLength(1);
+    expect(ranges[0]?.to).toBeGreaterThan(healed - DELAY);
+    expect(await storedTransactions(ranges[0]!)).toBe(live.simulator().truth.counts(ranges[0]).transactions);
+  });
+});
