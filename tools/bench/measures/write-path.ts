@@ -5,6 +5,7 @@ import { contentOfPage, readPage } from '../../../src/crawl/streams/page/read-pa
 import type { Assignment } from '../../../src/crawl/streams/planner.ts';
 import { toCommit } from '../../../src/crawl/streams/page/to-commit.ts';
 import { commitPage, type PageCommit } from '../../../src/db/write/commit.ts';
+import { answersOf } from '../../../src/db/connection/answers-of.ts';
 import { claimLease } from '../../../src/db/coordination/leases.ts';
 import { createPartitions } from '../../../src/db/write/partitions.ts';
 import { SPAN } from '../network.ts';
@@ -26,6 +27,8 @@ interface Written {
 
 interface WriteOptions {
   readonly pages: number;
+  /** True: nothing but the COPY of each page's rows, in a transaction of its own. */
+  readonly isPlain?: boolean;
   /** CPU seconds that Postgres has used so far. */
   readonly cpuSeconds?: () => Promise<number>;
 }
@@ -37,9 +40,11 @@ interface WriteOptions {
 export async function writePath(
   api: string,
   store: BenchStore,
-  { pages, cpuSeconds = () => Promise.resolve(0) }: WriteOptions,
+  { pages, isPlain = false, cpuSeconds = () => Promise.resolve(0) }: WriteOptions,
 ): Promise<Written> {
   const partitions = createPartitions(store.database, 'month');
+  const write = (commit: PageCommit) =>
+    isPlain ? copyPage(store, commit) : commitPage(store.database, partitions, commit);
   const total = { seconds: 0, cpuSeconds: 0, serverSeconds: 0 };
   let number = 0;
   let before = 0;
@@ -48,7 +53,7 @@ export async function writePath(
     const served = await cpuSeconds();
     const start = performance.now();
     const cpu = process.cpuUsage();
-    await commitPage(store.database, partitions, commit);
+    await write(commit);
     const { user, system } = process.cpuUsage(cpu);
     number += 1;
     if (number <= WARM_UP) continue;
@@ -58,6 +63,13 @@ export async function writePath(
     if (number === WARM_UP + pages) break;
   }
   return { ...total, rows: (await countRows(store)) - before };
+}
+
+async function copyPage({ database }: BenchStore, { rows }: PageCommit): Promise<void> {
+  await database.transaction(async (session) => {
+    const brought = rows.filter(({ count }) => count > 0);
+    await answersOf(brought.map(({ target, pieces }) => session.copyIn(target.copy, pieces())));
+  });
 }
 
 /** One lease of everything. */

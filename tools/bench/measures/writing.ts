@@ -17,6 +17,7 @@ interface Round {
   readonly client: number;
   readonly server: number;
   readonly copy: number;
+  readonly plain: number;
 }
 
 /** The write path and its limit, which all others are held against: rows a second of the server's own COPY. */
@@ -40,6 +41,7 @@ export async function measureWriting(
   await target.close();
   const limit = middle(rounds.map((round) => round.limit));
   const rate = middle(rounds.map((round) => round.rate));
+  const plain = middle(rounds.map((round) => round.plain));
   const [cost, least] = [
     middle(rounds.map((round) => round.server)),
     middle(rounds.map((round) => round.copy)),
@@ -53,9 +55,17 @@ export async function measureWriting(
     ratio: cost / least,
     aim: 1.25,
   });
+  tell('CPU of Postgres for the write path, a plain COPY of the same pages is 1', {
+    microsecondsOfCopy: plain,
+    rounds: rounds.map((round) => round.plain),
+    ratio: cost / plain,
+    aim: 1.25,
+  });
   tell('client CPU of the write path', { microsecondsPerRow: middle(rounds.map((round) => round.client)) });
   return limit;
 }
+
+const micro = (seconds: number, rows: number) => (seconds / rows) * 1e6;
 
 interface WritingOptions {
   readonly api: string;
@@ -67,15 +77,26 @@ interface WritingOptions {
 async function measureRound({ api, server, store, target }: WritingOptions): Promise<Round> {
   const cpuSeconds = () => server.cpuSeconds();
   const written = await writePath(api, store, { pages: PAGES, cpuSeconds });
+  const plain = await plainCopy({ api, server });
   const files = await copyFiles(store);
   const copied = await copyCost(target, files, { cpuSeconds });
   await files.remove();
-  const micro = (seconds: number, rows: number) => (seconds / rows) * 1e6;
   return {
     rate: written.rows / written.seconds,
     limit: files.rows / copied.seconds,
     client: micro(written.cpuSeconds, written.rows),
     server: micro(written.serverSeconds, written.rows),
     copy: micro(copied.cpuSeconds, files.rows),
+    plain,
   };
+}
+
+/** Microseconds of Postgres a row for nothing but the COPY of the same pages, by the same client. */
+async function plainCopy({ api, server }: Pick<WritingOptions, 'api' | 'server'>): Promise<number> {
+  const store = await server.create('plain', SPAN);
+  const cpuSeconds = () => server.cpuSeconds();
+  const { serverSeconds, rows } = await writePath(api, store, { pages: PAGES, isPlain: true, cpuSeconds });
+  await store.close();
+  await server.drop(store);
+  return micro(serverSeconds, rows);
 }
