@@ -207,6 +207,9 @@ describe('jobs/transactions', () => {
     const refused: [Json, string][] = [
       [{ lt: '9223372036854775808' }, 'lt'],
       [{ lt: '12a' }, 'lt'],
+      // Numbers that Postgres prints in another form: keys are hashed as they are printed.
+      [{ lt: '007' }, 'lt'],
+      [{ prev_trans_lt: '-0' }, 'prev_trans_lt'],
       [{ mc_block_seqno: 2 ** 31 }, 'mc_block_seqno'],
       [{ total_fees: '1e9' }, 'total_fees'],
       [{ now: 2 ** 32 }, 'now'],

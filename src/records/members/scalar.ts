@@ -26,7 +26,7 @@ export const int = requiredInt.nullish();
 export const count = z.int().nullish();
 
 /** 64 bits as a string of digits: logical times, gas. */
-export const requiredInt64 = z.string().regex(INT64_DIGITS).refine(fitsInt64, 'does not fit 64 bits');
+export const requiredInt64 = z.string().regex(INT64_DIGITS).refine(fitsInt64, 'is not a number of 64 bits');
 export const int64 = requiredInt64.nullish();
 
 /** Nanotons and other amounts as a string of digits, of any length that `numeric` takes. */
@@ -81,8 +81,12 @@ export function momentOf(time: z.output<typeof seconds>): string | null {
   return time == null ? null : timeOf(time);
 }
 
-/** Asked of strings too that the expression before it has refused: those are no numbers, and must not be made one. */
+/**
+ * Only in the one form that Postgres prints: the text of a key is hashed. Asked of strings too that the expression before it has
+ * refused: those are no numbers, and must not be made one.
+ */
 function fitsInt64(value: string): boolean {
+  if (value.startsWith('-0') || (value.startsWith('0') && value.length > 1)) return false;
   if (value.length < 19 || !INT64_DIGITS.test(value)) return true;
   const number = BigInt(value);
   return number <= INT64_MAX && number >= -INT64_MAX - 1n;
