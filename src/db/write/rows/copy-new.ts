@@ -24,7 +24,7 @@ export class NotNewError extends DatabaseError {
  * @throws NotNewError where a row is stored already, DatabaseUnavailableError where the session was ended meanwhile
  */
 export async function copyNew(session: Session, byTable: readonly Lines[], lease: Lease): Promise<void> {
-  const fresh = byTable.filter(({ isNew }) => isNew);
+  const fresh = newOf(byTable);
   if (fresh.length === 0) return;
   const [, , ...copied] = await answersOf([
     markCopying(session, lease),
@@ -37,6 +37,10 @@ export async function copyNew(session: Session, byTable: readonly Lines[], lease
   ]);
   if (fresh.some(({ count }, index) => copied[index] !== count))
     throw new NotNewError('rows were dropped on their way');
+}
+
+function newOf(byTable: readonly Lines[]): Lines[] {
+  return byTable.filter(({ isNew, count }) => isNew && count > 0);
 }
 
 function explain(error: unknown): never {
@@ -55,7 +59,7 @@ const Left = z.object({ receipts: z.coerce.number(), is_verified: z.boolean() })
  * @throws NotNewError where the server would reckon the sums in another way
  */
 export async function leaveReceiptsOfNew(session: Session, byTable: readonly Lines[]): Promise<Unverified[]> {
-  const fresh = byTable.filter(({ isNew }) => isNew).map(({ target, sums }) => ({ target, sums: sums() }));
+  const fresh = newOf(byTable).map(({ target, sums }) => ({ target, sums: sums() }));
   if (fresh.length === 0) return [];
   const seconds = fresh.map(({ sums }) => union(sums.map(({ second }) => spanOfSecond(second))));
   const [left] = await session.rows(
