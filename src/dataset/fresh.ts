@@ -32,15 +32,15 @@ export interface Brought {
   readonly halves: HalvesOfPage;
 }
 
-const NOTHING_BROUGHT: Brought = { digests: new Map(), halves: new Map() };
-
 /** What names a record. One that comes again with another time is another one. */
 export function nameOf({ utime, id }: Pick<Position, 'utime' | 'id'>): string {
   return `${utime} ${id}`;
 }
 
-/** More records of a second, or halves, are not worth the memory. */
-export const MOST = 10_000;
+/** More records of a second are not worth the memory. */
+const MOST = 10_000;
+/** Nor more halves the time to hand them on: a network of 300 messages a second has some 2000. */
+export const MOST_HALVES = 4000;
 
 /** True of a record that pages of the range have not brought. */
 export function isFresh({ after, but }: Fresh, position: Position): boolean {
@@ -56,28 +56,31 @@ export function isUnchanged({ but }: Fresh, position: Position, digest: () => st
   return before !== undefined && before === digest();
 }
 
-/** What is fresh behind a page that was written, and completes the seconds before `until`; undefined where nothing is. */
+/**
+ * What is fresh behind a page that was written, and completes the seconds before `until`; undefined where nothing is. `brought`
+ * is left out where nobody knows what the page has brought: then halves are not known either.
+ */
 export function freshBehind(
   fresh: Fresh | undefined,
   positions: readonly Position[],
   until: number | undefined,
-  { digests, halves }: Brought = NOTHING_BROUGHT,
+  brought?: Brought,
 ): Fresh | undefined {
   if (fresh === undefined) return undefined;
   const names = positions.filter(({ utime }) => utime >= (until ?? -Infinity)).map(nameOf);
-  const brought = names.map((name) => [name, digests.get(name)] as const);
-  const left = fresh.halves && halvesBehind(fresh.halves, halves);
-  if (until !== undefined) return { after: until - 1, but: new Map(brought), halves: left };
-  const but = new Map([...fresh.but, ...brought]);
-  return but.size > MOST ? undefined : { after: fresh.after, but, halves: left };
+  const last = names.map((name) => [name, brought?.digests.get(name)] as const);
+  const halves = brought && fresh.halves && halvesBehind(fresh.halves, brought.halves);
+  if (until !== undefined) return { after: until - 1, but: new Map(last), halves };
+  const but = new Map([...fresh.but, ...last]);
+  return but.size > MOST ? undefined : { after: fresh.after, but, halves };
 }
 
-/** Of too many, the oldest are forgotten: whatever is not known is taken for stored when it comes again. */
+/** Of too many, the oldest are forgotten: what is not known to be stored may be all the same. */
 function halvesBehind(before: Halves, changed: HalvesOfPage): Halves {
   const halves = new Map(before);
   for (const [name, filled] of changed) {
     if (filled === undefined) halves.delete(name);
     else halves.set(name, filled);
   }
-  return halves.size > MOST ? new Map([...halves].slice(-MOST)) : halves;
+  return halves.size > MOST_HALVES ? new Map([...halves].slice(-MOST_HALVES)) : halves;
 }

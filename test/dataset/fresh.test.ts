@@ -39,3 +39,10 @@ it('gives up where a second has more records than are worth remembering', () => 
   const many = Array.from({ length: 10_001 }, (_, index) => at(107, String(index)));
   expect(freshBehind({ after: 106, but: new Map() }, many, undefined)).toBeUndefined();
 });
+
+it('knows nothing of halves behind a page of which nobody knows what it has brought', () => {
+  const fresh = { ...NOTHING, halves: new Map([['stored', 1]]) };
+  const told = { digests: new Map(), halves: new Map() };
+  expect(freshBehind(fresh, [at(107, 'a')], 107, told)?.halves).toEqual(fresh.halves);
+  expect(freshBehind(fresh, [at(107, 'a')], 107)?.halves).toBeUndefined();
+});

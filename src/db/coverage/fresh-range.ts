@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { MOST, type Fresh } from '../../dataset/fresh.ts';
+import { MOST_HALVES, type Fresh } from '../../dataset/fresh.ts';
 import { formatTime, type Range } from '../../range.ts';
 import { during } from '../connection/seconds.ts';
 import { identifiers, rangeParam, texts } from '../connection/sql.ts';
@@ -19,12 +19,16 @@ interface Touchable {
   readonly span: Range;
 }
 
+/** The bits of `tgtype` of a trigger that may change a row: for each row, before, at inserts. */
+const BEFORE_EACH_INSERT = 1 + 2 + 4;
+
 const Answer = z.object({ is_begun: z.boolean(), is_untouched: z.boolean() });
 
 /**
  * Which records of a leased range are new, if any: the dataset's own table has no row of its seconds, but for the first one,
  * where an earlier page may have ended, and of no dataset that owns another of its tables is any of the range covered or
- * being read. A row can be stored even so, brought along from elsewhere. Then the table says so.
+ * being read. A row can be stored even so, brought along from elsewhere. Then the table says so. Where a trigger changes rows
+ * on their way, nobody knows what is stored of new ones.
  */
 export async function freshOf(
   session: Session,
@@ -47,6 +51,10 @@ export async function freshOf(
         and not exists (
           select from ${leases} where ${leases.dataset} in ${others} and ${leases.span} && ${rangeParam(span)}
             and ${isLive})
+        and not exists (
+          select from pg_trigger g
+          where (g.tgtype & ${BEFORE_EACH_INSERT}) = ${BEFORE_EACH_INSERT} and g.tgenabled <> 'D'
+            and pg_partition_root(g.tgrelid) in (select ('ton.' || name)::regclass from (${names}) t (name)))
         as is_untouched`,
     Answer,
   );
@@ -68,10 +76,10 @@ async function halvesIn(session: Session, targets: readonly Target[], span: Rang
     const rows = await session.rows(
       sql`
         select ${secondOfRow(sql`t`)} as second, concat_ws('|', ${identifiers(rest)}) as rest
-        from ${target.into} t where ${during('t', span)} limit ${MOST + 1}`,
+        from ${target.into} t where ${during('t', span)} limit ${MOST_HALVES + 1}`,
       Half,
     );
     for (const row of rows) halves.set(halfOf(target, `${formatTime(row.second)}|${row.rest}`), 0);
   }
-  return halves.size > MOST ? undefined : halves;
+  return halves.size > MOST_HALVES ? undefined : halves;
 }

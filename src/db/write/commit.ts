@@ -61,8 +61,8 @@ export interface PageCommit {
  * Writes a page's rows and the coverage that they complete in one transaction: after it both are there, or neither.
  * Writing a page twice changes nothing. The order:
  *
- * 1. New rows go into their tables, others into staging tables. It takes longest, and locks nothing that a page of other
- *    seconds needs.
+ * 1. New rows go into their tables, others into staging tables. It takes longest, and locks hardly
+ *    anything that a page of other seconds needs: messages that were on their way for long.
  * 2. The lease is held: is the range still ours? The page is logged.
  * 3. Staged rows go into their tables. Neighbouring pages may wait for them.
  * 4. The lease is shortened. Its time begins anew here.

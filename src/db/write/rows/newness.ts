@@ -32,10 +32,10 @@ export interface BroughtRow {
 export type Destination = 'fresh' | 'others' | 'nowhere';
 
 /**
- * A message is on its way for some 6 seconds, and seldom for more than 30. One that was longer and is stored already is no
- * harm: its table says so, and its page goes the other way.
+ * A message is on its way for some 6 seconds, and hardly ever for more than 28. One that was longer and is stored already does
+ * no harm: its table says so, and its page goes the other way.
  */
-const LONGEST_WAY_SECONDS = 60;
+const LONGEST_WAY_SECONDS = 30;
 
 /** True of a record that cannot be stored. Another server may have given its second anew: what came before is written again. */
 export function isNewRecord({ fresh }: Known, position: Position): boolean {

@@ -99,7 +99,7 @@ describe('a message between two pages', () => {
 
   it('is staged with both, where the range ends soon', async () => {
     const fresh: Fresh = { after: NOW, but: new Map(), halves: new Map() };
-    const soon = { from: NOW, to: NOW + 61 };
+    const soon = { from: NOW, to: NOW + 31 };
     expect((await read([sent], fresh, soon)).messages).toEqual([0, 1]);
     expect((await read([received()], fresh, soon)).messages).toEqual([0, 1]);
   });

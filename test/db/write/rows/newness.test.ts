@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { messages } from '../../../../src/db/schema/ton/messages.ts';
 import { traces } from '../../../../src/db/schema/ton/traces.ts';
-import { freshBehind, MOST, type Fresh } from '../../../../src/dataset/fresh.ts';
+import { freshBehind, MOST_HALVES, type Fresh } from '../../../../src/dataset/fresh.ts';
 import { halfOf, sorter, type BroughtRow, type Known } from '../../../../src/db/write/rows/newness.ts';
 import { targetOf } from '../../../../src/db/write/rows/target.ts';
 import { formatTime } from '../../../../src/range.ts';
@@ -56,7 +56,7 @@ describe('a message', () => {
   });
 
   it('may be stored where the receiver may lie behind the range', () => {
-    const late = SPAN.to - 60;
+    const late = SPAN.to - 30;
     expect(sort(message({ at: late, seen: late })).destination).toBe('others');
     expect(sort(message({ at: late - 1, seen: late - 1 })).destination).toBe('fresh');
     const { fresh } = knowing(new Map());
@@ -89,6 +89,13 @@ describe('a message', () => {
   });
 });
 
+it('leaves out no row of which the last copy counts', () => {
+  const replaced = { ...target, facts: { ...target.facts, conflict: { kind: 'replace' } } } as const;
+  const destinationOf = sorter(replaced, knowing(new Map([[NAME, CONTENT]])), new Map());
+  expect(destinationOf(message({ seen: NOW + 7 }))).toBe('others');
+  expect(destinationOf(message({ by: 2 }))).toBe('fresh');
+});
+
 it('takes no row for new that may take the place of another one', () => {
   const destinationOf = sorter(targetOf(traces), knowing(new Map()), new Map());
   expect(destinationOf(message({ by: 2 }))).toBe('others');
@@ -112,9 +119,9 @@ describe('halves', () => {
 
   it('are forgotten from the oldest where there are too many', () => {
     const { fresh } = knowing(new Map([['oldest', 1]]));
-    const many = new Map(Array.from({ length: MOST }, (_, index) => [`${index}`, 1]));
+    const many = new Map(Array.from({ length: MOST_HALVES }, (_, index) => [`${index}`, 1]));
     const left = behind(fresh!, many);
-    expect(left?.size).toBe(MOST);
+    expect(left?.size).toBe(MOST_HALVES);
     expect(left?.has('oldest')).toBe(false);
   });
 });
