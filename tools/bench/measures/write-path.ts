@@ -23,12 +23,14 @@ interface Written {
   readonly cpuSeconds: number;
   /** CPU seconds of Postgres. */
   readonly serverSeconds: number;
+  /** The same for nothing but the COPY of each page's rows, in a transaction of its own; 0 where nothing stood beside. */
+  readonly plainSeconds: number;
 }
 
 interface WriteOptions {
   readonly pages: number;
-  /** True: nothing but the COPY of each page's rows, in a transaction of its own. */
-  readonly isPlain?: boolean;
+  /** Where each page's rows are copied to behind its commit: a plain COPY that meets the same weather. */
+  readonly beside?: BenchStore;
   /** CPU seconds that Postgres has used so far. */
   readonly cpuSeconds?: () => Promise<number>;
 }
@@ -40,29 +42,36 @@ interface WriteOptions {
 export async function writePath(
   api: string,
   store: BenchStore,
-  { pages, isPlain = false, cpuSeconds = () => Promise.resolve(0) }: WriteOptions,
+  { pages, beside, cpuSeconds = () => Promise.resolve(0) }: WriteOptions,
 ): Promise<Written> {
   const partitions = createPartitions(store.database, 'month');
-  const write = (commit: PageCommit) =>
-    isPlain ? copyPage(store, commit) : commitPage(store.database, partitions, commit);
-  const total = { seconds: 0, cpuSeconds: 0, serverSeconds: 0 };
+  const timed = (work: () => Promise<unknown>) => costOf(work, cpuSeconds);
+  const total = { seconds: 0, cpuSeconds: 0, serverSeconds: 0, plainSeconds: 0 };
   let number = 0;
   let before = 0;
   for await (const commit of commitsOf(api, await assign(store))) {
     if (number === WARM_UP) before = await countRows(store);
-    const served = await cpuSeconds();
-    const start = performance.now();
-    const cpu = process.cpuUsage();
-    await write(commit);
-    const { user, system } = process.cpuUsage(cpu);
+    const written = await timed(() => commitPage(store.database, partitions, commit));
+    const copied = beside && (await timed(() => copyPage(beside, commit)));
     number += 1;
     if (number <= WARM_UP) continue;
-    total.seconds += (performance.now() - start) / 1000;
-    total.cpuSeconds += (user + system) / 1e6;
-    total.serverSeconds += (await cpuSeconds()) - served;
+    total.seconds += written.seconds;
+    total.cpuSeconds += written.cpuSeconds;
+    total.serverSeconds += written.serverSeconds;
+    total.plainSeconds += copied?.serverSeconds ?? 0;
     if (number === WARM_UP + pages) break;
   }
   return { ...total, rows: (await countRows(store)) - before };
+}
+
+async function costOf(work: () => Promise<unknown>, cpuSeconds: () => Promise<number>) {
+  const served = await cpuSeconds();
+  const start = performance.now();
+  const cpu = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(cpu);
+  const seconds = (performance.now() - start) / 1000;
+  return { seconds, cpuSeconds: (user + system) / 1e6, serverSeconds: (await cpuSeconds()) - served };
 }
 
 async function copyPage({ database }: BenchStore, { rows }: PageCommit): Promise<void> {

@@ -41,7 +41,6 @@ export async function measureWriting(
   await target.close();
   const limit = middle(rounds.map((round) => round.limit));
   const rate = middle(rounds.map((round) => round.rate));
-  const plain = middle(rounds.map((round) => round.plain));
   const [cost, least] = [
     middle(rounds.map((round) => round.server)),
     middle(rounds.map((round) => round.copy)),
@@ -56,9 +55,8 @@ export async function measureWriting(
     aim: 1.25,
   });
   tell('CPU of Postgres for the write path, a plain COPY of the same pages is 1', {
-    microsecondsOfCopy: plain,
-    rounds: rounds.map((round) => round.plain),
-    ratio: cost / plain,
+    rounds: rounds.map((round) => [round.server, round.plain]),
+    ratio: middle(rounds.map((round) => round.server / round.plain)),
     aim: 1.25,
   });
   tell('client CPU of the write path', { microsecondsPerRow: middle(rounds.map((round) => round.client)) });
@@ -76,8 +74,10 @@ interface WritingOptions {
 
 async function measureRound({ api, server, store, target }: WritingOptions): Promise<Round> {
   const cpuSeconds = () => server.cpuSeconds();
-  const written = await writePath(api, store, { pages: PAGES, cpuSeconds });
-  const plain = await plainCopy({ api, server });
+  const beside = await server.create('plain', SPAN);
+  const written = await writePath(api, store, { pages: PAGES, beside, cpuSeconds });
+  await beside.close();
+  await server.drop(beside);
   const files = await copyFiles(store);
   const copied = await copyCost(target, files, { cpuSeconds });
   await files.remove();
@@ -87,16 +87,6 @@ async function measureRound({ api, server, store, target }: WritingOptions): Pro
     client: micro(written.cpuSeconds, written.rows),
     server: micro(written.serverSeconds, written.rows),
     copy: micro(copied.cpuSeconds, files.rows),
-    plain,
+    plain: micro(written.plainSeconds, written.rows),
   };
-}
-
-/** Microseconds of Postgres a row for nothing but the COPY of the same pages, by the same client. */
-async function plainCopy({ api, server }: Pick<WritingOptions, 'api' | 'server'>): Promise<number> {
-  const store = await server.create('plain', SPAN);
-  const cpuSeconds = () => server.cpuSeconds();
-  const { serverSeconds, rows } = await writePath(api, store, { pages: PAGES, isPlain: true, cpuSeconds });
-  await store.close();
-  await server.drop(store);
-  return micro(serverSeconds, rows);
 }
