@@ -4,7 +4,7 @@ import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { bare } from '../connection/sql.ts';
 import { receipts } from '../schema/etl/verification.ts';
-import { keyHash, minuteOf, RECEIPT_SECONDS } from './receipts.ts';
+import { keyHash, minuteOf, RECEIPT_COLUMNS, RECEIPT_SECONDS } from './receipts.ts';
 import { targetOf, type Target } from './rows/target.ts';
 import { during } from '../connection/seconds.ts';
 
@@ -25,7 +25,7 @@ export async function resetReceipts(session: Session, table: object, stretch: Ra
   const minutes = wholeMinutes(stretch);
   await session.run(sql`
     with gone as (delete from ${receipts} where ${isWithin(target.name, minutes)} returning ${receipts.minute})
-    insert into ${receipts} (${COLUMNS})
+    insert into ${receipts} (${RECEIPT_COLUMNS})
     select ${target.name}, minute, coalesce(h.rows, 0), coalesce(h.keys, 0)
     from (select distinct minute from gone) g full join (${heldRows(target, minutes)}) h using (minute)`);
 }
@@ -42,8 +42,6 @@ export async function foldReceipts(session: Session, table: object, stretch: Ran
     gone as (delete from ${receipts} using many m where ${isTheirs} and ${id} < m.id)
     update ${receipts} set ${bare(rows)} = m.rows, ${bare(keys)} = m.keys from many m where ${isTheirs} and ${id} = m.id`);
 }
-
-const COLUMNS = bare(receipts.table_name, receipts.minute, receipts.rows, receipts.keys);
 
 /** The minute of a receipt as a range of seconds. */
 const spanOfReceipt = sql`int8range(${receipts.minute} * ${sql.raw(String(RECEIPT_SECONDS))},

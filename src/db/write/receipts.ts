@@ -69,7 +69,8 @@ export function leaveReceipt(target: ReceiptTable, rows: SQL, change: 'written' 
   return sql`${insertReceipts(target, sql`r`, { sign: change === 'removed' ? sql`-` : sql``, counted })} from ${rows} r group by 2`;
 }
 
-const LEFT = bare(receipts.table_name, receipts.minute, receipts.rows, receipts.keys);
+/** The columns of a receipt that whoever leaves it fills. */
+export const RECEIPT_COLUMNS = bare(receipts.table_name, receipts.minute, receipts.rows, receipts.keys);
 
 /** A text whose hash tells whether this server hashes as `HashSum` does: long enough for all that it does. */
 const PROBE = 'toncenter-etl|1700000000|0123456789';
@@ -81,15 +82,14 @@ const probeHash = (() => {
 })();
 
 /**
- * A statement that leaves the receipts of rows that were all added, table by table, and returns each. None where this server
- * hashes otherwise.
+ * A statement that leaves the receipts of rows that were all added, table by table; none where this server hashes otherwise.
  */
 export function leaveSums(sums: readonly (readonly [table: string, sums: readonly SecondSum[]])[]): SQL {
   const left = sums.flatMap(([table, seconds]) =>
     byMinute(seconds).map(({ minute, rows, keys }) => ({ table, minute, rows, keys: String(keys) })),
   );
   return sql`
-    insert into ${receipts} (${LEFT})
+    insert into ${receipts} (${RECEIPT_COLUMNS})
     select r."table", r.minute, r.rows, r.keys
     from json_to_recordset(${JSON.stringify(left)}::json) as r ("table" text, minute int8, rows int4, keys numeric)
     where hashtextextended(${PROBE}, 0) = ${String(probeHash)}::int8`;
@@ -116,6 +116,6 @@ function insertReceipts(
   { sign, counted }: { readonly sign: SQL; readonly counted: SQL },
 ): SQL {
   return sql`
-    insert into ${receipts} (${LEFT})
+    insert into ${receipts} (${RECEIPT_COLUMNS})
     select ${target.name}, ${minuteOf(row)}, ${sign}count(*)${counted}, ${sign}coalesce(sum(${keyHash(target, row)})${counted}, 0)`;
 }
