@@ -6,16 +6,11 @@ import { promisify } from 'node:util';
 import { sql } from 'drizzle-orm';
 import { getTableColumns } from 'drizzle-orm';
 import { getTableConfig } from 'drizzle-orm/pg-core';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { loadTables } from '../../../src/db/load-tables.ts';
-import { migrate } from '../../../src/db/migrate/migrate.ts';
 import { factsOf } from '../../../src/db/schema/describe.ts';
 import { packageRoot } from '../../../src/package.ts';
-import { openDatabase } from '../../../src/db/connection/database.ts';
-import { createDatabase } from '../../support/database/postgres.ts';
-import { applyMigrations } from '../../../tools/upgrade/version.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 
 const Text = z.object({ text: z.string() });
@@ -133,23 +128,4 @@ describe('a migrated database', () => {
       expect(keys, name).toEqual(factsOf(table).key);
     }
   });
-});
-
-test('a database of an older version has no certificate and no second reading by its rules', async () => {
-  const older = await createDatabase();
-  const client = new pg.Client({ connectionString: older.url });
-  await client.connect();
-  await applyMigrations(client, 14);
-  await client.query(`insert into etl.coverage (dataset, scope, pass, covered, verified)
-    values ('actions', '', 0, '{[0,100)}', '{[0,50)}'), ('actions', '', 1, '{[0,50)}', '{}')`);
-  const database = await openDatabase({ url: older.url, applicationName: 'test' });
-  await migrate(database);
-  const rows = await database.rows(
-    sql`select concat_ws(' ', pass, covered, verified) as text from etl.coverage order by pass`,
-    Text,
-  );
-  expect(rows.map(({ text }) => text)).toEqual(['0 {[0,100)} {}', '1 {} {}']);
-  await database.close();
-  await client.end();
-  await older.drop();
 });

@@ -1,1 +1,0 @@
-CREATE INDEX "messages_hash_norm" ON "ton"."messages" USING btree ("hash_norm") WHERE hash_norm is not null;

@@ -1,1 +1,0 @@
-CREATE INDEX "nft_items_code_index" ON "ton"."nft_items" USING btree ("code_hash","address");

@@ -1,2 +1,0 @@
-ALTER TABLE "etl"."quarantine" DROP CONSTRAINT "quarantine_record";--> statement-breakpoint
-ALTER TABLE "etl"."quarantine" ADD CONSTRAINT "quarantine_record" UNIQUE("dataset","scope","record_id","span");
