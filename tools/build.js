@@ -78,7 +78,8 @@ function withClientAlone({ onLoad }) {
   onLoad({ filter: /\/undici\/index\.js$/ }, () => ({
     contents: `
       Object.assign(require('./lib/dispatcher/dispatcher').prototype, require('./lib/api'));
-      exports.Agent = require('./lib/dispatcher/agent');`,
+      exports.Agent = require('./lib/dispatcher/agent');
+      exports.ProxyAgent = require('./lib/dispatcher/proxy-agent');`,
   }));
 }
 

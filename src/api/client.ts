@@ -43,6 +43,8 @@ export interface ApiClientOptions {
   /** Ends the waits for slots and between attempts: nothing is in hand in them. An attempt under way goes on. */
   readonly finishing?: AbortSignal | undefined;
   readonly userAgent?: string;
+  /** Requests go through this proxy; undefined: directly to the host. */
+  readonly proxy?: URL | undefined;
   /** Keeps each response, of any status, as it came. */
   readonly recorder?: Pick<Recorder, 'record'> | undefined;
   /** Called for each attempt that was answered. Must not throw. */
@@ -110,7 +112,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const closing = new AbortController();
   const key = guardKey(options.apiKey);
   const connections = MOST_IN_FLIGHT + TAIL_LANES;
-  const transport = createTransport({ origin: base.origin, connections, clock, key });
+  const transport = createTransport({ origin: base.origin, connections, clock, key, proxy: options.proxy });
   const chain: AttemptContext = {
     transport,
     budget,

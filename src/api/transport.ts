@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, ProxyAgent, type Dispatcher } from 'undici';
 import type { Clock } from '../clock.ts';
 import {
   ApiTimeoutError,
@@ -48,6 +48,8 @@ interface TransportOptions {
   readonly clock: Clock;
   /** Headers go into the database and the log, too: the key stands in none of them. */
   readonly key: KeyGuard;
+  /** Requests go through it; undefined: directly to the origin. */
+  readonly proxy?: URL | undefined;
 }
 
 interface BetweenHeadAndBody {
@@ -73,8 +75,8 @@ export interface Transport {
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 30_000;
 
-export function createTransport({ origin, connections, clock, key }: TransportOptions): Transport {
-  const agent = new Agent({
+export function createTransport({ origin, connections, clock, key, proxy }: TransportOptions): Transport {
+  const how = {
     connections,
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -82,22 +84,30 @@ export function createTransport({ origin, connections, clock, key }: TransportOp
     // One deadline for the whole request instead: see startDeadline.
     headersTimeout: 0,
     bodyTimeout: 0,
-  });
+  };
+  const agent =
+    proxy === undefined
+      ? new Agent(how)
+      : // Proxies forward requests without TLS, and many refuse to tunnel them.
+        new ProxyAgent({ ...how, uri: proxy.href, proxyTunnel: origin.startsWith('https:') });
+  const wire = { agent, origin, clock, key, through: proxy && ` through the proxy ${proxy.host}` };
   return {
-    send: (outgoing, signal, between) => send({ agent, origin, clock, key }, outgoing, signal, between),
+    send: (outgoing, signal, between) => send(wire, outgoing, signal, between),
     close: () => agent.destroy(),
   };
 }
 
 interface Wire {
-  readonly agent: Agent;
+  readonly agent: Dispatcher;
   readonly origin: string;
   readonly clock: Clock;
   readonly key: KeyGuard;
+  /** For messages: empty if there is no proxy. */
+  readonly through: string | undefined;
 }
 
 async function send(
-  { agent, origin, clock, key }: Wire,
+  { agent, origin, clock, key, through = '' }: Wire,
   outgoing: Outgoing,
   signal: AbortSignal,
   { onHead, beforeBody, beforeReading }: BetweenHeadAndBody,
@@ -107,7 +117,7 @@ async function send(
   const link = linkSignals(signal, deadline.signal, failed.signal);
   let response: Dispatcher.ResponseData | undefined;
   try {
-    const answer = (response = await request(agent, origin, outgoing, link.signal));
+    const answer = (response = await request({ agent, origin, through }, outgoing, link.signal));
     const head = headOf(answer, clock, key);
     const take = async () => {
       if (head.status !== 200) return receive(outgoing, answer);
@@ -130,18 +140,20 @@ async function send(
 
 /** Sends, and waits for the status line. */
 async function request(
-  agent: Agent,
-  origin: string,
+  { agent, origin, through }: Pick<Wire, 'agent' | 'origin' | 'through'>,
   { target, headers, label }: Outgoing,
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
   try {
     return await agent.request({ origin, method: 'GET', path: target, headers, signal });
   } catch (error) {
-    throw new ApiUnavailableError(`${label}: no response from ${origin} (${wireReason(error)})`, {
-      cause: error,
-      hint: 'Check the network connection and TONCENTER_NETWORK; what was read is kept.',
-    });
+    throw new ApiUnavailableError(
+      `${label}: no response from ${origin}${through ?? ''} (${wireReason(error)})`,
+      {
+        cause: error,
+        hint: `Check the network connection${through === '' ? '' : ', HTTP_PROXY, HTTPS_PROXY, NO_PROXY'} and TONCENTER_NETWORK; what was read is kept.`,
+      },
+    );
   }
 }
 

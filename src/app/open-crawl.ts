@@ -66,6 +66,7 @@ export function openApi(options: ClientParts): ApiClient {
   const client = createApiClient({
     baseUrl,
     apiKey: config.apiKey,
+    proxy: config.proxyFor(baseUrl),
     budget: budget?.(plan) ?? plan,
     inFlight: createInFlight({ rps: config.rps, clock: systemClock, threads }),
     logger,

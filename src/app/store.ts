@@ -4,7 +4,7 @@ import { migrate } from '../db/migrate/migrate.ts';
 import type { EmbeddedServer } from '../embedded/embedded.ts';
 import type { Logger } from '../logger.ts';
 import { createOutageLog, OUTAGE, retry, type RetryOptions } from '../retry.ts';
-import type { Config } from '../settings/config.ts';
+import { requireDataDir, type Config } from '../settings/config.ts';
 
 /** Longer after each attempt, milliseconds. */
 const CONNECT_PAUSE_MS = 500;
@@ -31,7 +31,7 @@ export async function openStore(
   applicationName = 'toncenter-etl',
   meanwhile: () => void = () => undefined,
 ): Promise<Store> {
-  const embedded = config.databaseUrl === undefined ? await openOwn(config.dataDir, logger) : undefined;
+  const embedded = config.databaseUrl === undefined ? await openOwn(requireDataDir(config), logger) : undefined;
   const url = config.databaseUrl ?? embedded?.url ?? '';
   try {
     const database = await connect({ url, applicationName }, config.attempts, logger, meanwhile);

@@ -36,11 +36,8 @@ export async function runCommand(command: (invocation: Invocation) => Promise<Ex
     });
     const logger = createLogger({ level: config.logLevel, format: config.logFormat });
     logWarnings(logger);
-    for (const { name, nearest } of config.unknownSettings)
-      logger.warn(
-        { what: name, ...(nearest !== undefined && { hint: `Did you mean ${nearest}?` }) },
-        'there is no such setting',
-      );
+    for (const { what, remedy } of config.warnings)
+      logger.warn({ what, hint: remedy }, 'a setting has no effect');
     ignoreOtherSignals(logger);
     process.exitCode = await command({ config, logger, now: unixSeconds(systemClock) });
   } catch (thrown) {

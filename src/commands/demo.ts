@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { openCrawl } from '../app/open-crawl.ts';
 import { runBackfill } from '../backfill/run-backfill.ts';
-import { RPS_OF_DEMO, type Config } from '../settings/config.ts';
+import { requireDataDir, RPS_OF_DEMO, type Config } from '../settings/config.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
@@ -21,7 +21,7 @@ const ONCE = { piggybacked: [], delaySeconds: 0, again: false, dryRun: false };
 
 /** `demo`: the whole way from an API to SQL answers on this machine alone: simulator, crawl, Postgres. */
 export async function demo({ config: given, now }: Invocation): Promise<ExitCode> {
-  const dataDir = join(given.dataDir, 'demo');
+  const dataDir = join(requireDataDir(given), 'demo');
   const config: Config = { ...given, network: 'demo', baseUrl: undefined, dataDir, rps: RPS_OF_DEMO };
   // The bars tell how far it is: a line for each range as well would push them off the screen.
   const level = given.logLevel === 'info' ? 'warn' : given.logLevel;

@@ -2,7 +2,7 @@ import { openDatabase, type Database } from '../db/connection/database.ts';
 import { migrate } from '../db/migrate/migrate.ts';
 import { promoteTables } from '../db/migrate/promote.ts';
 import { DatabaseAccessError, DatabaseUnavailableError, EXIT, UsageError, type ExitCode } from '../errors.ts';
-import { parsePostgres } from '../settings/postgres-url.ts';
+import type { Config } from '../settings/config.ts';
 import type { Invocation } from './command.ts';
 import { formatTable } from './output/table.ts';
 import { withStop } from './with-stop.ts';
@@ -14,10 +14,10 @@ const NAME = 'toncenter-etl promote';
 
 /** `promote postgres://…`: moves what the embedded database holds to a server, without asking the API for anything. */
 export async function promote(invocation: Invocation, url: string): Promise<ExitCode> {
-  requirePostgres(url);
+  const target = targetOf(invocation.config, url);
   return withStop(invocation.logger, (stop) =>
     withStore({ ...invocation, signal: stop.finishing }, NAME, async (store) =>
-      closeAfter(await openTarget(url), async (to) => {
+      closeAfter(await openTarget(target), async (to) => {
         if (to.label === store.database.label) throw new UsageError('that is the database itself');
         await migrate(to);
         const counts = new Map<string, number>();
@@ -51,9 +51,10 @@ function openTarget(url: string): Promise<Database> {
   });
 }
 
-function requirePostgres(url: string): void {
+/** What the URL leaves open, such as the password, libpq's variables say. */
+function targetOf(config: Config, url: string): string {
   try {
-    parsePostgres(url);
+    return config.completeUrl(url);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     throw new UsageError(`where to promote to ${error.message}`);

@@ -7,7 +7,8 @@ import { chooseDatasets, piggybackedCollections, splitKinds } from '../dataset/d
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { networkName } from '../db/connection/network.ts';
 import { nameOfProcess } from '../db/coordination/worker-name.ts';
-import { EXIT, type ExitCode } from '../errors.ts';
+import { EXIT, UsageError, type ExitCode } from '../errors.ts';
+import type { Schedule } from '../settings/schedule.ts';
 import { outlast } from '../retry.ts';
 import type { Invocation } from './command.ts';
 import { withSource } from './with-source.ts';
@@ -25,6 +26,7 @@ export async function sync(invocation: Invocation, { only, record }: SyncFlags):
   const { config, logger } = invocation;
   const jobs = await loadDatasets();
   const { streams: datasets, collections } = splitKinds(chooseDatasets(only ?? config.datasets, jobs));
+  requireScheduled(config.schedules, datasets);
   const piggybacked = piggybackedCollections(splitKinds(jobs).collections);
   const owner = nameOfProcess();
   const acknowledged = createAcknowledged(owner);
@@ -61,4 +63,20 @@ export async function sync(invocation: Invocation, { only, record }: SyncFlags):
     }
     return EXIT.done;
   });
+}
+
+/** @throws UsageError if a schedule names a dataset that this daemon does not keep, or one that has no ranges */
+function requireScheduled(
+  schedules: readonly Schedule[],
+  datasets: readonly { readonly name: string }[],
+): void {
+  const kept = new Set(['core', 'all', ...datasets.map(({ name }) => name)]);
+  const other = schedules.flatMap(({ only = [] }) => only).find((name) => !kept.has(name));
+  if (other === undefined) return;
+  throw new UsageError(
+    `ETL_SCHEDULE names ${other}, which is not one of the streams that this daemon reads`,
+    {
+      hint: `Add it to ETL_DATASETS. This daemon reads the streams ${datasets.map(({ name }) => name).join(', ')}.`,
+    },
+  );
 }

@@ -1,14 +1,7 @@
 import type { Config } from '../settings/config.ts';
 import type { DoctorFinding } from './finding.ts';
 
-/** Names in the environment or in `.env` that look like settings and are none. */
-export function examineSettings({ unknownSettings }: Config): DoctorFinding[] {
-  return unknownSettings.map(({ name, nearest }) => ({
-    check: 'settings',
-    what: `${name} is not a setting and has no effect`,
-    remedy:
-      nearest === undefined
-        ? 'Remove it from the environment or .env.'
-        : `Write ${nearest} if that is meant, else remove it from the environment or .env.`,
-  }));
+/** What somebody set in the environment or `.env` although it has no effect. */
+export function examineSettings({ warnings }: Config): DoctorFinding[] {
+  return warnings.map((warning) => ({ check: 'settings', ...warning }));
 }

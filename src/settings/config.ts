@@ -1,11 +1,12 @@
-import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import { messageOf, UsageError } from '../errors.ts';
-import { parsePostgres, readDatabaseUrl } from './postgres-url.ts';
+import { readDatabase } from './postgres-url.ts';
 import { parseDuration, parseTime } from '../range.ts';
 import { parseSchedules, type Schedule } from './schedule.ts';
-import { findUnknown, readValues, workingDirectory, type UnknownSetting } from './read-values.ts';
+import { readProxies, type ProxyFor } from './proxy.ts';
+import { findUnknown, homeDirectory, readValues, workingDirectory } from './read-values.ts';
+import { withoutLogin } from './redact.ts';
 import { parseRetention, type Retention } from './retention.ts';
 
 /** What an operator may choose of how much is read. */
@@ -29,10 +30,7 @@ const words = z.string().transform((text) => text.split(/[\s,]+/).filter((word) 
 const duration = z.string().transform((text, context) => attempt(context, () => parseDuration(text)));
 
 const Environment = z.object({
-  DATABASE_URL: z
-    .string()
-    .superRefine((text, context) => void attempt(context, () => parsePostgres(text), ''))
-    .optional(),
+  DATABASE_URL: z.string().optional(),
   TONCENTER_NETWORK: z
     .string()
     .refine((text) => isNetworkName(text) || z.url({ protocol: /^https?$/ }).safeParse(text).success, {
@@ -75,7 +73,7 @@ const Environment = z.object({
     .string()
     .transform((text, context) => attempt(context, () => parseSchedules(text)))
     .default([]),
-  ETL_DATA_DIR: z.string().default(join(homedir(), '.toncenter-etl')),
+  ETL_DATA_DIR: z.string().optional(),
   ETL_MIN_FREE: z
     .string()
     .transform((text, context) => attempt(context, () => parseBytes(text)))
@@ -94,10 +92,14 @@ export type Network = 'mainnet' | 'testnet' | 'demo' | 'custom';
 export interface Config {
   /** Of `DATABASE_URL` and libpq's variables; undefined: the embedded server in `dataDir`. */
   readonly databaseUrl: string | undefined;
+  /** The URL of another server: what it leaves open, libpq's variables say. */
+  readonly completeUrl: (url: string) => string;
   readonly network: Network;
   /** Undefined for the demo network, whose host the program starts by itself. */
   readonly baseUrl: string | undefined;
   readonly apiKey: string | undefined;
+  /** The proxy through which a URL is asked; the demo network of this process is asked without one. */
+  readonly proxyFor: ProxyFor;
   readonly rps: number;
   /** Attempts at a request, or at the database, before it counts as away. */
   readonly attempts: number;
@@ -118,15 +120,22 @@ export interface Config {
   readonly retention: Retention;
   /** What the daemon does at certain moments instead of all the time. */
   readonly schedules: readonly Schedule[];
-  readonly dataDir: string;
+  /** Of the embedded server; undefined if the user has no home and `ETL_DATA_DIR` is not set. */
+  readonly dataDir: string | undefined;
   /** Bytes. */
   readonly minFree: number;
   readonly logLevel: string;
   readonly logFormat: 'pretty' | 'json';
   /** How a run tells how far it is where it has no terminal: `json` only where it was asked for. */
   readonly progressFormat: 'text' | 'json';
-  /** Names that look like settings and are none. */
-  readonly unknownSettings: readonly UnknownSetting[];
+  /** What has no effect although somebody set it. */
+  readonly warnings: readonly SettingsWarning[];
+}
+
+/** Something in the environment or `.env` that has no effect. */
+export interface SettingsWarning {
+  readonly what: string;
+  readonly remedy: string;
 }
 
 /** The settings that exist, for the documentation's test. */
@@ -146,28 +155,87 @@ export function readConfig(
   directory = workingDirectory(),
   { faultOfDataset = () => undefined }: ReadConfigOptions = {},
 ): Config {
-  const values = readValues(environment, directory);
+  const read = readValues(environment, directory);
+  const { values } = read;
   const parsed = Environment.safeParse(values);
+  const server = sentenceOr(() => readDatabase(values['DATABASE_URL'], values));
+  const proxies = sentenceOr(() => readProxies(values));
+  const unknown = findUnknown(read, SETTING_NAMES);
   const faults = [
+    ...read.faults,
+    ...(typeof server === 'string' ? [`${nameOfServer(values)} ${server}`] : []),
+    ...(typeof proxies === 'string' ? [proxies] : []),
     ...(parsed.success
       ? faultsBetween(parsed.data)
       : parsed.error.issues.map((issue) => faultIn(issue, values))),
-    ...words.parse(values['ETL_DATASETS'] ?? '').flatMap((name) => {
-      const fault = faultOfDataset(name);
-      return fault === undefined ? [] : [`ETL_DATASETS: ${fault}`];
-    }),
+    ...faultsOfDatasets(values, parsed.data, faultOfDataset),
   ];
-  if (!parsed.success || faults.length > 0) {
-    // A slip in a name is often the reason for what is wrong elsewhere.
-    const slips = findUnknown(values, SETTING_NAMES).map(
-      ({ name, nearest }) =>
-        `${name} is not a setting${nearest === undefined ? '' : `: did you mean ${nearest}?`}`,
-    );
-    throw new UsageError([...faults, ...slips].join('\n'), {
-      hint: 'Settings come from the environment and from .env; README.md lists them.',
-    });
+  if (parsed.success && typeof server !== 'string' && faults.length === 0) {
+    if (environment === process.env) passOn(values);
+    const warnings = [...unknown.map(unknownSetting), ...server.warnings.map(uselessParameter)];
+    return { ...toConfig(parsed.data, values), databaseUrl: server.url, warnings };
   }
-  return toConfig(parsed.data, values);
+  // A misspelled name is often the reason for what is wrong elsewhere.
+  const slips = unknown.map(
+    ({ name, nearest }) =>
+      `${name} is not a setting${nearest === undefined ? '' : `: did you mean ${nearest}?`}`,
+  );
+  throw new UsageError([...faults, ...slips].join('\n'), {
+    hint: 'Settings come from the environment and from .env; README.md lists them.',
+  });
+}
+
+function nameOfServer(values: NodeJS.Dict<string>): string {
+  return 'DATABASE_URL' in values ? 'DATABASE_URL' : 'the connection of the PG variables';
+}
+
+/** Names of datasets, wherever a setting has them. */
+function faultsOfDatasets(
+  values: NodeJS.Dict<string>,
+  parsed: z.infer<typeof Environment> | undefined,
+  faultOf: (name: string) => string | undefined,
+): string[] {
+  const named: readonly (readonly [string, readonly string[]])[] = [
+    ['ETL_DATASETS', words.parse(values['ETL_DATASETS'] ?? '')],
+    ['ETL_RETENTION', [...(parsed?.ETL_RETENTION.seconds.keys() ?? [])]],
+    ['ETL_SCHEDULE', parsed?.ETL_SCHEDULE.flatMap(({ only = [] }) => only) ?? []],
+  ];
+  return named.flatMap(([setting, names]) =>
+    names.flatMap((name) => {
+      const fault = faultOf(name);
+      return fault === undefined ? [] : [`${setting}: ${fault}`];
+    }),
+  );
+}
+
+function unknownSetting({ name, nearest }: ReturnType<typeof findUnknown>[number]): SettingsWarning {
+  return {
+    what: `${name} is not a setting and has no effect`,
+    remedy:
+      nearest === undefined
+        ? 'Remove it from the environment or .env.'
+        : `Write ${nearest} if that is meant, else remove it from the environment or .env.`,
+  };
+}
+
+function uselessParameter(what: string): SettingsWarning {
+  return { what, remedy: 'Correct it or remove it from DATABASE_URL or the PG variables.' };
+}
+
+/** What `read` returns, or the sentence of its UsageError. */
+function sentenceOr<T>(read: () => T): T | string {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return error.message;
+  }
+}
+
+/** Libraries read these from the process' environment alone: what `.env` says of them counts, too. */
+function passOn(values: NodeJS.Dict<string>): void {
+  for (const [name, value] of Object.entries(values))
+    if (/^(?:AWS_\w+|(?:HTTPS?|ALL|NO)_PROXY|PGPASSFILE)$/i.test(name)) process.env[name] ??= value;
 }
 
 /** What single settings cannot know of each other. */
@@ -176,13 +244,17 @@ function faultsBetween({ ETL_RETENTION, ETL_LAKE }: z.infer<typeof Environment>)
   return isWithout ? ['ETL_RETENTION says lake, and ETL_LAKE names none'] : [];
 }
 
-function toConfig(env: z.infer<typeof Environment>, values: NodeJS.Dict<string>): Config {
+function toConfig(
+  env: z.infer<typeof Environment>,
+  values: NodeJS.Dict<string>,
+): Omit<Config, 'databaseUrl' | 'warnings'> {
   const { network, baseUrl } = source(env.TONCENTER_NETWORK);
   return {
-    databaseUrl: readDatabaseUrl(env.DATABASE_URL, values),
+    completeUrl: (url) => readDatabase(url, values).url ?? url,
     network,
     baseUrl,
     apiKey: env.TONCENTER_API_KEY,
+    proxyFor: network === 'demo' ? () => undefined : readProxies(values),
     rps: env.TONCENTER_RPS ?? defaultRps(network, env.TONCENTER_API_KEY),
     attempts: env.ETL_ATTEMPTS,
     choices: { accounts: env.ETL_ACCOUNTS, bocs: env.ETL_ACCOUNT_BOCS === 'yes' },
@@ -195,13 +267,26 @@ function toConfig(env: z.infer<typeof Environment>, values: NodeJS.Dict<string>)
     lake: env.ETL_LAKE,
     retention: env.ETL_RETENTION,
     schedules: env.ETL_SCHEDULE,
-    dataDir: resolve(env.ETL_DATA_DIR),
+    dataDir: dataDirOf(env.ETL_DATA_DIR),
     minFree: env.ETL_MIN_FREE,
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json'),
-    unknownSettings: findUnknown(values, SETTING_NAMES),
     progressFormat: env.LOG_FORMAT === 'json' ? 'json' : 'text',
   };
+}
+
+function dataDirOf(given: string | undefined): string | undefined {
+  if (given !== undefined) return resolve(given);
+  const home = homeDirectory();
+  return home && join(home, '.toncenter-etl');
+}
+
+/** @throws UsageError if there is no directory for the embedded server */
+export function requireDataDir({ dataDir }: Pick<Config, 'dataDir'>): string {
+  if (dataDir !== undefined) return dataDir;
+  throw new UsageError('there is no place for the embedded database: this user has no home directory', {
+    hint: 'Set ETL_DATA_DIR or HOME to a directory that can be written to, or set DATABASE_URL.',
+  });
 }
 
 function defaultRps(network: Network, key: string | undefined): number {
@@ -224,21 +309,21 @@ function isNetworkName(text: string): text is 'mainnet' | 'testnet' | 'demo' {
   return text === 'demo' || Object.hasOwn(HOSTS, text);
 }
 
-/** The values of the key and of the URL with its password are never repeated, wrong or not. */
+/** The key is never repeated, wrong or not, nor is a login that another value holds by mistake. */
 function faultIn({ path, message }: z.core.$ZodIssue, values: NodeJS.Dict<string>): string {
   const name = String(path[0]);
-  const isSecret = name === 'TONCENTER_API_KEY' || name === 'DATABASE_URL';
-  return `${name}${isSecret ? '' : ` "${values[name] ?? ''}"`} ${message}`;
+  const value = withoutLogin(values[name] ?? '');
+  return `${name}${name === 'TONCENTER_API_KEY' ? '' : ` "${value}"`} ${withoutLogin(message)}`;
 }
 
 /** Runs a parser of this program within a schema: its sentence becomes the issue's. */
-function attempt<T>(context: z.RefinementCtx, parse: () => T, prefix = 'is wrong: '): T {
+function attempt<T>(context: z.RefinementCtx, parse: () => T): T {
   try {
     return parse();
   } catch (error) {
     context.addIssue({
       code: 'custom',
-      message: `${prefix}${messageOf(error)}`,
+      message: `is wrong: ${messageOf(error)}`,
     });
     return z.NEVER;
   }

@@ -1,50 +1,193 @@
-import { UsageError } from '../errors.ts';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf, UsageError } from '../errors.ts';
+import { nearestName } from '../nearest.ts';
+import { homeDirectory } from './read-values.ts';
 
 /** Parameters of a connection by libpq's names: `host`, `port`, `dbname`, `user`, `password`, `sslmode`, … */
 export type PostgresParameters = ReadonlyMap<string, string>;
 
-/** The variables of libpq that say where and how to connect, with their parameters. */
+/** Environment variables of libpq and the parameters that they set. */
 const VARIABLES = {
   PGHOST: 'host',
+  PGHOSTADDR: 'hostaddr',
   PGPORT: 'port',
   PGDATABASE: 'dbname',
   PGUSER: 'user',
   PGPASSWORD: 'password',
+  PGSERVICE: 'service',
   PGSSLMODE: 'sslmode',
+  PGREQUIRESSL: 'requiressl',
   PGSSLROOTCERT: 'sslrootcert',
   PGSSLCERT: 'sslcert',
   PGSSLKEY: 'sslkey',
+  PGSSLCRL: 'sslcrl',
+  PGSSLCRLDIR: 'sslcrldir',
+  PGSSLCERTMODE: 'sslcertmode',
+  PGSSLNEGOTIATION: 'sslnegotiation',
+  PGSSLMINPROTOCOLVERSION: 'ssl_min_protocol_version',
+  PGSSLMAXPROTOCOLVERSION: 'ssl_max_protocol_version',
+  PGCHANNELBINDING: 'channel_binding',
+  PGREQUIREAUTH: 'require_auth',
+  PGREQUIREPEER: 'requirepeer',
+  PGGSSENCMODE: 'gssencmode',
+  PGCONNECT_TIMEOUT: 'connect_timeout',
   PGTARGETSESSIONATTRS: 'target_session_attrs',
   PGOPTIONS: 'options',
 } as const;
 
-/** Without one of these no server is meant: the others say how to connect, wherever that is. */
-const NAMES_A_SERVER = ['PGHOST', 'PGDATABASE'] as const;
+/** If none of these is set, no server is meant: the other variables say how to connect, and not where. */
+const NAMES_A_SERVER = ['PGHOST', 'PGHOSTADDR', 'PGDATABASE', 'PGSERVICE'] as const;
+
+/** What this program does with each parameter that it obeys; `refuse` says of a value why it cannot be obeyed. */
+const OBEYED: ReadonlyMap<string, { readonly refuse?: (value: string) => string | undefined }> = new Map([
+  ...['host', 'hostaddr', 'port', 'dbname', 'user', 'password', 'options', 'service', 'sslmode'].map(plain),
+  ...['sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'sslcrl', 'sslnegotiation'].map(plain),
+  ...['ssl_min_protocol_version', 'ssl_max_protocol_version', 'target_session_attrs'].map(plain),
+  ['ssl', { refuse: unlessOneOf('true', 'false', '1', '0') }],
+  [
+    'connect_timeout',
+    { refuse: (value) => (/^-?\d+$/.test(value) ? undefined : 'it is not a number of seconds') },
+  ],
+  ['client_encoding', { refuse: unlessOneOf('utf8', 'utf-8', 'unicode', 'auto') }],
+  ['sslcertmode', { refuse: unlessOneOf('allow') }],
+  ['sslcompression', { refuse: unlessOneOf('0') }],
+  ['sslsni', { refuse: unlessOneOf('1') }],
+  ['channel_binding', { refuse: unlessOneOf('disable', 'prefer') }],
+  ['gssencmode', { refuse: unlessOneOf('disable', 'prefer') }],
+  ['load_balance_hosts', { refuse: unlessOneOf('disable') }],
+  ['require_auth', { refuse: cannotBeKept }],
+  ['requirepeer', { refuse: cannotBeKept }],
+  ['sslcrldir', { refuse: cannotBeKept }],
+  ['requiressl', { refuse: () => 'write sslmode=require instead' }],
+  ['passfile', { refuse: () => 'set PGPASSFILE instead' }],
+  ['servicefile', { refuse: () => 'set PGSERVICEFILE instead' }],
+]);
+
+/** Parameters of libpq, and of other programs that take such a URL, which change nothing here that matters. */
+const WITHOUT_EFFECT: readonly string[] = [
+  ...[
+    'application_name',
+    'fallback_application_name',
+    'keepalives',
+    'keepalives_idle',
+    'keepalives_interval',
+  ],
+  ...['keepalives_count', 'tcp_user_timeout', 'krbsrvname', 'gsslib', 'gssdelegation', 'sslkeylogfile'],
+  ...['schema', 'pgbouncer', 'connection_limit', 'pool_timeout', 'statement_cache_size', 'uselibpqcompat'],
+];
+
+/** A misspelled name of this kind could leave a connection without the protection that was asked for. */
+const ABOUT_SECURITY = /ssl|tls|auth|bind|gss|cert|peer|verif/i;
+
+function plain(name: string): [string, { readonly refuse?: (value: string) => string | undefined }] {
+  return [name, {}];
+}
+
+function unlessOneOf(...values: readonly string[]): (value: string) => string | undefined {
+  return (value) => (values.includes(value.toLowerCase()) ? undefined : cannotBeKept());
+}
+
+function cannotBeKept(): string {
+  return 'this program cannot guarantee it';
+}
 
 const URL_FORM =
   /^postgres(?:ql)?:\/\/(?:(?<user>[^:@/?#]*)(?::(?<password>[^@/?#]*))?@)?(?<hosts>[^@/?#]*)(?:\/(?<dbname>[^@?#]*))?(?:\?(?<query>[^#]*))?$/;
 const PAIR = /\s*(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s'\\]|\\.)*))\s*/y;
 
+/** The server that the settings name. */
+interface NamedServer {
+  /** A URL that libpq and `new URL` both read; undefined if no server is named. */
+  readonly url: string | undefined;
+  /** Parameters that have no effect, a sentence each. */
+  readonly warnings: readonly string[];
+}
+
 /**
- * The connection that `DATABASE_URL` and libpq's variables mean together, as one URL that libpq and `new URL` both read;
- * undefined where they name no server. What `DATABASE_URL` leaves open, the variables say.
- * @throws UsageError for a text of no known form
+ * Reads the connection that `DATABASE_URL`, libpq's variables and its service file mean together. As in libpq, a parameter
+ * of the URL wins over one of the service, and that one over a variable.
+ * @throws UsageError for a text of no known form, and for a parameter that cannot be obeyed
  */
-export function readDatabaseUrl(
-  databaseUrl: string | undefined,
-  environment: NodeJS.Dict<string>,
-): string | undefined {
+export function readDatabase(databaseUrl: string | undefined, environment: NodeJS.Dict<string>): NamedServer {
   const isNamed = NAMES_A_SERVER.some((name) => isSet(environment[name]));
-  if (databaseUrl === undefined && !isNamed) return undefined;
+  if (databaseUrl === undefined && !isNamed) return { url: undefined, warnings: [] };
   const variables = Object.entries(VARIABLES).flatMap(([name, parameter]): [string, string][] =>
     isSet(environment[name]) ? [[parameter, environment[name] ?? '']] : [],
   );
   const own = databaseUrl === undefined ? [] : parsePostgres(databaseUrl);
-  return formatPostgres(new Map([...variables, ...own]));
+  const named = new Map([...variables, ...own]);
+  const service = named.get('service');
+  const all =
+    service === undefined ? named : new Map([...variables, ...readService(service, environment), ...own]);
+  all.delete('service');
+  const warnings = examineParameters(all);
+  return { url: formatPostgres(new Map([...all].filter(([name]) => OBEYED.has(name)))), warnings };
 }
 
 function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== '';
+}
+
+/**
+ * Checks that each parameter can be obeyed; a sentence about each one that has no effect.
+ * @throws UsageError for a value that cannot be obeyed, and for an unknown name that may be about security
+ */
+export function examineParameters(parameters: PostgresParameters): string[] {
+  return [...parameters].flatMap(([name, value]) => {
+    const obeyed = OBEYED.get(name);
+    const reason = obeyed?.refuse?.(value);
+    if (reason !== undefined) throw new UsageError(`has ${name}=${value}, which is refused: ${reason}`);
+    if (obeyed !== undefined) return [];
+    if (WITHOUT_EFFECT.includes(name)) return [`the connection parameter ${name} has no effect`];
+    const nearest = nearestName(name, [...OBEYED.keys()]);
+    const hint = nearest === undefined ? '' : `: did you mean ${nearest}?`;
+    if (ABOUT_SECURITY.test(`${name} ${nearest ?? ''}`))
+      throw new UsageError(`has the unknown connection parameter ${name}${hint}`);
+    return [`there is no connection parameter ${name}${hint}`];
+  });
+}
+
+/** The parameters of a service in `PGSERVICEFILE`, `~/.pg_service.conf` or `PGSYSCONFDIR/pg_service.conf`, in this order. */
+function readService(service: string, environment: NodeJS.Dict<string>): PostgresParameters {
+  const own = environment['PGSERVICEFILE'] ?? join(homeDirectory() ?? '/', '.pg_service.conf');
+  const shared = join(environment['PGSYSCONFDIR'] ?? '/etc/postgresql-common', 'pg_service.conf');
+  for (const path of [own, shared]) {
+    const found = sectionOf(readIfThere(path, path === environment['PGSERVICEFILE']), service, path);
+    if (found !== undefined) return found;
+  }
+  throw new UsageError(`names the service ${service}, which neither ${own} nor ${shared} defines`);
+}
+
+function readIfThere(path: string, isRequired: boolean): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (!isRequired) return '';
+    throw new UsageError(`needs the service file ${path}, which cannot be read: ${messageOf(error)}`);
+  }
+}
+
+/** One section of a service file: `[name]`, then `parameter=value` lines. */
+function sectionOf(text: string, name: string, path: string): PostgresParameters | undefined {
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  const start = lines.indexOf(`[${name}]`);
+  if (start < 0) return undefined;
+  const rest = lines.slice(start + 1);
+  const end = rest.findIndex((line) => line.startsWith('['));
+  const pairs = rest
+    .slice(0, end < 0 ? undefined : end)
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    pairs.map((line): [string, string] => {
+      const [, parameter, value] = /^(\w+)\s*=\s*(.*)$/.exec(line) ?? [];
+      if (parameter === undefined || value === undefined || parameter === 'service')
+        throw new UsageError(
+          `needs the service ${name} of ${path}, which has a line that is not parameter=value`,
+        );
+      return [parameter, value];
+    }),
+  );
 }
 
 /**
@@ -105,7 +248,7 @@ export function formatPostgres(parameters: PostgresParameters): string {
   const query = Object.entries(isPlain ? rest : others)
     .filter(([, value]) => value !== '')
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
-  return `postgres://${authority}/${encodeURIComponent(dbname)}${query.length === 0 ? '' : `?${query.join('&')}`}`;
+  return `postgresql://${authority}/${encodeURIComponent(dbname)}${query.length === 0 ? '' : `?${query.join('&')}`}`;
 }
 
 function formatLogin(user: string, password: string): string {

@@ -1,32 +1,164 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { parseEnv } from 'node:util';
-import { messageOf, UsageError } from '../errors.ts';
+import { lstatSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { isUtf8 } from 'node:buffer';
+import { codeOf, messageOf, UsageError } from '../errors.ts';
 import { nearestName } from '../nearest.ts';
 
-/**
- * What the environment and `.env` of a directory say; the environment wins. An empty value is none.
- * @throws UsageError where there is a `.env` that cannot be read
- */
-export function readValues(environment: NodeJS.ProcessEnv, directory: string): NodeJS.Dict<string> {
-  const path = join(directory, '.env');
-  const file = existsSync(path) ? parseEnv(readText(path)) : {};
-  return Object.fromEntries(
-    Object.entries({ ...file, ...environment }).filter(([, value]) => value !== undefined && value !== ''),
-  );
+/** Names that this program, its driver of Postgres or its client of S3 obey. Only their values are examined. */
+const OBEYED =
+  /^(?:(?:ETL|TONCENTER|PG|AWS)_?\w+|DATABASE_URL|LOG_(?:LEVEL|FORMAT)|(?:HTTPS?|ALL|NO)_PROXY)$/i;
+
+/** `NAME=value`: the value is quoted and may span lines, or it ends with the line. */
+const ENTRY = /[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=(?:[ \t]*(["'`])([^]*?)\2([^\n]*)|([^\n]*))(?:\n|$)/y;
+const LINE = /[^\n]*(?:\n|$)/y;
+
+/** What the environment and `.env` say. */
+export interface Values {
+  /** The environment's values win. An empty value counts as not set. */
+  readonly values: NodeJS.Dict<string>;
+  /** What a person probably meant otherwise, a sentence each. No sentence repeats a value. */
+  readonly faults: readonly string[];
+  /** The names that the file sets. */
+  readonly fromFile: readonly string[];
 }
 
-function readText(path: string): string {
+/** @throws UsageError if there is a `.env` that cannot be read as text */
+export function readValues(environment: NodeJS.ProcessEnv, directory: string): Values {
+  const path = join(directory, '.env');
+  const file = isThere(path) ? parseFile(readText(path)) : NOTHING;
+  const given = { ...file.values, ...environment };
+  const values = Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const faults = Object.entries(values).flatMap(([name, value = '']) =>
+    OBEYED.test(name) ? faultsOfValue(name, value, name in file.values && !(name in environment)) : [],
+  );
+  return {
+    values,
+    faults: [...file.faults.map((fault) => `${path}: ${fault}`), ...faults],
+    fromFile: Object.keys(file.values),
+  };
+}
+
+/** True for a link that leads nowhere, too: its settings were meant to count. */
+function isThere(path: string): boolean {
   try {
-    return readFileSync(path, 'utf8');
+    lstatSync(path);
+    return true;
+  } catch (error) {
+    return !/^ENO(?:ENT|TDIR)$/.test(codeOf(error) ?? '');
+  }
+}
+
+/** Reads UTF-8, with or without a byte order mark, and with the line ends of any system. */
+function readText(path: string): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
   } catch (error) {
     throw new UsageError(`the settings in ${path} cannot be read: ${messageOf(error)}`, {
       hint: 'Make it a file that this user may read, or start the program in another directory.',
     });
   }
+  if (!isUtf8(bytes) || bytes.includes(0))
+    throw new UsageError(`the settings in ${path} are not UTF-8 text`, {
+      hint: 'Save the file as UTF-8. PowerShell writes UTF-16 with ">": use "Set-Content -Encoding utf8".',
+    });
+  return bytes
+    .toString('utf8')
+    .replace(/^\uFEFF/, '')
+    .replaceAll(/\r\n?/g, '\n');
 }
 
-/** @throws UsageError where the directory that the process was started in is gone */
+interface ParsedFile {
+  readonly values: Readonly<Record<string, string>>;
+  readonly faults: readonly string[];
+}
+
+const NOTHING: ParsedFile = { values: {}, faults: [] };
+
+/**
+ * Reads `NAME=value` lines as dotenv and docker compose do. Other programs disagree about `#` inside a value, quotes inside
+ * a value and a second line with the same name, so these are faults instead of guesses.
+ */
+function parseFile(text: string): ParsedFile {
+  const values: Record<string, string> = {};
+  const faults: string[] = [];
+  for (let at = 0; at < text.length;) {
+    const line = text.slice(0, at).split('\n').length;
+    const entry = matchAt(ENTRY, text, at);
+    const found = entry ?? matchAt(LINE, text, at);
+    at += Math.max(found?.[0].length ?? 0, 1);
+    if (entry === undefined)
+      faults.push(...faultOfLine(found?.[0] ?? '').map((fault) => `line ${line} ${fault}`));
+    else faults.push(...keepEntry(values, entry).map((fault) => `line ${line}: ${fault}`));
+  }
+  return { values, faults };
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {
+  pattern.lastIndex = at;
+  return pattern.exec(text) ?? undefined;
+}
+
+/** A line that is no entry matters only if it names something that this program obeys. */
+function faultOfLine(line: string): string[] {
+  const isComment = /^\s*(?:#|$)/.test(line);
+  const isOurs = (line.match(/\w+/g) ?? []).some((word) => OBEYED.test(word));
+  return isComment || !isOurs ? [] : ['is not NAME=value, so it has no effect'];
+}
+
+/** Keeps the value of one entry; what is ambiguous about it. */
+function keepEntry(values: Record<string, string>, entry: RegExpExecArray): string[] {
+  const [, name = '', quote, quoted = '', rest = '', plain = ''] = entry;
+  const unquoted = plain.replace(/[ \t]#.*$/, '').trim();
+  const value = quote === undefined ? unquoted : quote === '"' ? quoted.replaceAll('\\n', '\n') : quoted;
+  const before = values[name];
+  values[name] = value;
+  const checks: readonly (readonly [boolean, string])[] = [
+    [
+      before !== undefined && before !== value,
+      `${name} is set a second time, to another value: remove one of the lines`,
+    ],
+    [!/^\s*(?:#.*)?$/.test(rest), `text follows the closing quote of ${name}`],
+    [/^["'`]/.test(unquoted), `the value of ${name} begins with a quote that does not end`],
+    [
+      unquoted.includes('#'),
+      `${name} has a # that some programs take for a comment: put the value in single quotes`,
+    ],
+  ];
+  return OBEYED.test(name) ? checks.filter(([isFault]) => isFault).map(([, fault]) => fault) : [];
+}
+
+/** Settings whose values may span lines. */
+const LISTS: ReadonlySet<string> = new Set(['ETL_DATASETS', 'ETL_RETENTION', 'ETL_SCHEDULE']);
+
+/** Values that a person probably meant otherwise, wherever they were set. */
+function faultsOfValue(name: string, value: string, isFromFile: boolean): string[] {
+  const isQuoted = /^(["'`\u2018\u201C]).*["'`\u2019\u201D]$/s.test(value);
+  const where = isFromFile ? '' : ' "docker run --env-file" keeps quotes as a part of the value.';
+  return [
+    ...(isQuoted && name !== 'PGPASSWORD'
+      ? [`the value of ${name} begins and ends with a quote: remove the quotes.${where}`]
+      : []),
+    ...(/[\p{Cc}\uFEFF]/u.test(LISTS.has(name) ? value.replaceAll(/[\t\n]/g, ' ') : value)
+      ? [`the value of ${name} has a control character, such as a line end: remove it`]
+      : []),
+  ];
+}
+
+/** The user's home; undefined if neither `HOME` nor the system's list of users names one. */
+export function homeDirectory(): string | undefined {
+  try {
+    const home = homedir();
+    return isAbsolute(home) ? home : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws UsageError if the directory that the process was started in is gone */
 export function workingDirectory(): string {
   try {
     return process.cwd();
@@ -43,10 +175,17 @@ export interface UnknownSetting {
   readonly nearest: string | undefined;
 }
 
-/** Names that begin as this program's settings do, and are none of them. */
-export function findUnknown(values: NodeJS.Dict<string>, known: readonly string[]): UnknownSetting[] {
+/** Names that begin as this program's settings do and are none, and names in `.env` that are close to a setting's. */
+export function findUnknown({ values, fromFile }: Values, known: readonly string[]): UnknownSetting[] {
   return Object.keys(values)
-    .filter((name) => /^(etl|toncenter)_/i.test(name) && !known.includes(name))
+    .filter((name) => !known.includes(name) && !OBEYED_ELSEWHERE.test(name))
     .sort()
-    .map((name) => ({ name, nearest: nearestName(name.toUpperCase(), known) }));
+    .map((name) => ({ name, nearest: nearestName(name.toUpperCase(), known) }))
+    .filter(
+      ({ name, nearest }) =>
+        /^(etl|toncenter)_/i.test(name) || (fromFile.includes(name) && nearest !== undefined),
+    );
 }
+
+/** Names that libpq, the client of S3 or a proxy obey: close to a setting's or not, they are none of ours. */
+const OBEYED_ELSEWHERE = /^(?:PG[A-Z]+|AWS_\w+|(?:HTTPS?|ALL|NO)_PROXY)$/i;

@@ -53,6 +53,11 @@ function inBase64(secret: string): string[] {
   });
 }
 
+/** A text without the login that URLs in it may carry. */
+export function withoutLogin(text: string): string {
+  return text.replaceAll(/:\/\/[^/\s]*@/g, '://…@');
+}
+
 /** The passwords in URLs, as they stand there and decoded. */
 export function passwordsIn(...urls: readonly (string | undefined)[]): string[] {
   return urls

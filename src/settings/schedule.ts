@@ -1,5 +1,6 @@
 import { Cron } from 'croner';
 import { messageOf, UsageError } from '../errors.ts';
+import { parseTime } from '../range.ts';
 
 /** Something that the daemon does at certain moments instead of all the time. */
 export interface Schedule {
@@ -32,12 +33,23 @@ function parseSchedule(text: string): Schedule {
   requireCron(cron);
   const [, names, from, to] = /^(?:([a-z_,]+))?(?:\s*([^\s,]+)\s*\.\.\s*(\S+))?$/.exec(what) ?? [];
   if (names === undefined && from === undefined) throw wrong(text);
+  if (from !== undefined && to !== undefined) requireOrder(from, to);
   return {
     cron,
     only: names?.split(',').filter((name) => name !== ''),
     range: from === undefined || to === undefined ? undefined : { from, to },
   };
 }
+
+/** Two dates, or two times that count from now, must be in order; a date may lie on either side of a time from now. */
+function requireOrder(from: string, to: string): void {
+  const [isFixed, isFixedToo] = [from, to].map((word) => /^\d/.test(word));
+  const [start, end] = [from, to].map((word) => parseTime(word, ANY_NOW));
+  if (isFixed === isFixedToo && start !== undefined && end !== undefined && start >= end)
+    throw new UsageError(`the range ${from} .. ${to} ends before it begins`);
+}
+
+const ANY_NOW = 2 ** 31;
 
 function requireCron(cron: string): void {
   try {

@@ -1,6 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
-import { parsePostgres, readDatabaseUrl, withLogin } from '../../src/settings/postgres-url.ts';
+import { connectionOf } from '../../src/db/connection/servers.ts';
+import { parsePostgres, readDatabase, withLogin } from '../../src/settings/postgres-url.ts';
 
 const SOCKET = 'postgres:///db?host=%2Frun%2Fpostgresql&user=u&password=p';
 const TWO = 'postgres:///db?host=a%2Cb&port=5432%2C5433&target_session_attrs=read-write&user=u&password=p';
@@ -20,7 +24,7 @@ describe('a connection is told in any form of libpq', () => {
     ['postgres://u:p@a:5432,b:5433/db?target_session_attrs=read-write', TWO],
     ['host=a,b port=5432,5433 dbname=db user=u password=p target_session_attrs=read-write', TWO],
   ])('%s', (given, url) => {
-    const read = readDatabaseUrl(given, {});
+    const read = readDatabase(given, {}).url;
     expect(same(read)).toEqual(same(url));
     expect(URL.canParse(read ?? '')).toBe(true);
     expect(same(withLogin(given, 'reader', 'x@y'))).toEqual({
@@ -39,11 +43,11 @@ describe('a connection is told in any form of libpq', () => {
       PGDATABASE: 'd',
       PGSSLMODE: 'require',
     };
-    expect(readDatabaseUrl(undefined, variables)).toBe('postgres://me:a%20b@h:5433/d?sslmode=require');
-    expect(readDatabaseUrl('postgres://you@host/db', { PGPASSWORD: 'p', PGHOST: 'other' })).toBe(
-      'postgres://you:p@host/db',
+    expect(readDatabase(undefined, variables).url).toBe('postgresql://me:a%20b@h:5433/d?sslmode=require');
+    expect(readDatabase('postgres://you@host/db', { PGPASSWORD: 'p', PGHOST: 'other' }).url).toBe(
+      'postgresql://you:p@host/db',
     );
-    expect(readDatabaseUrl(undefined, { PGUSER: 'me', PGPASSWORD: 'p', PGHOST: '' })).toBeUndefined();
+    expect(readDatabase(undefined, { PGUSER: 'me', PGPASSWORD: 'p', PGHOST: '' }).url).toBeUndefined();
   });
 });
 
@@ -62,5 +66,114 @@ describe('what is no connection is said so', () => {
   test.each(['mysql://u:p@h/db', 'db', 'host', '', 'postgres://h:port/db', 'http://x'])('%j', (text) => {
     expect(() => parsePostgres(text)).toThrow(UsageError);
     expect(() => parsePostgres(text)).toThrow('is not a URL like');
+  });
+});
+
+describe('each parameter is obeyed, refused or named', () => {
+  test.each([
+    'ssl_mode=verify-full',
+    'sslmod=require',
+    'sslMode=verify-full',
+    'tls=true',
+    'channel_binding=require',
+    'chanel_binding=prefer',
+    'gssencmode=require',
+    'require_auth=scram-sha-256',
+    'requirepeer=postgres',
+    'sslcrldir=/x',
+    'sslcertmode=require',
+    'requiressl=1',
+    'passfile=/x',
+    'connect_timeout=soon',
+    'client_encoding=latin1',
+    'load_balance_hosts=random',
+  ])('%s is refused', (pair) => {
+    const [name = ''] = pair.split('=');
+    expect(() => readDatabase(`postgres://u:SECRET@h/d?${pair}`, {})).toThrow(new RegExp(`\\b${name}\\b`));
+    expect(() => readDatabase(`postgres://u:SECRET@h/d?${pair}`, {})).not.toThrow(/SECRET/);
+    // A caller who gives the URL itself is told the same.
+    expect(() => connectionOf(`postgres://u:SECRET@h/d?${pair}`)).toThrow(UsageError);
+  });
+
+  test.each([
+    ['schema=public', 'schema has no effect'],
+    ['pgbouncer=true', 'pgbouncer has no effect'],
+    ['keepalives_idle=30', 'keepalives_idle has no effect'],
+    ['hosst=x', 'no connection parameter hosst: did you mean host?'],
+    ['conect_timeout=3', 'did you mean connect_timeout?'],
+    ['whatever=1', 'no connection parameter whatever'],
+  ])('%s is named', (pair, sentence) => {
+    const { url, warnings } = readDatabase(`host=h dbname=d user=u ${pair}`, {});
+    expect(url).toBe('postgresql://u@h/d');
+    expect(warnings).toEqual([expect.stringContaining(sentence)]);
+  });
+
+  test.each([
+    ['PGCHANNELBINDING', 'require'],
+    ['PGREQUIREAUTH', 'scram-sha-256'],
+    ['PGGSSENCMODE', 'require'],
+    ['PGREQUIRESSL', '1'],
+  ])('the variable %s is no exception', (name, value) => {
+    expect(() => readDatabase('postgres://h/d', { [name]: value })).toThrow(UsageError);
+  });
+
+  test('an address is connected to, under the name that its certificate must have', () => {
+    const [server] = connectionOf('host=db.example hostaddr=192.0.2.1 user=u sslmode=verify-full').servers;
+    expect(server).toMatchObject({ host: '192.0.2.1', port: 5432, ssl: { servername: 'db.example' } });
+    expect(readDatabase(undefined, { PGHOSTADDR: '192.0.2.1' }).url).toContain('hostaddr=192.0.2.1');
+    const { servers } = connectionOf('hostaddr=192.0.2.1,192.0.2.2 port=1,2 user=u sslmode=disable');
+    expect(servers.map(({ host, port }) => `${host}:${port}`)).toEqual(['192.0.2.1:1', '192.0.2.2:2']);
+  });
+
+  test('a time limit, versions of TLS and forms of other drivers mean what they say', () => {
+    const tls = 'sslmode=require&ssl_min_protocol_version=TLSv1.3&sslpassword=p&sslnegotiation=direct';
+    const connection = connectionOf(`postgres://u@h/d?connect_timeout=7&${tls}`);
+    expect(connection.connectTimeoutMs).toBe(7000);
+    expect(connection.servers[0]).toMatchObject({
+      sslnegotiation: 'direct',
+      ssl: { minVersion: 'TLSv1.3', passphrase: 'p' },
+    });
+    expect(connectionOf('postgres://u@h/d?ssl=false').servers.map(({ ssl }) => ssl)).toEqual([false]);
+    expect(connectionOf('postgres://u@h/d?ssl=true').servers).toHaveLength(1);
+  });
+});
+
+describe('a service', () => {
+  async function serviceFile(text: string): Promise<string> {
+    const directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-'));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const path = join(directory, 'services');
+    await writeFile(path, text);
+    return path;
+  }
+
+  test('names the server, and loses against the URL alone', async () => {
+    const PGSERVICEFILE = await serviceFile(
+      '[other]\nhost=x\n\n# c\n[ton]\nhost=db.example\nport = 5433\nuser=s\n',
+    );
+    expect(readDatabase(undefined, { PGSERVICE: 'ton', PGSERVICEFILE, PGUSER: 'v' }).url).toBe(
+      'postgresql://s@db.example:5433/',
+    );
+    expect(readDatabase('service=ton user=u dbname=d', { PGSERVICEFILE }).url).toBe(
+      'postgresql://u@db.example:5433/d',
+    );
+    expect(readDatabase('postgres:///d?service=ton', { PGSERVICEFILE }).url).toBe(
+      'postgresql://s@db.example:5433/d',
+    );
+  });
+
+  test.each([
+    ['[other]\nhost=x\n', /names the service ton, which neither/],
+    ['[ton]\nhost\n', /a line that is not parameter=value/],
+    ['[ton]\nhost=h\nssl_mode=verify-full\n', /unknown connection parameter ssl_mode/],
+  ])('is an error if it cannot be obeyed: %j', async (text, sentence) => {
+    const PGSERVICEFILE = await serviceFile(text);
+    expect(() => readDatabase(undefined, { PGSERVICE: 'ton', PGSERVICEFILE })).toThrow(sentence);
+  });
+
+  test('is an error if its file is not there', () => {
+    expect(() => readDatabase('service=ton', { PGSERVICEFILE: '/nowhere/services' })).toThrow(
+      /cannot be read/,
+    );
   });
 });

@@ -1,13 +1,123 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
+import { readConfig } from '../../src/settings/config.ts';
 import { readValues } from '../../src/settings/read-values.ts';
 
-it('says in a sentence that .env is a directory', async () => {
+async function directoryWith(content?: string | Buffer): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-'));
   onTestFinished(() => rm(directory, { recursive: true }));
+  if (content !== undefined) await writeFile(join(directory, '.env'), content);
+  return directory;
+}
+
+it('says in a sentence that .env is a directory', async () => {
+  const directory = await directoryWith();
   await mkdir(join(directory, '.env'));
   expect(() => readValues({}, directory)).toThrow(UsageError);
+});
+
+it('does not take a link that leads nowhere for no file', async () => {
+  const directory = await directoryWith();
+  await symlink(join(directory, 'gone'), join(directory, '.env'));
+  expect(() => readValues({}, directory)).toThrow(/cannot be read/);
+});
+
+const TWO = 'ETL_SINCE=first\nTONCENTER_NETWORK=demo\n';
+
+describe('a file of any editor is read whole', () => {
+  test.each([
+    ['a byte order mark', `\uFEFF${TWO}`],
+    ['CR LF', TWO.replaceAll('\n', '\r\n')],
+    ['CR alone', TWO.replaceAll('\n', '\r')],
+    ['no end of the last line', TWO.trimEnd()],
+    [
+      'spaces, export, quotes, comments',
+      `# "\nexport ETL_SINCE = 'first' # a\n\n  TONCENTER_NETWORK=demo # b\n`,
+    ],
+  ])('%s', async (_, text) => {
+    const { values, faults } = readValues({}, await directoryWith(text));
+    expect(values).toEqual({ ETL_SINCE: 'first', TONCENTER_NETWORK: 'demo' });
+    expect(faults).toEqual([]);
+  });
+
+  test.each([
+    ['UTF-16 LE', Buffer.from(`\uFEFF${TWO}`, 'utf16le')],
+    ['UTF-16 BE', Buffer.from(`\uFEFF${TWO}`, 'utf16le').swap16()],
+    ['UTF-16 without a mark', Buffer.from(TWO, 'utf16le')],
+    [
+      'UTF-32',
+      Buffer.from(new Uint32Array([...TWO].map((character) => character.codePointAt(0) ?? 0)).buffer),
+    ],
+    ['Latin-1', Buffer.from('ETL_SINCE=first # für\n', 'latin1')],
+  ])('%s is refused', async (_, bytes) => {
+    const directory = await directoryWith(bytes);
+    expect(() => readValues({}, directory)).toThrow(/are not UTF-8 text/);
+  });
+});
+
+describe('a value that a person probably meant otherwise is named, and never repeated', () => {
+  test.each([
+    ['PGPASSWORD=p@ss/w:or#SECRET', /line 1: PGPASSWORD has a #/],
+    ['TONCENTER_API_KEY=#SECRET', /line 1: TONCENTER_API_KEY has a #/],
+    ['PGPASSWORD="SECRET', /line 1: the value of PGPASSWORD begins with a quote that does not end/],
+    ["PGPASSWORD='SECRET's'", /line 1: text follows the closing quote of PGPASSWORD/],
+    ['# one\nETL_LAKE=/SECRET\nETL_LAKE=/SECRET2', /line 3: ETL_LAKE is set a second time/],
+    ['$env:TONCENTER_API_KEY = "SECRET"', /line 1 is not NAME=value/],
+    ['set DATABASE_URL=SECRET', /line 1 is not NAME=value/],
+    ['DATABASE_URL: SECRET', /line 1 is not NAME=value/],
+    ['\u00A0ETL_LAKE=SECRET', /line 1 is not NAME=value/],
+    ['TONCENTER_API_KEY=\u201CSECRET\u201D', /the value of TONCENTER_API_KEY begins and ends with a quote/],
+    ['TONCENTER_API_KEY=SECRET\u0001', /the value of TONCENTER_API_KEY has a control character/],
+  ])('%j', async (text, sentence) => {
+    const { faults } = readValues({}, await directoryWith(text));
+    expect(faults).toEqual([expect.stringMatching(sentence)]);
+    expect(faults.join()).not.toContain('SECRET');
+  });
+
+  test.each([
+    ['DATABASE_URL', '"postgres://u:SECRET@h/d"'],
+    ['TONCENTER_API_KEY', "'SECRET'"],
+    ['ETL_DATA_DIR', '`/SECRET`'],
+    ['TONCENTER_API_KEY', 'SECRET\r'],
+  ])('%s=%j of the environment', (name, value) => {
+    const { faults } = readValues({ [name]: value }, '/dev/null');
+    expect(faults).toHaveLength(1);
+    expect(faults.join()).not.toContain('SECRET');
+  });
+
+  test('lines and values of other programs are none of its business', async () => {
+    const text = 'FOO=a#b\nBAR="x\nsome text\nFOO=c\nOTHER: 1\n';
+    expect(readValues({ BAZ: '"q"' }, await directoryWith(text)).faults).toEqual([]);
+  });
+});
+
+test('all of it ends a command before it connects anywhere', async () => {
+  const directory = await directoryWith('PGPASSWORD=a#b\nTONCENTER_NETWORK=http://u:SECRET@x y\n');
+  const read = () => readConfig({}, directory);
+  expect(read).toThrow(/PGPASSWORD has a #/);
+  expect(read).toThrow(/TONCENTER_NETWORK/);
+  expect(read).not.toThrow(/SECRET/);
+});
+
+test('a name in .env that is close to a setting is named, whatever it begins with', async () => {
+  const directory = await directoryWith('DATABASE_ULR=postgres://h/d\nUNRELATED=1\n');
+  expect(readConfig({}, directory).warnings).toEqual([
+    {
+      what: expect.stringContaining('DATABASE_ULR is not a setting'),
+      remedy: expect.stringContaining('DATABASE_URL'),
+    },
+  ]);
+});
+
+test.each([
+  'ETL_RETENTION=transaction:90d',
+  'ETL_SCHEDULE="transaction @ 0 * * * *"',
+  'ETL_DATASETS=transaction',
+])('a dataset that does not exist is named in every setting: %s', async (line) => {
+  const directory = await directoryWith(`${line}\n`);
+  const faultOfDataset = (name: string) => (name === 'transaction' ? 'there is no such dataset' : undefined);
+  expect(() => readConfig({}, directory, { faultOfDataset })).toThrow(/^ETL_\w+: there is no such dataset$/);
 });

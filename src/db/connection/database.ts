@@ -117,7 +117,7 @@ export async function openDatabase({
     max: maxConnections,
     pipeline: true,
     application_name: applicationName,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: connection.connectTimeoutMs,
     // A server that went without a word is noticed within minutes; by the system's own default, after two hours.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,

@@ -11,7 +11,7 @@ import * as z from 'zod';
 import { openDatabase } from '../../../src/db/connection/database.ts';
 import { openEmbedded, type EmbeddedServer } from '../../../src/embedded/embedded.ts';
 import { DatabaseAccessError, DatabaseUnavailableError, EXIT, type EtlError } from '../../../src/errors.ts';
-import { formatPostgres, parsePostgres, readDatabaseUrl } from '../../../src/settings/postgres-url.ts';
+import { formatPostgres, parsePostgres, readDatabase } from '../../../src/settings/postgres-url.ts';
 
 /** A server of its own, which has TLS once it has a certificate. */
 let server: EmbeddedServer;
@@ -91,7 +91,7 @@ test('a socket, key=value, and a password of all characters lead to the server',
   const pairs = `host=${directory} port=${port} dbname=standby user=guest password='p@ss/w:or#d%1'`;
   const guest = { tls: false, role: 'guest', at: 'standby' };
   expect(await sessionAt(pairs)).toEqual(guest);
-  expect(await sessionAt(readDatabaseUrl(pairs, {}) ?? '')).toEqual(guest);
+  expect(await sessionAt(readDatabase(pairs, {}).url ?? '')).toEqual(guest);
   expect(await sessionAt(urlWith(user))).toEqual(guest);
   expect(await sessionAt(`postgres://postgres:${password}@/postgres?host=${directory}&port=${port}`)).toEqual(
     {

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { readProxies } from '../../src/settings/proxy.ts';
+
+const PROXY = 'http://proxy.example:3128/';
+
+test.each([
+  ['HTTP_PROXY', 'http://api.example'],
+  ['http_proxy', 'http://api.example'],
+  ['HTTPS_PROXY', 'https://api.example'],
+  ['https_proxy', 'https://api.example:8443/x'],
+  ['ALL_PROXY', 'https://api.example'],
+  ['all_proxy', 'http://[::1]:8081'],
+])('%s is obeyed for %s', (name, url) => {
+  expect(readProxies({ [name]: PROXY })(url)?.href).toBe(PROXY);
+});
+
+test('a proxy of one scheme is not used for the other, and lower case wins', () => {
+  expect(readProxies({ HTTP_PROXY: PROXY })('https://api.example')).toBeUndefined();
+  expect(
+    readProxies({ http_proxy: 'other.example:8080', HTTP_PROXY: PROXY })('http://api.example')?.host,
+  ).toBe('other.example:8080');
+});
+
+test.each([
+  ['*', 'https://api.example', true],
+  ['api.example', 'https://api.example', true],
+  ['example', 'https://API.example', true],
+  ['.example', 'https://api.example', true],
+  ['*.example', 'https://api.example', true],
+  ['pi.example', 'https://api.example', false],
+  ['a.example, localhost', 'http://localhost:8081', true],
+  ['localhost:8081', 'http://localhost:8081', true],
+  ['localhost:8082', 'http://localhost:8081', false],
+  ['api.example:443', 'https://api.example', true],
+  ['127.0.0.0/8', 'http://127.1.2.3:81', true],
+  ['10.0.0.0/8', 'http://127.1.2.3:81', false],
+  ['fd00::/8', 'http://[fd12::1]:81', true],
+  ['::1', 'http://[::1]:81', true],
+  ['[::1]:81', 'http://[::1]:81', true],
+  ['10.0.0.0/99', 'http://10.0.0.1', false],
+])('NO_PROXY=%s and %s: direct is %s', (entry, url, isDirect) => {
+  expect(readProxies({ ALL_PROXY: PROXY, NO_PROXY: entry })(url) === undefined).toBe(isDirect);
+});
+
+test.each(['ftp://u:SECRET@h', 'http://', 'socks4://h:1'])('%s is refused, without its password', (value) => {
+  expect(() => readProxies({ HTTPS_PROXY: value })).toThrow(/HTTPS_PROXY ".*" is not the URL of a proxy/);
+  expect(() => readProxies({ HTTPS_PROXY: value })).not.toThrow(/SECRET/);
+});
