@@ -6,7 +6,17 @@
  *   npm run try-dockerfile
  */
 import { spawnSync } from 'node:child_process';
-import { chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 
@@ -49,12 +59,15 @@ function execute(stage, command, args) {
     timeout: 280_000,
     ...(isRoot && { uid: NOBODY, gid: NOBODY }),
   });
-  if (result.status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${result.status ?? result.signal}`);
+  if (result.status !== 0)
+    throw new Error(`${command} ${args.join(' ')} ended with ${result.status ?? result.signal}`);
 }
 
 /** A name of the build context; what .dockerignore leaves out is not there. */
 function fromContext(name) {
-  const allowed = readFileSync(join(CONTEXT, '.dockerignore'), 'utf8').split('\n').map((line) => line.replace(/^!/, ''));
+  const allowed = readFileSync(join(CONTEXT, '.dockerignore'), 'utf8')
+    .split('\n')
+    .map((line) => line.replace(/^!/, ''));
   const isAllowed = allowed.some((path) => path !== '*' && (name === path || name.startsWith(`${path}/`)));
   if (!isAllowed) throw new Error(`.dockerignore leaves out ${name}, which is copied`);
   return join(CONTEXT, name);
@@ -100,14 +113,17 @@ try {
       console.log(`== RUN ${text}`);
       execute(stage, '/bin/sh', ['-c', text]);
     } else if (word === 'ENTRYPOINT' || word === 'CMD') image[word] = JSON.parse(text);
-    else if (!['USER', 'EXPOSE', 'HEALTHCHECK', 'STOPSIGNAL'].includes(word)) throw new Error(`${word} is not known here`);
+    else if (!['USER', 'EXPOSE', 'HEALTHCHECK', 'STOPSIGNAL'].includes(word))
+      throw new Error(`${word} is not known here`);
   }
   for (const argument of ['--version', '--help']) {
     console.log(`== ${[...image.ENTRYPOINT, argument].join(' ')}`);
     execute(stage, image.ENTRYPOINT[0], [...image.ENTRYPOINT.slice(1), argument]);
   }
   const size = spawnSync('du', ['-sm', stage.root], { encoding: 'utf8' }).stdout.split('\t')[0];
-  console.log(`== ${steps} COPY and RUN executed; ${size} MB on top of the base image; starts with ${[...image.ENTRYPOINT, ...image.CMD].join(' ')}`);
+  console.log(
+    `== ${steps} COPY and RUN executed; ${size} MB on top of the base image; starts with ${[...image.ENTRYPOINT, ...image.CMD].join(' ')}`,
+  );
 } finally {
   rmSync(base, { recursive: true, force: true });
 }

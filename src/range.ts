@@ -63,6 +63,10 @@ function startOfDay(time: number): number {
 function parseCalendar(word: string): number {
   const match =
     /^(\d{4})-(\d{2})(?:-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2}))?(Z|[+-]\d{2}:?\d{2})?)?)?$/.exec(word);
+  if (/^\d{4}$/.test(word))
+    throw new UsageError(
+      `"${word}" is a year: write a month or a day of it, such as ${word}-01 or ${word}-01-31`,
+    );
   if (match === null) throw new UsageError(`"${word}" is not a time: write it like ${TIME_FORMS.join(', ')}`);
   const [, year, month, day = '01', hour = '00', minute = '00', second = '00', zone = 'Z'] = match;
   const time = Date.parse(

@@ -31,7 +31,8 @@ export async function openStore(
   applicationName = 'toncenter-etl',
   meanwhile: () => void = () => undefined,
 ): Promise<Store> {
-  const embedded = config.databaseUrl === undefined ? await openOwn(requireDataDir(config), logger) : undefined;
+  const embedded =
+    config.databaseUrl === undefined ? await openOwn(requireDataDir(config), logger) : undefined;
   const url = config.databaseUrl ?? embedded?.url ?? '';
   try {
     const database = await connect({ url, applicationName }, config.attempts, logger, meanwhile);

@@ -27,16 +27,18 @@ export async function doctor(invocation: Invocation, flags: DoctorFlags): Promis
   const { config } = invocation;
   return withStore(invocation, 'toncenter-etl doctor', async (store) => {
     const findings = [
-      ...examineSettings(config),
+      ...(await examineSettings(config)),
       ...(await examineDatabase(store.database, () => systemClock.now() / 1000)),
       ...(await examineDisk(config.minFree, store.embedded?.dataDir)),
       ...(await examineApi(invocation, store)),
     ];
-    if (flags.json === true) console.log(JSON.stringify(findings, null, 2));
-    else printFindings(findings);
     if (flags.bundle !== undefined) {
       const { database, embedded } = store;
       await writeBundle(flags.bundle, { config, database, embeddedUrl: embedded?.url, findings });
+    }
+    if (flags.json === true) console.log(JSON.stringify(findings, null, 2));
+    else printFindings(findings);
+    if (flags.bundle !== undefined && flags.json !== true) {
       console.log(`bundle    ${flags.bundle}: no key, no password; have a look before you send it`);
     }
     return findings.length === 0 ? EXIT.done : EXIT.failed;

@@ -24,6 +24,7 @@ import { registerReader } from './register/reader.ts';
 import { registerCompletion } from './register/completion.ts';
 import { registerSimulate } from './register/simulate.ts';
 import { EXIT } from '../errors.ts';
+import { nearestName } from '../nearest.ts';
 import { watchStdout } from '../terminal/stdout.ts';
 import { protectTerminal, wrap } from '../terminal/terminal.ts';
 
@@ -47,6 +48,18 @@ Exit codes:
 
 Docs: ${join(packageRoot, 'README.md')}
   and docs/ beside it: analyst.md, operator.md, library.md`;
+
+/** Commander prints the main help for an unknown command if `--help` is beside it, and takes that for success. */
+function requireKnown(program: Command): void {
+  const words = process.argv.slice(2).filter((word) => !word.startsWith('-'));
+  const word = words[0] === 'help' ? words[1] : words[0];
+  const names = program.commands.flatMap((command) => [command.name(), ...command.aliases()]);
+  if (word === undefined || word === 'help' || word === 'complete' || names.includes(word)) return;
+  const nearest = nearestName(word, names);
+  program.error(
+    `error: unknown command '${word}'${nearest === undefined ? '' : `\n(Did you mean ${nearest}?)`}`,
+  );
+}
 
 /** In the order of `--help`. */
 const COMMANDS = [
@@ -91,5 +104,8 @@ export async function runProgram(): Promise<void> {
   // Commander would want a command beside it.
   if (process.argv[2] === '--version')
     await runCommand(async (invocation) => (await import('./version.ts')).printVersion(invocation));
-  else await program.parseAsync();
+  else {
+    requireKnown(program);
+    await program.parseAsync();
+  }
 }

@@ -1,8 +1,8 @@
 import { openApi } from '../app/open-crawl.ts';
 import { loadJobs } from '../dataset/load-jobs.ts';
 import { findHashColumns } from '../db/read/find-hash.ts';
-import { EXIT, type ExitCode } from '../errors.ts';
-import { parseTime } from '../range.ts';
+import { EXIT, UsageError, type ExitCode } from '../errors.ts';
+import { DAY, formatTime, parseTime } from '../range.ts';
 import { parseHash } from '../ton/hash.ts';
 import { askByHash } from '../why/ask-by-hash.ts';
 import { findClues } from '../why/find-clues.ts';
@@ -19,6 +19,8 @@ import { closeAfter } from './close-after.ts';
 export async function why(invocation: Invocation, given: string, flags: { at?: string }): Promise<ExitCode> {
   const hash = parseHash(given);
   const at = flags.at === undefined ? undefined : parseTime(flags.at, invocation.now);
+  if (at !== undefined && at > invocation.now + DAY)
+    throw new UsageError(`--at ${formatTime(at)} lies in the future: nothing of it can be read`);
   return withStore(invocation, 'toncenter-etl why', async (store) => {
     const ask = (asked: string) =>
       withHost(invocation, store, (opened) =>

@@ -3,9 +3,9 @@ import { arch, cpus, platform, release, totalmem } from 'node:os';
 import type { Config } from '../settings/config.ts';
 import type { Database } from '../db/connection/database.ts';
 import { readBundle } from '../db/read/support-bundle.ts';
-import { UsageError } from '../errors.ts';
+import { messageOf, UsageError } from '../errors.ts';
 import { version } from '../package.ts';
-import { createRedactor, passwordsIn } from '../settings/redact.ts';
+import { createRedactor, passwordsIn, pathIn } from '../settings/redact.ts';
 import type { DoctorFinding } from './finding.ts';
 
 interface BundleOptions {
@@ -38,12 +38,16 @@ export async function writeBundle(
     findings,
     tables: await readBundle(database),
   };
-  const redact = createRedactor([apiKey, ...passwordsIn(databaseUrl, baseUrl, embeddedUrl)]);
+  const redact = createRedactor([
+    apiKey,
+    ...passwordsIn(databaseUrl, baseUrl, embeddedUrl),
+    ...pathIn(baseUrl),
+  ]);
   const text = redact(`${JSON.stringify(bundle, null, 2)}\n`);
   try {
     await writeFile(path, text, { mode: 0o600 });
   } catch (error) {
-    throw new UsageError(`the bundle cannot be written to ${path}: ${String(error)}`, {
+    throw new UsageError(`the bundle cannot be written to ${path}: ${messageOf(error)}`, {
       hint: 'Give --bundle a file in a directory that can be written to.',
     });
   }

@@ -60,6 +60,10 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSe
           { intended, dataDir: place.dataDir },
           'the database is kept where its user can enter',
         );
+      options.logger?.info(
+        { dataDir: place.dataDir },
+        'creating the embedded database, which takes some seconds',
+      );
       await createCluster({ place, binaries: await binaries(), settings, signal: options.signal });
     });
     const opening = {

@@ -53,6 +53,12 @@ function inBase64(secret: string): string[] {
   });
 }
 
+/** The parts of a URL's path, where providers of the API put keys. */
+export function pathIn(url: string | undefined): string[] {
+  if (url === undefined || !URL.canParse(url)) return [];
+  return new URL(url).pathname.split('/');
+}
+
 /** A text without the login that URLs in it may carry. */
 export function withoutLogin(text: string): string {
   return text.replaceAll(/:\/\/[^/\s]*@/g, '://…@');

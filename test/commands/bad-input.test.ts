@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
@@ -150,6 +150,55 @@ describe('a wrong command line is reported in a sentence, exit 2, before anythin
   });
 });
 
+describe('words that no command takes are exit 2, with what is meant', () => {
+  test.each([
+    [['bakfill', '--help'], /unknown command 'bakfill'\n\(Did you mean backfill\?\)/],
+    [['and', '--help'], /unknown command 'and'/],
+    [['help', 'foo'], /unknown command 'foo'/],
+    [['help', 'statuss'], /Did you mean status\?/],
+    [['--json', 'stat'], /unknown/],
+    [['backfill', '--from', '-1h', '--to', 'now', '--threads', '99'], /whole number from 0 to 16/],
+    [['backfill', '--from', '-1h', '--to', 'now', '--threads', '-1'], /whole number from 0 to 16/],
+    [['reader', '--name', ''], /1 to 63 bytes/],
+    [['reader', '--name', 'x'.repeat(64)], /1 to 63 bytes/],
+    [
+      ['plan', '--from', '2026', '--to', '2027'],
+      /"2026" is a year: write a month or a day of it, such as 2026-01 /,
+    ],
+    [['why', 'A'.repeat(43) + '=', '--at', '2096-01-01'], /lies in the future/],
+  ])('%j', async (words, sentence) => {
+    const { code, stderr } = await cli.ask(words, { TONCENTER_NETWORK: `http://${NOWHERE}` });
+    expect(stderr).toMatch(sentence);
+    expect(code).toBe(2);
+  });
+
+  test.each([[['help']], [['--help']], [['help', 'status']], [['status', '--help']]])(
+    '%j is no slip',
+    async (words) => {
+      expect((await cli.ask(words)).code).toBe(0);
+    },
+  );
+});
+
+test('a record that is not in quarantine is named, and a bundle that cannot be written is no second verdict', async () => {
+  const store = await openTestStore();
+  const settings = {
+    DATABASE_URL: store.url,
+    TONCENTER_NETWORK: `http://${NOWHERE}/SECRETTOKEN9`,
+    ETL_ATTEMPTS: '1',
+  };
+  const retried = await cli.ask(['quarantine', 'retry', '99'], settings);
+  expect(retried.stderr).toContain('there is no record 99 in quarantine');
+  expect(retried.code).toBe(2);
+  const doctor = await cli.ask(['doctor', '--bundle', '/nowhere/b.json'], settings);
+  expect(doctor.stderr).toMatch(/the bundle cannot be written to \/nowhere\/b\.json: ENOENT/);
+  expect(doctor.stdout).toBe('');
+  const path = join(await mkdtemp(join(tmpdir(), 'toncenter-etl-bundle-')), 'b.json');
+  await cli.ask(['doctor', '--bundle', path], settings);
+  expect(await readFile(path, 'utf8')).not.toContain('SECRETTOKEN9');
+  await store.close();
+});
+
 test('names that are no settings are warned of, with the nearest one, and doctor finds them', async () => {
   const store = await openTestStore();
   const settings = {
@@ -163,9 +212,11 @@ test('names that are no settings are warned of, with the nearest one, and doctor
   const doctor = await cli.ask(['doctor', '--json'], settings);
   await store.close();
   expect(status.stderr).toMatch(
-    /"what":"ETL_SINCEE","hint":"Did you mean ETL_SINCE\?","msg":"there is no such setting"/,
+    /"what":"ETL_SINCEE is not a setting and has no effect","hint":"Write ETL_SINCE if.*"msg":"a setting has no effect"/,
   );
-  expect(status.stderr).toMatch(/"what":"TONCENTER_APIKEY","hint":"Did you mean TONCENTER_API_KEY\?"/);
+  expect(status.stderr).toMatch(
+    /"what":"TONCENTER_APIKEY is not a setting.*"hint":"Write TONCENTER_API_KEY if/,
+  );
   expect(status.stderr + doctor.stdout).not.toContain('the-key-itself');
   expect(status.code).toBe(0);
   expect(doctor.stdout).toMatch(/"check": "settings",\s+"what": "ETL_SINCEE is not a setting/);

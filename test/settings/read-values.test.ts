@@ -47,10 +47,7 @@ describe('a file of any editor is read whole', () => {
     ['UTF-16 LE', Buffer.from(`\uFEFF${TWO}`, 'utf16le')],
     ['UTF-16 BE', Buffer.from(`\uFEFF${TWO}`, 'utf16le').swap16()],
     ['UTF-16 without a mark', Buffer.from(TWO, 'utf16le')],
-    [
-      'UTF-32',
-      Buffer.from(new Uint32Array([...TWO].map((character) => character.codePointAt(0) ?? 0)).buffer),
-    ],
+    ['UTF-32', Buffer.from(Uint32Array.from(Buffer.from(TWO)).buffer)],
     ['Latin-1', Buffer.from('ETL_SINCE=first # für\n', 'latin1')],
   ])('%s is refused', async (_, bytes) => {
     const directory = await directoryWith(bytes);
@@ -104,12 +101,10 @@ test('all of it ends a command before it connects anywhere', async () => {
 
 test('a name in .env that is close to a setting is named, whatever it begins with', async () => {
   const directory = await directoryWith('DATABASE_ULR=postgres://h/d\nUNRELATED=1\n');
-  expect(readConfig({}, directory).warnings).toEqual([
-    {
-      what: expect.stringContaining('DATABASE_ULR is not a setting'),
-      remedy: expect.stringContaining('DATABASE_URL'),
-    },
-  ]);
+  const [warning, ...more] = readConfig({}, directory).warnings;
+  expect(warning?.what).toContain('DATABASE_ULR is not a setting');
+  expect(warning?.remedy).toContain('DATABASE_URL');
+  expect(more).toEqual([]);
 });
 
 test.each([

@@ -55,7 +55,7 @@ function findingLines({ dataset, table, key, differs, check, span, found_at }: O
 function repairLine(dataset: string, { from, to }: Range): string {
   return clueLine(
     'repair',
-    `${programName} verify --from ${from} --to ${to} --only ${dataset} --deep 100% --repair`,
+    `${programName} verify --from ${formatTime(from)} --to ${formatTime(to)} --only ${dataset} --deep 100% --repair`,
   );
 }
 
@@ -110,7 +110,10 @@ function coverageLines({ dataset, covered, refused }: SecondCoverage, time: numb
     const reason = refused === null ? '' : ` (${refused})`;
     return [
       clueLine('not read', `${dataset} has never covered ${formatTime(time)}${reason}`),
-      clueLine('read it', `${programName} backfill --from ${time} --to ${time + 1} --only ${dataset}`),
+      clueLine(
+        'read it',
+        `${programName} backfill --from ${formatTime(time)} --to ${formatTime(time + 1)} --only ${dataset}`,
+      ),
     ];
   }
   return [

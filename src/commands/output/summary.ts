@@ -22,13 +22,20 @@ interface SummaryFacts {
   readonly note?: string | undefined;
 }
 
+/** A base URL without its login and path: providers of the API put keys there. */
+function withoutPath(baseUrl: string): string {
+  const { origin, pathname } = new URL(baseUrl);
+  return pathname === '/' ? origin : `${origin}/…`;
+}
+
 /** Prints what a run is about to do, before it does it: database, network, datasets, wanted, covered, missing. */
 export async function printSummary(facts: SummaryFacts): Promise<void> {
   const { database, datasets, wanted } = facts;
   const rows = await Promise.all(datasets.map((dataset) => coverageRow(database, dataset, wanted)));
   console.log(`database  ${database.label} (Postgres ${Math.floor(database.version / 10_000)})`);
-  console.log(`network   ${networkName(facts.globalId)} at ${facts.baseUrl}`);
-  console.log(`range     ${formatRange(wanted)} (${formatDuration(wanted.to - wanted.from)}, end exclusive)`);
+  console.log(`network   ${networkName(facts.globalId)} at ${withoutPath(facts.baseUrl)}`);
+  console.log(`range     ${formatRange(wanted)}`);
+  console.log(`          ${formatDuration(wanted.to - wanted.from)}; the end is exclusive`);
   if (facts.note !== undefined) console.log(`          ${facts.note}`);
   console.log(formatTable(['dataset', 'covered', 'missing', 'holes'], rows));
 }

@@ -1,4 +1,4 @@
-import { formatRange, type Range, union, without } from '../../range.ts';
+import { formatRange, formatTime, type Range, union, without } from '../../range.ts';
 import type { Causes } from '../../verify/causes.ts';
 import type { Finding } from '../../verify/finding.ts';
 import type { Proof } from '../../verify/prove.ts';
@@ -118,7 +118,7 @@ function linesOf(report: Verified, range: Range, causes: readonly string[]): str
       : []),
     ...(missing.length > 0
       ? [
-          `hint      ${programName} backfill --from ${missing[0]?.from ?? ''} --to ${missing.at(-1)?.to ?? ''} --only ${report.stream.dataset}`,
+          `hint      ${programName} backfill --from ${formatTime(missing[0]?.from ?? 0)} --to ${formatTime(missing.at(-1)?.to ?? 0)} --only ${report.stream.dataset}`,
         ]
       : []),
   ];

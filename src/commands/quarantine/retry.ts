@@ -1,7 +1,8 @@
 import { openCrawl } from '../../app/open-crawl.ts';
 import { loadJobs } from '../../dataset/load-jobs.ts';
 import { countQuarantined } from '../../db/read/quarantined.ts';
-import { EXIT, type ExitCode } from '../../errors.ts';
+import type { Database } from '../../db/connection/database.ts';
+import { EXIT, UsageError, type ExitCode } from '../../errors.ts';
 import { rereadSeconds } from '../../quarantine/reread-seconds.ts';
 import { retryStored } from '../../quarantine/retry-stored.ts';
 import type { Invocation } from '../command.ts';
@@ -23,6 +24,7 @@ export function quarantineRetry(
   return withStore(invocation, 'toncenter-etl quarantine', async (store) => {
     const { database } = store;
     const chosen = await parseChosen(ids, flags);
+    await requireRecords(database, ids);
     const jobs = await loadJobs();
     const { partition } = invocation.config;
     const { released, unfit } = await retryStored(database, partition, jobs, chosen);
@@ -39,4 +41,13 @@ export function quarantineRetry(
     printLeft(left, unfit.length, again);
     return left === 0 ? EXIT.done : EXIT.incomplete;
   });
+}
+
+/** @throws UsageError if one of these numbers is no record's */
+async function requireRecords(database: Database, ids: readonly number[]): Promise<void> {
+  for (const id of ids)
+    if ((await countQuarantined(database, { ids: [id] })) === 0)
+      throw new UsageError(`there is no record ${id} in quarantine`, {
+        hint: '`quarantine list` shows all.',
+      });
 }

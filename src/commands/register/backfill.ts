@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { backfill } from '../backfill.ts';
 import { runCommand } from '../command.ts';
-import { count, examples, datasetList, TIMES, wholeNumber } from './words.ts';
+import { examples, datasetList, threads, TIMES, wholeNumber } from './words.ts';
 
 export function registerBackfill(program: Command): void {
   program
@@ -15,7 +15,7 @@ export function registerBackfill(program: Command): void {
     .option('--again', 'read a second time what has matured since its first reading')
     .option('--dry-run', 'print what would be read, and stop')
     .option('--record <dir>', 'keep every response of the API there, for `simulate --corpus <dir>`')
-    .option('--threads <n>', 'threads that read pages; default what the rate and the cores want', count)
+    .option('--threads <n>', 'threads that read pages; default what the rate and the cores want', threads)
     .option('--quiet', 'no progress: only what is missing and the last lines')
     .addHelpText(
       'after',

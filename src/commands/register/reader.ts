@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { reader } from '../reader.ts';
 import { runCommand } from '../command.ts';
-import { examples } from './words.ts';
+import { examples, roleName } from './words.ts';
 
 export function registerReader(program: Command): void {
   program
     .command('reader')
     .description('make a role that reads the data and does no more, and print its connection string')
-    .option('--name <role>', 'the role', 'toncenter_reader')
+    .option('--name <role>', 'the role', roleName, 'toncenter_reader')
     .option('--keep-password', 'of a role that is there, which only gets its rights')
     .option('--timeout <duration>', 'after which its statements are ended', '60s')
     .addHelpText(

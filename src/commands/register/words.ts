@@ -15,10 +15,24 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** None is a number too. */
-export function count(text: string): number {
-  return text === '0' ? 0 : wholeNumber(text);
+/** A number of threads. 0 means none beside the main one. */
+export function threads(text: string): number {
+  if (!/^\d+$/.test(text) || Number(text) > MOST_THREADS)
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${MOST_THREADS}.`);
+  return Number(text);
 }
+
+const MOST_THREADS = 16;
+
+/** The name of a role of Postgres. */
+export function roleName(text: string): string {
+  if (text === '' || Buffer.byteLength(text) > LONGEST_NAME)
+    throw new InvalidArgumentError(`It must have 1 to ${LONGEST_NAME} bytes.`);
+  return text;
+}
+
+/** Postgres cuts longer names. */
+const LONGEST_NAME = 63;
 
 /** Reads one more of several; commander hands over those that were read so far. */
 export function wholeNumbers(text: string, before: readonly number[] = []): number[] {
