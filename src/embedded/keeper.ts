@@ -104,6 +104,8 @@ async function openSession(address: Address): Promise<KeptSession> {
     // Whatever PGSSLMODE says of other servers.
     ssl: false,
     application_name: 'toncenter-etl keeper',
+    // Nothing that is created there is called in place of Postgres' own functions.
+    options: '-c search_path=pg_catalog,pg_temp',
     connectionTimeoutMillis: 5_000,
     stream: () => socket,
   });

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { Readable } from 'node:stream';
 import { toError } from '../../errors.ts';
+import { PINNED } from './pinned.ts';
 
 /** A row of values as Postgres prints them. */
 export type TextRow = readonly (string | null)[];
@@ -116,7 +117,7 @@ export async function streamAsText(
   text: string,
   { readOnly, settings, signal, taker }: TextOptions,
 ): Promise<string> {
-  await client.query(readOnly ? 'begin read only' : 'begin read write');
+  await client.query(`begin ${readOnly ? 'read only' : 'read write'}; ${PINNED}`);
   try {
     for (const [name, value] of Object.entries(settings))
       await client.query('select set_config($1, $2, true)', [name, value]);

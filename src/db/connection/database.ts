@@ -1,4 +1,4 @@
-import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import { drizzle } from 'drizzle-orm/node-postgres';
 import type { SQL } from 'drizzle-orm';
 import pg from 'pg';
 import * as z from 'zod';
@@ -6,7 +6,9 @@ import { codeOf, DatabaseUnavailableError, WrongDatabaseError } from '../../erro
 import { streamAsText, type TextOptions } from './as-text.ts';
 import { copyIn, type CopyPieces } from './copy-in.ts';
 import { copyOut } from './copy-out.ts';
+import { answersOf } from './answers-of.ts';
 import { createIdentity, type Identity } from './identity.ts';
+import { lastRow, PINNED } from './pinned.ts';
 import { chooseServer, type ServerChoice } from './server-choice.ts';
 import { connectionOf } from './servers.ts';
 import { textOf } from './sql.ts';
@@ -21,7 +23,8 @@ const OLDEST_SERVER = 140_000;
  * must not hold a row that all others need, and nobody waits for ever for one that does. The protocols of leases and
  * commits see what others committed while they waited, whatever a role or database makes the default.
  */
-const LIMITS = `set local idle_in_transaction_session_timeout = '5s'; set local lock_timeout = '10s'`;
+const LIMITS = `set local lock_timeout = '10s'`;
+const BEGIN = `${PINNED}; set local idle_in_transaction_session_timeout = '5s'`;
 
 /** A reader of all rows of a moment counts on them: rows that a policy hides are an error. */
 const WHOLE = `set local row_security = off`;
@@ -29,8 +32,6 @@ const WHOLE = `set local row_security = off`;
 /** When the transaction began, as text that means the same in every session. */
 const BEGAN = `to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as began`;
 const Began = z.object({ began: z.string() });
-/** What the driver gives for a text of several statements, though its types do not say so. */
-const Results = z.array(z.object({ rows: z.array(z.unknown()) }));
 
 /**
  * A connection lives no longer: over an old one, a run would go on writing to a server that nobody else is led to since
@@ -139,6 +140,8 @@ export async function openDatabase({
   }
 }
 
+const ServerFacts = z.object({ version: z.coerce.number(), encoding: z.string(), name: z.string() });
+
 /** The version of the first server that answers, of all that there are. */
 async function firstAnswer(pool: pg.Pool, choice: ServerChoice): Promise<number> {
   const tried = choice.index();
@@ -152,12 +155,12 @@ async function firstAnswer(pool: pg.Pool, choice: ServerChoice): Promise<number>
 
 /** Checks the server before anything is asked of it; its version. */
 async function serverVersion(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query<{ version: string; encoding: string; name: string }>(
-    `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding,
+  const row = await lastRow(
+    pool,
+    `${PINNED}; select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding,
       quote_ident(current_database()) as name`,
   );
-  const [{ version: text, encoding, name } = { version: '0', encoding: '', name: '' }] = rows;
-  const version = Number(text);
+  const { version, encoding, name } = ServerFacts.parse(row);
   if (!(version >= OLDEST_SERVER)) {
     throw new WrongDatabaseError(
       `this is Postgres ${Math.floor(version / 10_000)}, which has no multiranges`,
@@ -184,39 +187,64 @@ function assemble(
 ): Database {
   return {
     ...facts,
-    ...sessionOn(drizzle(pool), (task) => withClient(pool, task)),
+    ...sessionOnPool(pool),
     transaction: (work, { onWarning, isSnapshot = false } = {}) =>
       withClient(pool, (client) =>
-        hearing(client, onWarning, () => inTransaction(client, { identity, isSnapshot }, work)),
+        hearing(client, onWarning, () =>
+          inTransaction(client, async () => {
+            const { began } = await begin(client, { identity, isSnapshot });
+            return work({ ...transactionOn(client), began });
+          }),
+        ),
       ),
     streamAsText: (text, options) => withClient(pool, (client) => streamAsText(client, text, options)),
     close: () => pool.end(),
   };
 }
 
-/** `withOne` runs a task on one connection: the session's own, or any of the pool. */
-function sessionOn(
-  orm: NodePgDatabase,
-  withOne: <T>(task: (client: pg.PoolClient) => Promise<T>) => Promise<T>,
-): Session {
+/** Statements on one connection, within a transaction. */
+function sessionOn(client: pg.PoolClient): Session {
+  const orm = drizzle(client);
   const execute = (query: SQL) => orm.execute(query).catch(rethrow);
   return {
     rows: async (query, row) => (await execute(query)).rows.map((raw) => row.parse(raw)),
     run: async (query) => (await execute(query)).rowCount ?? 0,
-    script: (text) =>
-      withOne(async (client) => {
-        await client.query(text).catch(rethrow);
+    script: async (text) => {
+      await client.query(text).catch(rethrow);
+    },
+    copyIn: (statements, pieces) => copyIn(client, textOf(statements), pieces).catch(rethrow),
+    copyOut: (statement, onData) => copyOut(client, textOf(statement), onData).catch(rethrow),
+  };
+}
+
+/** Each statement in a transaction of its own, on any connection of the pool; where it can be, in one round trip. */
+function sessionOnPool(pool: pg.Pool): Session {
+  const alone = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
+    withClient(pool, async (client) => {
+      const began = client.query(`begin isolation level read committed; ${BEGIN}`);
+      const [, result] = await answersOf([began, work(transactionOn(client)), client.query('commit')]);
+      return result;
+    });
+  // Nothing can be sent behind data that is still being made, or whose end the reader decides.
+  const piecemeal = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
+    withClient(pool, (client) =>
+      inTransaction(client, async () => {
+        await client.query(`begin isolation level read committed; ${BEGIN}`);
+        return work(transactionOn(client));
       }),
-    copyIn: (statements, pieces) =>
-      withOne((client) => copyIn(client, textOf(statements), pieces).catch(rethrow)),
-    copyOut: (statement, onData) =>
-      withOne((client) => copyOut(client, textOf(statement), onData).catch(rethrow)),
+    );
+  return {
+    rows: (query, row) => alone((session) => session.rows(query, row)),
+    run: (query) => alone((session) => session.run(query)),
+    script: (text) => alone((session) => session.script(text)),
+    copyIn: (statements, pieces) => piecemeal((session) => session.copyIn(statements, pieces)),
+    copyOut: (statement, onData) => piecemeal((session) => session.copyOut(statement, onData)),
   };
 }
 
 /** A statement that is not tried, because one that was sent before it has failed, fails with the error of that one. */
 function transactionOn(client: pg.PoolClient): Session {
-  const session = sessionOn(drizzle(client), (task) => task(client));
+  const session = sessionOn(client);
   let cause: unknown;
   const explained = <T>(answer: Promise<T>): Promise<T> =>
     answer.catch((error: unknown) => {
@@ -289,14 +317,9 @@ interface Beginning {
   readonly isSnapshot: boolean;
 }
 
-async function inTransaction<T>(
-  client: pg.PoolClient,
-  beginning: Beginning,
-  work: (session: OpenTransaction) => Promise<T>,
-): Promise<T> {
+async function inTransaction<T>(client: pg.PoolClient, work: () => Promise<T>): Promise<T> {
   try {
-    const { began } = await begin(client, beginning);
-    const result = await work({ ...transactionOn(client), began });
+    const result = await work();
     await client.query('commit');
     return result;
   } catch (error) {
@@ -312,10 +335,8 @@ async function begin(
 ): Promise<z.infer<typeof Began>> {
   const level = isSnapshot ? 'repeatable read' : 'read committed';
   const limits = isSnapshot ? `${LIMITS}; ${WHOLE}` : LIMITS;
-  const given: unknown = await client.query(
-    `begin isolation level ${level}; ${limits}; select ${BEGAN}, ${identity.columns()}`,
-  );
-  const row = Results.parse(given).at(-1)?.rows[0];
+  const text = `begin isolation level ${level}; ${BEGIN}; ${limits}; select ${BEGAN}, ${identity.columns()}`;
+  const row = await lastRow(client, text);
   identity.check(row);
   return Began.parse(row);
 }

@@ -1,7 +1,9 @@
 import pg from 'pg';
+import * as z from 'zod';
 import { codeOf, DatabaseUnavailableError, toError } from '../../errors.ts';
 import { SQLSTATE, sqlstates } from '../../sqlstate.ts';
 import type { Identity } from './identity.ts';
+import { lastRow, PINNED } from './pinned.ts';
 import type { Connection, Server } from './servers.ts';
 
 /** Which of several servers is connected to: the first that answers, until it fails; then the next. */
@@ -71,13 +73,18 @@ function createTurns(servers: Connection['servers']) {
   };
 }
 
+const Answer = z.looseObject({ fit: z.boolean() });
+
 /** Whether a server is fit, and who it is. */
-async function ask(client: pg.ClientBase, condition: string, identity: Identity): Promise<{ fit: boolean }> {
+async function ask(
+  client: pg.ClientBase,
+  condition: string,
+  identity: Identity,
+): Promise<z.infer<typeof Answer>> {
   try {
-    const { rows } = await client.query<{ fit: boolean }>(
-      `select ${condition} as fit, ${identity.columns()}`,
+    return Answer.parse(
+      await lastRow(client, `${PINNED}; select ${condition} as fit, ${identity.columns()}`),
     );
-    return rows[0] ?? { fit: false };
   } catch (error) {
     const isUnsaid = error instanceof Error && NOT_SAID.test(codeOf(error) ?? '') && identity.giveUp();
     if (!isUnsaid) throw error;

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { oneAtATime } from '../../one-at-a-time.ts';
 import type { Identity } from './identity.ts';
 import type { Connection, Server } from './servers.ts';
+import { lastRow, PINNED } from './pinned.ts';
 import { translate } from './translate.ts';
 
 /** An address that leads nowhere must not hold up the others for longer. */
@@ -80,8 +81,7 @@ async function askOnce(config: pg.ClientConfig, identity: Identity): Promise<unk
   client.on('error', () => undefined);
   try {
     await client.connect();
-    const { rows } = await client.query<Record<string, unknown>>(`select ${identity.columns()}`);
-    return rows[0];
+    return await lastRow(client, `${PINNED}; select ${identity.columns()}`);
   } finally {
     await client.end().catch(() => undefined);
   }

@@ -25,7 +25,7 @@ export async function streamSql(
   try {
     return await database.streamAsText(text, {
       readOnly: !write,
-      settings: { search_path: 'ton, etl, public', TimeZone: 'UTC' },
+      settings: { search_path: 'pg_catalog, ton, etl, public', TimeZone: 'UTC' },
       taker,
       signal,
     });
