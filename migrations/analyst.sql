@@ -6,7 +6,7 @@
 
 -- CRC-16/XMODEM: polynomial 0x1021, from 0, no reflection; a byte at a time.
 create or replace function etl.crc16(bytes bytea) returns int
-language plpgsql immutable strict parallel safe as $$
+language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
   crc int := 0;
   x int;
@@ -22,7 +22,7 @@ comment on function etl.crc16(bytea) is
   'Checksum of friendly addresses: CRC-16/XMODEM of these bytes, 0 to 65535.';
 
 create or replace function ton.ton_address(form text) returns text
-language plpgsql immutable strict parallel safe as $$
+language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
   word constant text := btrim(form, E' \t\r\n\f\x0b');
   forms constant text := 'Write it as workchain:hex, as 64 hex digits (basechain), or as the 48 characters of a wallet (EQ…, UQ…).';
@@ -62,7 +62,7 @@ comment on function ton.ton_address(text) is
   'An address as the tables hold it, workchain:HEX in upper case, from any form: raw, 64 hex digits (basechain), or friendly (EQ…, UQ…, kQ…, 0Q…) in base64 or base64url, whose checksum is verified. Raises an error for anything else.';
 
 create or replace function ton.ton_address_friendly(address text, bounceable boolean default true, testnet boolean default false)
-returns text language plpgsql immutable strict parallel safe as $$
+returns text language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
   raw constant text := ton.ton_address(address);
   workchain constant int := split_part(raw, ':', 1)::int;
@@ -82,7 +82,7 @@ comment on function ton.ton_address_friendly(text, boolean, boolean) is
   'An address of any form as wallets and explorers show it, 48 characters of base64url: bounceable (EQ…, the default) or not (UQ…), marked for test networks only (kQ…, 0Q…) where testnet is true.';
 
 create or replace function ton.ton_hash(form text) returns text
-language plpgsql immutable strict parallel safe as $$
+language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
   word constant text := btrim(form, E' \t\r\n\f\x0b');
 begin
@@ -100,29 +100,29 @@ comment on function ton.ton_hash(text) is
   'A 256-bit hash as the tables hold it, base64 with padding, from hex (0x may stand before it), base64 or base64url. Raises an error for anything else; a hash has no checksum of its own, only its length and last digit can be wrong.';
 
 create or replace function ton.hash_hex(hash text) returns text
-language sql immutable strict parallel safe as $$ select encode(decode(ton.ton_hash(hash), 'base64'), 'hex') $$;
+language sql immutable strict parallel safe begin atomic select encode(decode(ton.ton_hash(hash), 'base64'), 'hex'); end;
 comment on function ton.hash_hex(text) is
   'A hash of any form as explorers show it: 64 lower-case hex digits.';
 
 create or replace function ton.nano_to_ton(nanotons numeric) returns numeric
-language sql immutable strict parallel safe as $$ select nanotons * 0.000000001 $$;
+language sql immutable strict parallel safe begin atomic select nanotons * 0.000000001; end;
 comment on function ton.nano_to_ton(numeric) is
   'Nanotons as TON, exact to the last of its nine decimals.';
 
 create or replace function ton.jetton_units(master text, amount numeric) returns numeric
-language sql stable strict parallel safe as $$
+language sql stable strict parallel safe begin atomic
   with stored as (
     select m.decimals from ton.jetton_masters m where m.address = ton.ton_address(master)
     union all
     select t.decimals from ton.token_metadata t where t.address = ton.ton_address(master)
   )
-  select amount * ('1e-' || coalesce(max(decimals), 9))::numeric from stored having count(*) > 0
-$$;
+  select amount * ('1e-' || coalesce(max(decimals), 9))::numeric from stored having count(*) > 0;
+end;
 comment on function ton.jetton_units(text, numeric) is
   'An amount of a jetton in whole units, exact, by the decimals of its master (an address in any form): 9 where the master is stored and says none, as wallets do; null where no dataset has stored the master.';
 
 create or replace function etl.trace_of(hash text) returns text
-language sql stable strict parallel safe as $$
+language sql stable strict parallel safe begin atomic
   select trace_id from (
     select 1 as place, t.trace_id from ton.traces t where t.trace_id = trace_of.hash
     union all
@@ -141,15 +141,15 @@ language sql stable strict parallel safe as $$
       where m.out_msg_tx_hash is null and x.account = m.destination and x.utime = m.utime and x.in_msg_hash = m.hash
     ) x
   ) found
-  where trace_id is not null order by place limit 1
-$$;
+  where trace_id is not null order by place limit 1;
+end;
 comment on function etl.trace_of(text) is
   'Id of the trace that a hash (base64) belongs to: of the trace itself, of one of its transactions or messages, or the normalized hash of the external message that began it; null where nothing that is stored has it.';
 
 create or replace function ton.trace_tree(trace text)
 returns table (
   depth int, tree text, utime timestamptz, lt bigint, account text, opcode text, value numeric, aborted boolean, tx_hash text
-) language plpgsql stable parallel safe as $$
+) language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   wanted constant text := etl.trace_of(ton.ton_hash(trace));
@@ -214,17 +214,17 @@ comment on column ton.days.ends is 'First moment of the next day, exclusive: uti
 -- Sums over months read what was kept of each day. A day is closed when all that feeds the report is verified, and open
 -- before: then it is summed up while it is asked for. Each report is written once, over its open days, as etl.open_….
 
-create or replace function etl.reports_by_day() returns setof text language sql immutable parallel safe as $$
+create or replace function etl.reports_by_day() returns setof text language sql immutable parallel safe begin atomic
   select unnest(array['daily_activity', 'hourly_activity', 'active_wallets', 'fees_by_part', 'failed_transactions',
-    'message_delays', 'jetton_flows', 'dex_volume'])
-$$;
+    'message_delays', 'jetton_flows', 'dex_volume']);
+end;
 comment on function etl.reports_by_day() is
   'Views of schema ton that sum up days, and keep what they summed up.';
 
-create or replace function etl.columns_of_report(report text) returns text language sql stable as $$
+create or replace function etl.columns_of_report(report text) returns text language sql stable begin atomic
   select string_agg(quote_ident(attname), ', ' order by attnum) from pg_attribute
-  where attrelid = ('etl.open_' || report)::regclass and attnum > 1 and not attisdropped
-$$;
+  where attrelid = ('etl.open_' || report)::regclass and attnum > 1 and not attisdropped;
+end;
 comment on function etl.columns_of_report(text) is
   'Columns of a report by day as a statement names them, without the day, which is the first.';
 
@@ -444,19 +444,19 @@ comment on column ton.account_ledger.balance is 'What the account held after the
 comment on column ton.account_ledger.tx_hash is 'Hash of the transaction that moved the money, base64; null for mints of jettons.';
 
 create or replace function ton.jetton_holders(master text, at timestamptz default 'infinity')
-returns table (owner text, balance numeric) language sql stable parallel safe as $$
+returns table (owner text, balance numeric) language sql stable parallel safe begin atomic
   select m.account, sum(m.amount) from ton.jetton_movements m
   where m.jetton_master = ton.ton_address(master) and m.utime < at
   group by m.account having sum(m.amount) <> 0
-  order by 2 desc, 1
-$$;
+  order by 2 desc, 1;
+end;
 comment on function ton.jetton_holders(text, timestamptz) is
   'Who held a jetton before a moment (default: now) and how much, in its smallest units, richest first. The sum of the movements that are stored: true balances only where the jetton is stored from its beginning, and below zero for owners whose jettons came before that.';
 
 create or replace function ton.account_statement(account text, "from" timestamptz, "to" timestamptz)
 returns table (
   utime timestamptz, kind text, asset text, amount numeric, balance numeric, counterparty text, jetton_master text, tx_hash text
-) language sql stable parallel safe as $$
+) language sql stable parallel safe begin atomic
   select l.utime, l.kind, coalesce(t.symbol, l.jetton_master, 'TON'), l.amount * t.unit, l.balance * t.unit,
     ton.ton_address_friendly(nullif(l.counterparty, '')), l.jetton_master, ton.hash_hex(l.tx_hash)
   from ton.account_ledger l
@@ -474,8 +474,8 @@ returns table (
     -- An error where no time lies between them, and not a statement without a line.
     and case when account_statement."from" < account_statement."to" then true
       else etl.seconds_between(account_statement."from", account_statement."to") is not null end
-  order by l.utime, l.lt, l.step, l.tx_hash
-$$;
+  order by l.utime, l.lt, l.step, l.tx_hash;
+end;
 comment on function ton.account_statement(text, timestamptz, timestamptz) is
   'Statement of an account (in any form) between two times, the second exclusive: every movement of account_ledger in whole units, with the symbol of the jetton. Amounts are null for jettons of which neither jetton_masters nor token_metadata is stored: their decimals are not known. Hashes are hex and addresses friendly, as explorers show them.';
 
@@ -701,7 +701,7 @@ comment on column ton.nominator_pool_cycles.events is 'How many events the cycle
 -- A role that reads and does no more. Functions need no grant: whoever is not let into a schema cannot call them.
 
 create or replace function etl.reader_statements(reader name, password text, timeout interval)
-returns table (part text, statement text) language sql stable as $$
+returns table (part text, statement text) language sql stable begin atomic
   select 'role', format('create role %I login connection limit 20 password %L', reader, password)
   where not exists (select from pg_roles where rolname = reader)
   union all
@@ -710,15 +710,15 @@ returns table (part text, statement text) language sql stable as $$
   union all
   select 'settings', format('alter role %I in database %I set %s = %s', reader, current_database(), name, value)
   from (values
-    ('search_path', 'ton, etl, public'), ('timezone', quote_literal('UTC')), ('default_transaction_read_only', 'on'),
+    ('search_path', 'pg_catalog, ton, etl, public'), ('timezone', quote_literal('UTC')), ('default_transaction_read_only', 'on'),
     ('statement_timeout', quote_literal((extract(epoch from timeout) * 1000)::bigint)),
-    ('idle_in_transaction_session_timeout', quote_literal('10min'))) settings (name, value)
-$$;
+    ('idle_in_transaction_session_timeout', quote_literal('10min'))) settings (name, value);
+end;
 comment on function etl.reader_statements(name, text, interval) is
   'What makes a role that reads, or renews its password (unless that is null), and gives its sessions their settings: statements for a user who may make roles.';
 
 create or replace function etl.withheld_statements(reader name) returns setof text
-language sql stable as $$
+language sql stable begin atomic
   select format('revoke temporary on database %I from public', current_database())
   where has_database_privilege(reader, current_database(), 'temporary')
   union all
@@ -728,14 +728,14 @@ language sql stable as $$
   where n.nspname = 'etl' and p.pronamespace = 'pg_catalog'::regnamespace
     and (p.proname ~ '^pg_(try_)?advisory_' or p.proname in ('lo_create', 'lo_creat', 'lo_from_bytea', 'lo_put', 'lowrite',
       'lo_truncate', 'lo_truncate64', 'lo_unlink', 'lo_import', 'lo_export'))
-    and has_function_privilege(reader, p.oid, 'execute')
-$$;
+    and has_function_privilege(reader, p.oid, 'execute');
+end;
 comment on function etl.withheld_statements(name) is
   'What takes from a role all that Postgres lets everybody do beside reading: temporary tables, large objects, locks of programs. Empty where it is taken already.';
 
 drop function if exists etl.allow_reading(name, text, interval);
 create function etl.allow_reading(reader name, password text, timeout interval) returns table (part text, statement text)
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   wanted record;

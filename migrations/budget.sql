@@ -1,7 +1,7 @@
 -- The budget of requests: applied before repeatable.sql, as a whole, whenever one of these files has changed.
 
 -- Seconds by which requests lie apart, at least, beyond what the plan asks: who is late by no more keeps the plan.
-create or replace function etl.least_slack() returns float8 language sql immutable as 'select 0.03::float8';
+create or replace function etl.least_slack() returns float8 language sql immutable begin atomic select 0.03::float8; end;
 
 comment on function etl.least_slack is
   'Seconds by which requests lie apart, at least, beyond what the plan asks, for those that arrive late.';
@@ -9,10 +9,10 @@ comment on function etl.least_slack is
 -- A plan's counter may be a window: at most so many requests in so many seconds. All of the window's requests and the
 -- slack fit into it.
 create or replace function etl.budget_rate(p_rps float8, p_factor float8, p_slack float8) returns float8
-language sql immutable as $$
+language sql immutable begin atomic
   select w.requests * p_factor / (w.requests / p_rps + greatest(p_slack, etl.least_slack()))
-  from (select greatest(1, floor(p_rps))) w (requests)
-$$;
+  from (select greatest(1, floor(p_rps))) w (requests);
+end;
 
 comment on function etl.budget_rate is
   'Requests a second that are sent under a plan: its rate, times the part of it that is used (factor), with the slack that keeps requests apart.';
@@ -30,7 +30,7 @@ drop function if exists etl.take_slots(text, float8, int, int, boolean, int);
 create function etl.take_slots(
   p_host text, p_rps float8, p_rank int, p_wanted int, p_called boolean, p_succeeded int,
   out granted int, out first float8, out spacing float8, out again float8, out generation bigint
-) language plpgsql as $$
+) language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   place constant int := p_rank + 1;
   memory constant float8 := 60;     -- who asked within this time is expected to ask again
@@ -121,7 +121,7 @@ comment on function etl.take_slots is
 -- refusal at the full rate changes. Or the plan is smaller than was said, or shared with others: then the next refusal
 -- comes soon, and the rate falls by a quarter each time; later, when the right rate is known, by less.
 create or replace function etl.refuse_slots(p_host text, p_generation bigint, p_retry_after float8) returns void
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   b etl.budget;
   moment float8;

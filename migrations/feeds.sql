@@ -130,7 +130,7 @@ comment on function etl.is_certain(text[], timestamptz, timestamptz) is
   'True where those of the streams that are wanted between two times (the second exclusive), or read before and after, are complete there at their highest grade, and there is one.';
 
 -- Its row must be committed before the sums are made: whoever changes the day from then on takes it out again.
-create or replace function etl.keep_day(report text, day date) returns boolean language plpgsql as $$
+create or replace function etl.keep_day(report text, day date) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
   perform pg_advisory_xact_lock(hashtextextended('toncenter-etl/report/' || keep_day.report, 0));
@@ -144,7 +144,7 @@ end $$;
 comment on function etl.keep_day(text, date) is
   'Sums up a day of a report that was begun, and keeps the rows; false where the day changed meanwhile.';
 
-create or replace function etl.reopen_days() returns trigger language plpgsql as $$
+create or replace function etl.reopen_days() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   stream constant text := coalesce(new.dataset, old.dataset);
   was constant int8multirange[] := array[coalesce(old.covered, '{}'), coalesce(old.verified, '{}')];

@@ -12,26 +12,28 @@ comment on column etl.migrations.created_at is 'When the migration was made, uni
 -- Completeness for SQL.
 
 create or replace function etl.as_times(spans int8multirange) returns tstzmultirange
-language sql immutable parallel safe as $$
-  select coalesce(range_agg(tstzrange(to_timestamp(lower(span)), to_timestamp(upper(span)))), '{}') from unnest(spans) span
-$$;
+language sql immutable parallel safe begin atomic
+  select coalesce(range_agg(tstzrange(to_timestamp(lower(span)), to_timestamp(upper(span)))), '{}') from unnest(spans) span;
+end;
 comment on function etl.as_times(int8multirange) is
   'Ranges of unix seconds as ranges of time: etl.as_times(covered) of etl.coverage.';
 
 create or replace function etl.grade_rank(grade text) returns int
-language sql immutable parallel safe as $$ select array_position(array['covered', 'cross-checked', 'proved'], grade) $$;
+language sql immutable parallel safe begin atomic
+  select array_position(array['covered', 'cross-checked', 'proved'], grade);
+end;
 comment on function etl.grade_rank(text) is
   'Order of the grades of completeness: covered (1), cross-checked (2), proved (3); null for any other word.';
 
 create or replace function etl.as_argument(second int8) returns text
-language sql immutable strict parallel safe as $$
-  select to_char(to_timestamp(second) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
-$$;
+language sql immutable strict parallel safe begin atomic
+  select to_char(to_timestamp(second) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"');
+end;
 comment on function etl.as_argument(int8) is
   'A unix second as commands take it: 2026-01-01T00:00:00Z.';
 
 create or replace function etl.seconds_between("from" timestamptz, "to" timestamptz) returns int8multirange
-language plpgsql immutable parallel safe as $$
+language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 begin
   if seconds_between."from" < seconds_between."to" then
     return int8multirange(int8range(floor(extract(epoch from seconds_between."from"))::int8,
@@ -73,13 +75,13 @@ comment on function etl.missing_seconds(text, int8multirange, boolean) is
   'Which of the wanted unix seconds a stream does not cover, or has not verified; those of a dataset that is read for several accounts lack where any of them lacks.';
 
 create or replace function etl.nearest(word text, names text[]) returns text
-language sql immutable parallel safe as $$
+language sql immutable parallel safe begin atomic
   -- Three letters in a row that both have, beside the length.
   select name from unnest(names) name
   order by (select count(*) from generate_series(1, length(word) - 2) place
       where strpos(name, lower(substr(word, place, 3))) > 0) desc,
-    abs(length(name) - length(word)), name limit 1
-$$;
+    abs(length(name) - length(word)), name limit 1;
+end;
 comment on function etl.nearest(text, text[]) is
   'The name that a misspelled word is most like; of several the first in the alphabet.';
 

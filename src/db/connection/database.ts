@@ -272,7 +272,7 @@ async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Pro
   // What the server said when it ended the session while nothing was asked of it: later errors only tell that it ended.
   let last: Error | undefined;
   const onError = (error: Error) => {
-    last ??= error;
+    if (error instanceof pg.DatabaseError) last ??= error;
   };
   client.on('error', onError);
   let broken: boolean | Error = false;

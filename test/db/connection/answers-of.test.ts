@@ -11,7 +11,7 @@ async function withTable(work: (database: Database) => Promise<void>): Promise<v
   const { url, drop } = await createDatabase();
   const database = await openDatabase({ url, applicationName: 'test' });
   try {
-    await database.script('create table came (id int primary key, place serial)');
+    await database.script('create table public.came (id int primary key, place serial)');
     await work(database);
   } finally {
     await database.close();
@@ -19,7 +19,7 @@ async function withTable(work: (database: Database) => Promise<void>): Promise<v
   }
 }
 
-const came = (database: Database) => database.rows(sql`select id from came order by place`, Row);
+const came = (database: Database) => database.rows(sql`select id from public.came order by place`, Row);
 
 test('statements that are sent together run in the order in which they were sent', async () => {
   await withTable(async (database) => {
@@ -27,9 +27,9 @@ test('statements that are sent together run in the order in which they were sent
     const answers = await database.transaction((session) =>
       answersOf(
         ids.map(async (id) => {
-          if (id % 3 === 0) return session.run(sql`insert into came (id) values (${id})`);
-          if (id % 3 === 1) return session.run(sql`insert into came (id) select ${id} from pg_sleep(0.002)`);
-          return (await session.rows(sql`insert into came (id) values (${id}) returning id`, Row)).length;
+          if (id % 3 === 0) return session.run(sql`insert into public.came (id) values (${id})`);
+          if (id % 3 === 1) return session.run(sql`insert into public.came (id) select ${id} from pg_sleep(0.002)`);
+          return (await session.rows(sql`insert into public.came (id) values (${id}) returning id`, Row)).length;
         }),
       ),
     );
@@ -42,9 +42,9 @@ test('of statements that are sent together the first error counts, not that of t
   await withTable(async (database) => {
     const written = database.transaction((session) =>
       answersOf([
-        session.run(sql`insert into came (id) values (1)`),
-        session.run(sql`insert into came (id) values (1)`),
-        session.run(sql`insert into came (id) values (2)`),
+        session.run(sql`insert into public.came (id) values (1)`),
+        session.run(sql`insert into public.came (id) values (1)`),
+        session.run(sql`insert into public.came (id) values (2)`),
       ]),
     );
     await expect(written).rejects.toThrow('duplicate key');
@@ -59,7 +59,7 @@ test('the error that comes first counts, also where statements of one before it 
       answersOf([
         session
           .run(sql`select pg_sleep(0.05)`)
-          .then(() => session.run(sql`insert into came (id) values (1)`)),
+          .then(() => session.run(sql`insert into public.came (id) values (1)`)),
         session.run(sql`select 1 / 0`),
       ]),
     );
@@ -70,7 +70,7 @@ test('the error that comes first counts, also where statements of one before it 
 /** What is sent behind the `rollback` of its transaction would be written after all. */
 test('nothing that was sent together goes on behind a transaction that failed meanwhile', async () => {
   await withTable(async (database) => {
-    const insert = (id: number) => sql`insert into came (id) values (${id})`;
+    const insert = (id: number) => sql`insert into public.came (id) values (${id})`;
     const written = database.transaction((session) =>
       answersOf([
         session.run(insert(1)).then(() => {

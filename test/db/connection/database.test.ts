@@ -46,14 +46,14 @@ test('a snapshot in which a policy would hide rows is an error', async () => {
     database.transaction(
       async (session) => {
         await session.run(sql`set local role pg_monitor`);
-        return session.rows(sql`select id from kept`, Row);
+        return session.rows(sql`select id from public.kept`, Row);
       },
       { isSnapshot },
     );
   try {
-    await database.script(`create table kept (id int); insert into kept values (1), (2);
-      grant select on kept to pg_monitor; alter table kept enable row level security;
-      create policy little on kept to pg_monitor using (id = 1)`);
+    await database.script(`create table public.kept (id int); insert into public.kept values (1), (2);
+      grant select on public.kept to pg_monitor; alter table public.kept enable row level security;
+      create policy little on public.kept to pg_monitor using (id = 1)`);
     expect(await look(false)).toEqual([{ id: 1 }]);
     await expect(look(true)).rejects.toThrow('row-level security');
   } finally {

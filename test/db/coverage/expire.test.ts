@@ -312,12 +312,12 @@ describe('retention that a lake must allow', () => {
 
   test('drops nothing where the database has other rows than the lake', async () => {
     await store.database.run(
-      sql`create table moved as select * from ton.jetton_transfers where utime < to_timestamp(${START + DAY}) limit 1`,
+      sql`create table public.moved as select * from ton.jetton_transfers where utime < to_timestamp(${START + DAY}) limit 1`,
     );
-    const one = sql`(utime, transaction_hash) in (select utime, transaction_hash from moved)`;
+    const one = sql`(utime, transaction_hash) in (select utime, transaction_hash from public.moved)`;
     await store.database.run(sql`delete from ton.jetton_transfers where ${one}`);
     expect((await ask()).unproved[0]?.why).toMatch(/receipts speak of/);
-    await store.database.run(sql`insert into ton.jetton_transfers select * from moved`);
+    await store.database.run(sql`insert into ton.jetton_transfers select * from public.moved`);
     await store.database.run(sql`update ton.jetton_transfers set loaded_at = clock_timestamp() where ${one}`);
     expect((await ask()).unproved[0]?.why).toMatch(/has other rows than the database: export it again/);
     // Nor where a second of the part is a hole, so that no export writes it anew.
@@ -332,7 +332,7 @@ describe('retention that a lake must allow', () => {
       sql`update etl.coverage set covered = covered + ${hole} where dataset = ${TABLE} and pass = 0`,
     );
     await store.database.run(
-      sql`update ton.jetton_transfers t set loaded_at = m.loaded_at from moved m where (t.utime, t.transaction_hash) = (m.utime, m.transaction_hash)`,
+      sql`update ton.jetton_transfers t set loaded_at = m.loaded_at from public.moved m where (t.utime, t.transaction_hash) = (m.utime, m.transaction_hash)`,
     );
   });
 
