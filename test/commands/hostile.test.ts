@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { createDatabase } from '../support/database/postgres.ts';
+import { query } from '../support/database/query.ts';
+import { hostileCalls, plantHostile } from '../support/database/hostile.ts';
+import { openCli } from '../support/program/cli.ts';
+import { runEveryCommand } from '../support/program/every-command.ts';
+
+/*
+ * Whoever may create objects in a schema of the default search_path could otherwise be called by the program's user, with
+ * all that this user may do (CVE-2018-1058).
+ */
+test('no command calls what others have created in a schema before pg_catalog', async () => {
+  const cli = await openCli();
+  const { url, drop } = await createDatabase();
+  try {
+    const name = new URL(url).pathname.slice(1);
+    await plantHostile(url);
+    await query(url, `alter database ${name} set search_path = public, pg_catalog`);
+    await runEveryCommand(cli, url, 'blocks,transactions,traces,actions,account_states');
+    expect(await hostileCalls(url)).toBe(0);
+    // The trap is armed.
+    await expect(query(url, `select hashtextextended('a', 0)`)).rejects.toThrow('hostile');
+  } finally {
+    await drop();
+    await cli.close();
+  }
+});
