@@ -144,7 +144,8 @@ end $$;
 comment on function etl.keep_day(text, date) is
   'Sums up a day of a report that was begun, and keeps the rows; false where the day changed meanwhile.';
 
-create or replace function etl.reopen_days() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+-- Whoever may change coverage need not be let into etl.closed_days.
+create or replace function etl.reopen_days() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   stream constant text := coalesce(new.dataset, old.dataset);
   was constant int8multirange[] := array[coalesce(old.covered, '{}'), coalesce(old.verified, '{}')];

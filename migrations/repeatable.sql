@@ -1,9 +1,15 @@
 -- Functions, views and comments: applied as a whole, in one transaction, whenever this text has changed.
 -- Comments of tables and columns stand beside the tables in src/db/schema/ and follow after this file.
 
-comment on schema ton is 'The chain as the API gives it: the tables, views and functions to query. Every stream table is partitioned by utime, block time in UTC.';
-comment on schema etl is 'The program''s own tables: what is covered, verified, refused, leased, quarantined, and every page that was committed.';
-comment on schema etl_partitions is 'Partitions of the stream tables in schema ton; query their parents instead.';
+do $$
+begin
+  comment on schema ton is 'The chain as the API gives it: the tables, views and functions to query. Every stream table is partitioned by utime, block time in UTC.';
+  comment on schema etl is 'The program''s own tables: what is covered, verified, refused, leased, quarantined, and every page that was committed.';
+  comment on schema etl_partitions is 'Partitions of the stream tables in schema ton; query their parents instead.';
+exception
+  -- An administrator has made them for this role, and owns them.
+  when insufficient_privilege then null;
+end $$;
 comment on table etl.migrations is 'Which migrations of its schema the database has had, one row each. A program that does not know one of them refuses to work.';
 comment on column etl.migrations.id is 'Number of the row, in the order in which they were applied.';
 comment on column etl.migrations.hash is 'SHA-256 of the migration''s SQL, hex.';

@@ -14,10 +14,10 @@ export const version = z
 
 const Journal = z.object({ entries: z.array(z.object({ tag: z.string() })) });
 
-/** The newest migration that this program brings. */
-export async function schemaVersion(): Promise<string> {
+/** The newest migration that this program brings, or that a database has which has had so many of them. */
+export async function schemaVersion(migrations?: number): Promise<string> {
   const journal = await readFile(join(packageRoot, 'migrations', 'meta', '_journal.json'), 'utf8');
-  return Journal.parse(JSON.parse(journal)).entries.at(-1)?.tag ?? 'none';
+  return Journal.parse(JSON.parse(journal)).entries.slice(0, migrations).at(-1)?.tag ?? 'none';
 }
 
 function findRoot(directory: string): string {

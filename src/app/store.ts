@@ -1,15 +1,20 @@
 import { systemClock } from '../clock.ts';
 import { openDatabase, type Database } from '../db/connection/database.ts';
-import { migrate } from '../db/migrate/migrate.ts';
+import { migrate, requireSchema } from '../db/migrate/migrate.ts';
 import type { EmbeddedServer } from '../embedded/embedded.ts';
+import { WrongDatabaseError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { createOutageLog, OUTAGE, retry, type RetryOptions } from '../retry.ts';
 import { requireDataDir, type Config } from '../settings/config.ts';
 
-/** Longer after each attempt, milliseconds. */
-const CONNECT_PAUSE_MS = 500;
+interface Opening {
+  /** True: the schema is brought up to date. False: the database must have it, and nothing is changed. */
+  readonly migrates: boolean;
+  /** Called when the server has begun with what is pending of the schema. */
+  readonly meanwhile?: (() => void) | undefined;
+}
 
-/** The database that the settings mean, migrated. */
+/** The database that the settings mean, with this program's schema. */
 export interface Store {
   readonly database: Database;
   /** Of the database, with its password. */
@@ -22,20 +27,20 @@ export interface Store {
 }
 
 /**
- * Connects to `DATABASE_URL`, or starts (or joins) the embedded server, and brings the schema up to date. `meanwhile` is
- * called when the server has begun with what is pending of it.
+ * Connects to `DATABASE_URL`, or starts (or joins) the embedded server, and brings the schema up to date, or makes sure
+ * that it is.
  */
 export async function openStore(
   config: Config,
   logger: Logger,
   applicationName = 'toncenter-etl',
-  meanwhile: () => void = () => undefined,
+  opening: Opening = { migrates: true },
 ): Promise<Store> {
   const embedded =
-    config.databaseUrl === undefined ? await openOwn(requireDataDir(config), logger) : undefined;
+    config.databaseUrl === undefined ? await openOwn(requireDataDir(config), logger, opening) : undefined;
   const url = config.databaseUrl ?? embedded?.url ?? '';
   try {
-    const database = await connect({ url, applicationName }, config.attempts, logger, meanwhile);
+    const database = await connect({ url, applicationName }, config.attempts, logger, opening);
     return {
       database,
       url,
@@ -52,27 +57,31 @@ export async function openStore(
   }
 }
 
-/** Loaded only here: it is not needed with a server of one's own. */
-async function openOwn(dataDir: string, logger: Logger): Promise<EmbeddedServer> {
-  const { openEmbedded } = await import('../embedded/embedded.ts');
+/** Loaded only here: it is not needed with a server of one's own. Who only reads makes none. */
+async function openOwn(dataDir: string, logger: Logger, { migrates }: Opening): Promise<EmbeddedServer> {
+  const { hasData, openEmbedded } = await import('../embedded/embedded.ts');
+  if (!migrates && !(await hasData(dataDir))) {
+    throw new WrongDatabaseError(`nothing was crawled yet: there is no database in ${dataDir}`, {
+      hint: 'Run `toncenter-etl backfill` or `sync`, which make it, or `migrate` alone; or name another one with DATABASE_URL or ETL_DATA_DIR.',
+    });
+  }
   return openEmbedded({ dataDir, logger });
 }
 
-/** A server that is starting or failing over is back in seconds: it is tried again before it counts as away. */
+/** A server that is starting, failing over or read-only for a while is waited for, as it is later on. */
 function connect(
   where: Parameters<typeof openDatabase>[0],
   attempts: number,
   logger: Logger,
-  meanwhile: () => void,
+  { migrates, meanwhile }: Opening,
 ): Promise<Database> {
-  const delay = ({ attempt }: { readonly attempt: number }) => CONNECT_PAUSE_MS * attempt;
   const outage = createOutageLog(logger, systemClock);
   const onRetry: RetryOptions['onRetry'] = (failure) => outage.waits('the database', failure);
-  const options = { ...OUTAGE, delay, attempts, clock: systemClock, random: Math.random, onRetry };
+  const options = { ...OUTAGE, attempts, clock: systemClock, random: Math.random, onRetry };
   return retry(options, async () => {
     const database = await openDatabase(where);
     try {
-      await migrate(database, meanwhile);
+      await (migrates ? migrate(database, meanwhile) : requireSchema(database));
       return database;
     } catch (error) {
       await database.close();

@@ -14,7 +14,7 @@ export async function backfill(invocation: Invocation, flags: BackfillFlags): Pr
   // The larger part of the program: it is loaded while the database migrates.
   const load = () => import('./cover-range.ts');
   const meanwhile = () => void load().catch(() => undefined);
-  return withSource(invocation, { demo: 'still', deadlineMs, meanwhile }, async (opened) =>
+  return withSource(invocation, { demo: 'still', migrates: true, deadlineMs, meanwhile }, async (opened) =>
     (await load()).coverRange(invocation, flags, chosen, opened),
   );
 }

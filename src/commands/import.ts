@@ -23,19 +23,23 @@ export async function importRows(invocation: Invocation, flags: ImportFlags): Pr
   const datasets = chooseDatasets(flags.only ?? config.datasets, await loadDatasets());
   return withStop(logger, (stop) =>
     withLakeThatIs(flags.lake, (lake) =>
-      withStore({ ...invocation, signal: stop.finishing }, 'toncenter-etl import', async ({ database }) => {
-        console.error(`imports ${formatRange(range)} from ${flags.lake} to ${database.label}`);
-        const partitions = createPartitions(database, config.partition);
-        const onCommit = (span: typeof range, rows: number) =>
-          console.log(`${formatRange(span)}: ${rows} rows`);
-        const shared = { lake, database, partitions, datasets, range, stop, onCommit };
-        const imported = await importLake(shared);
-        for (const { dataset, lacking } of imported)
-          for (const span of lacking) console.log(`not in the lake: ${dataset} ${formatRange(span)}`);
-        console.error('nothing of it is verified yet: `toncenter-etl verify` proves it');
-        const isWhole = imported.every(({ lacking }) => lacking.length === 0);
-        return isWhole && !stop.finishing.aborted ? EXIT.done : EXIT.incomplete;
-      }),
+      withStore(
+        { ...invocation, migrates: true, signal: stop.finishing },
+        'toncenter-etl import',
+        async ({ database }) => {
+          console.error(`imports ${formatRange(range)} from ${flags.lake} to ${database.label}`);
+          const partitions = createPartitions(database, config.partition);
+          const onCommit = (span: typeof range, rows: number) =>
+            console.log(`${formatRange(span)}: ${rows} rows`);
+          const shared = { lake, database, partitions, datasets, range, stop, onCommit };
+          const imported = await importLake(shared);
+          for (const { dataset, lacking } of imported)
+            for (const span of lacking) console.log(`not in the lake: ${dataset} ${formatRange(span)}`);
+          console.error('nothing of it is verified yet: `toncenter-etl verify` proves it');
+          const isWhole = imported.every(({ lacking }) => lacking.length === 0);
+          return isWhole && !stop.finishing.aborted ? EXIT.done : EXIT.incomplete;
+        },
+      ),
     ),
   );
 }

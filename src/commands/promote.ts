@@ -16,7 +16,7 @@ const NAME = 'toncenter-etl promote';
 export async function promote(invocation: Invocation, url: string): Promise<ExitCode> {
   const target = targetOf(invocation.config, url);
   return withStop(invocation.logger, (stop) =>
-    withStore({ ...invocation, signal: stop.finishing }, NAME, async (store) =>
+    withStore({ ...invocation, migrates: true, signal: stop.finishing }, NAME, async (store) =>
       closeAfter(await openTarget(target), async (to) => {
         if (to.label === store.database.label) throw new UsageError('that is the database itself');
         await migrate(to);

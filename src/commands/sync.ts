@@ -30,7 +30,7 @@ export async function sync(invocation: Invocation, { only, record }: SyncFlags):
   const piggybacked = piggybackedCollections(splitKinds(jobs).collections);
   const owner = nameOfProcess();
   const acknowledged = createAcknowledged(owner);
-  return withSource(invocation, { demo: 'live', isPatient: true }, async (opened) => {
+  return withSource(invocation, { demo: 'live', migrates: true, isPatient: true }, async (opened) => {
     const { store, stop } = opened;
     const waiting = { clock: systemClock, random: Math.random, attempts: Infinity, logger };
     const crawl = await outlast({ ...waiting, signal: stop.finishing }, 'the API', () =>

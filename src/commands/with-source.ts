@@ -13,6 +13,8 @@ interface Needs {
   /** Which network `demo` means. */
   readonly demo: 'still' | 'live';
   readonly applicationName?: string;
+  /** True: the schema is brought up to date. Default: the database must have it. */
+  readonly migrates?: boolean;
   /** Called while the server migrates, where something is pending. */
   readonly meanwhile?: () => void;
   readonly deadlineMs?: number | undefined;
@@ -63,10 +65,11 @@ async function onEachServer(
 /** Opens the database, or waits until it is there; undefined where the command is stopped meanwhile. */
 async function openOrWait(
   { config, logger }: Invocation,
-  { applicationName, meanwhile, isPatient = false }: Needs,
+  { applicationName, migrates = false, meanwhile, isPatient = false }: Needs,
   signal: AbortSignal,
 ): Promise<Store | undefined> {
-  const open = (attempts: number) => openStore({ ...config, attempts }, logger, applicationName, meanwhile);
+  const open = (attempts: number) =>
+    openStore({ ...config, attempts }, logger, applicationName, { migrates, meanwhile });
   if (!isPatient) return open(config.attempts);
   const waiting = { clock: systemClock, random: Math.random, attempts: Infinity, logger, signal };
   return outlast(waiting, 'the database', () => open(1));

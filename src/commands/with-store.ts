@@ -5,6 +5,8 @@ import type { Invocation } from './command.ts';
 import { closeAfter } from './close-after.ts';
 
 interface Surroundings extends Pick<Invocation, 'config' | 'logger'> {
+  /** True: the command brings the schema up to date. Default: the database must have it. */
+  readonly migrates?: boolean;
   /** Ends the waits for a database that is away. */
   readonly signal?: AbortSignal;
 }
@@ -24,11 +26,11 @@ export function withStore<T>(
 
 /** As `withStore`, for what must not be done twice: a user's statement, or lines that somebody has read already. */
 export async function withStoreOnce<T>(
-  { config, logger }: Surroundings,
+  { config, logger, migrates = false }: Surroundings,
   name: string | undefined,
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
-  const store = await openStore(config, logger, name);
+  const store = await openStore(config, logger, name, { migrates });
   const stopListening = endByItself(store);
   return closeAfter(store, () => work(store)).finally(stopListening);
 }

@@ -6,7 +6,7 @@ import { openCluster, type Credentials } from './cluster.ts';
 import { createCluster } from './create-cluster.ts';
 import { translateFailure } from './failure.ts';
 import { joinOrStart, type Joined } from './join-or-start.ts';
-import { choosePlace, type ServerPlace } from './place.ts';
+import { choosePlace, whereDataAre, type ServerPlace } from './place.ts';
 import { stopPostmaster } from './postmaster.ts';
 import { DATABASE, SUPERUSER, type ServerSettings } from './settings.ts';
 import { reachableBinaries, SHELTERS } from './account/shelter.ts';
@@ -78,6 +78,11 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSe
   } catch (error) {
     throw options.signal?.aborted === true ? error : translateFailure(error, intended);
   }
+}
+
+/** True if an embedded server has kept data in a directory, or in the one that stands for it. */
+export async function hasData(dataDir: string, shelters = SHELTERS): Promise<boolean> {
+  return (await whereDataAre(resolve(dataDir), shelters)) !== undefined;
 }
 
 function handle(

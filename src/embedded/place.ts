@@ -23,18 +23,26 @@ export interface ServerPlace {
  */
 export async function choosePlace(intended: string, shelters: readonly string[]): Promise<ServerPlace> {
   if (!isRoot()) return placeOfUser(intended);
-  const trusted = await Promise.all(
-    shelters.map(async (shelter) => ((await isTrusted(shelter)) ? [shelter] : [])),
-  );
-  for (const dataDir of [intended, ...trusted.flat().map((shelter) => shelterFor(shelter, intended))]) {
-    const pgdata = pgdataOf(dataDir);
-    if (await exists(pgdata)) return entered(dataDir, await serverAccount(pgdata));
-  }
+  const found = await whereDataAre(intended, shelters);
+  if (found !== undefined) return entered(found, await serverAccount(pgdataOf(found)));
   const account = await serverAccount(pgdataOf(intended));
   const dataDir = (await makeEnterable(intended, account))
     ? intended
     : await makeSheltered(intended, shelters, account);
   return { dataDir, pgdata: pgdataOf(dataDir), account };
+}
+
+/** The directory that has the data of `intended` (absolute); undefined where there are none yet. */
+export async function whereDataAre(
+  intended: string,
+  shelters: readonly string[],
+): Promise<string | undefined> {
+  const trusted = await Promise.all(
+    (isRoot() ? shelters : []).map(async (shelter) => ((await isTrusted(shelter)) ? [shelter] : [])),
+  );
+  for (const dataDir of [intended, ...trusted.flat().map((shelter) => shelterFor(shelter, intended))])
+    if (await exists(pgdataOf(dataDir))) return dataDir;
+  return undefined;
 }
 
 function pgdataOf(dataDir: string): string {

@@ -8,6 +8,7 @@ import type { DoctorFinding } from '../../src/doctor/finding.ts';
 import { errorResponse } from '../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
+import { query } from '../support/database/query.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 const KEY = 'the-key-itself-3f9a';
@@ -85,9 +86,9 @@ describe('doctor', () => {
       create table ton.scratch (n int);
       insert into ton.scratch values (1), (1);
     `);
-    await store.database
-      .run(sql`create unique index concurrently scratch_n on ton.scratch (n)`)
-      .catch(() => undefined);
+    await query(store.url, 'create unique index concurrently scratch_n on ton.scratch (n)').catch(
+      () => undefined,
+    );
     const found = await findings();
     const what = found.map((finding) => `${finding.check}: ${finding.what}`).join('\n');
     expect(what).toContain('schema: etl.settings has a column by_hand that no migration made');
@@ -110,6 +111,7 @@ describe('doctor', () => {
     const embedded = { ETL_DATA_DIR: join(directory, 'data'), ETL_MIN_FREE: '900000GB', DATABASE_URL: '' };
     await store.database.run(sql`
       insert into etl.settings (name, value) values ('network', '{"global_id": -239}') on conflict do nothing`);
+    await run(['migrate'], embedded);
     const [elsewhere, full] = await Promise.all([
       run(['doctor', '--json'], { TONCENTER_NETWORK: other.url, TONCENTER_API_KEY: '' }),
       run(['doctor', '--json'], embedded),

@@ -112,6 +112,7 @@ test('--version names the program, its schema, Postgres and the build of the API
 });
 
 test('a command that is ended by a signal leaves no embedded server behind', async () => {
+  await cli.run(['migrate'], {});
   const url = (await cli.run(['sql', '--url'], {})).stdout.trim();
   /** How often the statement runs there; undefined where no server answers. */
   const running = async () => {

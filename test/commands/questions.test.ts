@@ -156,11 +156,11 @@ describe('sql', () => {
 
   test.concurrent('refuses to write unless --write is said', async () => {
     const name = 'about';
-    const { code, stdout, stderr } = await ask('sql', `insert into etl.settings values ('${name}', '{}')`);
+    const { code, stdout, stderr } = await ask('sql', `insert into etl.watch (address) values ('${name}')`);
     expect(stderr).toContain('cannot execute INSERT in a read-only transaction');
     expect(stderr).toMatch(/hint: .*add --write/);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    const written = await ask('sql', '--write', `insert into etl.settings values ('${name}', '{}')`);
+    const written = await ask('sql', '--write', `insert into etl.watch (address) values ('${name}')`);
     expect(written).toEqual({ code: 0, stdout: '', stderr: 'INSERT 1\n' });
   });
 

@@ -17,6 +17,13 @@ const ROLES = {
 
 type Right = keyof typeof ROLES;
 
+/**
+ * Tables of schema etl that nobody changes but the program: what they say can be had from nowhere else, and without it
+ * nothing starts, no row finds its partition, or sums of days that have expired are lost. All other rows are about what is
+ * read; what is wrong or missing there is read, or made, again.
+ */
+const BOOKKEEPING = '^(migrations|settings|partitions|closed_days|kept_.+)$';
+
 /** MAINTAIN (reindex, vacuum, analyze) came with it. */
 const KNOWS_MAINTAIN = 170_000;
 
@@ -88,7 +95,8 @@ async function hasRights(database: Database, right: Right): Promise<boolean> {
   const [row] = await database.rows(
     sql`
       select coalesce((
-        select bool_and(has_schema_privilege(c.relnamespace, 'usage') and has_table_privilege(c.oid, ${ROLES[right].table}))
+        select bool_and(has_schema_privilege(c.relnamespace, 'usage') and has_table_privilege(c.oid, ${ROLES[right].table})
+          = (${right} = 'read' or c.relnamespace::regnamespace::text <> 'etl' or c.relname !~ ${BOOKKEEPING}))
         from pg_class c
         where c.relnamespace::regnamespace::text in ('ton', 'etl') and c.relkind in ('r', 'p', 'v')), false) as truth`,
     Truth,
@@ -110,4 +118,13 @@ async function grant(database: Database, right: Right, password: string | null):
     await database.script(`
       grant ${rights} on all tables in schema ${schema} to ${name};
       alter default privileges in schema ${schema} grant ${rights} on tables to ${name}`);
+  const withheld = await database.rows(
+    sql`
+      select c.oid::regclass::text as name from pg_class c
+      where c.relnamespace = 'etl'::regnamespace and c.relkind = 'r' and c.relname ~ ${BOOKKEEPING}`,
+    z.object({ name: z.string() }),
+  );
+  await database.script(
+    `revoke insert, update, delete, truncate on ${withheld.map((table) => table.name).join(', ')} from ${name}`,
+  );
 }

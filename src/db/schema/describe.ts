@@ -1,4 +1,6 @@
-import type { PgTable } from 'drizzle-orm/pg-core';
+import { getTableColumns } from 'drizzle-orm';
+import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
+import { literal } from '../migrate/literal.ts';
 
 /** What happens when a row with the same key is there already. */
 type Conflict<Column extends string> =
@@ -53,4 +55,15 @@ export function factsOf(table: object): TableFacts {
   const facts = described.get(table);
   if (facts === undefined) throw new TypeError('a table without describe(): add it beside the table');
   return facts;
+}
+
+/** Statements that put a table's comments into the database. */
+export function commentsOf(table: PgTable): string[] {
+  const { schema, name } = getTableConfig(table);
+  const { comment, columns } = factsOf(table);
+  const title = `"${schema ?? 'public'}"."${name}"`;
+  const columnComments = Object.values(getTableColumns(table)).map(
+    (column) => `comment on column ${title}."${column.name}" is ${literal(columns[column.name] ?? '')};`,
+  );
+  return [`comment on table ${title} is ${literal(comment)};`, ...columnComments];
 }

@@ -215,9 +215,9 @@ describe('sql, where the setting names a superuser', () => {
   test('with --write changes rows, and can neither run a program nor leave one for others to run', async () => {
     const database = await confined('write');
     const changes = [
-      "insert into etl.settings values ('written', '{}')",
-      "update etl.settings set value = '{}' where name = 'written'",
-      "delete from etl.settings where name = 'written'",
+      "insert into etl.watch (address) values ('written')",
+      "update etl.watch set note = 'again' where address = 'written'",
+      "delete from etl.watch where address = 'written'",
       'truncate etl.failures',
       'delete from ton.blocks where seqno = 77',
     ];
@@ -226,6 +226,8 @@ describe('sql, where the setting names a superuser', () => {
       new Set(['done']),
     );
     const attempts = [
+      'delete from etl.migrations',
+      "update etl.settings set value = '{}'",
       "copy (select 1) to program 'cat'",
       "copy blocks from program 'cat'",
       "copy (select 1) to '/tmp/toncenter-etl-written'",

@@ -1,6 +1,6 @@
 import type { AnyJob, Dataset } from '../../dataset/dataset.ts';
 import { ownTablesOf } from '../../dataset/owners.ts';
-import { literal } from './literal.ts';
+import { literal } from '../migrate/literal.ts';
 
 /** The view etl.datasets: every dataset there is, and the tables that are its own. */
 export function datasetsView(datasets: readonly Dataset<AnyJob>[]): string {
