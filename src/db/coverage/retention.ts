@@ -10,6 +10,7 @@ import { quarantine } from '../schema/etl/quarantine.ts';
 import { holes, receipts } from '../schema/etl/verification.ts';
 import { keepSetting } from '../settings.ts';
 import { holdFloors, readFloors } from './floors.ts';
+import { isAttached } from '../write/partitions.ts';
 import { isWithin, wholeMinutes } from '../write/receipt-ledger.ts';
 import type { Range } from '../../range.ts';
 import { DatabaseConflictError } from '../../errors.ts';
@@ -118,11 +119,14 @@ export async function dropPartition(
   await endStrayCopies(database);
   await writeTransaction(database, async (session) => {
     await session.run(sql`select set_config('lock_timeout', '2s', true)`);
-    await session.run(sql`
-      alter table ton.${sql.identifier(table)} detach partition etl_partitions.${sql.identifier(name)}`);
+    // What a person has detached is that person's.
+    const isOurs = (await session.run(sql`select where ${isAttached(table, sql`${name}::text`)}`)) > 0;
+    if (isOurs)
+      await session.run(sql`
+        alter table ton.${sql.identifier(table)} detach partition etl_partitions.${sql.identifier(name)}`);
     // Commits under way were waited for.
     await requireProved(session, table, span, proved);
-    await session.run(sql`drop table etl_partitions.${sql.identifier(name)}`);
+    if (isOurs) await session.run(sql`drop table etl_partitions.${sql.identifier(name)}`);
     await session.run(sql`
       delete from ${partitions} where ${partitions.parent} = ${table} and ${partitions.name} = ${name}`);
     // Not those of older partitions: one that was left is held against them.

@@ -1,9 +1,9 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
-import { DatabaseConflictError } from '../../errors.ts';
+import { DatabaseConflictError, WrongDatabaseError } from '../../errors.ts';
 import { DAY, formatRange, formatTime, type Range } from '../../range.ts';
 import type { Database, Session } from '../connection/database.ts';
-import { insertInto, rangeParam } from '../connection/sql.ts';
+import { insertInto, rangeParam, spanOfRow } from '../connection/sql.ts';
 import { partitions } from '../schema/etl/pages.ts';
 import { targetOf } from './rows/target.ts';
 import { writeTransaction } from './write-transaction.ts';
@@ -65,11 +65,50 @@ export function periodOf(time: number, size: PartitionSize): Range {
 async function makePartition(database: Database, parent: string, period: Range): Promise<void> {
   await writeTransaction(database, async (session) => {
     await holdPartitions(session, parent);
+    await forgetDetached(session, parent, period);
     for (const free of await freeSpans(session, parent, period)) {
       await makeTable(session, parent, nameOf(parent, free));
       await attach(session, parent, free);
     }
   });
+}
+
+const Detached = z.object({ name: z.string(), span: spanOfRow, exists: z.boolean() });
+
+/**
+ * Forgets partitions of a period that a person has dropped, so that they are made anew.
+ * @throws WrongDatabaseError if one is detached: its rows are there, and nobody but that person knows what is to become of them
+ */
+async function forgetDetached(session: Session, parent: string, period: Range): Promise<void> {
+  const detached = await session.rows(
+    sql`
+      with places as (
+        select ${partitions.name} as name, ${partitions.span} as span, true as listed from ${partitions}
+        where ${partitions.parent} = ${parent} and ${partitions.span} && ${rangeParam(period)}
+        union all
+        select ${nameOf(parent, period)}, ${rangeParam(period)}, false)
+      select name, span::text, there is not null as "exists"
+      from places, to_regclass('etl_partitions.' || quote_ident(name)) there
+      where (listed or there is not null) and not ${isAttached(parent, sql`name`)}`,
+    Detached,
+  );
+  const [kept] = detached.filter(({ exists }) => exists);
+  if (kept !== undefined)
+    throw new WrongDatabaseError(
+      `the table etl_partitions.${kept.name} is no partition of ton.${parent}: somebody has detached it`,
+      {
+        hint: `Attach it: alter table ton.${parent} attach partition etl_partitions.${kept.name} for values ${boundsOf(kept.span)}; or, if its rows may be lost and read again: drop table etl_partitions.${kept.name}.`,
+      },
+    );
+  for (const { name } of detached)
+    await session.run(sql`delete from ${partitions} where ${partitions.name} = ${name}`);
+}
+
+/** Whether a table is a partition indeed, within a statement; nobody may be detaching it. */
+export function isAttached(parent: string, name: SQL): SQL {
+  return sql`exists (
+    select from pg_inherits where inhrelid = to_regclass('etl_partitions.' || quote_ident(${name})) and not inhdetachpending
+      and inhparent = to_regclass('ton.' || quote_ident(${parent})))`;
 }
 
 /** Nobody else makes partitions of a table until the transaction ends. */
@@ -93,6 +132,7 @@ export async function attachFilled(
   { period, name }: { readonly period: Range; readonly name: string },
 ): Promise<void> {
   await holdPartitions(session, parent);
+  await forgetDetached(session, parent, period);
   if (!(await isFree(session, parent, period)))
     throw new DatabaseConflictError(
       `another process has made a partition of ${parent} for ${formatRange(period)}`,
@@ -132,9 +172,13 @@ export async function makeTable(session: Session, parent: string, name: string):
   );
 }
 
+function boundsOf({ from, to }: Range): string {
+  return `from ('${formatTime(from)}') to ('${formatTime(to)}')`;
+}
+
 async function attach(session: Session, parent: string, span: Range): Promise<void> {
   const name = nameOf(parent, span);
-  const bounds = sql.raw(`from ('${formatTime(span.from)}') to ('${formatTime(span.to)}')`);
+  const bounds = sql.raw(boundsOf(span));
   await session.run(
     sql`alter table ton.${sql.identifier(parent)} attach partition ${tableNamed(name)} for values ${bounds}`,
   );
