@@ -18,6 +18,7 @@ export const SQLSTATE = {
   undefinedTable: '42P01',
   duplicateDatabase: '42P04',
   diskFull: '53100',
+  configurationLimitExceeded: '53400',
   tooManyConnections: '53300',
   lockNotAvailable: '55P03',
   queryCanceled: '57014',
@@ -28,6 +29,8 @@ export const SQLSTATE = {
   idleSessionTimeout: '57P05',
   undefinedFile: '58P01',
   internalError: 'XX000',
+  dataCorrupted: 'XX001',
+  indexCorrupted: 'XX002',
 };
 
 /** What the codes of a whole class begin with. */

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import {
   codeOf,
   DatabaseAccessError,
@@ -30,6 +31,20 @@ const AWAY_SYSTEM =
   /^(ECONN(REFUSED|RESET|ABORTED)|E(NET|HOST)(UNREACH|DOWN)|EADDRNOTAVAIL|EPIPE|ENOTFOUND|EAI_AGAIN|EAI_FAIL|ETIMEDOUT|ENOENT)$/;
 const AWAY_TEXT =
   /connection terminated|connection ended|timeout exceeded when trying to connect|not queryable/i;
+
+/** Of classes that mostly pass, what a person must do something about; meanwhile it fails. */
+const LASTING: readonly (readonly [pattern: RegExp, hint: string])[] = [
+  [
+    sqlstates(SQLSTATE.configurationLimitExceeded),
+    'Raise that limit for this role, such as `alter role … set temp_file_limit = -1`.',
+  ],
+  [
+    sqlstates(SQLSTATE.dataCorrupted, SQLSTATE.indexCorrupted),
+    'Files of the database are damaged: look at the disk, `reindex` what is named or restore a backup. `toncenter-etl verify` says what is missing then.',
+  ],
+];
+/** PgBouncer has one code, of a lost connection, for all that it refuses. */
+const POOLER_REFUSES = /unsupported startup parameter|no such (database|user)/;
 
 /** What ends by itself, or when somebody does something on the server: worth waiting for. The first that matches. */
 const PASSING: readonly (readonly [pattern: RegExp, what: string, hint: string])[] = [
@@ -81,6 +96,10 @@ const ACCESS: readonly (readonly [patterns: readonly RegExp[], hint: string])[] 
     'Connect as the owner of the database, or let the owner grant that right to this role.',
   ],
   [
+    [POOLER_REFUSES],
+    'That is said by PgBouncer: see its databases, users and ignore_startup_parameters, or the options of DATABASE_URL.',
+  ],
+  [
     [/does not support SSL/],
     'Switch TLS on at the server, or set sslmode=prefer (or PGSSLMODE) to go without.',
   ],
@@ -122,7 +141,7 @@ function ofTransaction(code: string, message: string, cause: unknown): EtlError 
   if (code === SQLSTATE.idleInTransactionSessionTimeout)
     return new LeaseLostError('the database ended a transaction that stood idle too long', { cause });
   // Retention dropped it between the look at the floors and the insert: the page is cut anew.
-  const isDropped = code === SQLSTATE.checkViolation && /no partition of relation/.test(message);
+  const isDropped = code === SQLSTATE.checkViolation && lacksPartition(cause);
   // Two that grant the same at the same time: Postgres has no code for it.
   const isOvertaken =
     code === SQLSTATE.internalError && /^tuple concurrently (updated|deleted)$/.test(message);
@@ -131,8 +150,20 @@ function ofTransaction(code: string, message: string, cause: unknown): EtlError 
     : undefined;
 }
 
+/** The message is in the server's language. A violated check would have a name, and what a trigger raises no table. */
+function lacksPartition(cause: unknown): boolean {
+  return cause instanceof pg.DatabaseError && cause.table !== undefined && cause.constraint === undefined;
+}
+
 function ofServer(code: string, message: string, cause: unknown): EtlError {
-  if (AWAY.test(code) || AWAY_SYSTEM.test(code) || AWAY_TEXT.test(message)) {
+  const reason = `${message}${code === '' ? '' : ` (${code})`}`;
+  const lasting = LASTING.find(([pattern]) => pattern.test(code));
+  if (lasting !== undefined)
+    return new DatabaseError(`the database refused: ${reason}`, { cause, hint: lasting[1] });
+  if (
+    !POOLER_REFUSES.test(message) &&
+    (AWAY.test(code) || AWAY_SYSTEM.test(code) || AWAY_TEXT.test(message))
+  ) {
     return new DatabaseUnavailableError(`the database is away: ${message}`, {
       cause,
       hint: 'Check that Postgres runs and that DATABASE_URL is right; nothing that was committed is lost.',
@@ -141,12 +172,12 @@ function ofServer(code: string, message: string, cause: unknown): EtlError {
   const passing = PASSING.find(([pattern]) => pattern.test(code));
   if (passing !== undefined) {
     const [, what, hint] = passing;
-    return new DatabaseUnavailableError(`${what}: ${message}`, { cause, hint });
+    const own = cause instanceof pg.DatabaseError ? cause.hint : undefined;
+    return new DatabaseUnavailableError(`${what}: ${message}`, { cause, hint: own ?? hint });
   }
   const remedy = ACCESS.find(([patterns]) =>
     patterns.some((pattern) => pattern.test(code) || pattern.test(message)),
   );
-  const reason = `${message}${code === '' ? '' : ` (${code})`}`;
   if (remedy !== undefined)
     return new DatabaseAccessError(`the database refused: ${reason}`, { cause, hint: remedy[1] });
   // An error without one of Postgres' codes was made here, by the driver or by what the statement is made from.

@@ -28,8 +28,10 @@ test('statements that are sent together run in the order in which they were sent
       answersOf(
         ids.map(async (id) => {
           if (id % 3 === 0) return session.run(sql`insert into public.came (id) values (${id})`);
-          if (id % 3 === 1) return session.run(sql`insert into public.came (id) select ${id} from pg_sleep(0.002)`);
-          return (await session.rows(sql`insert into public.came (id) values (${id}) returning id`, Row)).length;
+          if (id % 3 === 1)
+            return session.run(sql`insert into public.came (id) select ${id} from pg_sleep(0.002)`);
+          return (await session.rows(sql`insert into public.came (id) values (${id}) returning id`, Row))
+            .length;
         }),
       ),
     );

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { translate } from '../../../src/db/connection/translate.ts';
 import { EXIT } from '../../../src/errors.ts';
@@ -46,4 +47,34 @@ test('what this program did not manage is not said to be refused by the database
     expect(String(translate(failure(code, 'no')))).toContain(`the database refused: no (${code})`);
   const unencrypted = translate(new Error('The server does not support SSL connections'));
   expect(String(unencrypted)).toContain('the database refused: The server does not support SSL');
+});
+
+test.each([
+  ['53400', 'temporary file size exceeds "temp_file_limit" (1024kB)', /temp_file_limit = -1/],
+  ['XX001', 'invalid page in block 3 of relation base/16384/16385', /damaged/],
+  ['XX002', 'index "blocks_pk" contains unexpected zero page at block 7', /reindex/],
+])('what no waiting mends ends a command, with what to do: %s', (code, message, hint) => {
+  const error = translate(failure(code, message));
+  expect(error).toMatchObject({ code: 'database', retryable: false, exitCode: EXIT.failed });
+  expect(error).toHaveProperty('hint', expect.stringMatching(hint));
+});
+
+test.each(['unsupported startup parameter: options', 'no such database: ton', 'no such user: crawler'])(
+  'what PgBouncer refuses is no lost connection, though it has its code: %s',
+  (message) => {
+    expect(translate(failure('08P01', message))).toMatchObject({
+      code: 'database_access',
+      exitCode: EXIT.usage,
+      hint: expect.stringContaining('PgBouncer') as string,
+    });
+    expect(translate(failure('08P01', 'query_wait_timeout'))).toMatchObject({ exitCode: EXIT.tryAgain });
+  },
+);
+
+test('the hint of the server itself is told', () => {
+  const full = Object.assign(new pg.DatabaseError('out of shared memory', 0, 'error'), {
+    code: '53200',
+    hint: 'You might need to increase "max_locks_per_transaction".',
+  });
+  expect(translate(full)).toMatchObject({ retryable: true, hint: full.hint });
 });
