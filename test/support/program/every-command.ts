@@ -24,7 +24,11 @@ export async function runEveryCommand(cli: Cli, url: string, datasets: string): 
   const account = `0:${'A'.repeat(64)}`;
   const run = async (args: readonly string[], codes: readonly number[] = [0], extra = {}) => {
     const { code, stdout, stderr } = await cli.ask(args, { ...settings, ...extra });
-    expect({ args, code, said: codes.includes(code ?? -1) ? '' : stdout + stderr }).toEqual({ args, code: codes.find((each) => each === code) ?? codes[0], said: '' });
+    expect({ args, code, said: codes.includes(code ?? -1) ? '' : stdout + stderr }).toEqual({
+      args,
+      code: codes.find((each) => each === code) ?? codes[0],
+      said: '',
+    });
   };
   try {
     await run(['migrate']);
@@ -39,13 +43,21 @@ export async function runEveryCommand(cli: Cli, url: string, datasets: string): 
     // Settings that are no network of toncenter.com are findings.
     await run(['doctor'], [0, 1]);
     await run(['export', ...range, '--out', join(scratch, 'lake')]);
-    await run(['sql', `select count(*), max(utime) from transactions where account <> 'x' and utime > now() - interval '90 years'`]);
+    await run([
+      'sql',
+      `select count(*), max(utime) from transactions where account <> 'x' and utime > now() - interval '90 years'`,
+    ]);
     await run(['sql', 'select * from ton.trace_tree((select trace_id from traces limit 1))']);
-    await run(['sql', `select etl.assert_complete('transactions', to_timestamp(${START}::float8), to_timestamp(${START + 300}::float8))`]);
+    await run([
+      'sql',
+      `select etl.assert_complete('transactions', to_timestamp(${START}::float8), to_timestamp(${START + 300}::float8))`,
+    ]);
     await run(['sql', '--write', 'select 1']);
     await run(['reader', '--name', `reader_${process.pid}`]);
     await run(['prune', '--dry-run'], [0], { ETL_RETENTION: 'blocks:90d' });
-    await run(['prune'], [0], { ETL_RETENTION: `blocks:${Math.ceil((Date.now() / 1000 - START) / DAY) + 400}d` });
+    await run(['prune'], [0], {
+      ETL_RETENTION: `blocks:${Math.ceil((Date.now() / 1000 - START) / DAY) + 400}d`,
+    });
   } finally {
     await simulator.close();
     await rm(scratch, { recursive: true, force: true });

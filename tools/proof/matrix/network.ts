@@ -57,7 +57,7 @@ export async function crawlNetwork(place: Place, { truth }: Pick<Simulator, 'tru
     await mustEndWith(0, place, (invocation) => backfill(invocation, flags));
     await readAgain(place);
     await mustEndWith(0, place, (invocation) => verify(invocation, flags));
-    await database.run(sql`vacuum analyze`).catch(() => undefined);
+    await database.run(sql`analyze`).catch(() => undefined);
   } finally {
     await database.close();
   }
