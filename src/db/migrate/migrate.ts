@@ -178,7 +178,7 @@ function alone<T>(database: Database, work: (session: Session) => Promise<T>): P
   });
 }
 
-/** Partitioned tables refuse a default tablespace that is the database's own anyway; another one is the operator's wish. */
+/** Partitioned tables refuse a default tablespace that is the database's own anyway; another one is the operator's choice. */
 const TABLESPACE = sql`
   select set_config('default_tablespace', '', true)
   from pg_database d join pg_tablespace t on t.oid = d.dattablespace

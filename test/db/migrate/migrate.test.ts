@@ -185,7 +185,7 @@ function definitions(database: Database): Promise<unknown[]> {
 
 describe('a journal that was changed by hand', () => {
   test.each([['delete from etl.migrations'], ['drop table etl.migrations']])(
-    'is told from an empty database, with what puts it back: %s',
+    'is not taken for an empty database, and what puts it back is said: %s',
     async (harm) => {
       const store = await openTestStore();
       closing.push(() => store.close());
