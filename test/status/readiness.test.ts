@@ -32,7 +32,10 @@ afterAll(async () => {
 });
 beforeEach(() => forget());
 
-const forget = () => store.database.run(sql`truncate etl.coverage, etl.settings, etl.wanted`);
+const forget = () =>
+  store.database.script(
+    `truncate etl.coverage, etl.wanted; delete from etl.settings where name <> 'repeatable'`,
+  );
 
 const nowSeconds = () => Math.floor(systemClock.now() / 1000);
 const FROM = nowSeconds() - 7200;
