@@ -72,16 +72,17 @@ where (add is not null or remove is not null)
   and split_part(filename, '/', -1)[:20]::bigint > coalesce((select c.version from etl.checkpoints c where c."table" = split_part(filename, '/', -3)), -1);
 create or replace table etl.parts as
 select "table", path, day, tags."rows" as "rows", to_timestamp(tags."from") as starts, to_timestamp(tags."to") as ends, tags.grades::json as grades,
-  tags.keys is not null as is_stream
+  list_contains(getvariable('streams'), "table") as is_stream
 from (select * from etl.actions qualify row_number() over (partition by "table", path order by version desc, is_there desc) = 1)
 where is_there;
 drop table etl.actions;
 drop table etl.checkpoints;
 
--- Of a list only its newest snapshot counts.
-create or replace macro etl.query_of(name) as (
+-- Of a list only its newest snapshot counts. Of a table without parts nobody has read anything: no rows would be a wrong answer.
+create or replace macro etl.query_of(name, dataset) as (
   select coalesce('select * from read_parquet([' || string_agg('''' || replace(getvariable('lake') || '/' || name || '/' || path, '''', '''''') || '''', ', ' order by path)
-    || '], union_by_name = true, hive_partitioning = true, hive_types = {day: date})', 'select null::date as day where false')
+    || '], union_by_name = true, hive_partitioning = true, hive_types = {day: date})', 'select null::date as day where error(''the lake has no part of ' || name || ', as nothing of the dataset '
+      || dataset || ' had been read: run toncenter-etl backfill --only ' || dataset || ', with --from and --to of the lake, and export again'')::varchar is null')
   from (select * from etl.parts p where p."table" = name qualify p.is_stream or p.day = max(p.day) over ()));
 
 create or replace view ton.days as

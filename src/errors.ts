@@ -159,6 +159,17 @@ export class WrongNetworkError extends WrongDatabaseError {
 /** A lake is not as this program left it, or not a lake at all. */
 export class LakeError extends EtlError {
   readonly code: string = 'lake';
+
+  /** An error that says what it is of. */
+  static of(what: string, cause: EtlError): LakeError {
+    const { hint } = cause;
+    return new LakeError(`${what}: ${cause.message}`, { cause, ...(hint === undefined ? {} : { hint }) });
+  }
+}
+
+/** The place of a lake cannot be reached, whatever is asked of it. */
+export class LakeAwayError extends LakeError {
+  override readonly code = 'lake_away';
 }
 
 /** Two processes wrote to one table of a lake: the same work can be tried at once. */

@@ -16,25 +16,32 @@ export async function exportRows(invocation: Invocation, flags: ExportFlags): Pr
     withStore({ ...invocation, signal: stop.finishing }, 'toncenter-etl export', async ({ database }) => {
       console.error(`exports ${formatRange(wanted.range)} of ${database.label} to ${flags.out}`);
       const options = { ...wanted, database, stop, now: invocation.now };
-      const isWhole = await (format === 'csv'
-        ? toCsv(options, resolve(flags.out))
-        : toLake(options, flags.out));
-      return isWhole ? EXIT.done : EXIT.incomplete;
+      return format === 'csv' ? toCsv(options, resolve(flags.out)) : toLake(options, flags.out);
     }),
   );
 }
 
-type Options = Omit<Parameters<typeof exportLake>[0], 'lake' | 'onPart'>;
+type Options = Omit<Parameters<typeof exportLake>[0], 'lake' | 'onPart' | 'onFault'>;
 
-function toCsv(options: Options, directory: string): Promise<boolean> {
-  const onFile: Parameters<typeof exportCsv>[0]['onFile'] = ({ name, rows, grade }) =>
-    console.log(`written ${name}: ${rows} rows, ${grade}`);
-  return exportCsv({ ...options, directory, onFile });
+/** Holes that are named: of many the first ones tell enough. */
+const NAMED_HOLES = 3;
+
+async function toCsv(options: Options, directory: string): Promise<ExitCode> {
+  const onFile: Parameters<typeof exportCsv>[0]['onFile'] = ({ name, rows, grade, lacking }) => {
+    const holes = lacking.slice(0, NAMED_HOLES).map(formatRange);
+    if (lacking.length > holes.length) holes.push(`${lacking.length - holes.length} more`);
+    const isQuarantined = grade === 'incomplete' && lacking.length === 0;
+    const lacks = isQuarantined ? ['records in quarantine'] : holes;
+    console.log(
+      `written ${name}: ${rows} rows, ${grade}${lacks.length > 0 ? `: lacks ${lacks.join(', ')}` : ''}`,
+    );
+  };
+  return (await exportCsv({ ...options, directory, onFile })) ? EXIT.done : EXIT.incomplete;
 }
 
-function toLake(options: Options, out: string): Promise<boolean> {
+function toLake(options: Options, out: string): Promise<ExitCode> {
   return withLake(out, async (lake) => {
-    const counts = { written: 0, unchanged: 0, rows: 0 };
+    const counts = { written: 0, unchanged: 0, rows: 0, faults: 0 };
     const isWhole = await exportLake({
       ...options,
       lake,
@@ -45,9 +52,14 @@ function toLake(options: Options, out: string): Promise<boolean> {
         const graded = Object.entries(grades).map(([dataset, grade]) => `${dataset} ${grade}`);
         console.log(`${became} ${table}/${path}: ${rows} rows, ${graded.join(', ')}`);
       },
+      onFault: ({ message, hint = '' }) => {
+        counts.faults += 1;
+        console.error(`not written: ${message}${hint && `\n${hint}`}`);
+      },
     });
     const { written, unchanged, rows } = counts;
     console.error(`${written} parts written, ${unchanged} unchanged, ${rows} rows in all`);
-    return isWhole;
+    if (counts.faults > 0) return EXIT.failed;
+    return isWhole ? EXIT.done : EXIT.incomplete;
   });
 }

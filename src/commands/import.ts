@@ -20,7 +20,8 @@ interface ImportFlags {
 export async function importRows(invocation: Invocation, flags: ImportFlags): Promise<ExitCode> {
   const { config, logger, now } = invocation;
   const range = parseRange(flags.from, flags.to, now);
-  const datasets = chooseDatasets(flags.only ?? config.datasets, await loadDatasets());
+  const available = await loadDatasets();
+  const datasets = chooseDatasets(flags.only ?? config.datasets, available);
   return withStop(logger, (stop) =>
     withLakeThatIs(flags.lake, (lake) =>
       withStore(
@@ -31,7 +32,7 @@ export async function importRows(invocation: Invocation, flags: ImportFlags): Pr
           const partitions = createPartitions(database, config.partition);
           const onCommit = (span: typeof range, rows: number) =>
             console.log(`${formatRange(span)}: ${rows} rows`);
-          const shared = { lake, database, partitions, datasets, range, stop, onCommit };
+          const shared = { lake, database, partitions, datasets, available, range, stop, onCommit };
           const imported = await importLake(shared);
           for (const { dataset, lacking } of imported)
             for (const span of lacking) console.log(`not in the lake: ${dataset} ${formatRange(span)}`);

@@ -1,4 +1,3 @@
-import { splitKinds } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { tablesOf } from '../export/tables-of.ts';
@@ -9,8 +8,8 @@ import { withStop } from './with-stop.ts';
 
 /** `verify --lake LAKE`: recounts a lake from its parts alone, without a database. */
 export async function verifyOfLake({ logger }: Invocation, place: string): Promise<ExitCode> {
-  const { streams, collections } = splitKinds(await loadDatasets());
-  const tables = new Map(tablesOf([...streams, ...collections]).map(({ facts }) => [facts.name, facts]));
+  const available = await loadDatasets();
+  const tables = new Map(tablesOf(available, available).map((table) => [table.facts.name, table]));
   return withStop(logger, (stop) =>
     withLakeThatIs(place, async (lake) => {
       const counts = { tables: 0, parts: 0, rows: 0, faults: 0 };

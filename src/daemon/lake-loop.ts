@@ -1,5 +1,6 @@
 import { keepAlive } from '../crawl/keep-alive.ts';
 import { keepSetting, readSetting, takeDuty, type Settings } from '../db/settings.ts';
+import { loadDatasets } from '../dataset/load-jobs.ts';
 import { concernsRun, EtlError, LakeBusyError, LakeError, messageOf } from '../errors.ts';
 import { tablesOf } from '../export/tables-of.ts';
 import { withLake } from '../lake/open-lake.ts';
@@ -14,7 +15,7 @@ import { runRounds } from './rounds.ts';
 const PERIOD_MS = 120_000;
 /** Seconds after which another process writes, where this one has not come back: more than between two rounds. */
 const ABSENT_SECONDS = 240;
-/** Seconds between two looks for rows that have changed, and between two snapshots of lists: both read everything. */
+/** Seconds between two looks for rows that have changed, which read everything. */
 const RENEWAL_SECONDS = DAY;
 
 /** Keeps a lake a few minutes behind what is covered; of several daemons one does. */
@@ -33,12 +34,26 @@ export async function keepUp(daemon: DaemonContext, place: string): Promise<void
   const now = unixSeconds(clock);
   const before = await stateOf(context, place, now);
   const isQuick = before.renewedAt !== null && now - before.renewedAt < RENEWAL_SECONDS;
+  const withLists = !isQuick || areListsDue(before, now);
   // A round over many days takes longer than its process may be absent.
   const letGo = keepAlive(context, { what: 'the lake', heldSeconds: ABSENT_SECONDS, prolong: take });
   try {
-    if (!(await bring(daemon, { place, now, isQuick }))) return;
+    const faults: LakeError[] = [];
+    const onFault = (fault: LakeError) => void faults.push(fault);
+    if (!(await bring(daemon, { place, now, isQuick, withLists, onFault }))) return;
     const renewedAt = isQuick ? before.renewedAt : now;
-    await keepSetting(database, 'lake', { ...before, upTo: now, renewedAt, error: null });
+    const after = { ...before, renewedAt, listedAt: withLists ? now : before.listedAt };
+    for (const { message } of faults)
+      logger.error(
+        { lake: place, reason: message },
+        'a table of the lake cannot be written: it is tried again',
+      );
+    const [first] = faults;
+    await keepSetting(
+      database,
+      'lake',
+      first === undefined ? { ...after, upTo: now, error: null } : { ...after, error: first.message },
+    );
   } catch (error) {
     if (error instanceof LakeBusyError) return;
     if (error instanceof EtlError && !(error instanceof LakeError) && concernsRun(error)) throw error;
@@ -54,14 +69,22 @@ interface LakeRound {
   readonly place: string;
   readonly now: number;
   readonly isQuick: boolean;
+  readonly withLists: boolean;
+  readonly onFault: (fault: LakeError) => void;
+}
+
+/** Lists are read whole: while a lake is young as often as its age doubles, as they grow fast then; later once a day. */
+function areListsDue({ begunAt, listedAt }: Settings['lake'], now: number): boolean {
+  return listedAt === undefined || now - listedAt >= Math.min(RENEWAL_SECONDS, listedAt - begunAt);
 }
 
 /** False where it was stopped before the end. */
 async function bring(
-  { context: { database, logger }, stop, datasets, collections = [] }: DaemonContext,
+  { context: { database, logger }, stop }: DaemonContext,
   { place, ...round }: LakeRound,
 ): Promise<boolean> {
-  const tables = tablesOf([...datasets, ...collections]);
+  const available = await loadDatasets();
+  const tables = tablesOf(available, available);
   const range = { from: 0, to: round.now };
   let parts = 0;
   const onPart = (_: string, __: unknown, isWritten: boolean) => void (parts += isWritten ? 1 : 0);

@@ -31,6 +31,8 @@ export interface Settings {
     readonly upTo: number | null;
     /** When changed rows were looked for last. */
     readonly renewedAt: number | null;
+    /** When lists were read last. */
+    readonly listedAt?: number | undefined;
     readonly error: string | null;
   };
   /** The last watermark that a process found, times in unix seconds; `utime` is 0 where it was not known yet. */
@@ -66,6 +68,7 @@ const SCHEMAS: { readonly [N in Name]: z.ZodType<Settings[N]> } = {
     begunAt: z.number(),
     upTo: z.number().nullable(),
     renewedAt: z.number().nullable(),
+    listedAt: z.number().optional(),
     error: z.string().nullable(),
   }),
   watermark: z.object({

@@ -1,13 +1,21 @@
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from '../db/connection/database.ts';
-import { gradeOf } from '../db/read/grade-of.ts';
+import { coveredBy, gradeOf, isRead } from '../db/read/grade-of.ts';
 import { atOneMoment, stateOf } from '../db/read/table-rows.ts';
 import type { ExportedTable } from './tables-of.ts';
 import { makeFolder } from '../make-folder.ts';
-import type { Range } from '../range.ts';
+import { without, type Range } from '../range.ts';
 import type { Stop } from '../stop.ts';
-import { writeCsvRows } from './csv-rows.ts';
+import { writeRows } from './write-rows.ts';
+
+interface CsvFile {
+  readonly name: string;
+  readonly rows: number;
+  readonly grade: string;
+  /** The seconds of the range that nobody has read. */
+  readonly lacking: readonly Range[];
+}
 
 interface CsvOptions {
   readonly database: Database;
@@ -15,26 +23,29 @@ interface CsvOptions {
   readonly range: Range;
   readonly directory: string;
   readonly stop: Stop;
-  readonly onFile: (file: { readonly name: string; readonly rows: number; readonly grade: string }) => void;
+  readonly onFile: (file: CsvFile) => void;
 }
 
 /**
- * Writes `table.csv` for each table: the rows of the range, or, of a list or look-up of which anything was read, all.
+ * Writes `table.csv` for each table whose dataset covers anything of the range: its rows; or, of a list or look-up whose
+ * reading has begun, all.
  * False where it was stopped before the end.
  */
 export async function exportCsv(options: CsvOptions): Promise<boolean> {
   const { database, tables, range, directory, stop, onFile } = options;
   await makeFolder(directory);
-  for (const { table, facts, datasets } of tables) {
+  for (const { table, facts, dataset } of tables) {
     if (stop.finishing.aborted) return false;
     const span = facts.partitioned ? range : undefined;
     const path = join(directory, `${facts.name}.csv`);
     const file = await atOneMoment(database, async (session) => {
+      const covered = span === undefined ? [] : await coveredBy(session, dataset, span);
+      if (span === undefined ? !(await isRead(session, facts.name)) : covered.length === 0) return undefined;
       const { rows } = await stateOf(session, { table, span });
-      if (span === undefined && rows === 0) return undefined;
-      await writeCsvRows(session, { table, span }, { path: `${path}.partial`, header: true });
-      const grade = span === undefined ? 'as read' : await gradeOf(session, datasets[0], span);
-      return { name: `${facts.name}.csv`, rows, grade };
+      await writeRows(session, { table, span }, { path: `${path}.partial`, format: 'csv' });
+      const grade = span === undefined ? 'as read' : await gradeOf(session, dataset, span);
+      const lacking = span === undefined ? [] : without([span], covered);
+      return { name: `${facts.name}.csv`, rows, grade, lacking };
     });
     if (file === undefined) continue;
     await rename(`${path}.partial`, path);

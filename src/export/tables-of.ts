@@ -1,21 +1,26 @@
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
-import { ownersOf } from '../dataset/owners.ts';
+import { ownTablesOf } from '../dataset/owners.ts';
 import { describeTable, type TableDescription } from '../db/read/table-description.ts';
 
-/** A table of the database, and the datasets that fill it. */
+/** A table of the database, and the dataset that it is for. */
 export interface ExportedTable {
   /** The Drizzle table. */
   readonly table: object;
   readonly facts: TableDescription;
-  /** The one that the table is for first. */
-  readonly datasets: readonly [string, ...string[]];
+  /** What it covers, the table has all rows of, as `etl.feeds` has it; what other datasets write there comes along. */
+  readonly dataset: string;
 }
 
-/** Every table of these datasets once. */
-export function tablesOf(datasets: readonly Dataset<AnyJob>[]): ExportedTable[] {
-  const tables = new Map(datasets.flatMap(({ job }) => Object.entries<object>(job.tables)));
-  return [...tables].flatMap(([name, table]) => {
-    const [owner, ...others] = ownersOf(name, datasets).map((dataset) => dataset.name);
-    return owner === undefined ? [] : [{ table, facts: describeTable(table), datasets: [owner, ...others] }];
-  });
+/** The tables that are for these datasets, of all that there are. */
+export function tablesOf(
+  chosen: readonly Dataset<AnyJob>[],
+  available: readonly Dataset<AnyJob>[],
+): ExportedTable[] {
+  return chosen.flatMap((dataset) =>
+    ownTablesOf(dataset, available).map(([, table]) => ({
+      table,
+      facts: describeTable(table),
+      dataset: dataset.name,
+    })),
+  );
 }

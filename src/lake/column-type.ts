@@ -6,6 +6,12 @@ export interface ColumnType {
   readonly delta: string;
 }
 
+/**
+ * A column that every table of a lake has: the values of a row that their types of Parquet do not hold, as JSON of names and
+ * texts. Their own columns are null there.
+ */
+export const EXACT = 'exact_values';
+
 const TEXT: ColumnType = { duck: 'VARCHAR', delta: 'string' };
 
 const TYPES: Readonly<Record<string, ColumnType>> = {
@@ -30,5 +36,5 @@ const WIDE: ReadonlySet<string> = new Set([
 
 /** Times are microseconds in UTC, amounts decimals of 38 digits, JSON, numbers of 256 bits and everything else text. */
 export function columnType({ name, type }: Pick<ColumnDescription, 'name' | 'type'>): ColumnType {
-  return WIDE.has(name) ? TEXT : (TYPES[type] ?? TEXT);
+  return WIDE.has(name) ? TEXT : (TYPES[type.replace(/\(.*/, '')] ?? TEXT);
 }

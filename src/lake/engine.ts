@@ -1,48 +1,47 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DuckDBConnection, DuckDBInstance, Json } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBInstance, DuckDBResultReader, Json } from '@duckdb/node-api';
 import { hasEnded } from '../db/coordination/worker-name.ts';
 import type { TextResult } from '../db/connection/as-text.ts';
 import { literal } from '../db/migrate/literal.ts';
-import type { ColumnDescription } from '../db/read/table-description.ts';
-import { messageOf, NoScratchError, UsageError } from '../errors.ts';
+import { LakeError, messageOf, NoScratchError, UsageError } from '../errors.ts';
 import type { Range } from '../range.ts';
-import { columnType } from './column-type.ts';
-
-type Columns = readonly Pick<ColumnDescription, 'name' | 'type'>[];
+import { COPY_TEXT, printedValue, rowsOf, type CopiedColumns } from './copied-rows.ts';
+import { confine, runReading } from './sql/confined.ts';
 
 /** Which rows, and what of them. */
 interface WantedRows {
   /** Names, in their order. */
   readonly columns: readonly string[];
-  readonly seconds: readonly Range[];
+  /** Undefined: the rows of all seconds. */
+  readonly seconds?: readonly Range[];
 }
 
 /** Reads and writes Parquet, by DuckDB, and has a folder for files of the moment. */
 export interface Engine {
   /** A path of the folder, for a file of the moment. */
   scratch(name: string): string;
-  /** Rows of a CSV file without a header become a Parquet file, in their order. */
-  toParquet(csv: string, columns: Columns, parquet: string): Promise<void>;
-  /** Rows of some seconds of Parquet files become a CSV file without a header; a column that no file has is null. */
-  toCsv(parquets: readonly string[], wanted: WantedRows, csv: string): Promise<void>;
+  /** Rows in the text format of COPY become a Parquet file, in their order. */
+  toParquet(rows: string, columns: CopiedColumns, parquet: string): Promise<void>;
+  /** Rows of Parquet files become a file in the text format of COPY; a column that no Parquet file has is null. */
+  fromParquet(parquets: readonly string[], wanted: WantedRows, rows: string): Promise<void>;
   /** The rows of files, one after another, become one file. */
   merge(parquets: readonly string[], parquet: string): Promise<void>;
   /** Hands over the values of an expression in all rows of a file, in batches. */
   texts(parquet: string, expression: string, onTexts: (texts: readonly string[]) => void): Promise<void>;
-  /** Runs statements; of the last one every value as text, as Postgres prints it. */
+  /** Runs statements of this program's own; of the last one every value as text, as Postgres prints it. */
   ask(statements: string): Promise<TextResult>;
+  /** From now on the engine opens no file but these, nothing of the network, and no setting can be changed. */
+  confine(paths: readonly string[]): Promise<void>;
+  /** Runs a statement of a user's own, which may only read. Call `confine` first. */
+  read(statement: string): Promise<TextResult>;
   close(): Promise<void>;
 }
 
 /** Compressed by zstd, values dictionary-encoded where they repeat, and statistics for each group of rows. */
 const PARQUET = 'format parquet, compression zstd, row_group_size 122880';
 
-/** Bodies of messages are long. */
-const LONGEST_LINE = 256 * 2 ** 20;
-
-const named = (name: string) => `"${name.replaceAll('"', '""')}"`;
 const files = (paths: readonly string[]) =>
   `read_parquet([${paths.map(literal).join(', ')}], union_by_name = true, hive_partitioning = false)`;
 
@@ -54,30 +53,53 @@ export async function openEngine(place = tmpdir()): Promise<Engine> {
   await duck.run(`set TimeZone = 'UTC'`);
   return {
     scratch: (name) => join(folder, name),
-    toParquet: (csv, columns, parquet) =>
-      fitting(inOrder(duck, `copy (${rowsOf(csv, columns)}) to ${literal(parquet)} (${PARQUET})`)),
-    async toCsv(parquets, { columns, seconds }, csv) {
-      const reader = await duck.runAndReadAll(`select * from ${files(parquets)} limit 0`);
-      const types = new Map(reader.columnNames().map((name, at) => [name, reader.columnType(at).toString()]));
-      const values = columns.map((name) => `${valueOf(name, types.get(name))} as ${named(name)}`);
-      const within = seconds.map(
-        ({ from, to }) => `utime >= to_timestamp(${from}) and utime < to_timestamp(${to})`,
-      );
-      const rows = `select ${values.join(', ')} from ${files(parquets)} where ${within.join(' or ')}`;
-      await inOrder(duck, `copy (${rows}) to ${literal(csv)} (format csv, header false, nullstr '')`);
-    },
+    toParquet: (rows, columns, parquet) =>
+      said(inOrder(duck, `copy (${rowsOf(rows, columns)}) to ${literal(parquet)} (${PARQUET})`)),
+    fromParquet: (parquets, wanted, rows) => said(writeRows(duck, parquets, wanted, rows)),
     async merge(parquets, parquet) {
-      await duck.run(`copy (select * from ${files(parquets)}) to ${literal(parquet)} (${PARQUET})`);
+      await said(duck.run(`copy (select * from ${files(parquets)}) to ${literal(parquet)} (${PARQUET})`));
     },
     texts: (parquet, expression, onTexts) =>
-      eachText(duck, `select ${expression} from ${files([parquet])}`, onTexts),
+      said(eachText(duck, `select ${expression} from ${files([parquet])}`, onTexts)),
     ask: async (statements) => textOf(await duck.runAndReadAll(statements)),
+    confine: (paths) => confine(duck, paths),
+    read: async (statement) => textOf(await runReading(duck, statement)),
     async close() {
       duck.closeSync();
       instance.closeSync();
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** @throws LakeError in one sentence: DuckDB's own message may be long, and quote rows */
+async function said<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    const [line = ''] = messageOf(cause).split('\n');
+    throw new LakeError(`DuckDB failed: ${line}`, { cause });
+  }
+}
+
+async function writeRows(
+  duck: DuckDBConnection,
+  parquets: readonly string[],
+  { columns, seconds }: WantedRows,
+  rows: string,
+): Promise<void> {
+  const reader = await duck.runAndReadAll(`select * from ${files(parquets)} limit 0`);
+  const types = new Map(reader.columnNames().map((name, at) => [name, reader.columnType(at).toString()]));
+  const values = columns.map((name) => `${printedValue(name, types)} as "${name}"`);
+  const within = seconds?.map(
+    ({ from, to }) => `utime >= to_timestamp(${from}) and utime < to_timestamp(${to})`,
+  );
+  const wanted = within === undefined ? '' : ` where ${within.join(' or ')}`;
+  const query = `select ${values.join(', ')} from ${files(parquets)}${wanted}`;
+  await inOrder(
+    duck,
+    `copy (${query}) to ${literal(rows)} (format csv, header false, ${COPY_TEXT.replaceAll(' =', '')})`,
+  );
 }
 
 /**
@@ -113,14 +135,6 @@ async function openFolder(place: string): Promise<string> {
   });
 }
 
-/** Times without DuckDB's calendars, which take longer than all the rest of a row. */
-function valueOf(name: string, type: string | undefined): string {
-  if (type === undefined) return 'null';
-  return type === 'TIMESTAMP WITH TIME ZONE'
-    ? `make_timestamp(epoch_us(${named(name)}))::varchar || '+00'`
-    : named(name);
-}
-
 /** Loaded here alone: its library is of some 70 MB. */
 async function openDuck(folder: string): Promise<DuckDBInstance> {
   const { DuckDBInstance } = await import('@duckdb/node-api').catch((cause: unknown) => {
@@ -133,25 +147,14 @@ async function openDuck(folder: string): Promise<DuckDBInstance> {
     temp_directory: join(folder, 'spill'),
     // It gives the old contents of a Parquet file that was written anew within some seconds.
     enable_external_file_cache: 'false',
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    allow_community_extensions: 'false',
   });
 }
 
-/** Amounts are read as text and become decimals by way of integers: DuckDB reads these many times faster. */
-function rowsOf(csv: string, columns: Columns): string {
-  const types = columns.map((column) => ({ name: column.name, type: columnType(column).duck }));
-  const isAmount = (type: string) => type.startsWith('DECIMAL');
-  const read = types.map(
-    ({ name, type }) => `${literal(name)}: ${literal(isAmount(type) ? 'VARCHAR' : type)}`,
-  );
-  const values = types.map(({ name, type }) =>
-    isAmount(type) ? `${named(name)}::hugeint::${type} as ${named(name)}` : named(name),
-  );
-  return `select ${values.join(', ')} from read_csv(${literal(csv)}, auto_detect = false, header = false, delim = ',',
-    quote = '"', escape = '"', nullstr = '', allow_quoted_nulls = false, parallel = false,
-    max_line_size = ${LONGEST_LINE}, columns = {${read.join(', ')}})`;
-}
-
-function textOf(reader: Awaited<ReturnType<DuckDBConnection['runAndReadAll']>>): TextResult {
+function textOf(reader: DuckDBResultReader | undefined): TextResult {
+  if (reader === undefined) return { columns: [], rows: [], command: '' };
   const rows = reader.getRowsJson().map((row) => row.map(printed));
   return { columns: reader.columnNames(), rows, command: `SELECT ${rows.length}` };
 }
@@ -160,19 +163,6 @@ function printed(value: Json): string | null {
   if (typeof value === 'boolean') return value ? 't' : 'f';
   if (value === null || typeof value === 'string') return value;
   return typeof value === 'number' ? String(value) : JSON.stringify(value);
-}
-
-async function fitting(work: Promise<unknown>): Promise<void> {
-  try {
-    await work;
-  } catch (cause) {
-    const [line = ''] = messageOf(cause).split('\n');
-    if (!/convert|cast/i.test(line)) throw cause;
-    throw new UsageError(`a value does not fit its type in Parquet: ${line}`, {
-      cause,
-      hint: 'Parquet has no whole numbers of more than 38 digits: export as csv, which holds every digit.',
-    });
-  }
 }
 
 async function eachText(

@@ -13,16 +13,13 @@ export function lowerOf(a: string, b: string): string {
   return RANKS[Math.max(0, Math.min(RANKS.indexOf(a), RANKS.indexOf(b)))] ?? '';
 }
 
-/** How far each dataset that fills a table is to be trusted in these seconds. */
+/** How far the dataset that a table is for is to be trusted in these seconds. */
 export async function gradesOf(
   session: Parameters<typeof gradeOf>[0],
-  { datasets, facts }: ExportedTable,
+  { dataset, facts }: ExportedTable,
   span: Range,
 ): Promise<Part['grades']> {
-  const grades: [string, string][] = [];
-  for (const dataset of datasets)
-    grades.push([dataset, facts.partitioned ? await gradeOf(session, dataset, span) : 'as read']);
-  return Object.fromEntries(grades);
+  return { [dataset]: facts.partitioned ? await gradeOf(session, dataset, span) : 'as read' };
 }
 
 /** The database still has every row that the part was written from: it may have dropped old ones since. */

@@ -22,6 +22,8 @@ interface ImportOptions {
   readonly database: Database;
   readonly partitions: Partitions;
   readonly datasets: readonly Dataset<AnyJob>[];
+  /** All that there are. */
+  readonly available: readonly Dataset<AnyJob>[];
   readonly range: Range;
   readonly stop: Stop;
   /** Called for each commit, with the number of rows that were new. */
@@ -43,12 +45,17 @@ export async function importLake(options: ImportOptions): Promise<Imported[]> {
   const { lake, database, stop } = options;
   // What is read by pool or account is covered by pool or account, which no part tells apart.
   const datasets = splitKinds(options.datasets).streams.filter(({ job }) => job.scopes === undefined);
-  const tables = tablesOf(datasets).filter(({ facts }) => facts.partitioned);
+  const tables = tablesOf(datasets, options.available).filter(({ facts }) => facts.partitioned);
   const logs = new Map<string, TableLog>();
   for (const { facts } of tables) logs.set(facts.name, await readLog(lake, facts.name));
   for (const { network } of logs.values()) if (network !== undefined) await claimNetwork(database, network);
   const imported: Imported[] = [];
-  for (const dataset of datasets) imported.push(await wantedOf(options, dataset, logs));
+  for (const { name } of datasets) {
+    const own = tables.flatMap(({ facts, dataset }) =>
+      dataset === name ? (logs.get(facts.name) ?? []) : [],
+    );
+    imported.push(await wantedOf(options, name, own));
+  }
   const log = { request: `import ${lake.store.label}`, worker: nameOfProcess() };
   const wanted = { lake, imported, sources: sourcesOf(tables, logs), log };
   for (const period of periodsOf(union(...imported.map(({ spans }) => spans)), options.partitions)) {
@@ -72,10 +79,9 @@ function periodsOf(ranges: readonly Range[], { size }: Partitions): Range[] {
 
 async function wantedOf(
   { database, range }: ImportOptions,
-  { name, job }: Dataset,
-  logs: ReadonlyMap<string, TableLog>,
+  name: string,
+  own: readonly TableLog[],
 ): Promise<Imported> {
-  const own = Object.keys(job.tables).flatMap((table) => logs.get(table) ?? []);
   const spansIn = ({ parts }: TableLog) =>
     parts.filter(({ grades }) => (grades[name] ?? 'incomplete') !== 'incomplete').map(({ span }) => span);
   const there = own.map(spansIn).reduce((all, spans) => common(all, spans), [range]);

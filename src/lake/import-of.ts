@@ -53,17 +53,17 @@ export function importOf(wanted: WantedImport, ranges: readonly Range[], withPat
   );
   const there = sources.flatMap((source) => {
     const seconds = union(
-      covered.filter(({ dataset }) => source.datasets.includes(dataset)).map(({ span }) => span),
+      covered.filter(({ dataset }) => source.dataset === dataset).map(({ span }) => span),
     );
     const parts = source.parts.filter((part) => part.rows > 0 && common([part.span], seconds).length > 0);
     return parts.length === 0 ? [] : [{ source, seconds, parts }];
   });
   const files = ahead(
     there.map(({ source: { table }, seconds, parts }) => async () => {
-      const csv = lake.engine.scratch(`${randomUUID()}.csv`);
+      const rows = lake.engine.scratch(randomUUID());
       const columns = columnsToImport(table);
-      await withPaths(parts, (paths) => lake.engine.toCsv(paths, { columns, seconds }, csv));
-      return csv;
+      await withPaths(parts, (paths) => lake.engine.fromParquet(paths, { columns, seconds }, rows));
+      return rows;
     }),
   );
   const rows = there.map(({ source: { table } }, at) => ({ table, pieces: () => piecesOf(() => files(at)) }));
@@ -84,7 +84,7 @@ function ahead(makes: readonly (() => Promise<string>)[]): (at: number) => Promi
 
 /** Rows of a dataset's own table, as far as its parts tell. */
 function rowsIn(sources: readonly ImportedTable[], dataset: string, span: Range): number {
-  const own = sources.find(({ datasets: [first] }) => first === dataset);
+  const own = sources.find((source) => source.dataset === dataset);
   const shares = (own?.parts ?? []).map(
     (part) => (part.rows * lengthOf(common([part.span], [span]))) / lengthOf([part.span]),
   );

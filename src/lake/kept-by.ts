@@ -29,6 +29,7 @@ export async function keptBy(
   const until = Math.min(now, await readClock(database), newest);
   const kept = floorsOf(retention.seconds, await loadJobs(), until, partition);
   if (!retention.isInLake || place === undefined) return { kept, unproved: [] };
-  const tables = tablesOf(await loadDatasets());
+  const available = await loadDatasets();
+  const tables = tablesOf(available, available);
   return withLake(place, (lake) => provedFloors({ lake, database, tables, kept }));
 }

@@ -1,11 +1,11 @@
 import type { TableDescription } from '../db/read/table-description.ts';
 import type { DeltaColumn } from './delta/actions.ts';
-import { columnType } from './column-type.ts';
+import { columnType, EXACT } from './column-type.ts';
 
-/** The columns of its files, and the one that their folder names. */
+/** The columns of its files, also of what these do not hold, and the one that their folder names. */
 export function lakeColumns({ columns: own }: TableDescription): DeltaColumn[] {
   const columns = own.map((column) => ({ name: column.name, type: columnType(column).delta }));
-  return [...columns, { name: 'day', type: 'date' }];
+  return [...columns, { name: EXACT, type: 'string' }, { name: 'day', type: 'date' }];
 }
 
 /** An expression of DuckDB: the text of a row's key, whose hash receipts sum up. */

@@ -59,13 +59,13 @@ async function faultOf(
   const { lake, database, tables } = options;
   const source = tables.find(({ facts }) => facts.name === name);
   if (source === undefined) return 'no dataset fills its table';
-  const { table, datasets, facts } = source;
+  const { table, dataset, facts } = source;
   const [rows, owed] = [await stateOf(database, { table, span }), await receiptsOf(database, { name, span })];
   if (rows.rows !== owed.rows || rows.keys !== owed.keys)
     return `it has ${rows.rows} rows, and its receipts speak of ${owed.rows}, or of others`;
   const log = await readLog(lake, name);
   const parts = log.parts.filter((part) => common([part.span], [span]).length > 0);
-  const covered = await coveredBy(database, datasets[0], span);
+  const covered = await coveredBy(database, dataset, span);
   const [lacking] = without(
     covered,
     parts.map((part) => part.span),

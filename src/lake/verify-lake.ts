@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { TableDescription } from '../db/read/table-description.ts';
+import type { ExportedTable } from '../export/tables-of.ts';
 import { formatRange, intersect, isInside } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import { readLog, tablesIn, type TableLog } from './delta/table-log.ts';
@@ -18,7 +19,7 @@ interface LakeFault {
 interface VerifyLakeOptions {
   readonly lake: Lake;
   /** What this program knows of each table, by name. */
-  readonly tables: ReadonlyMap<string, TableDescription>;
+  readonly tables: ReadonlyMap<string, ExportedTable>;
   readonly stop: Stop;
   readonly onTable: (log: TableLog) => void;
   readonly onFault: (fault: LakeFault) => void;
@@ -34,13 +35,27 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<boolean> {
     const log = await readLog(lake, name);
     onTable(log);
     for (const fault of overlaps(log)) onFault(fault);
+    if (log.foreign.added.length + log.foreign.removed.length > 0)
+      onFault({
+        of: name,
+        what: 'has other files in the place of parts, by another program: export takes it back',
+      });
     for (const part of log.parts) {
       if (stop.finishing.aborted) return false;
-      for (const what of await faultsOf(lake, log, part, tables.get(name)))
-        onFault({ of: `${name}/${part.path}`, what });
+      const table = tables.get(name);
+      const faults = await faultsOf(lake, log, part, table?.facts);
+      for (const what of [...faults, ...ungraded(part, table)]) onFault({ of: `${name}/${part.path}`, what });
     }
   }
   return true;
+}
+
+/** Of a part without the grade of the dataset that its table is for, nobody knows whether it has every row. */
+function ungraded({ grades }: Part, table: ExportedTable | undefined): string[] {
+  if (table === undefined || table.dataset in grades) return [];
+  return [
+    `has no grade of ${table.dataset}, which its table is for: delete the table's folder and export again`,
+  ];
 }
 
 /** Parts in the order of their seconds, of which two neighbours share some. */

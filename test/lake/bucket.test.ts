@@ -42,7 +42,8 @@ test.each([
 ])('DuckDB is told what the client of S3 knows: $of', async ({ more, words }) => {
   const none = { AWS_SESSION_TOKEN: undefined, AWS_ENDPOINT_URL: undefined, AWS_ENDPOINT_URL_S3: undefined };
   for (const [name, value] of Object.entries({ ...none, ...KEYS, ...more })) vi.stubEnv(name, value);
-  const [, secret] = /create or replace secret lake \((.*)\);$/.exec(await bucketSql()) ?? [];
+  const [, secret] =
+    /create or replace secret lake \((.*)\);$/.exec(await bucketSql('s3://lake/of/ton')) ?? [];
   expect(new Set(secret?.split(', '))).toEqual(
     new Set([
       'type s3',
@@ -50,6 +51,7 @@ test.each([
       "secret 'it''s+secret/'",
       "region 'eu-central-1'",
       "url_style 'path'",
+      "scope 's3://lake/of/ton'",
       ...words,
     ]),
   );

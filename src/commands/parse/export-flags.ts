@@ -1,4 +1,4 @@
-import { chooseDatasets, splitKinds } from '../../dataset/dataset.ts';
+import { chooseDatasets } from '../../dataset/dataset.ts';
 import { loadDatasets } from '../../dataset/load-jobs.ts';
 import { UsageError } from '../../errors.ts';
 import { tablesOf, type ExportedTable } from '../../export/tables-of.ts';
@@ -21,16 +21,18 @@ interface ExportWanted {
 }
 
 /**
- * Without a choice: what the settings choose, and each list and look-up, for amounts need their decimals and names.
+ * Without a choice: all datasets, of which an export takes what is covered.
  * @throws UsageError for a format, a dataset or a range that does not exist
  */
-export async function parseExport({ config, now }: Invocation, flags: ExportFlags): Promise<ExportWanted> {
+export async function parseExport(
+  { now }: Pick<Invocation, 'now'>,
+  flags: ExportFlags,
+): Promise<ExportWanted> {
   const range = parseRange(flags.from, flags.to, now);
   const format = formatOf(flags.format);
   const available = await loadDatasets();
-  const lists = splitKinds(available).collections.map(({ name }) => name);
-  const chosen = chooseDatasets(flags.only ?? [...config.datasets, ...lists], available);
-  return { range, format, tables: tablesOf(chosen) };
+  const chosen = flags.only === undefined ? available : chooseDatasets(flags.only, available);
+  return { range, format, tables: tablesOf(chosen, available) };
 }
 
 function formatOf(name: string): ExportWanted['format'] {

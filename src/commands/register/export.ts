@@ -15,7 +15,11 @@ export function registerExport(program: Command): void {
       '--out <place>',
       'directory of the lake or of the CSV files, or s3://bucket/prefix of a lake',
     )
-    .option('--only <datasets>', 'these datasets instead of ETL_DATASETS, with commas between', datasetList)
+    .option(
+      '--only <datasets>',
+      'these datasets alone, with commas between; all that are covered without it',
+      datasetList,
+    )
     .option('--format <parquet|csv>', 'a lake of Parquet files, or a CSV file for each table', 'parquet')
     .addHelpText(
       'after',

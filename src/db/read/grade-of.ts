@@ -20,6 +20,15 @@ export async function coveredBy(session: Session, dataset: string, range: Range)
   return row?.spans ?? [];
 }
 
+/** True of a list or look-up whose own dataset has begun to read it: only then no rows mean anything. */
+export async function isRead(session: Session, table: string): Promise<boolean> {
+  const [row] = await session.rows(
+    sql`select coalesce(bool_and(fed), false) as fed from etl.fed(${table})`,
+    z.object({ fed: z.boolean() }),
+  );
+  return row?.fed ?? false;
+}
+
 /**
  * How far to trust the rows of a range, for a dataset: `proved` or `cross-checked` where all of it was verified, `covered`
  * where all of it was read, else `incomplete`; so too where a record of it lies in quarantine.

@@ -80,14 +80,14 @@ export async function receiptsOf(
   return { rows: owed?.rows ?? 0, keys: owed?.keys ?? '0' };
 }
 
-/**
- * Hands rows over as CSV (RFC 4180) in the order of the key: null as nothing, the empty string in quotes, times in UTC,
- * everything as Postgres prints it. Within a transaction.
- */
+/** CSV (RFC 4180) with a header, null as nothing and the empty string in quotes; or the text format of COPY. */
+export type CopyFormat = 'csv' | 'text';
+
+/** Hands rows over in the order of the key: times in UTC, everything as Postgres prints it. Within a transaction. */
 export async function copyRows(
   session: Session,
   rows: TableRows,
-  { header, onData }: { readonly header: boolean; readonly onData: (data: Buffer) => void },
+  { format, onData }: { readonly format: CopyFormat; readonly onData: (data: Buffer) => void },
 ): Promise<void> {
   const { key, columns } = describeTable(rows.table);
   const names = identifiers(columns.map(({ name }) => name));
@@ -95,7 +95,7 @@ export async function copyRows(
     sql`select set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO', true), set_config('extra_float_digits', '1', true)`,
   );
   await session.copyOut(
-    sql`copy (select ${names} ${from(rows)} order by ${identifiers(key)}) to stdout (format csv, header ${sql.raw(String(header))})`,
+    sql`copy (select ${names} ${from(rows)} order by ${identifiers(key)}) to stdout ${sql.raw(format === 'csv' ? '(format csv, header)' : '')}`,
     onData,
   );
 }

@@ -12,7 +12,7 @@ import { byRank } from './rows/rows-by-table.ts';
 import { targetOf, type Staged, type Target } from './rows/target.ts';
 import { writeTransaction } from './write-transaction.ts';
 
-/** Rows of a table as CSV without a header, in the order of `columnsToImport`. */
+/** Rows of a table in the text format of COPY, in the order of `columnsToImport`. */
 export interface ImportedRows {
   readonly table: object;
   /** Made while the server takes them. */
@@ -82,7 +82,7 @@ export async function coverImported(session: OpenTransaction, { covered, log }: 
 }
 
 async function stage(session: Session, target: Target, pieces: CopyPieces): Promise<Staged> {
-  await session.copyIn(sql`${target.staging.copy} (format csv)`, pieces);
+  await session.copyIn(target.staging.copy, pieces);
   const [row] = await session.rows(
     sql`select count(*) as rows from ${target.staging.name}`,
     z.object({ rows: z.coerce.number() }),

@@ -70,7 +70,7 @@ async function fill(
     for (const { table, pieces } of one.rows)
       for (const { target, name } of apart.filter((other) => other.target.table === table))
         await session.copyIn(
-          sql`copy ${tableNamed(name)} (${identifiers(target.columns)}) from stdin (format csv, freeze)`,
+          sql`copy ${tableNamed(name)} (${identifiers(target.columns)}) from stdin (freeze)`,
           pieces(),
         );
     brought.push(one);

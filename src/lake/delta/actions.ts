@@ -22,11 +22,19 @@ const Tags = z.object({
   schema: z.string(),
 });
 
+/** Below the table's folder: a log from elsewhere must not name other files of whoever reads it. */
+const Path = z
+  .string()
+  .transform(decodeURIComponent)
+  .refine((path) => !/^\/|:|(^|[/\\])\.\.([/\\]|$)/.test(path));
+
 const Add = z.object({
-  path: z.string().transform(decodeURIComponent),
+  path: Path,
   partitionValues: z.object({ day: z.string() }),
   size: z.number(),
-  tags: Tags,
+  dataChange: z.boolean(),
+  /** Of a part of another program's there are none. */
+  tags: z.union([Tags, z.strictObject({}).transform(() => undefined)]).optional(),
 });
 
 const Schema = z.object({ fields: z.array(z.object({ name: z.string(), type: z.string() })) });
@@ -37,7 +45,7 @@ const NETWORK = 'toncenter-etl.network';
 /** A line of the log, as far as it matters here. */
 export const Action = z.object({
   add: Add.optional(),
-  remove: z.object({ path: z.string().transform(decodeURIComponent) }).optional(),
+  remove: z.object({ path: Path, dataChange: z.boolean() }).optional(),
   metaData: z
     .object({
       id: z.string(),
@@ -54,7 +62,9 @@ type MetaData = NonNullable<z.infer<typeof Action>['metaData']>;
 
 export type DeltaColumn = z.infer<typeof Schema>['fields'][number];
 
-export function partOf({ path, partitionValues, size, tags }: z.infer<typeof Add>): Part {
+/** Undefined of a file that another program has added. */
+export function partOf({ path, partitionValues, size, tags }: z.infer<typeof Add>): Part | undefined {
+  if (tags === undefined) return undefined;
   const { from, to, keys, changed_at, loaded, ...rest } = tags;
   return {
     ...rest,
@@ -111,6 +121,11 @@ export function removeOf(part: Part, { now, isNew }: { now: number; isNew: boole
       size: part.bytes,
     },
   };
+}
+
+/** Removes a file that another program has added, as if it had never been there. */
+export function removeForeign(path: string, now: number): object {
+  return { remove: { path: encodeURI(path), deletionTimestamp: now, dataChange: false } };
 }
 
 /** What a table is. */

@@ -11,6 +11,7 @@ import {
   metaDataOf,
   partOf,
   PROTOCOL,
+  removeForeign,
   removeOf,
   type DeltaTable,
 } from './actions.ts';
@@ -23,8 +24,10 @@ export interface TableLog extends DeltaTable {
   readonly version: number;
   /** Number of the commit that the newest checkpoint sums up; -1 where there is none. */
   readonly checkpoint: number;
-  /** Oldest first. */
+  /** Oldest first: also those that another program has put its own files in the place of. */
   readonly parts: readonly Part[];
+  /** What another program has made of the parts, such as `optimize` of delta-rs: the next export takes it back. */
+  readonly foreign: { readonly added: readonly string[]; readonly removed: readonly string[] };
 }
 
 export interface Change {
@@ -51,10 +54,14 @@ export async function readLog(lake: Lake, table: string): Promise<TableLog> {
   const { store } = lake;
   const { checkpoint, commits } = sortOut(await store.list(`${table}/${FOLDER}/`));
   const facts = { id: randomUUID(), network: undefined, columns: [] };
-  let log: TableLog = { table, version: checkpoint, checkpoint, ...facts, parts: [] };
+  const foreign = { added: [], removed: [] };
+  let log: TableLog = { table, version: checkpoint, checkpoint, ...facts, parts: [], foreign };
   if (checkpoint >= 0) {
-    const lines = await readCheckpoint(lake, table, checkpoint);
-    log = follow(log, parse(nameOf(table, checkpoint, 'checkpoint.parquet'), lines), checkpoint);
+    const name = nameOf(table, checkpoint, 'checkpoint.parquet');
+    const actions = parse(name, await readCheckpoint(lake, table, checkpoint));
+    // It no longer says which parts the files of another program stand for.
+    if (actions.some(({ add }) => add !== undefined && add.tags === undefined)) refuseForeign(table, name);
+    log = follow(log, actions, checkpoint);
   }
   for (let at = 0; at < commits.length; at += AT_ONCE) {
     const some = commits.slice(at, at + AT_ONCE);
@@ -84,16 +91,68 @@ function parse(name: string, text: string): Actions {
   }
 }
 
+/** @throws LakeError that says what to do */
+function refuseForeign(table: string, name: string): never {
+  throw new LakeError(
+    `${name} is of another program, which has changed the rows of ${table} or summed up its log`,
+    {
+      hint: `Nothing but this program may write to a lake. Move the folder ${table} out of the lake and export again: days that the database no longer has are in that folder alone.`,
+    },
+  );
+}
+
+/** Every commit of this program's has a part; one of another's has none, or only removes. */
+function isForeign(actions: Actions): boolean {
+  const adds = actions.flatMap(({ add }) => add ?? []);
+  return (
+    adds.some(({ tags }) => tags === undefined) || (adds.length === 0 && actions.some(({ remove }) => remove))
+  );
+}
+
+/** What another program has done changes no row, or is refused: so the parts are what they were. */
+function passOver(log: TableLog, actions: Actions, version: number): TableLog {
+  const added = new Set(log.foreign.added);
+  const removed = new Set(log.foreign.removed);
+  for (const { add, remove } of actions) {
+    if (add?.dataChange === true || remove?.dataChange === true)
+      refuseForeign(log.table, nameOf(log.table, version, 'json'));
+    if (add !== undefined) added.add(add.path);
+    if (remove !== undefined && !added.delete(remove.path)) removed.add(remove.path);
+  }
+  return { ...log, version, foreign: { added: [...added], removed: [...removed] } };
+}
+
+/**
+ * Puts the parts of this program back in the place of what another has made of them; its files go with what runs that were
+ * killed have left.
+ * @throws LakeError where a part is there no longer
+ */
+export async function takeBack(lake: Lake, log: TableLog): Promise<TableLog> {
+  const { added, removed } = log.foreign;
+  if (added.length + removed.length === 0) return log;
+  const lost = log.parts.filter(({ path }) => removed.includes(path));
+  for (const { day, path } of lost) {
+    const files = await lake.store.list(`${log.table}/day=${day}/`);
+    if (!files.some(({ name }) => name === `${log.table}/${path}`)) refuseForeign(log.table, path);
+  }
+  return commit(lake, log, { add: lost, remove: [], isNew: false });
+}
+
 function follow(log: TableLog, actions: Actions, version: number): TableLog {
+  if (isForeign(actions)) return passOver(log, actions, version);
   const parts = new Map(log.parts.map((part) => [part.path, part]));
   let facts: DeltaTable = log;
   for (const { add, remove, metaData } of actions) {
-    if (add !== undefined) parts.set(add.path, partOf(add));
+    const part = add && partOf(add);
+    if (part !== undefined) parts.set(part.path, part);
     if (remove !== undefined) parts.delete(remove.path);
     if (metaData !== undefined) facts = factsOf(metaData);
   }
   const sorted = [...parts.values()].sort((a, b) => a.span.from - b.span.from);
-  return { ...log, ...facts, version, parts: sorted };
+  const gone = new Set(actions.flatMap(({ remove }) => remove?.path ?? []));
+  const added = log.foreign.added.filter((path) => !gone.has(path));
+  const removed = log.foreign.removed.filter((path) => !actions.some(({ add }) => add?.path === path));
+  return { ...log, ...facts, version, parts: sorted, foreign: { added, removed } };
 }
 
 /**
@@ -112,6 +171,7 @@ export async function commit(
   const lines = [
     ...(log.version < 0 ? [PROTOCOL] : []),
     ...(changed === undefined ? [] : [metaDataOf(changed, how.now)]),
+    ...log.foreign.added.map((path) => removeForeign(path, how.now)),
     ...remove.map((part) => removeOf(part, how)),
     ...add.map((part) => addOf(part, how)),
   ];

@@ -10,7 +10,7 @@ const Address = z.object({
  * Statements after which DuckDB reads buckets, by its extension `httpfs`, with what the vendor's own client takes: keys,
  * region and endpoint.
  */
-export async function bucketSql(): Promise<string> {
+export async function bucketSql(place: string): Promise<string> {
   const { sdk } = await loadSdk();
   const client = new sdk.S3Client({ forcePathStyle: true });
   const { accessKeyId, secretAccessKey, sessionToken } = await client.config.credentials();
@@ -34,6 +34,7 @@ export async function bucketSql(): Promise<string> {
     `endpoint ${literal(port === undefined ? hostname : `${hostname}:${port}`)}`,
     `use_ssl ${String(protocol === 'https:')}`,
     `url_style 'path'`,
+    `scope ${literal(place)}`,
   ];
   // Parts never change: what was fetched of them may be kept.
   return `install httpfs; load httpfs; set enable_external_file_cache = true; create or replace secret lake (${words.join(', ')});`;

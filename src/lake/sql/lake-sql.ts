@@ -1,22 +1,24 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { literal } from '../../db/migrate/literal.ts';
-import type { TableDescription } from '../../db/read/table-description.ts';
+import type { ExportedTable } from '../../export/tables-of.ts';
 import { packageRoot } from '../../package.ts';
-import { columnType } from '../column-type.ts';
+import { columnType, EXACT } from '../column-type.ts';
 import { toDuck, viewsIn } from './to-duck.ts';
 
 /**
  * Statements that make a session of DuckDB a reader of a lake, whose place the variable `lake` holds: each table as a view
  * of the parts that its log names, and the views and functions that analysts have in Postgres, from the same definitions.
  */
-export async function lakeSql(tables: readonly TableDescription[]): Promise<string> {
+export async function lakeSql(tables: readonly ExportedTable[]): Promise<string> {
   const read = (name: string) => readFile(join(packageRoot, 'migrations', name), 'utf8');
   const [start, end] = [await read('duckdb.sql'), await read('duckdb-end.sql')];
   const views = viewsIn(await read('analyst.sql')).filter(({ name }) => !OWN.has(name));
-  const names = new Set(tables.map(({ name }) => name));
+  const names = new Set(tables.map(({ facts }) => facts.name));
   const reports = views.flatMap(({ name }) => /^etl\.open_(.*)$/.exec(name)?.[1] ?? []);
+  const streams = tables.filter(({ facts }) => facts.partitioned).map(({ facts }) => literal(facts.name));
   return [
+    `set variable streams = [${streams.join(', ')}];`,
     start.trimEnd(),
     ...tables.map(tableView),
     openDays(reports),
@@ -32,11 +34,11 @@ export async function lakeSql(tables: readonly TableDescription[]): Promise<stri
 const OWN: ReadonlySet<string> = new Set(['ton.days', 'etl.open_days']);
 
 /** Its columns are those that this program knows: one that a part lacks is null. */
-function tableView({ name, columns }: TableDescription): string {
+function tableView({ facts: { name, columns }, dataset }: ExportedTable): string {
   const nulls = columns.map((column) => `null::${columnType(column).duck} as "${column.name}"`);
-  return `set variable ton_${name} = etl.query_of(${literal(name)});
+  return `set variable ton_${name} = etl.query_of(${literal(name)}, ${literal(dataset)});
 create or replace view ton.${name} as
-select ${nulls.join(', ')}, null::date as day where false
+select ${nulls.join(', ')}, null::varchar as ${EXACT}, null::date as day where false
 union all by name select * from query(getvariable('ton_${name}'));`;
 }
 

@@ -1,8 +1,9 @@
-import { loadTables } from '../../db/load-tables.ts';
-import { describeTable } from '../../db/read/table-description.ts';
+import { realpath } from 'node:fs/promises';
+import { loadDatasets } from '../../dataset/load-jobs.ts';
 import type { TextResult } from '../../db/connection/as-text.ts';
 import { literal } from '../../db/migrate/literal.ts';
-import { DatabaseError, messageOf, UsageError } from '../../errors.ts';
+import { DatabaseError, EtlError, messageOf, UsageError } from '../../errors.ts';
+import { tablesOf } from '../../export/tables-of.ts';
 import type { Engine } from '../engine.ts';
 import { absent } from '../lake.ts';
 import { failAt } from '../store/s3-store.ts';
@@ -11,30 +12,37 @@ import { lakeSql } from './lake-sql.ts';
 
 /** The statements of docs/analyst/lake.sql, for this version's tables. */
 export async function lakeSqlOfTables(): Promise<string> {
-  const tables = (await loadTables()).map(describeTable).filter(({ schema }) => schema === 'ton');
-  return lakeSql(tables);
+  const available = await loadDatasets();
+  return lakeSql(tablesOf(available, available));
 }
 
 /**
- * Makes an engine a reader of the lake at a place, a directory or a bucket: what it is asked then finds the tables, views and functions that a
- * database has, with the parts that the lake has now.
+ * Makes an engine a reader of the lake at a place, a directory or a bucket: what it is asked then finds the tables, views
+ * and functions that a database has, with the parts that the lake has now. It opens nothing but the files of these.
  */
 export async function openLakeReader(
   engine: Engine,
   place: string,
 ): Promise<(statement: string) => Promise<TextResult>> {
-  if (place.startsWith('s3:')) {
-    const bucket = await bucketSql().catch((cause: unknown) => failAt(place, cause));
+  const isBucket = place.startsWith('s3:');
+  if (isBucket) {
+    const bucket = await bucketSql(place).catch((cause: unknown) => failAt(place, cause));
     await engine.ask(bucket).catch(refuseBucket);
   }
+  // DuckDB compares names of files without symbolic links.
+  const real = isBucket ? place : await realpath(place).catch(() => absent(place));
   // As addresses of files are put together from it, without a slash at its end.
-  const lake = literal(place.replace(/(?<=.)\/+$/, ''));
+  const lake = literal(real.replace(/(?<=.)\/+$/, ''));
   await engine.ask(`set variable lake = ${lake};\n${await lakeSqlOfTables()}`).catch((cause: unknown) => {
     const message = messageOf(cause);
     if (message.includes('No files found')) absent(place);
     throw new UsageError(message, { cause });
   });
-  return (statement) => engine.ask(statement).catch(refuseStatement);
+  const { rows } = await engine.ask(
+    `select getvariable('lake') || '/' || "table" || '/' || path from etl.parts where not regexp_matches(path, '(^|[/\\\\])\\.\\.([/\\\\]|$)')`,
+  );
+  await engine.confine(rows.flatMap(([path]) => path ?? []));
+  return (statement) => engine.read(statement).catch(refuseStatement);
 }
 
 function refuseBucket(cause: unknown): never {
@@ -46,5 +54,9 @@ function refuseBucket(cause: unknown): never {
 
 /** As Postgres' refusals are: a script need not know which of the two it asks. */
 function refuseStatement(cause: unknown): never {
-  throw new DatabaseError(messageOf(cause), { cause });
+  if (cause instanceof EtlError) throw cause;
+  const message = messageOf(cause);
+  const isGone = /No such file|No files found|404/.test(message);
+  const hint = 'Parts of the lake have changed places since this session began: begin another one.';
+  throw new DatabaseError(message, { cause, ...(isGone ? { hint } : {}) });
 }

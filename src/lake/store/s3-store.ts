@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { paginateListObjectsV2 } from '@aws-sdk/client-s3';
-import { LakeError, messageOf, toError, UsageError } from '../../errors.ts';
+import { LakeAwayError, messageOf, toError, UsageError } from '../../errors.ts';
 import type { LakeStore, Listed } from './store.ts';
 
 /** Bytes of one request of an upload in several. */
@@ -106,9 +106,9 @@ function unless<T>(names: ReadonlySet<string>, value: T): (error: unknown) => T 
   };
 }
 
-/** @throws LakeError that says where keys and addresses come from */
+/** @throws LakeAwayError that says where keys and addresses come from */
 export function failAt(place: string, cause: unknown): never {
-  throw new LakeError(`${place}: ${messageOf(cause) || toError(cause).name}`, {
+  throw new LakeAwayError(`${place}: ${messageOf(cause) || toError(cause).name}`, {
     cause,
     hint: 'AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL_S3 say where it is and who asks.',
   });

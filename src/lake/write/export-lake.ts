@@ -1,11 +1,11 @@
 import type { Database } from '../../db/connection/database.ts';
 import { networkName, readNetwork } from '../../db/connection/network.ts';
-import { coveredBy } from '../../db/read/grade-of.ts';
+import { coveredBy, isRead } from '../../db/read/grade-of.ts';
 import { atOneMoment, isSameState, stateOf } from '../../db/read/table-rows.ts';
-import { WrongDatabaseError } from '../../errors.ts';
+import { concernsRun, EtlError, LakeAwayError, LakeError, WrongDatabaseError } from '../../errors.ts';
 import { spanOfSecond, without, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
-import { commit, readLog, type Change, type TableLog } from '../delta/table-log.ts';
+import { commit, readLog, takeBack, type Change, type TableLog } from '../delta/table-log.ts';
 import type { Lake } from '../lake.ts';
 import type { ExportedTable } from '../../export/tables-of.ts';
 import { lakeColumns } from '../lake-columns.ts';
@@ -24,10 +24,14 @@ interface LakeOptions {
   readonly stop: Stop;
   /** Unix seconds. */
   readonly now: number;
-  /** True: only what the lake lacks is looked for, not rows that have changed, and no snapshot is taken. */
+  /** True: only what the lake lacks is looked for, not rows that have changed. */
   readonly isQuick?: boolean;
+  /** False: of lists that have a snapshot none is taken. */
+  readonly withLists?: boolean;
   /** Called for each part of the range: written just now, or there before. */
   readonly onPart: (table: string, part: Part, isWritten: boolean) => void;
+  /** Called for a table that cannot be brought, or not all of it: the others are. */
+  readonly onFault: (error: LakeError) => void;
 }
 
 interface SourceOptions extends LakeOptions {
@@ -44,9 +48,13 @@ export async function exportLake(given: LakeOptions): Promise<boolean> {
   for (const source of given.tables) {
     const options = { ...given, network, source };
     if (given.stop.finishing.aborted) return false;
-    if (!source.facts.partitioned) {
-      if (given.isQuick !== true) await exportSnapshot(options);
-    } else if (!(await exportDays(options))) return false;
+    try {
+      if (!source.facts.partitioned) await exportSnapshot(options);
+      else if (!(await exportDays(options))) return false;
+    } catch (error) {
+      if (!(error instanceof EtlError) || concernsRun(error) || error instanceof LakeAwayError) throw error;
+      given.onFault(LakeError.of(source.facts.name, error));
+    }
   }
   return true;
 }
@@ -54,7 +62,7 @@ export async function exportLake(given: LakeOptions): Promise<boolean> {
 /** False where it was stopped before the last day. */
 async function exportDays(options: SourceOptions): Promise<boolean> {
   const { database, source, range, stop } = options;
-  const days = daysOf(await coveredBy(database, source.datasets[0], range));
+  const days = daysOf(await coveredBy(database, source.dataset, range));
   if (days.length === 0) return true;
   let log = await openLog(options, source.facts.name);
   for (const covered of days) {
@@ -67,7 +75,7 @@ async function exportDays(options: SourceOptions): Promise<boolean> {
 /** @throws WrongDatabaseError where the lake holds another network */
 async function openLog({ lake, network }: SourceOptions, table: string): Promise<TableLog> {
   const { store } = lake;
-  const log = await readLog(lake, table);
+  const log = await takeBack(lake, await readLog(lake, table));
   if (log.network === undefined || network === undefined || log.network === network) return log;
   throw new WrongDatabaseError(
     `${store.label} holds ${networkName(log.network)}, the database ${networkName(network)}: one lake holds one network`,
@@ -95,7 +103,7 @@ async function exportDay(
   const remove = renewals.flatMap(({ now, was }) => (now.path === was.path ? [] : [was]));
   let log = before;
   if (add.length > 0) log = await replaceParts(options, log, { add, remove });
-  log = await compact(lake, log, day);
+  log = await compact(lake, log, day, options.isQuick !== true && day < dayOf(options.now));
   await removeStrays(lake, log, day, options.now);
   const known = new Set(there.map(({ path }) => path));
   for (const part of log.parts.filter((one) => one.day === day)) onPart(name, part, !known.has(part.path));
@@ -145,14 +153,15 @@ function withGrades(part: Part, grades: Part['grades']): Part {
   return isSame ? part : { ...part, grades: { ...part.grades, ...grades } };
 }
 
-/** A list or look-up as it is now, if anything of it was read: the last snapshot of each day is kept. */
+/** A list or look-up as it is now, if its reading has begun: the last snapshot of each day is kept. */
 async function exportSnapshot(options: SourceOptions): Promise<void> {
   const { lake, database, source, now, onPart } = options;
   const { name } = source.facts;
-  const state = await stateOf(database, { table: source.table, span: undefined });
-  if (state.rows === 0) return;
+  if (!(await isRead(database, name))) return;
   const log = await openLog(options, name);
   const last = log.parts.at(-1);
+  if (options.withLists === false && last !== undefined) return;
+  const state = await stateOf(database, { table: source.table, span: undefined });
   const day = dayOf(now);
   if (last?.day === day && isSameState(last, state)) {
     onPart(name, last, false);

@@ -1,9 +1,10 @@
 import { rm, stat } from 'node:fs/promises';
 import type { Database } from '../../db/connection/database.ts';
 import { atOneMoment, stateOf, type RowsState } from '../../db/read/table-rows.ts';
-import { writeCsvRows } from '../../export/csv-rows.ts';
+import { writeRows } from '../../export/write-rows.ts';
 import { schemaVersion, version } from '../../package.ts';
-import type { Range } from '../../range.ts';
+import { LakeError } from '../../errors.ts';
+import { formatRange, type Range } from '../../range.ts';
 import { gradesOf } from '../grades.ts';
 import { digestOf, type Lake } from '../lake.ts';
 import type { ExportedTable } from '../../export/tables-of.ts';
@@ -19,16 +20,18 @@ export async function writePart(
   source: ExportedTable,
   span: Range,
 ): Promise<Part> {
-  const csv = lake.engine.scratch('rows.csv');
+  const copied = lake.engine.scratch('rows');
   const rows = { table: source.table, span: source.facts.partitioned ? span : undefined };
   const facts = await atOneMoment(database, async (session): Promise<RowsState & Pick<Part, 'grades'>> => {
     const state = await stateOf(session, rows);
-    await writeCsvRows(session, rows, { path: csv, header: false });
+    await writeRows(session, rows, { path: copied, format: 'text' });
     return { ...state, grades: await gradesOf(session, source, span) };
   });
   const parquet = lake.engine.scratch('rows.parquet');
-  await lake.engine.toParquet(csv, source.facts.columns, parquet);
-  await rm(csv);
+  await lake.engine.toParquet(copied, source.facts.columns, parquet).catch((error: unknown) => {
+    throw error instanceof LakeError ? LakeError.of(formatRange(span), error) : error;
+  });
+  await rm(copied);
   return putPart(lake, source.facts.name, parquet, { ...facts, span });
 }
 

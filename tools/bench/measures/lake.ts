@@ -45,12 +45,13 @@ export async function measureLake(
     });
     const crawled = { ...crawl, cpuSeconds: crawl.cpuSeconds + crawler };
     tell('crawl', perSecond(crawled));
-    const datasets = chooseDatasets(['transactions'], await loadJobs());
+    const available = await loadJobs();
+    const datasets = chooseDatasets(['transactions'], available);
     const shared = { range, stop, now: range.to };
     const exported = await costOf(server, () =>
       withLake(place, async (lake) => {
         const { database } = source;
-        await exportLake({ ...shared, lake, database, tables: tablesOf(datasets), onPart: ignore });
+        await exportLake({ ...shared, lake, database, tables: tablesOf(datasets, available), onPart: ignore, onFault: ignore });
         return countRows(source);
       }),
     );
@@ -60,7 +61,7 @@ export async function measureLake(
       withLake(place, async (lake) => {
         const { database } = target;
         const partitions = createPartitions(database, 'month');
-        await importLake({ ...shared, lake, database, partitions, datasets, onCommit: ignore });
+        await importLake({ ...shared, lake, database, partitions, datasets, available, onCommit: ignore });
         return countRows(target);
       }),
     );

@@ -1,18 +1,21 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Session } from '../db/connection/database.ts';
-import { copyRows, type TableRows } from '../db/read/table-rows.ts';
+import { copyRows, type CopyFormat, type TableRows } from '../db/read/table-rows.ts';
 
 /** Bytes that are written at once: the server sends row by row. */
 const PIECE = 2 ** 20;
 
+/** Begins a file in the text format: what reads files drops a mark of byte order at their beginning, and it may be a row's. */
+const FIRST_LINE = '\n';
+
 /**
- * Writes rows to a CSV file. Written without waiting: the server sends no faster than the file is written, and nothing
+ * Writes rows to a file. Written without waiting: the server sends no faster than the file is written, and nothing
  * gathers in memory.
  */
-export async function writeCsvRows(
+export async function writeRows(
   session: Session,
   rows: TableRows,
-  { path, header }: { readonly path: string; readonly header: boolean },
+  { path, format }: { readonly path: string; readonly format: CopyFormat },
 ): Promise<void> {
   const file = openSync(path, 'w');
   const piece = Buffer.allocUnsafe(PIECE);
@@ -26,7 +29,8 @@ export async function writeCsvRows(
     else used += data.copy(piece, used);
   };
   try {
-    await copyRows(session, rows, { header, onData });
+    if (format === 'text') writeSync(file, FIRST_LINE);
+    await copyRows(session, rows, { format, onData });
     writeSync(file, piece, 0, used);
   } finally {
     closeSync(file);
