@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { EXIT, NoScratchError, UsageError } from '../../src/errors.ts';
+import { EXIT, LakeError, NoScratchError } from '../../src/errors.ts';
 import { openEngine, type Engine } from '../../src/lake/engine.ts';
 import { openDuck } from '../support/duck.ts';
 
@@ -23,31 +23,42 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function written(lines: readonly string[]): Promise<string> {
-  const [csv, parquet] = [join(folder, 'rows.csv'), join(folder, 'rows.parquet')];
-  await writeFile(csv, lines.map((line) => `${line}\n`).join(''));
-  await engine.toParquet(csv, COLUMNS, parquet);
-  return parquet;
-}
-
-test('amounts of up to 38 digits are decimals, to the last digit and in their order', async () => {
-  const amounts = [LARGEST, `-${LARGEST}`, '0', '9007199254740993', ''];
-  const parquet = await written(amounts.map((amount, at) => `"${at},",${amount}`));
+test('amounts of up to 38 digits are decimals, to the last digit; what none holds stands beside them as text', async () => {
+  const fitting = [LARGEST, `-${LARGEST}`, '0', '9007199254740993', null];
+  const others = [
+    `1${'0'.repeat(38)}`,
+    '9'.repeat(45),
+    `-${'9'.repeat(77)}`,
+    '1.5',
+    '2.0',
+    'NaN',
+    '-Infinity',
+  ];
+  const amounts = [...fitting, ...others];
+  const [rows, parquet] = [join(folder, 'rows'), join(folder, 'rows.parquet')];
+  await writeFile(rows, `\n${amounts.map((amount, at) => `${at},\t${amount ?? '\\N'}\n`).join('')}`);
+  await engine.toParquet(rows, COLUMNS, parquet);
   const duck = await openDuck();
-  const rows = await duck.rows(`select hash, typeof(value), value::varchar from '${parquet}'`);
+  const found = await duck.rows(
+    `select hash, typeof(value), value::varchar, exact_values->>'value' from '${parquet}'`,
+  );
   duck.close();
-  expect(rows).toEqual(
-    amounts.map((amount, at) => [`${at},`, 'DECIMAL(38,0)', amount === '' ? null : amount]),
+  expect(found).toEqual(
+    amounts.map((amount, at) => [
+      `${at},`,
+      'DECIMAL(38,0)',
+      ...(at < fitting.length ? [amount, null] : [null, amount]),
+    ]),
   );
 });
 
-test.each(['1' + '0'.repeat(38), '9'.repeat(45), `-${'9'.repeat(77)}`])(
-  'the amount %s fits into no decimal, and is never another one',
-  async (amount) => {
-    await expect(written([`a,${amount}`])).rejects.toThrow(UsageError);
-    await expect(written([`a,${amount}`])).rejects.toThrow('a value does not fit its type in Parquet');
-  },
-);
+test('a failure of DuckDB is one sentence, without the rows that it quotes', async () => {
+  const rows = join(folder, 'torn');
+  await writeFile(rows, '\nfirst\t1\nsecret\n');
+  const failed = engine.toParquet(rows, COLUMNS, join(folder, 'torn.parquet'));
+  await expect(failed).rejects.toThrow(LakeError);
+  await expect(failed).rejects.toThrow(/^DuckDB failed: [^\n]*$/);
+});
 
 /** The ids of processes end below it. */
 const NOBODYS_PID = 2 ** 22 + 1;

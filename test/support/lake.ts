@@ -24,7 +24,7 @@ async function quietly(work: () => Promise<number>): Promise<Outcome> {
   }
 }
 
-const invocationOf = (databaseUrl: string) => ({
+export const invocationOf = (databaseUrl: string) => ({
   config: testConfig({ databaseUrl }),
   logger: silent,
   now: Math.floor(Date.now() / 1000),

@@ -55,7 +55,7 @@ function refuseBucket(cause: unknown): never {
 /** As Postgres' refusals are: a script need not know which of the two it asks. */
 function refuseStatement(cause: unknown): never {
   if (cause instanceof EtlError) throw cause;
-  const message = messageOf(cause);
+  const message = messageOf(cause).replace(/^Invalid Input Error: (?=the lake has no part of )/, '');
   const isGone = /No such file|No files found|404/.test(message);
   const hint = 'Parts of the lake have changed places since this session began: begin another one.';
   throw new DatabaseError(message, { cause, ...(isGone ? { hint } : {}) });

@@ -1,0 +1,168 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadDatasets } from '../../src/dataset/load-jobs.ts';
+import { openDatabase } from '../../src/db/connection/database.ts';
+import { tablesOf } from '../../src/export/tables-of.ts';
+import { tablesIn } from '../../src/lake/delta/table-log.ts';
+import { withLake } from '../../src/lake/open-lake.ts';
+import { openLakeReader } from '../../src/lake/sql/open-lake-reader.ts';
+import { directoryStore } from '../../src/lake/store/directory-store.ts';
+import { exportLake } from '../../src/lake/write/export-lake.ts';
+import { datasetsNamed } from '../support/crawl.ts';
+import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
+import { exported, logIn, verified, type Outcome } from '../support/lake.ts';
+import { twoDays } from '../support/two-days.ts';
+
+let store: CrawledStore;
+let directory: string;
+
+const ALL = { from: '2026-01-31', to: '2026-02-02' };
+
+beforeAll(async () => {
+  store = await openCrawledStore(twoDays);
+  directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-covered-'));
+});
+afterAll(async () => {
+  await store.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+type Wanted = Partial<Parameters<typeof exported>[1]> & { readonly out: string };
+
+const run = (wanted: Wanted): Promise<Outcome> =>
+  exported(store.url, { ...ALL, format: 'parquet', ...wanted });
+
+describe('what is covered', () => {
+  test('is exported whatever the settings name, and no more: a table is there by its own dataset alone', async () => {
+    const out = join(directory, 'covered');
+    const [coverage, holder] = [`create table held as select * from etl.coverage`, `etl.coverage`];
+    await store.ask(coverage);
+    await store.ask(`delete from ${holder} where dataset = 'actions'`);
+    try {
+      expect((await run({ out })).code).toBe(0);
+      const names = await tablesIn(directoryStore(out));
+      expect(names).toEqual(
+        expect.arrayContaining(['blocks', 'nft_transfers', 'jetton_burns', 'jetton_masters']),
+      );
+      // The dataset traces fills them as well, and covers them nowhere.
+      for (const name of ['actions', 'action_accounts', 'action_transactions'])
+        expect(names).not.toContain(name);
+      for (const name of names) {
+        const { parts } = await logIn(out, name);
+        expect(
+          parts.every(({ grades }) => Object.keys(grades).length === 1),
+          name,
+        ).toBe(true);
+      }
+      expect(await verified(out)).toEqual({ code: 0, printed: [] });
+      await withLake(out, async ({ engine }) => {
+        const ask = await openLakeReader(engine, out);
+        for (const statement of [
+          'select count(*) from actions',
+          'select count(*) from swaps',
+          'select * from dns_records limit 1',
+        ])
+          await expect(ask(statement), statement).rejects.toThrow(
+            /the lake has no part of (actions|dns_records).*toncenter-etl backfill --only (actions|dns_records)/,
+          );
+        expect((await ask('select count(*) > 0 from transactions')).rows).toEqual([['t']]);
+      });
+      const csv = join(directory, 'covered-csv');
+      const { printed } = await run({ out: csv, format: 'csv' });
+      expect(printed.join('\n')).not.toContain('actions.csv');
+    } finally {
+      await store.ask(`insert into etl.coverage select * from held where dataset = 'actions'`);
+      await store.ask('drop table held');
+    }
+  });
+
+  test('of csv says what of the range is lacking', async () => {
+    const wanted = {
+      only: ['blocks'],
+      format: 'csv',
+      out: join(directory, 'cut'),
+      from: '2026-01-31',
+      to: '2026-02-03',
+    };
+    const { printed } = await run(wanted);
+    expect(printed).toEqual([
+      expect.stringMatching(
+        /^written blocks.csv: \d+ rows, incomplete: lacks 2026-01-31T00:00:00Z \.\. 2026-01-31T23:25:\d\dZ, .* \.\. 2026-02-03T00:00:00Z$/,
+      ),
+    ]);
+  });
+
+  test('whatever contracts say of themselves gets into the lake', async () => {
+    const out = join(directory, 'told');
+    const widest = String(2n ** 256n - 1n);
+    // The first rows by key, by which a reader would guess.
+    await store.ask(
+      `insert into token_metadata (address, is_indexed, name, description) values ('!', true, E'a\\r\\nb', E'\\r')`,
+    );
+    await store.ask(`insert into jetton_masters (address, total_supply) values ('!', ${widest})`);
+    try {
+      expect((await run({ only: ['token_metadata', 'jetton_masters', 'blocks'], out })).code).toBe(0);
+      await withLake(out, async ({ engine }) => {
+        const ask = await openLakeReader(engine, out);
+        const names = await ask(`select name, description from token_metadata where address = '!'`);
+        expect(names.rows).toEqual([['a\r\nb', '\r']]);
+        const supply = await ask(
+          `select total_supply, exact_values->>'total_supply' from jetton_masters where address = '!'`,
+        );
+        expect(supply.rows).toEqual([[null, widest]]);
+      });
+    } finally {
+      await store.ask(`delete from token_metadata where address = '!'`);
+      await store.ask(`delete from jetton_masters where address = '!'`);
+    }
+  });
+});
+
+test('a day that grows minute by minute has a dozen parts at most', async () => {
+  const out = join(directory, 'minutes');
+  const start = Date.UTC(2026, 1, 1) / 1000;
+  const available = await loadDatasets();
+  const tables = tablesOf(await datasetsNamed('validator_events'), available);
+  const database = await openDatabase({ url: store.url, applicationName: 'test' });
+  await store.ask(`create table held as select * from etl.coverage where dataset = 'validator_events'`);
+  await store.ask(
+    `update etl.coverage set covered = int8multirange(int8range(${start}, ${start + 86_400})) where dataset = 'validator_events'`,
+  );
+  try {
+    const counts: number[] = [];
+    for (let minute = 1; minute <= 90; minute += 1) {
+      const now = start + 60 * minute;
+      const never = new AbortController().signal;
+      const stop = { finishing: never, leaving: never };
+      const range = { from: start, to: now };
+      const onFault = (error: Error) => expect.fail(error.message);
+      await withLake(out, (opened) =>
+        exportLake({
+          lake: opened,
+          database,
+          tables,
+          range,
+          stop,
+          now,
+          isQuick: true,
+          onPart: () => undefined,
+          onFault,
+        }),
+      );
+      counts.push((await logIn(out, 'validator_events')).parts.length);
+    }
+    expect(Math.max(...counts)).toBeLessThanOrEqual(12);
+    const { parts } = await logIn(out, 'validator_events');
+    expect(parts.at(0)?.span.from).toBe(start);
+    expect(parts.at(-1)?.span.to).toBe(start + 90 * 60);
+    expect(await verified(out)).toEqual({ code: 0, printed: [] });
+  } finally {
+    await database.close();
+    await store.ask(
+      `update etl.coverage c set covered = h.covered from held h where (c.dataset, c.scope, c.pass) = (h.dataset, h.scope, h.pass)`,
+    );
+    await store.ask('drop table held');
+  }
+});
