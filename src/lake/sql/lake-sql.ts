@@ -26,7 +26,14 @@ export async function lakeSql(tables: readonly ExportedTable[]): Promise<string>
     ...reports.map(
       (name) => `create or replace view ton.${name} as select *, false as certified from etl.open_${name};`,
     ),
-    end,
+    end.trimEnd(),
+    // Of a table without parts nobody knows anything: from here on no rows would be a wrong answer.
+    tables
+      .map(
+        ({ facts: { name } }) =>
+          `set variable ton_${name} = nullif(getvariable('ton_${name}'), getvariable('no_rows'));\n`,
+      )
+      .join(''),
   ].join('\n\n');
 }
 
@@ -36,10 +43,11 @@ const OWN: ReadonlySet<string> = new Set(['ton.days', 'etl.open_days']);
 /** Its columns are those that this program knows: one that a part lacks is null. */
 function tableView({ facts: { name, columns }, dataset }: ExportedTable): string {
   const nulls = columns.map((column) => `null::${columnType(column).duck} as "${column.name}"`);
-  return `set variable ton_${name} = etl.query_of(${literal(name)}, ${literal(dataset)});
+  const lacking = `the lake has no part of ${name}, as its dataset was not covered, or not exported: run toncenter-etl backfill --only ${dataset} with --from and --to, and export again`;
+  return `set variable ton_${name} = etl.query_of(${literal(name)});
 create or replace view ton.${name} as
 select ${nulls.join(', ')}, null::varchar as ${EXACT}, null::date as day where false
-union all by name select * from query(getvariable('ton_${name}'));`;
+union all by name select * from query(coalesce(getvariable('ton_${name}'), error(${literal(lacking)})));`;
 }
 
 function openDays(reports: readonly string[]): string {
