@@ -39,21 +39,13 @@ export async function keepUp(daemon: DaemonContext, place: string): Promise<void
   const letGo = keepAlive(context, { what: 'the lake', heldSeconds: ABSENT_SECONDS, prolong: take });
   try {
     const faults: LakeError[] = [];
-    const onFault = (fault: LakeError) => void faults.push(fault);
+    const onFault = (fault: LakeError) => {
+      faults.push(fault);
+      logger.error({ lake: place, reason: fault.message }, 'a table of the lake cannot be written');
+    };
     if (!(await bring(daemon, { place, now, isQuick, withLists, onFault }))) return;
-    const renewedAt = isQuick ? before.renewedAt : now;
-    const after = { ...before, renewedAt, listedAt: withLists ? now : before.listedAt };
-    for (const { message } of faults)
-      logger.error(
-        { lake: place, reason: message },
-        'a table of the lake cannot be written: it is tried again',
-      );
-    const [first] = faults;
-    await keepSetting(
-      database,
-      'lake',
-      first === undefined ? { ...after, upTo: now, error: null } : { ...after, error: first.message },
-    );
+    const done = { renewedAt: isQuick ? before.renewedAt : now, listedAt: withLists ? now : before.listedAt };
+    await keepSetting(database, 'lake', { ...before, ...done, ...outcomeOf(faults, before, now) });
   } catch (error) {
     if (error instanceof LakeBusyError) return;
     if (error instanceof EtlError && !(error instanceof LakeError) && concernsRun(error)) throw error;
@@ -63,6 +55,15 @@ export async function keepUp(daemon: DaemonContext, place: string): Promise<void
   } finally {
     letGo();
   }
+}
+
+/** The lake is whole up to now where every table could be written. */
+function outcomeOf(
+  [fault]: readonly LakeError[],
+  { upTo }: Settings['lake'],
+  now: number,
+): Pick<Settings['lake'], 'upTo' | 'error'> {
+  return fault === undefined ? { upTo: now, error: null } : { upTo, error: fault.message };
 }
 
 interface LakeRound {
