@@ -39,9 +39,15 @@ function unescaped(text: string): string {
     lambda piece: ${pieces}), '\\') else ${text} end`;
 }
 
+/** A text with what COPY must not find in it escaped: few have any of that. */
 function escaped(text: string): string {
+  const needed = ESCAPES.filter(([letter]) => 'tnr'.includes(letter));
+  const isPlain = ["'\\'", ...needed.map(([, code]) => `chr(${code})`)].map(
+    (one) => `not contains(${text}, ${one})`,
+  );
   const bare = `replace(${text}, '\\', '\\\\')`;
-  return ESCAPES.reduce((so, [letter, code]) => `replace(${so}, chr(${code}), '\\${letter}')`, bare);
+  const whole = needed.reduce((so, [letter, code]) => `replace(${so}, chr(${code}), '\\${letter}')`, bare);
+  return `case when ${isPlain.join(' and ')} then ${text} else ${whole} end`;
 }
 
 /**
