@@ -1,4 +1,4 @@
-import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
@@ -287,6 +287,19 @@ describe('retention that a lake must allow', () => {
     await backfill({ ...crawl, datasets, reach, stop: never });
     await keep('one');
     expect(await days()).toHaveLength(5);
+  });
+
+  test('a table that cannot be written ends no round: it is named, the others are written, and it is tried again', async () => {
+    const log = join(place, 'blocks', '_delta_log', `${'9'.repeat(20)}.json`);
+    await writeFile(log, 'no JSON');
+    await rm(join(place, TABLE), { recursive: true });
+    await keep('one');
+    const { error } = (await readSetting(store.database, 'lake')) ?? {};
+    expect(error).toMatch(/^blocks: /);
+    expect((await logIn(place, TABLE)).parts.length).toBeGreaterThan(0);
+    await rm(log);
+    await keep('one');
+    expect((await readSetting(store.database, 'lake'))?.error).toBe(null);
   });
 
   test.each([
