@@ -51,7 +51,14 @@ export async function measureLake(
     const exported = await costOf(server, () =>
       withLake(place, async (lake) => {
         const { database } = source;
-        await exportLake({ ...shared, lake, database, tables: tablesOf(datasets, available), onPart: ignore, onFault: ignore });
+        await exportLake({
+          ...shared,
+          lake,
+          database,
+          tables: tablesOf(datasets, available),
+          onPart: ignore,
+          onFault: ignore,
+        });
         return countRows(source);
       }),
     );
