@@ -15,7 +15,7 @@ const ROOMS = {
   verify: ['api', 'budget', 'crawl', 'dataset', 'db', 'ton'],
   status: ['crawl', 'dataset', 'db', 'settings'],
   export: ['dataset', 'db'],
-  lake: ['dataset', 'db', 'export'],
+  lake: ['dataset', 'db', 'export', 'settings'],
   doctor: ['crawl', 'db', 'settings', 'terminal'],
   quarantine: ['crawl', 'dataset', 'db'],
   backfill: ['crawl', 'dataset', 'db', 'verify'],

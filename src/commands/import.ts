@@ -21,7 +21,10 @@ export async function importRows(invocation: Invocation, flags: ImportFlags): Pr
   const { config, logger, now } = invocation;
   const range = parseRange(flags.from, flags.to, now);
   const available = await loadDatasets();
-  const datasets = chooseDatasets(flags.only ?? config.datasets, available);
+  // Without --only all that the lake has is brought, and what of the chosen datasets it lacks is said.
+  const chosen = chooseDatasets(flags.only ?? config.datasets, available);
+  const expected = new Set(chosen.map(({ name }) => name));
+  const datasets = flags.only === undefined ? available : chosen;
   return withStop(logger, (stop) =>
     withLakeThatIs(flags.lake, (lake) =>
       withStore(
@@ -32,7 +35,7 @@ export async function importRows(invocation: Invocation, flags: ImportFlags): Pr
           const partitions = createPartitions(database, config.partition);
           const onCommit = (span: typeof range, rows: number) =>
             console.log(`${formatRange(span)}: ${rows} rows`);
-          const shared = { lake, database, partitions, datasets, available, range, stop, onCommit };
+          const shared = { lake, database, partitions, datasets, expected, available, range, stop, onCommit };
           const imported = await importLake(shared);
           for (const { dataset, lacking } of imported)
             for (const span of lacking) console.log(`not in the lake: ${dataset} ${formatRange(span)}`);

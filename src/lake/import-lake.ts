@@ -22,6 +22,8 @@ interface ImportOptions {
   readonly database: Database;
   readonly partitions: Partitions;
   readonly datasets: readonly Dataset<AnyJob>[];
+  /** Names of those that the lake should have: what it lacks of the others is nobody's loss. */
+  readonly expected: ReadonlySet<string>;
   /** All that there are. */
   readonly available: readonly Dataset<AnyJob>[];
   readonly range: Range;
@@ -54,7 +56,8 @@ export async function importLake(options: ImportOptions): Promise<Imported[]> {
     const own = tables.flatMap(({ facts, dataset }) =>
       dataset === name ? (logs.get(facts.name) ?? []) : [],
     );
-    imported.push(await wantedOf(options, name, own));
+    const wanted = await wantedOf(options, name, own);
+    if (options.expected.has(name) || wanted.spans.length > 0) imported.push(wanted);
   }
   const log = { request: `import ${lake.store.label}`, worker: nameOfProcess() };
   const wanted = { lake, imported, sources: sourcesOf(tables, logs), log };

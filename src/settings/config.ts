@@ -238,6 +238,11 @@ function passOn(values: NodeJS.Dict<string>): void {
     if (/^(?:AWS_\w+|(?:HTTPS?|ALL|NO)_PROXY|PGPASSFILE)$/i.test(name)) process.env[name] ??= value;
 }
 
+/** The proxy of the process' own environment, in which what `.env` says of it counts, too. */
+export function proxyOfProcess(url: string): URL | undefined {
+  return readProxies(process.env)(url);
+}
+
 /** What single settings cannot know of each other. */
 function faultsBetween({ ETL_RETENTION, ETL_LAKE }: z.infer<typeof Environment>): string[] {
   const isWithout = ETL_RETENTION.isInLake && ETL_LAKE === undefined;

@@ -1,8 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { bucketSql } from '../../src/lake/sql/bucket-sql.ts';
+import { s3Store } from '../../src/lake/store/s3-store.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 
 /* What needs no server of buckets; test/long/lake-s3.long.ts has one. */
@@ -77,4 +80,27 @@ test('without keys, sql says where they would come from', async () => {
   const { code, stderr } = await asked({ AWS_REGION, AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED });
   expect(code).toBe(1);
   expect(stderr).toMatch(/s3:\/\/lake\/of\/ton: Could not load credentials.*AWS_ACCESS_KEY_ID/s);
+});
+
+test('a proxy is obeyed by the client of S3 and by DuckDB, and NO_PROXY leaves it out', async () => {
+  const asked: string[] = [];
+  const proxy = createServer().on('connect', (request, socket) => {
+    asked.push(`${request.url ?? ''} ${request.headers['proxy-authorization'] ?? ''}`);
+    socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const address = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const none = { AWS_ENDPOINT_URL: undefined, AWS_ENDPOINT_URL_S3: undefined, AWS_MAX_ATTEMPTS: '1' };
+  const set = { ...none, ...KEYS, HTTPS_PROXY: `http://u:p%40ss@${address}` };
+  for (const [name, value] of Object.entries(set)) vi.stubEnv(name, value);
+  const store = await s3Store('s3://lake/of/ton', () => '');
+  await expect(store.folders()).rejects.toThrow();
+  expect(asked).toEqual([
+    `s3.eu-central-1.amazonaws.com:443 Basic ${Buffer.from('u:p@ss').toString('base64')}`,
+  ]);
+  const words = `set http_proxy = '${address}'; set http_proxy_username = 'u'; set http_proxy_password = 'p@ss'; `;
+  expect(await bucketSql('s3://lake/of/ton')).toMatch(new RegExp(`^${words}`));
+  vi.stubEnv('NO_PROXY', 'amazonaws.com');
+  expect(await bucketSql('s3://lake/of/ton')).not.toContain('proxy');
+  await new Promise((resolve) => proxy.close(resolve));
 });

@@ -1,29 +1,13 @@
-import * as z from 'zod';
 import { literal } from '../../db/migrate/literal.ts';
-import { loadSdk } from '../store/s3-store.ts';
-
-const Address = z.object({
-  request: z.object({ protocol: z.string(), hostname: z.string(), port: z.number().optional() }),
-});
+import { openClient } from '../store/s3-store.ts';
 
 /**
  * Statements after which DuckDB reads buckets, by its extension `httpfs`, with what the vendor's own client takes: keys,
- * region and endpoint.
+ * region, endpoint and proxy.
  */
 export async function bucketSql(place: string): Promise<string> {
-  const { sdk } = await loadSdk();
-  const client = new sdk.S3Client({ forcePathStyle: true });
+  const { client, address, proxy } = await openClient();
   const { accessKeyId, secretAccessKey, sessionToken } = await client.config.credentials();
-  let address: z.infer<typeof Address>['request'] = { protocol: 'https:', hostname: 's3.amazonaws.com' };
-  // Only a request knows its endpoint: this one is made and never sent.
-  client.middlewareStack.add(
-    () => (args) => {
-      address = Address.parse(args).request;
-      throw new Error('seen');
-    },
-    { step: 'build', name: 'seeAddress' },
-  );
-  await client.send(new sdk.ListBucketsCommand()).catch(() => undefined);
   const { protocol, hostname, port } = address;
   const words = [
     'type s3',
@@ -36,6 +20,10 @@ export async function bucketSql(place: string): Promise<string> {
     `url_style 'path'`,
     `scope ${literal(place)}`,
   ];
+  const through =
+    proxy === undefined
+      ? ''
+      : `set http_proxy = ${literal(proxy.host)}; set http_proxy_username = ${literal(decodeURIComponent(proxy.username))}; set http_proxy_password = ${literal(decodeURIComponent(proxy.password))}; `;
   // Parts never change: what was fetched of them may be kept.
-  return `install httpfs; load httpfs; set enable_external_file_cache = true; create or replace secret lake (${words.join(', ')});`;
+  return `${through}install httpfs; load httpfs; set enable_external_file_cache = true; create or replace secret lake (${words.join(', ')});`;
 }

@@ -3,8 +3,10 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { paginateListObjectsV2 } from '@aws-sdk/client-s3';
+import type { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
+import * as z from 'zod';
 import { LakeAwayError, messageOf, toError, UsageError } from '../../errors.ts';
+import { proxyOfProcess } from '../../settings/config.ts';
 import type { LakeStore, Listed } from './store.ts';
 
 /** Bytes of one request of an upload in several. */
@@ -25,13 +27,7 @@ export async function s3Store(place: string, scratch: (name: string) => string):
   if (Bucket === undefined)
     throw new UsageError(`${place} names no bucket: write it like s3://bucket/prefix`);
   const prefix = rest === '' || rest.endsWith('/') ? rest : `${rest}/`;
-  const { sdk, Upload } = await loadSdk();
-  // Addresses with the bucket in their path are those that every compatible server has.
-  const how = {
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-  } as const;
-  const client = new sdk.S3Client({ forcePathStyle: true, ...how });
+  const { sdk, Upload, client } = await openClient();
   const at = (name: string) => ({ Bucket, Key: `${prefix}${name}` });
   const said = <T>(work: Promise<T>) => work.catch((cause: unknown) => failAt(place, cause));
   return {
@@ -68,8 +64,49 @@ export async function s3Store(place: string, scratch: (name: string) => string):
   };
 }
 
+const Address = z.object({
+  request: z.object({ protocol: z.string(), hostname: z.string(), port: z.number().optional() }),
+});
+
+/** The vendor's client, which goes through a proxy if the environment names one for its endpoint. */
+export async function openClient() {
+  const { sdk, Upload } = await loadSdk();
+  // Addresses with the bucket in their path are those that every compatible server has.
+  const how = {
+    forcePathStyle: true,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  } as const;
+  const direct = new sdk.S3Client(how);
+  const address = await addressOf(sdk, direct);
+  const { protocol, hostname, port } = address;
+  const proxy = proxyOfProcess(`${protocol}//${hostname}${port === undefined ? '' : `:${port}`}`);
+  if (proxy === undefined) return { sdk, Upload, client: direct, address, proxy };
+  const { HttpProxyAgent, HttpsProxyAgent } = await import('hpagent');
+  const options = { keepAlive: true, proxy: proxy.href };
+  const requestHandler = { httpAgent: new HttpProxyAgent(options), httpsAgent: new HttpsProxyAgent(options) };
+  return { sdk, Upload, client: new sdk.S3Client({ ...how, requestHandler }), address, proxy };
+}
+
+type Sdk = Awaited<ReturnType<typeof loadSdk>>['sdk'];
+
+/** Only a request knows its endpoint: one is made and never sent. */
+async function addressOf(sdk: Sdk, client: S3Client): Promise<z.infer<typeof Address>['request']> {
+  let address: z.infer<typeof Address>['request'] = { protocol: 'https:', hostname: 's3.amazonaws.com' };
+  client.middlewareStack.add(
+    () => (args) => {
+      address = Address.parse(args).request;
+      throw new Error('seen');
+    },
+    { step: 'build', name: 'seeAddress' },
+  );
+  await client.send(new sdk.ListBucketsCommand()).catch(() => undefined);
+  client.middlewareStack.remove('seeAddress');
+  return address;
+}
+
 /** Loaded here alone: few lakes are in buckets. */
-export async function loadSdk() {
+async function loadSdk() {
   try {
     const sdk = await import('@aws-sdk/client-s3');
     const { Upload } = await import('@aws-sdk/lib-storage');

@@ -68,7 +68,9 @@ export async function measureLake(
       withLake(place, async (lake) => {
         const { database } = target;
         const partitions = createPartitions(database, 'month');
-        await importLake({ ...shared, lake, database, partitions, datasets, available, onCommit: ignore });
+        const expected = new Set(datasets.map(({ name }) => name));
+        const wanted = { ...shared, datasets, available, expected };
+        await importLake({ ...wanted, lake, database, partitions, onCommit: ignore });
         return countRows(target);
       }),
     );
