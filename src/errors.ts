@@ -98,6 +98,12 @@ export class RequestRefusedError extends EtlError {
   readonly code = 'request_refused';
 }
 
+/** The server does not serve a part of what a walk asks for, though it serves the rest: the part is asked for again later. */
+export class NotServedError extends EtlError {
+  readonly code = 'not_served';
+  override readonly exitCode = EXIT.incomplete;
+}
+
 /** A source refuses everything that a run needs, and has for so long that it will not pass: a person must look at it. */
 export class SourceRefusesError extends EtlError {
   readonly code = 'source_refuses';

@@ -2,6 +2,7 @@ import type { Walk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import { commitCursor } from '../../db/write/commit-response.ts';
 import { CLAIM_SECONDS, claimCursor, prolongClaim, releaseClaim } from '../../db/cursors/cursors.ts';
+import { NotServedError } from '../../errors.ts';
 import { levelOf, readUnlessRefused } from '../failure-policy.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { walkBackward } from './backward.ts';
@@ -38,21 +39,28 @@ async function tryWalk(run: RunContext, dataset: Collection, walk: Walk): Promis
   const { logger } = run.context;
   const stream = { dataset: dataset.name, scope: '', pass: 0 };
   const policy = { context: run.context, stream, stop: run.stop };
-  const failure = await readUnlessRefused(policy, () => claimAndWalk(run, dataset, walk));
+  const failure = await readUnlessRefused(policy, async () => {
+    const unserved = await claimAndWalk(run, dataset, walk);
+    if (unserved !== undefined) throw unserved;
+  });
   if (failure === undefined) return true;
   logger[levelOf(failure)](
     { dataset: dataset.name, walk: walk.name, code: failure.code, reason: failure.message },
-    'walk given up for now',
+    failure instanceof NotServedError ? 'not all of a walk was served' : 'walk given up for now',
   );
   return false;
 }
 
 /** Claims the walk's cursor, walks, and gives it back; nothing where another worker has it. */
-async function claimAndWalk(run: RunContext, dataset: Collection, walk: Walk): Promise<void> {
+async function claimAndWalk(
+  run: RunContext,
+  dataset: Collection,
+  walk: Walk,
+): Promise<NotServedError | undefined> {
   const { database } = run.context;
   const claim = { dataset: dataset.name, scope: walk.name, owner: run.owner };
   const claimed = await claimCursor(database, claim);
-  if (claimed === undefined) return;
+  if (claimed === undefined) return undefined;
   const prolong = () => prolongClaim(database, claim);
   const letGo = keepAlive(run.context, {
     what: `a claim of ${dataset.name}`,
@@ -60,19 +68,22 @@ async function claimAndWalk(run: RunContext, dataset: Collection, walk: Walk): P
     prolong,
   });
   const network = run.context.network.begin();
-  const keep: WalkContext['keep'] = (cursor, outcomes) => {
+  const keep: WalkContext['keep'] = (cursor, learned) => {
     network.require();
-    return commitCursor(database, claim, cursor, outcomes);
+    return commitCursor(database, claim, cursor, learned);
   };
   try {
-    await dispatch({ ...run, dataset, claim, network, keep, stored: claimed.cursor }, walk);
+    return await dispatch({ ...run, dataset, claim, network, keep, stored: claimed.cursor }, walk);
   } finally {
     letGo();
     await releaseClaim(database, claim).catch(() => undefined);
   }
 }
 
-function dispatch(walkContext: Omit<WalkContext, 'walk'>, walk: Walk): Promise<void> {
+async function dispatch(
+  walkContext: Omit<WalkContext, 'walk'>,
+  walk: Walk,
+): Promise<NotServedError | undefined> {
   switch (walk.kind) {
     case 'list':
       return walkList({ ...walkContext, walk });
@@ -83,6 +94,7 @@ function dispatch(walkContext: Omit<WalkContext, 'walk'>, walk: Walk): Promise<v
     case 'per_block':
       return walkBlocks({ ...walkContext, walk });
     case 'sample':
-      return walkSample({ ...walkContext, walk });
+      await walkSample({ ...walkContext, walk });
+      return undefined;
   }
 }
