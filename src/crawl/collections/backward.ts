@@ -35,7 +35,8 @@ export async function walkBackward(
   let failure: NotServedError | undefined;
   let inRow = 0;
   while (!isOver(walkContext)) {
-    const asking = { ...name, before: gathered, onlyWatched: true, limit: MANY };
+    const unserved = walkContext.priority === 'backfill';
+    const asking = { ...name, before: gathered, onlyWatched: true, unserved, limit: MANY };
     const due = await readDueSubjects(context.database, asking);
     if (due.length === 0) break;
     for (const { key } of due) {

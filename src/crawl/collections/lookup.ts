@@ -54,7 +54,8 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
     const limit = paginator.size(batch);
     // While the size is searched for, several requests at once would be refused for the same reason.
     const batches = limit > batch.fits ? 1 : batchesAtOnce(inFlight.target, limit);
-    const asking = { ...name, before: gathered, onlyWatched, limit: limit * batches };
+    const unserved = walkContext.priority === 'backfill';
+    const asking = { ...name, before: gathered, onlyWatched, unserved, limit: limit * batches };
     const due = await readDueSubjects(context.database, asking);
     if (due.length === 0) break;
     const cursor = { gathered, seen, batch: paginator.passed(batch, Math.min(limit, due.length)) };

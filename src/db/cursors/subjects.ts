@@ -104,21 +104,27 @@ interface DueOptions extends LookupName {
   /** Those that were asked for since then are not due again, unix seconds: within a run everything is asked once. */
   readonly before: number;
   readonly onlyWatched: boolean;
+  /** True: what was set aside is due at once. */
+  readonly unserved: boolean;
   readonly limit: number;
 }
 
+/** True of a subject that was asked for without an answer that says whether it is known. */
+const isUnserved = sql`(${lookups.asked_at} is not null and ${lookups.found} is null)`;
+
 const isDue = sql`(${lookups.again_at} <= clock_timestamp() or (${lookups.seen_lt} > coalesce(${lookups.known_lt}, -1)
-  and not (${lookups.asked_at} is not null and ${lookups.found} is null)))`;
+  and not ${isUnserved}))`;
 
 function isOf(dataset: string, walk: string): SQL {
   return sql`${lookups.dataset} = ${dataset} and ${lookups.walk} = ${walk}`;
 }
 
-function dueOnes({ dataset, walk, onlyWatched }: Omit<DueOptions, 'limit' | 'before'>): SQL {
+function dueOnes({ dataset, walk, onlyWatched, unserved }: Omit<DueOptions, 'limit' | 'before'>): SQL {
+  const due = unserved ? sql`(${isDue} or ${isUnserved})` : isDue;
   const watched = onlyWatched
     ? sql`and ${lookups.subject} in (select ${watch.address} from ${watch})`
     : sql``;
-  return sql`from ${lookups} where ${isOf(dataset, walk)} and ${isDue} ${watched}`;
+  return sql`from ${lookups} where ${isOf(dataset, walk)} and ${due} ${watched}`;
 }
 
 /** The next subjects to ask for, by name. */
@@ -148,9 +154,6 @@ export interface Unserved {
   readonly walk: string;
   readonly subjects: readonly string[];
 }
-
-/** True of a subject that was asked for without an answer that says whether it is known. */
-const isUnserved = sql`(${lookups.asked_at} is not null and ${lookups.found} is null)`;
 
 /** Sets subjects aside, whether or not they move meanwhile: for a minute, then twice as long each time, at most a day. */
 export async function setAside(

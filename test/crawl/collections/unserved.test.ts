@@ -59,7 +59,7 @@ describe('a subject that cannot be served', () => {
     // As this endpoint says of whatever goes wrong.
     simulator.faults.unservableAs = '422';
     expect(await readOnce(store, simulator.url, ['account_states'])).toEqual(['account_states']);
-    const found = await texts(`select account as id from ton.account_states order by 1`);
+    const found = await texts(`select address as id from ton.account_states order by 1`);
     expect(found).toEqual(addresses.filter((address) => !bad.includes(address)).sort());
     expect(
       await texts(`select subject as id from etl.lookups
