@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Lacking } from '../../dataset/paginators/lacking.ts';
-import type { OffsetCursor } from '../../dataset/paginators/offset.ts';
+import type { OffsetCursor, OffsetStep } from '../../dataset/paginators/offset.ts';
 import type { ListWalk } from '../../dataset/walk.ts';
 import { ApiTimeoutError, NotServedError, type EtlError } from '../../errors.ts';
 import { ATTEMPTS_IN_DOUBT, mayConcernPage } from '../failure-policy.ts';
@@ -63,7 +63,12 @@ async function askAgain(
     const { lacking } = cursor;
     try {
       const found = { ...cursor, lacking: lacking.filter((one) => one.at !== at) };
-      await readRows(walkContext, { limit: 1, offset: at }, () => found);
+      await readRows(
+        walkContext,
+        { limit: 1, offset: at },
+        () => ({ cursor: found, done: false }),
+        ATTEMPTS_IN_DOUBT,
+      );
       cursor = found;
     } catch (error) {
       if (!mayConcernPage(error)) throw error;
@@ -83,18 +88,18 @@ function notServed(offset: number, { message }: EtlError): NotServedError {
 }
 
 /** Asks for rows and writes them with the cursor behind them. */
-async function readRows<C extends object>(
+async function readRows(
   walkContext: WalkContext<ListWalk>,
   request: { readonly limit: number; readonly offset: number },
-  cursorBehind: (limit: number, records: number) => C,
-  attemptsInDoubt: number | undefined = ATTEMPTS_IN_DOUBT,
-): Promise<C> {
+  stepBehind: (limit: number, records: number) => OffsetStep,
+  attemptsInDoubt: number | undefined,
+): Promise<OffsetStep> {
   const response = await ask(walkContext, request, { attemptsInDoubt });
   const limit = response.request.limit ?? request.limit;
-  const cursor = cursorBehind(limit, response.value.records.length);
+  const step = stepBehind(limit, response.value.records.length);
   const reading = readResponseRecords(walkContext, response, '', request.offset);
-  await writeResponse(walkContext, { response, reading, cursor });
-  return cursor;
+  await writeResponse(walkContext, { response, reading, cursor: step.cursor });
+  return step;
 }
 
 /** Reads a page, no further than to the next row that is known not to be served. */
@@ -109,25 +114,16 @@ async function readOn(
   const next = cursor.lacking.find((one) => one.at >= cursor.at)?.at ?? Infinity;
   // It was asked for when the walk began, or its pause is not over.
   if (next === cursor.at) return { ...at, cursor: { ...cursor, at: next + 1 } };
-  const isDoubted = until !== Infinity;
-  const half = isDoubted ? Math.max(1, Math.floor((until - cursor.at) / 2)) : Infinity;
+  const attempts = until === Infinity ? undefined : ATTEMPTS_IN_DOUBT;
+  const half = Math.max(1, Math.floor((until - cursor.at) / 2));
   const request = paginator.request(cursor, Math.min(size.current(), next - cursor.at, half));
+  const stepBehind = (limit: number, records: number) =>
+    paginator.next(cursor, limit, records, nowOf(walkContext));
   try {
-    let isDone = false;
-    const behind = await readRows(
-      walkContext,
-      request,
-      (limit, records) => {
-        const step = paginator.next(cursor, limit, records, nowOf(walkContext));
-        // A short page before a row that is not served says nothing of the list's end.
-        isDone = step.done && step.cursor.at !== next;
-        return step.cursor;
-      },
-      isDoubted ? (request.limit > 1 ? 1 : ATTEMPTS_IN_DOUBT) : undefined,
-    );
+    const step = await readRows(walkContext, request, stepBehind, attempts);
     size.arrived();
-    const left = behind.at >= until ? Infinity : until;
-    return { ...at, cursor: isDone ? undefined : behind, until: left, inRow: 0 };
+    const left = step.cursor.at >= until ? Infinity : until;
+    return { ...at, cursor: step.done ? undefined : step.cursor, until: left, inRow: 0 };
   } catch (error) {
     if (!mayConcernPage(error)) throw error;
     if (error instanceof ApiTimeoutError && size.timedOut(request.limit)) return at;
