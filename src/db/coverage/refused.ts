@@ -11,7 +11,7 @@ import { ofStream } from './of-stream.ts';
 export type RefusalReason =
   'saturated' | 'beyond_reach' | 'source_gap' | 'quarantined' | 'failing' | 'changed';
 
-/** Why a range is refused, and what the operator is told of it, in one sentence. */
+/** Why a range is refused, with one sentence for the operator. */
 export interface Refusal {
   readonly reason: RefusalReason;
   readonly detail: string;
