@@ -192,6 +192,19 @@ export function concernsRun({ retryable, exitCode }: EtlError): boolean {
   return retryable || exitCode === EXIT.usage || exitCode === EXIT.tryAgain;
 }
 
+/**
+ * True for what the API may say of one request alone, while it answers others of the same endpoint: that a row cannot be
+ * served, or a page not in time, or nothing that makes sense.
+ */
+export function mayConcernPage(error: unknown): error is EtlError {
+  if (error instanceof RateLimitedError) return false;
+  return (
+    error instanceof ApiUnavailableError ||
+    error instanceof RequestRefusedError ||
+    error instanceof NotFoundError
+  );
+}
+
 /** True for any error thrown because a signal was aborted. */
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError');

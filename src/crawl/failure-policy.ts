@@ -9,9 +9,6 @@ import {
   IncompleteError,
   LeaseLostError,
   NoEndpointError,
-  NotFoundError,
-  RateLimitedError,
-  RequestRefusedError,
 } from '../errors.ts';
 import type { Stop } from '../stop.ts';
 import type { CrawlContext } from './crawl-context.ts';
@@ -24,19 +21,6 @@ const ANSWERED_WRONGLY: ReadonlySet<string> = new Set([
   'request_too_large',
   'bad_response',
 ]);
-
-/**
- * True for what the API may say of one request alone, while it answers others of the same endpoint: that a row cannot be
- * served, or a page not in time, or nothing that makes sense.
- */
-export function mayConcernPage(error: unknown): error is EtlError {
-  if (error instanceof RateLimitedError) return false;
-  return (
-    error instanceof ApiUnavailableError ||
-    error instanceof RequestRefusedError ||
-    error instanceof NotFoundError
-  );
-}
 
 /** Attempts at a request of which it is known that it may never be answered well. */
 export const ATTEMPTS_IN_DOUBT = 2;

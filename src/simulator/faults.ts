@@ -1,4 +1,7 @@
-import type { UnservableRows } from './http/unservable.ts';
+/** Rows of an endpoint that the server cannot put into a response: those with a value, or so many of all (0 to 1). */
+export type UnservableRows = { readonly path: string } & (
+  { readonly member: string; readonly value: string } | { readonly share: number }
+);
 
 /**
  * Everything that can go wrong on request. The object is read at each request, so a test may change it while the

@@ -1,7 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { didYouMean } from '../nearest.ts';
-import type { Faults } from './faults.ts';
-import type { UnservableRows } from './http/unservable.ts';
+import type { Faults, UnservableRows } from './faults.ts';
 
 /** Reads the text behind `NAME=`; undefined where it is no such value. */
 type FaultReader<T> = (text: string) => T | undefined;

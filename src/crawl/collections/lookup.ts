@@ -4,6 +4,7 @@ import type { Flight } from '../../budget/flight.ts';
 import type { LookupWalk, Subject } from '../../dataset/walk.ts';
 import { gatherSubjects, readDueSubjects, type Outcomes } from '../../db/cursors/subjects.ts';
 import {
+  mayConcernPage,
   ApiTimeoutError,
   ApiUnavailableError,
   NotFoundError,
@@ -11,7 +12,7 @@ import {
   RequestTooLargeError,
   type EtlError,
 } from '../../errors.ts';
-import { ATTEMPTS_IN_DOUBT, mayConcernPage } from '../failure-policy.ts';
+import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
 import type { Params } from '../../dataset/paginator.ts';
 import type { BatchSize } from '../../dataset/paginators/lookup.ts';
 import { ask, type WalkResponse } from './ask.ts';

@@ -1,11 +1,11 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { requireInside } from '../../dataset/paginators/require-inside.ts';
 import type { Paginator } from '../../dataset/paginator.ts';
-import type { EtlError } from '../../errors.ts';
+import { mayConcernPage, type EtlError } from '../../errors.ts';
 import { spanOfSecond, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import { ATTEMPTS_IN_DOUBT, mayConcernPage } from '../failure-policy.ts';
+import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
 import type { NetworkWatch } from '../network-guard.ts';
 import { askPage } from './page/ask-page.ts';
 import type { FetchedPage } from './page/to-commit.ts';

@@ -1,11 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Faults } from '../faults.ts';
+import type { Faults, UnservableRows } from '../faults.ts';
 import { errorResponse, jsonResponse, type HttpResponse } from './response.ts';
-
-/** Rows of an endpoint that the server cannot put into a response: those with a value, or so many of all (0 to 1). */
-export type UnservableRows = { readonly path: string } & (
-  { readonly member: string; readonly value: string } | { readonly share: number }
-);
 
 /** What the real server says of a row that its program cannot take from its database, or print. */
 const TEXTS = [

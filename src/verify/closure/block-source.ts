@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import type { ApiClient, GetRequest } from '../../api/client.ts';
-import { ATTEMPTS_IN_DOUBT, mayConcernPage } from '../../crawl/failure-policy.ts';
+import { ATTEMPTS_IN_DOUBT } from '../../crawl/failure-policy.ts';
 import { LinkedBlock } from '../../crawl/watermark/block-links.ts';
 import type { ChainInfo } from '../../crawl/watermark/chain-info.ts';
-import { ApiUnavailableError, BadResponseError, NotFoundError } from '../../errors.ts';
+import { mayConcernPage, ApiUnavailableError, BadResponseError, NotFoundError } from '../../errors.ts';
 import { blockKey } from '../../ton/block-key.ts';
 import type { Params } from '../../dataset/paginator.ts';
 
