@@ -60,7 +60,7 @@ export default defineJob({
   list: 'complaints',
   // No logical times are taken there; the table is small.
   index: { columns: 'none on created_at: all of validator_complaints, a few a cycle', of: 'none' },
-  paginator: window(),
+  paginator: window({ offsets: true }),
   record: validatorComplaint,
   position: { utime: 'created_at', id: ['election_id', 'complaint_hash'] },
   tables: { validator_complaints, complaint_votes },

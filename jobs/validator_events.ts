@@ -33,7 +33,7 @@ export default defineJob({
   list: 'events',
   // No logical times are taken there; the table is small.
   index: { columns: 'none on tx_now alone: all of validator_events, one elector account’s', of: 'none' },
-  paginator: window(),
+  paginator: window({ offsets: true }),
   record: validatorEvent,
   position: { utime: 'utime', lt: 'tx_lt', id: ['tx_hash'] },
   tables: { validator_events },

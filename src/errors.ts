@@ -98,6 +98,12 @@ export class RequestRefusedError extends EtlError {
   readonly code = 'request_refused';
 }
 
+/** The server does not serve a part of what a walk asks for, though it serves the rest: the part is asked for again later. */
+export class NotServedError extends EtlError {
+  readonly code = 'not_served';
+  override readonly exitCode = EXIT.incomplete;
+}
+
 /** A source refuses everything that a run needs, and has for so long that it will not pass: a person must look at it. */
 export class SourceRefusesError extends EtlError {
   readonly code = 'source_refuses';
@@ -195,6 +201,19 @@ export class LeaseLostError extends EtlError {
 /** True for what meets all ranges alike: something is away, another server answers, or a person must change something. */
 export function concernsRun({ retryable, exitCode }: EtlError): boolean {
   return retryable || exitCode === EXIT.usage || exitCode === EXIT.tryAgain;
+}
+
+/**
+ * True for what the API may say of one request alone, while it answers others of the same endpoint: that a row cannot be
+ * served, or a page not in time, or nothing that makes sense.
+ */
+export function mayConcernPage(error: unknown): error is EtlError {
+  if (error instanceof RateLimitedError) return false;
+  return (
+    error instanceof ApiUnavailableError ||
+    error instanceof RequestRefusedError ||
+    error instanceof NotFoundError
+  );
 }
 
 /** True for any error thrown because a signal was aborted. */

@@ -1,7 +1,13 @@
 import type { Strings } from '../dataset/strings.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { Clock } from '../clock.ts';
-import { ApiUnavailableError, BadResponseError, EtlError, RequestTooLargeError } from '../errors.ts';
+import {
+  ApiUnavailableError,
+  BadResponseError,
+  EtlError,
+  NoEndpointError,
+  RequestTooLargeError,
+} from '../errors.ts';
 import type { Flight } from '../budget/flight.ts';
 import type { InFlight } from '../budget/in-flight.ts';
 import type { Logger } from '../logger.ts';
@@ -10,9 +16,11 @@ import type { Recorder } from './recorder.ts';
 import type { Attempt, Exchange } from './exchange.ts';
 import { readBody, type BodyText } from './response/body-text.ts';
 import type { KeyGuard } from './response/key-guard.ts';
+import { ApiFailedError } from './response/api-failed-error.ts';
 import { parseJson } from './response/parse-json.ts';
 import type { Prepared } from './prepare.ts';
 import { summary } from './response/reason.ts';
+import type { ApiFacts } from './server-facts.ts';
 import type { CountingStats } from './stats.ts';
 import { errorOfStatus } from './response/status.ts';
 import type { ApiResponse, ResponseHead, Transport } from './transport.ts';
@@ -33,6 +41,8 @@ export interface AttemptContext {
   /** The same of data, which must not change by chance. */
   readonly key: KeyGuard;
   readonly onExchange: ((attempt: Attempt) => void) | undefined;
+  /** What the server has said of its endpoints. */
+  readonly facts: Pick<ApiFacts, 'answered' | 'mayAnswer'>;
   /** Where responses are kept, if they are. */
   readonly recorder: Pick<Recorder, 'record'> | undefined;
 }
@@ -49,6 +59,8 @@ export interface Call<T> extends Prepared {
   readonly strings?: Strings | undefined;
   /** Reads a body in place of `parse`, where it is not to be recorded. */
   readonly readBytes?: ReadBytes<T> | undefined;
+  /** Attempts at what may never be answered well; left out: as many as usual. */
+  readonly attemptsInDoubt?: number | undefined;
   /** True where the body is v2's envelope and `parse` reads its result. */
   readonly envelope: boolean;
 }
@@ -122,6 +134,7 @@ async function send<T>(
   const ms = elapsed();
   log(chain, call, received, { attempt: number, ms });
   const value = await readResponse(chain, call, received, signal);
+  chain.facts.answered(call.path);
   giveMemory(received.body.buffer);
   const { path, query, limit } = call;
   const { status, bytes, apiVersion } = received;
@@ -205,7 +218,7 @@ function refusalOf<T>(
   response: ReadResponse,
   status: number,
 ): EtlError {
-  return errorOfStatus({
+  const error = errorOfStatus({
     status,
     body: response.text,
     label: call.outgoing.label,
@@ -214,6 +227,10 @@ function refusalOf<T>(
     retryAfterMs: response.retryAfterMs,
     apiVersion: response.apiVersion,
   });
+  // One of several servers may be of an older build, or being deployed.
+  return error instanceof NoEndpointError && chain.facts.mayAnswer(call.path)
+    ? new ApiFailedError(error.message, error.hint === undefined ? {} : { hint: error.hint })
+    : error;
 }
 
 async function parse<T>(

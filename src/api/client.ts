@@ -67,6 +67,8 @@ interface RequestOptions<T> {
   readonly flight?: Flight | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
+  /** Attempts at what may never be answered well. Default: as many as make sense. */
+  readonly attemptsInDoubt?: number | undefined;
 }
 
 export interface GetRequest<T> extends RequestOptions<T> {
@@ -85,8 +87,10 @@ export interface ApiClient {
   /** Calls a v2 method and parses the `result` of its envelope. */
   call<T>(request: CallRequest<T>): Promise<Exchange<T>>;
   readonly stats: Stats;
-  /** True where the server said within the last hour that it lacks an endpoint: nothing of it is worth planning. */
+  /** True where the server lacks an endpoint, as far as it is known: nothing of it is worth planning. */
   lacks(path: string): boolean;
+  /** The endpoint is asked for again, however lately the server said that it lacks it. */
+  recheck(path: string): void;
   readonly inFlight: InFlight;
   /** Ends what is under way, which then rejects with an AbortError, and closes the connections. */
   close(): Promise<void>;
@@ -113,6 +117,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const key = guardKey(options.apiKey);
   const connections = MOST_IN_FLIGHT + TAIL_LANES;
   const transport = createTransport({ origin: base.origin, connections, clock, key, proxy: options.proxy });
+  const facts = createServerFacts(clock, logger);
   const chain: AttemptContext = {
     transport,
     budget,
@@ -125,6 +130,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     key,
     onExchange: options.onExchange,
     recorder: options.recorder,
+    facts,
   };
   const persistence = { ...options, logRetry: createRetryLog(logger, clock) };
   const run = async <T>(call: Call<T>, signal: AbortSignal | undefined): Promise<Exchange<T>> => {
@@ -138,13 +144,15 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   };
   const prepare = createPreparer({ ...options, prefix: base.prefix });
-  const facts = createServerFacts(clock, logger);
   const ask = createAsk({ prepare, facts, run });
   return {
     get: ask,
     call: ask,
     stats,
     lacks: (path) => facts.lacks(path),
+    recheck: (path) => {
+      facts.recheck(path);
+    },
     inFlight,
     close: async () => {
       closing.abort(new DOMException('The API client was closed', 'AbortError'));
@@ -195,7 +203,14 @@ async function persist<T>(
     logRetry({ path, priority, attempt: number, reason: summary(error), pauseMs: Math.round(pauseMs) });
     count(priority, 'retries', 1);
   };
-  const options = { ...createRetryPolicy(), attempts, clock, random, signal: ended.signal, onRetry };
+  const options = {
+    ...createRetryPolicy(call.attemptsInDoubt),
+    attempts,
+    clock,
+    random,
+    signal: ended.signal,
+    onRetry,
+  };
   try {
     const signals = { signal, waiting: ended.signal };
     return await retry(options, (number) => attempt(chain, call, number, signals));

@@ -1,4 +1,10 @@
-import { ApiTimeoutError, ApiUnavailableError, BadResponseError, RequestTooLargeError } from '../errors.ts';
+import {
+  ApiTimeoutError,
+  ApiUnavailableError,
+  BadResponseError,
+  RateLimitedError,
+  RequestTooLargeError,
+} from '../errors.ts';
 import type { RetryPolicy } from '../retry.ts';
 import { ApiFailedError } from './response/api-failed-error.ts';
 
@@ -11,15 +17,18 @@ const MAX_WRONG_RESPONSES = 6;
 /**
  * How one request is tried again: exponential backoff with full jitter (Marc Brooker, "Exponential Backoff And Jitter",
  * 2015), and never less than what a `Retry-After` asks for. A timeout is tried once more and then thrown, because only
- * a smaller page helps; what is no fault of the API's availability is thrown at once.
+ * a smaller page helps; what is no fault of the API's availability is thrown at once. `attemptsInDoubt`: so often at most is
+ * a request tried that may never be answered well, as long as it is not the rate that the API minds.
  */
-export function createRetryPolicy(): RetryPolicy {
+export function createRetryPolicy(attemptsInDoubt?: number): RetryPolicy {
   let timeouts = 0;
   return {
     when: (error, attempt) => {
       if (error instanceof ApiTimeoutError) timeouts += 1;
       if (!(error instanceof ApiUnavailableError) || error instanceof RequestTooLargeError) return false;
       if (error instanceof ApiTimeoutError && timeouts > 1) return false;
+      if (attemptsInDoubt !== undefined && !(error instanceof RateLimitedError))
+        return attempt < attemptsInDoubt;
       return !isWrongResponse(error) || attempt < MAX_WRONG_RESPONSES;
     },
     delay: ({ error, attempt, random }) => {

@@ -1,9 +1,11 @@
+import { lacksEndpoint } from '../crawl/failure-policy.ts';
 import { backfill, type CrawlOptions } from '../crawl/streams/backfill.ts';
 import { missingOf } from '../crawl/streams/missing.ts';
 import type { HeldBack } from '../crawl/streams/reach.ts';
-import { delayedOf } from '../crawl/streams/streams.ts';
+import { delayedOf, streamOf } from '../crawl/streams/streams.ts';
 import type { ChainInfo } from '../crawl/watermark/chain-info.ts';
 import type { Dataset } from '../dataset/dataset.ts';
+import { readCoverage } from '../db/coverage/coverage.ts';
 import { readAllRefused, type RefusedSpan } from '../db/coverage/refused.ts';
 import { settleEstimates, type Settled } from '../db/read/estimates.ts';
 import { IncompleteError } from '../errors.ts';
@@ -19,6 +21,8 @@ interface CoverOptions extends Omit<CrawlOptions, 'derived' | 'reach'> {
   /** Every stream that is known, chosen or not. */
   readonly jobs: readonly Dataset[];
   readonly range: Range;
+  /** Names of datasets that were asked for one by one: that the server lacks them does not make a run whole. */
+  readonly named?: ReadonlySet<string>;
   readonly watermark: number;
   /** Where the end of the range is not to be read yet: it is read last. */
   readonly held: HeldBack | undefined;
@@ -29,6 +33,8 @@ interface CoverOptions extends Omit<CrawlOptions, 'derived' | 'reach'> {
 export interface Covered {
   /** Ranges that are still to be read, by dataset. */
   readonly missing: ReadonlyMap<string, readonly Range[]>;
+  /** Endpoints that the server does not have, by dataset. */
+  readonly absent: ReadonlyMap<string, string>;
   /** What of it the API refused, why, and when it is asked for again. */
   readonly refused: readonly RefusedSpan[];
   /** What of the range datasets cannot be asked for yet: their source lags behind the chain's. */
@@ -62,6 +68,8 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
       missingOf(context, datasets, range, watermark),
     );
   }
+  const absent = await absentOf(options, missing);
+  missing = new Map([...missing].filter(([dataset]) => !absent.has(dataset)));
   const delayed = delayedOf(datasets, range, watermark);
   const waiting = { ...context, signal: options.stop.leaving };
   const { refused, settled } = await outlastDatabase(waiting, async () => ({
@@ -70,7 +78,22 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
     ),
     settled: await settleEstimates(context.database, range),
   }));
-  return { missing, refused, delayed, stoppedBy, settled };
+  return { missing, absent, refused, delayed, stoppedBy, settled };
+}
+
+/** Of datasets that nobody has asked for by name and of which nothing was ever read. */
+async function absentOf(
+  { context, datasets, named, stop }: CoverOptions,
+  missing: Covered['missing'],
+): Promise<Map<string, string>> {
+  const absent = new Map<string, string>();
+  for (const dataset of datasets) {
+    const { path } = dataset.job;
+    if (!missing.has(dataset.name) || named?.has(dataset.name) === true || stop.finishing.aborted) continue;
+    if ((await readCoverage(context.database, streamOf(dataset))).length > 0) continue;
+    if (await lacksEndpoint(context.api, path, stop.leaving)) absent.set(dataset.name, path);
+  }
+  return absent;
 }
 
 /** What lies before what is held back, while that is waited for; resolves to the watermark then. */

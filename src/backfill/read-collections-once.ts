@@ -7,6 +7,8 @@ import { outlast } from '../retry.ts';
 export interface CollectionsRead {
   /** Names of those that the API refused. */
   readonly refused: readonly string[];
+  /** Endpoints that the server does not have, by dataset. */
+  readonly absent: ReadonlyMap<string, string>;
   /** Why it ended before it was done, such as a cap on requests. */
   readonly stoppedBy: IncompleteError | undefined;
   /** True where every collection was read to its end. */
@@ -15,18 +17,21 @@ export interface CollectionsRead {
 
 /** Reads each collection once, with the budget that a backfill has and whatever pace it allows. */
 export async function readCollectionsOnce(
-  options: Omit<RunContext, 'priority' | 'pace'>,
+  options: Omit<RunContext, 'priority' | 'pace'> & { readonly named?: ReadonlySet<string> },
   collections: readonly Collection[],
 ): Promise<CollectionsRead> {
   const { context, stop } = options;
   const run: RunContext = { ...options, priority: 'backfill', pace: () => Promise.resolve() };
   try {
     const waiting = { ...context, signal: stop.finishing };
-    const refused = await outlast(waiting, 'the collections', () => readCollections(run, collections));
-    const isWhole = refused?.length === 0 && !stop.finishing.aborted;
-    return { refused: refused ?? [], stoppedBy: undefined, isWhole };
+    const absent = new Map<string, string>();
+    const failed = await outlast(waiting, 'the collections', () => readCollections(run, collections, absent));
+    for (const name of options.named ?? []) absent.delete(name);
+    const refused = (failed ?? []).filter((name) => !absent.has(name));
+    const isWhole = failed !== undefined && refused.length === 0 && !stop.finishing.aborted;
+    return { refused, absent, stoppedBy: undefined, isWhole };
   } catch (error) {
     if (!(error instanceof IncompleteError)) throw error;
-    return { refused: [], stoppedBy: error, isWhole: false };
+    return { refused: [], absent: new Map(), stoppedBy: error, isWhole: false };
   }
 }

@@ -24,6 +24,8 @@ interface BackfillRun {
   readonly collections: readonly Collection[];
   /** Collections whose records come with the responses of others. */
   readonly piggybacked: readonly Collection[];
+  /** Names of datasets that were asked for one by one. */
+  readonly named?: ReadonlySet<string>;
   /** Undefined where only collections are read that are of no time. */
   readonly wanted: Range | undefined;
   /** How far a replica may lag behind the others. */

@@ -1,3 +1,4 @@
+import type { ApiClient } from '../api/client.ts';
 import { recordFailure } from '../db/coverage/failures.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
 import {
@@ -20,6 +21,9 @@ const ANSWERED_WRONGLY: ReadonlySet<string> = new Set([
   'request_too_large',
   'bad_response',
 ]);
+
+/** Attempts at a request of which it is known that it may never be answered well. */
+export const ATTEMPTS_IN_DOUBT = 2;
 
 interface FailurePolicy {
   readonly context: Pick<CrawlContext, 'api' | 'database'>;
@@ -64,6 +68,24 @@ async function answersElse({ api }: FailurePolicy['context'], stop: Stop): Promi
     () => true,
     () => false,
   );
+}
+
+/** True where the server still says that it has no such endpoint: asked once, whatever it said before. */
+export async function lacksEndpoint(api: ApiClient, path: string, signal: AbortSignal): Promise<boolean> {
+  api.recheck(path);
+  try {
+    await api.get({
+      path,
+      params: { limit: 1 },
+      priority: 'backfill',
+      attemptsInDoubt: 1,
+      signal,
+      parse: () => true,
+    });
+    return false;
+  } catch (error) {
+    return error instanceof NoEndpointError;
+  }
 }
 
 /** How loud a refusal is in the log: the client has said once that there is no such endpoint. */

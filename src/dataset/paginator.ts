@@ -57,11 +57,25 @@ export interface Paginator<Cursor> {
   readonly maxSize: number;
   /** True where all rows of a second come between the page before it and the page that completes it. */
   readonly wholeSeconds: boolean;
-  start(span: Range): Cursor;
+  /** `alone`: nothing beyond the span is asked for with it, at first: what lies there may not be served. */
+  start(span: Range, alone?: boolean): Cursor;
   /** The paging parameters of the next request, for a page of at most `size` rows. */
   request(cursor: Cursor, size: number): Params & { readonly limit: number };
   /** Throws a BadResponseError where the page cannot be a response to the request. */
   next(cursor: Cursor, page: Page): Step<Cursor>;
+  /**
+   * The parameters of a request for some rows of one second, behind the first `offset` of them; undefined where the endpoint
+   * takes no offset. Left out where a span cannot be read in parts.
+   */
+  readonly ofSecond?: (
+    second: number,
+    rows: RowsOfSecond,
+  ) => (Params & { readonly limit: number }) | undefined;
+}
+
+interface RowsOfSecond {
+  readonly offset: number;
+  readonly limit: number;
 }
 
 /** What seconds that are written, or held against stored rows, as a whole are read with. */

@@ -1,6 +1,7 @@
 import { compareSchema, invalidIndexes, strayPartitions } from '../db/migrate/check-schema.ts';
 import type { Database } from '../db/connection/database.ts';
-import { readStatus } from '../db/read/status.ts';
+import { endpointOf } from '../db/coverage/failures.ts';
+import { readStatus, type Status } from '../db/read/status.ts';
 import { readSpending } from '../db/coordination/workers.ts';
 import { formatDuration } from '../range.ts';
 import type { DoctorFinding } from './finding.ts';
@@ -97,13 +98,23 @@ async function examineState(database: Database): Promise<DoctorFinding[]> {
       what: `a range of ${dataset} cannot be read: ${reason}, ${detail}; tried ${attempts} times`,
       remedy: `It is tried again by itself, with growing pauses; \`${programName} status\` names the range.`,
     })),
-    ...failures.map(({ dataset, code, message, hint }) => ({
-      check: 'failures',
-      what: `${dataset} failed last with ${code}: ${message}`,
-      remedy:
-        hint ?? `\`${programName} status\` tells when; run it with LOG_LEVEL=debug to see each request.`,
-    })),
+    ...failures.map(findingOfFailure),
   ];
+}
+
+function findingOfFailure({ dataset, code, message, hint }: Status['failures'][number]): DoctorFinding {
+  const path = endpointOf({ code, message });
+  if (path !== undefined)
+    return {
+      check: 'endpoint',
+      what: `the server has no ${path}, of which ${dataset} is read`,
+      remedy: `Nothing else is missing for that. Leave ${dataset} out of ETL_DATASETS, or ask a server of another build.`,
+    };
+  return {
+    check: 'failures',
+    what: `${dataset} failed last with ${code}: ${message}`,
+    remedy: hint ?? `\`${programName} status\` tells when; run it with LOG_LEVEL=debug to see each request.`,
+  };
 }
 
 function shorten(example: string | null): string {

@@ -1,3 +1,8 @@
+/** Rows of an endpoint that the server cannot put into a response: those with a value, or so many of all (0 to 1). */
+export type UnservableRows = { readonly path: string } & (
+  { readonly member: string; readonly value: string } | { readonly share: number }
+);
+
 /**
  * Everything that can go wrong on request. The object is read at each request, so a test may change it while the
  * simulator runs. Probabilities are 0 to 1 per request, drawn from a seeded stream; absent means never.
@@ -11,6 +16,10 @@ export interface Faults {
   maxLimit?: number;
   /** Beginnings of paths that the server does not have. */
   absent?: readonly string[];
+  /** Rows that the server cannot serve: every response with one of them fails, whatever else was asked for with it. */
+  unservable?: readonly UnservableRows[];
+  /** How such a response fails; default 500: an error with that status, a timeout, or a 200 whose JSON is broken. */
+  unservableAs?: '500' | '422' | 'timeout' | 'broken';
   /**
    * So many rows of actions a second are looked through, and a query has three seconds. There is no index on the second
    * in which an action's trace ends: without lts a request looks through all of them, with lts through those.

@@ -1,9 +1,11 @@
 import { UsageError } from '../errors.ts';
 import { didYouMean } from '../nearest.ts';
-import type { Faults } from './faults.ts';
+import type { Faults, UnservableRows } from './faults.ts';
 
 /** Reads the text behind `NAME=`; undefined where it is no such value. */
 type FaultReader<T> = (text: string) => T | undefined;
+
+const AS = ['500', '422', 'timeout', 'broken'] as const;
 
 /** One for each fault: a new one that is forgotten here does not compile. */
 const READERS: { readonly [Name in keyof Required<Faults>]: FaultReader<Required<Faults>[Name]> } = {
@@ -11,6 +13,8 @@ const READERS: { readonly [Name in keyof Required<Faults>]: FaultReader<Required
   capLimit: count,
   maxLimit: count,
   absent: list((text) => (text.startsWith('/') ? text : undefined)),
+  unservable: list(rows),
+  unservableAs: (text) => AS.find((one) => one === text),
   scanSpeed: count,
   timeout: probability,
   storm: pair(probability, count, (chance, length) => ({ probability: chance, length })),
@@ -46,6 +50,8 @@ const FORMS: Readonly<Record<string, string>> = {
   capLimit: 'a number of rows',
   maxLimit: 'a number of rows',
   absent: 'beginnings of paths, such as /api/v2,/api/v3/dns',
+  unservable: 'PATH:MEMBER=VALUE or PATH:SHARE, such as /api/v3/jetton/burns:0.01',
+  unservableAs: '500, 422, timeout or broken',
   scanSpeed: 'rows a second',
   storm: 'PROBABILITYxREQUESTS, such as 0.01x20',
   stormSays: 'seconds or date',
@@ -107,6 +113,15 @@ function count(text: string): number | undefined {
 function span(text: string): { from: number; to: number } | undefined {
   const [from, to] = splitOnce(text, '-').map(count);
   return from === undefined || to === undefined || from > to ? undefined : { from, to };
+}
+
+function rows(text: string): UnservableRows | undefined {
+  const [path = '', which = ''] = splitOnce(text, ':');
+  const [member = '', value] = splitOnce(which, '=');
+  const share = probability(which);
+  if (!path.startsWith('/') || member === '') return undefined;
+  if (value !== undefined) return { path, member, value };
+  return share === undefined ? undefined : { path, share };
 }
 
 function list<T>(reader: FaultReader<T>): FaultReader<T[]> {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { Lacking } from '../dataset/paginators/lacking.ts';
 import type { Collection } from '../dataset/dataset.ts';
 import type { Walk } from '../dataset/walk.ts';
 import type { Database } from '../db/connection/database.ts';
@@ -66,8 +67,12 @@ const List = z.object({
   at: z.number(),
   ended: z.number().nullable(),
   beyond: z.number().nullable(),
+  lacking: z.array(Lacking).default([]),
 });
-const Blocks = z.object({ covered: z.array(z.object({ from: z.number(), to: z.number() })) });
+const Blocks = z.object({
+  lacking: z.array(Lacking).default([]),
+  covered: z.array(z.object({ from: z.number(), to: z.number() })),
+});
 
 function walkReport({ scope, cursor, owner, updatedAt }: CursorStanding, walk: Walk | undefined): WalkReport {
   const common = { walk: scope, beingRead: owner !== null };
@@ -75,14 +80,28 @@ function walkReport({ scope, cursor, owner, updatedAt }: CursorStanding, walk: W
   if (cursor === null)
     return { ...common, at: null, progress: walk?.kind === 'backward' ? '' : 'not read yet' };
   const list = List.safeParse(cursor).data;
-  if (list !== undefined) return { ...common, at: list.ended, progress: listProgress(list) };
+  if (list !== undefined)
+    return {
+      ...common,
+      at: list.ended,
+      progress: `${listProgress(list)}${lackingText(list.lacking, 'rows')}`,
+    };
   const blocks = Blocks.safeParse(cursor).data;
   if (blocks === undefined) return { ...common, at: updatedAt, progress: '' };
   const count = blocks.covered.reduce((sum, { from, to }) => sum + to - from, 0);
   const { length } = blocks.covered;
-  const progress = `${count} masterchain blocks in ${length} ${length === 1 ? 'range' : 'ranges'}`;
+  const progress = `${count} masterchain blocks in ${length} ${length === 1 ? 'range' : 'ranges'}${lackingText(blocks.lacking, 'blocks')}`;
   return { ...common, at: updatedAt, progress };
 }
+
+/** What the server does not serve of it. */
+function lackingText(lacking: readonly Lacking[], what: string): string {
+  if (lacking.length === 0) return '';
+  const shown = lacking.slice(0, SHOWN).map(({ at }) => at);
+  return `, but for ${lacking.length} ${what} that are not served (${shown.join(', ')}${lacking.length > SHOWN ? ', …' : ''})`;
+}
+
+const SHOWN = 5;
 
 function listProgress({ round, at, ended, beyond }: z.infer<typeof List>): string {
   if (beyond !== null) return `to ${beyond}, the rest is beyond reach`;

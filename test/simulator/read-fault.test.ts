@@ -17,6 +17,16 @@ describe('a fault on the command line', () => {
         ],
       },
     ],
+    [
+      'unservable=/api/v3/jetton/burns:0.01,/api/v3/transactions:hash=ab/c=',
+      {
+        unservable: [
+          { path: '/api/v3/jetton/burns', share: 0.01 },
+          { path: '/api/v3/transactions', member: 'hash', value: 'ab/c=' },
+        ],
+      },
+    ],
+    ['unservableAs=broken', { unservableAs: 'broken' }],
     ['lateSplit=40', { lateSplit: { seconds: 40 } }],
     ['lieAboutLimit=true', { lieAboutLimit: true }],
   ])('%s', (text, faults) => {
@@ -27,10 +37,18 @@ describe('a fault on the command line', () => {
     expect(readFault('stale=1', readFault('staleSeconds=5'))).toEqual({ stale: 1, staleSeconds: 5 });
   });
 
-  test.each(['storm=0.1', 'storm=2x5', 'holes=5-3', 'holes=', 'lieAboutLimit=yes', 'stale', 'toString=1'])(
-    '%s is refused',
-    (text) => {
-      expect(() => readFault(text)).toThrow(UsageError);
-    },
-  );
+  test.each([
+    'storm=0.1',
+    'storm=2x5',
+    'holes=5-3',
+    'holes=',
+    'lieAboutLimit=yes',
+    'stale',
+    'unservable=burns:1',
+    'unservable=/a',
+    'unservableAs=501',
+    'toString=1',
+  ])('%s is refused', (text) => {
+    expect(() => readFault(text)).toThrow(UsageError);
+  });
 });

@@ -9,6 +9,7 @@ const errorBody = z.looseObject({
   error: z.union([z.string(), z.looseObject({ message: z.string() })]).optional(),
   result: z.unknown().optional(),
   message: z.string().optional(),
+  detail: z.unknown().optional(),
 });
 
 /** What a body says of an error. */
@@ -46,10 +47,10 @@ export function summary(error: unknown): string {
 function ownText(body: string): string | undefined {
   const parsed = errorBody.safeParse(jsonOrNothing(body));
   if (!parsed.success) return undefined;
-  const { error, result, message } = parsed.data;
+  const { error, result, message, detail } = parsed.data;
   if (typeof error === 'string') return error;
-  // Recorded 429s carry their text in `result`.
-  return error?.message ?? (typeof result === 'string' ? result : message);
+  // Recorded 429s carry their text in `result`, and what a Python framework says of itself stands in `detail`.
+  return error?.message ?? [result, message, detail].find((text) => typeof text === 'string');
 }
 
 function jsonOrNothing(body: string): unknown {

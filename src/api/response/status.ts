@@ -34,8 +34,17 @@ const TIMEOUT = /time(d )?-?out|deadline/i;
 /** Build 1.2 answers 500 to parameters that it will never take. */
 const PERMANENT_500 = /limit is not allowed|wrong value for sort/i;
 const LIMIT_REFUSED = /limit is not allowed: \d+ > (\d+)/i;
-/** The web framework's 404, which the server wraps as 500. */
-const NO_ROUTE = /cannot (get|post) \//i;
+/** The web framework's 404, which the server wraps as 500: a method and a path, the latter of v3 without a slash. */
+const NO_ROUTE = /\bCannot (?:GET|HEAD|POST|PUT) [^\s<"]+\s*(?:$|<)/;
+/** What web frameworks say of a path that they do not know, and of nothing else: a 404 of data names what is not there. */
+const BARE_NOT_FOUND =
+  /^(?:internal server error: )?(?:404:? )?(?:page |route |path |method |endpoint )?(?:not found|does not exist)[.!]?$/i;
+const BARE_NO_METHOD =
+  /^(?:internal server error: )?(?:405:? |501:? )?(?:method not allowed|not implemented)[.!]?$/i;
+/** Of a page so many characters are searched. */
+const LONGEST_PAGE = 10_000;
+/** The method is not allowed, or not implemented: this program only sends GET, which all of its endpoints take. */
+const NO_METHOD = new Set([405, 501]);
 /** 413, 414 and 431 are a gateway's: the list of addresses was too long, and half of it may pass. */
 const TOO_LARGE = new Set([413, 414, 431]);
 const COMES_BACK = new Set([408, 425]);
@@ -57,14 +66,14 @@ export function errorOfStatus(refusal: RefusedResponse): EtlError {
   });
 }
 
-function serverError({ status, retryAfterMs }: RefusedResponse, message: string, reason: Reason): EtlError {
+function serverError(refusal: RefusedResponse, message: string, reason: Reason): EtlError {
+  const { status, retryAfterMs } = refusal;
   const away = { hint: AWAY_HINT, retryAfterMs };
+  if (lacksRoute(refusal, reason)) return new NoEndpointError(message, { hint: NO_ROUTE_HINT });
   if (!reason.own) return new ApiUnavailableError(message, away);
   if (status === 500 && PERMANENT_500.test(reason.text)) return requestRefused(message, reason);
   if (status === 500 && TIMEOUT.test(reason.text))
     return new ApiTimeoutError(message, { hint: TIMEOUT_HINT, retryAfterMs });
-  if (status === 500 && NO_ROUTE.test(reason.text))
-    return new NoEndpointError(message, { hint: NO_ROUTE_HINT });
   if (status === 500 || status === 542) return new ApiFailedError(message, away);
   return new ApiUnavailableError(message, away);
 }
@@ -78,18 +87,27 @@ function clientError(refusal: RefusedResponse, message: string, reason: Reason):
   }
   if (TOO_LARGE.has(status)) return new RequestTooLargeError(message, { hint: 'Ask for less at once.' });
   if (COMES_BACK.has(status)) return new ApiUnavailableError(message, { hint: AWAY_HINT });
+  if (lacksRoute(refusal, reason)) return new NoEndpointError(message, { hint: NO_ROUTE_HINT });
   return reason.own ? ownError(status, message, reason) : pageError(refusal, message);
+}
+
+/** True where the response says that the server has no such endpoint, in one of the forms that servers have for it. */
+function lacksRoute({ status, body, apiVersion }: RefusedResponse, { own, text }: Reason): boolean {
+  if (NO_METHOD.has(status)) return own || apiVersion !== undefined;
+  if (own && BARE_NO_METHOD.test(text)) return true;
+  if (NO_ROUTE.test(own ? text : body.slice(0, LONGEST_PAGE))) return true;
+  if (own) return (status === 404 || status === 500) && BARE_NOT_FOUND.test(text);
+  return status === 404 && apiVersion !== undefined;
 }
 
 function ownError(status: number, message: string, reason: Reason): EtlError {
   return status === 404 ? new NotFoundError(message) : requestRefused(message, reason);
 }
 
-/** What is no answer of the API: the server's own page of a route that it lacks, or one of a gateway, perhaps for a while. */
-function pageError({ status, apiVersion }: RefusedResponse, message: string): EtlError {
-  if (apiVersion === undefined) return new ApiFailedError(message, { hint: GATEWAY_HINT });
-  return status === 404
-    ? new NoEndpointError(message, { hint: NO_ROUTE_HINT })
+/** What is no answer of the API: a page of the server itself, or one of a gateway, perhaps for a while. */
+function pageError({ apiVersion }: RefusedResponse, message: string): EtlError {
+  return apiVersion === undefined
+    ? new ApiFailedError(message, { hint: GATEWAY_HINT })
     : new RequestRefusedError(message);
 }
 

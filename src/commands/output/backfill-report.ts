@@ -8,7 +8,7 @@ import { formatRange, type Range } from '../../range.ts';
 import { formatNumber } from './format-number.ts';
 import { reportError } from './report-error.ts';
 import { openProgress, type ProgressStyle } from './progress/open-progress.ts';
-import { missingLine, noteOnReach, printSummary, refusedLine } from './summary.ts';
+import { absentLine, missingLine, noteOnReach, printSummary, refusedLine } from './summary.ts';
 
 interface BackfillReportOptions {
   readonly crawl: Crawl;
@@ -58,13 +58,14 @@ export function createBackfillReport(options: BackfillReportOptions): BackfillRe
 }
 
 function printCovered(
-  { missing, refused, delayed, stoppedBy, settled }: Covered,
+  { missing, absent, refused, delayed, stoppedBy, settled }: Covered,
   verdict: string,
   now: number,
 ): void {
   if (stoppedBy !== undefined) reportError(stoppedBy);
   for (const [dataset, ranges] of missing) console.log(missingLine(dataset, ranges));
   for (const one of refused) console.log(refusedLine(one, now));
+  for (const [dataset, path] of absent) console.log(absentLine(dataset, path));
   for (const [dataset, range] of delayed)
     console.log(`cut       ${dataset}: ${formatRange(range)} is not yet safe to read; run it again later`);
   console.log(verdict);
@@ -81,12 +82,14 @@ function settledLine({ dataset, rows, low, high, realRows, requests, realRequest
 }
 
 function printCollectionsRead(
-  { refused, stoppedBy, isWhole }: CollectionsRead,
+  { refused, absent, stoppedBy, isWhole }: CollectionsRead,
   collections: readonly Collection[],
   requests: number,
 ): void {
   if (stoppedBy !== undefined) reportError(stoppedBy);
-  for (const name of refused) console.log(`missing   ${name}: the API refused it; status says why`);
+  for (const name of refused)
+    console.log(`missing   ${name}: the API refused it, or a part of it; status says why`);
+  for (const [dataset, path] of absent) console.log(absentLine(dataset, path));
   const names = collections.map(({ name }) => name).join(', ');
   console.log(`${isWhole ? 'read' : 'incomplete'}: ${names}, ${requests} requests in all`);
 }

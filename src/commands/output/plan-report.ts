@@ -2,7 +2,10 @@ import { LEAST_SLACK_SECONDS } from '../../budget/slack.ts';
 import type { Guess } from '../../db/read/estimates.ts';
 import type { MachineSpeed } from '../../crawl/plan/machine-speed.ts';
 import type { Planned } from '../../crawl/plan/plan-datasets.ts';
+import { endpointOf } from '../../db/coverage/failures.ts';
+import type { EtlError } from '../../errors.ts';
 import { formatDuration, type Range } from '../../range.ts';
+import { absentLine } from './summary.ts';
 import { formatNumber } from './format-number.ts';
 import { fitsTerminal, formatTable } from './table.ts';
 
@@ -14,13 +17,14 @@ const USED = 1 / (1 + LEAST_SLACK_SECONDS);
 interface PlanReport {
   readonly range: Range;
   readonly planned: readonly Planned[];
+  readonly unknown: ReadonlyMap<string, EtlError>;
   readonly speed: MachineSpeed;
   readonly rps: number;
   /** Requests that the estimate took. */
   readonly probes: number;
 }
 
-export function printPlan({ planned, speed, rps, probes }: PlanReport): void {
+export function printPlan({ planned, unknown, speed, rps, probes }: PlanReport): void {
   const total = totalOf(planned);
   const table = (show: typeof spread) =>
     formatTable(
@@ -34,6 +38,7 @@ export function printPlan({ planned, speed, rps, probes }: PlanReport): void {
   const wide = table(spread);
   console.log();
   console.log(fitsTerminal(wide) ? wide : table(({ likely }, format) => format(likely)));
+  for (const [dataset, error] of unknown) console.log(unknownLine(dataset, error));
   console.log();
   for (const plan of PLANS) {
     const time = spread(timeAt(total, speed, plan), formatDuration);
@@ -48,12 +53,18 @@ export function printPlan({ planned, speed, rps, probes }: PlanReport): void {
   );
 }
 
-export function planToJson({ range, planned, speed, rps, probes }: PlanReport): object {
+function unknownLine(dataset: string, error: EtlError): string {
+  const path = endpointOf(error);
+  return path === undefined ? `not known ${dataset}: ${error.message}` : absentLine(dataset, path);
+}
+
+export function planToJson({ range, planned, unknown, speed, rps, probes }: PlanReport): object {
   const total = totalOf(planned);
   return {
     range,
     rps,
     probes,
+    unknown: [...unknown].map(([dataset, { code, message }]) => ({ dataset, code, message })),
     machine: speed,
     datasets: planned.map(({ dataset, missing, estimate: { rows, requests, size, disk } }) => ({
       dataset,

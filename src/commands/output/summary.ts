@@ -9,6 +9,7 @@ import { streamOf, streamsOf } from '../../crawl/streams/streams.ts';
 import { formatDuration, formatRange, formatTime, lengthOf, type Range } from '../../range.ts';
 import { percentOf } from '../../status/progress.ts';
 import { formatTable } from './table.ts';
+import { endpointOf } from '../../db/coverage/failures.ts';
 import type { CollectionReport } from '../../status/collections.ts';
 import type { RowCount } from '../../db/read/count-rows.ts';
 
@@ -81,6 +82,11 @@ export function missingLine(dataset: string, ranges: readonly Range[]): string {
   return `missing   ${dataset}: ${shown}${ranges.length > 5 ? ` and ${ranges.length - 5} more` : ''}`;
 }
 
+/** What the server does not have, for the last lines of a run. */
+export function absentLine(dataset: string, path: string): string {
+  return `absent    ${dataset}: the server has no ${path}`;
+}
+
 /** What could not be read, why, and when it is asked for again. `now`: unix seconds. */
 export function refusedLine({ dataset, span, reason, detail, retryAt }: RefusedSpan, now: number): string {
   const again = retryAt > now ? `in ${formatDuration(Math.ceil(retryAt - now))}` : 'now';
@@ -94,6 +100,8 @@ export function errorLines(
 ): string[] {
   if (lastError === null) return [];
   const { message, code, at } = lastError;
+  const path = endpointOf({ code, message });
+  if (path !== undefined) return [`${absentLine(dataset, path)} (${formatDuration(now - at)} ago)`];
   return [`error     ${dataset}: ${message} (${code}, ${formatDuration(now - at)} ago)`];
 }
 

@@ -32,6 +32,8 @@ export interface BackfillWanted {
   readonly collections: readonly Collection[];
   /** Collections whose records come with the responses of others. */
   readonly piggybacked: readonly Collection[];
+  /** Names of datasets that were asked for one by one, not as part of a group. */
+  readonly named: ReadonlySet<string>;
   /** Undefined where only collections are read that are of no time. */
   readonly wanted: Range | undefined;
   readonly deadlineMs: number | undefined;
@@ -45,11 +47,13 @@ export async function parseBackfill(
   const deadlineMs = flags.deadline === undefined ? undefined : parseDuration(flags.deadline) * 1000;
   const all = await loadDatasets();
   const known = splitKinds(all);
-  const { streams, collections } = splitKinds(chooseDatasets(flags.only ?? config.datasets, all));
+  const words = flags.only ?? config.datasets;
+  const { streams, collections } = splitKinds(chooseDatasets(words, all));
   return {
     jobs: known.streams,
     datasets: streams,
     collections,
+    named: new Set(words),
     piggybacked: piggybackedCollections(known.collections),
     wanted: rangeOf(flags, [...streams, ...collections.filter(needsRange)], now),
     deadlineMs,

@@ -18,13 +18,15 @@ interface AskOptions {
   readonly isWhole?: (records: readonly unknown[]) => boolean;
   /** Left out: the response has its place in memory until it is read. */
   readonly flight?: Flight;
+  /** Attempts at what may never be answered well; left out: as many as usual. */
+  readonly attemptsInDoubt?: number | undefined;
 }
 
 /** Asks the walk's endpoint. */
 export async function ask(
   walkContext: WalkContext,
   params: Params,
-  { isWhole = () => true, flight }: AskOptions = {},
+  { isWhole = () => true, flight, attemptsInDoubt }: AskOptions = {},
 ): Promise<WalkResponse> {
   const { context, walk, network, choices, priority, stop } = walkContext;
   await network.confirm();
@@ -34,6 +36,7 @@ export async function ask(
     params: { ...walk.params(choices), ...params },
     priority,
     flight,
+    attemptsInDoubt,
     signal: stop.leaving,
     parse: (body: unknown): Answered => {
       const records = recordsOf(walk.shape, body);

@@ -3,7 +3,10 @@ import type { BackwardWalk } from '../../dataset/walk.ts';
 import { claimCursor, releaseClaim } from '../../db/cursors/cursors.ts';
 import { gatherSubjects, readDueSubjects } from '../../db/cursors/subjects.ts';
 import type { BackwardCursor } from '../../dataset/paginators/backward.ts';
-import { ask } from './ask.ts';
+import { mayConcernPage, EtlError, NotServedError } from '../../errors.ts';
+import type { Params } from '../../dataset/paginator.ts';
+import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
+import { ask, type WalkResponse } from './ask.ts';
 import { readResponseRecords } from './read-response-records.ts';
 import { writeResponse } from './write-response.ts';
 import { isOver, type WalkContext } from './walk-context.ts';
@@ -12,28 +15,53 @@ import { noteWatchedMoves } from './watched-moves.ts';
 const place = z.object({ lt: z.string(), hash: z.string() }).nullable();
 const Cursor = z.object({ newest: place, oldest: place, complete: z.boolean(), top: place, at: place });
 
+/** After so many accounts in a row that the server does not serve, the walk is given up for now. */
+const MOST_IN_ROW = 3;
+const LEAST_SIZE = 2;
+
 /** Watched accounts have nothing but the list. */
 const WATCHED = { watched: true, seenIn: [] };
 const MANY = 100;
 
 /** Reads the history of every watched account that has moved, or of which the older part is still missing. */
-export async function walkBackward(walkContext: WalkContext<BackwardWalk>): Promise<void> {
+export async function walkBackward(
+  walkContext: WalkContext<BackwardWalk>,
+): Promise<NotServedError | undefined> {
   const { context, dataset, walk } = walkContext;
   const name = { dataset: dataset.name, walk: walk.name };
   const gathering = { ...name, subjects: WATCHED, seen: false, range: undefined, since: undefined };
   const gathered = await gatherSubjects(context.database, gathering);
   await noteWatchedMoves(walkContext);
+  let failure: NotServedError | undefined;
+  let inRow = 0;
   while (!isOver(walkContext)) {
-    const asking = { ...name, before: gathered, onlyWatched: true, limit: MANY };
+    const unserved = walkContext.priority === 'backfill';
+    const asking = { ...name, before: gathered, onlyWatched: true, unserved, limit: MANY };
     const due = await readDueSubjects(context.database, asking);
-    if (due.length === 0) return;
+    if (due.length === 0) break;
     for (const { key } of due) {
-      if (isOver(walkContext)) return;
-      if (!(await readAccount(walkContext, key))) return;
-      // A long history must not cost the claim on the whole.
-      await walkContext.keep({});
+      if (isOver(walkContext)) return failure;
+      try {
+        if (!(await readAccount(walkContext, key))) return failure;
+        inRow = 0;
+        // A long history must not cost the claim on the whole.
+        await walkContext.keep({});
+      } catch (error) {
+        inRow += 1;
+        // No account is answered: the trouble is not one history's.
+        if (!mayConcernPage(error) || inRow === MOST_IN_ROW) throw error;
+        failure = notServed(key, error);
+        await walkContext.keep({}, { unserved: { walk: walk.name, subjects: [key] } });
+      }
     }
   }
+  return failure;
+}
+
+function notServed(account: string, { message }: EtlError): NotServedError {
+  return new NotServedError(`the history of ${account} is not served from some row on: ${message}`, {
+    hint: 'What came before that row is stored; it is asked for again, with growing pauses.',
+  });
 }
 
 /** False where another worker reads the account, or the walk was ended before it was whole. */
@@ -59,12 +87,19 @@ async function readHistory(
   const { paginator } = walk;
   // A head that was left half-read is finished first; what came after it is the next head.
   let [cursor, heads] = [start, start.at === null ? 1 : 2];
+  let size = paginator.maxSize;
   for (;;) {
     const phase = paginator.phase(cursor, heads === 0);
     if (phase === undefined) return true;
     if (isOver(walkContext)) return false;
-    const request = paginator.request(cursor, phase, paginator.maxSize);
-    const response = await ask(walkContext, { address: account, ...request });
+    const request = paginator.request(cursor, phase, size);
+    const response = await askWithin(walkContext, { address: account, ...request }, size < paginator.maxSize);
+    if (response instanceof EtlError) {
+      // The first row is the one that is stored already: a smaller page would bring nothing.
+      if (size <= LEAST_SIZE) throw response;
+      size = Math.max(LEAST_SIZE, Math.floor(size / 2));
+      continue;
+    }
     const places = response.value.records.flatMap((raw) => walk.place(raw) ?? []);
     const step = paginator.next(cursor, phase, places, request.limit);
     if (phase === 'head' && step.done) heads -= 1;
@@ -80,5 +115,19 @@ async function readHistory(
         outcomes: { walk: walk.name, asked: [account], found, refresh: undefined, unknownFor: 0 },
       }),
     });
+  }
+}
+
+/** A page; or why the server does not serve one of this size, though a smaller one may pass. */
+async function askWithin(
+  walkContext: WalkContext<BackwardWalk>,
+  params: Params,
+  isDoubted: boolean,
+): Promise<WalkResponse | EtlError> {
+  try {
+    return await ask(walkContext, params, { attemptsInDoubt: isDoubted ? ATTEMPTS_IN_DOUBT : undefined });
+  } catch (error) {
+    if (mayConcernPage(error)) return error;
+    throw error;
   }
 }

@@ -1,8 +1,11 @@
 import * as z from 'zod';
+import { Lacking } from '../../dataset/paginators/lacking.ts';
+import type { OffsetCursor, OffsetStep } from '../../dataset/paginators/offset.ts';
 import type { ListWalk } from '../../dataset/walk.ts';
-import { ApiTimeoutError } from '../../errors.ts';
-import { createPageSize } from '../page-size.ts';
-import { ask, type WalkResponse } from './ask.ts';
+import { mayConcernPage, ApiTimeoutError, NotServedError, type EtlError } from '../../errors.ts';
+import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
+import { createPageSize, type PageSize } from '../page-size.ts';
+import { ask } from './ask.ts';
 import { readResponseRecords } from './read-response-records.ts';
 import { writeResponse } from './write-response.ts';
 import { isOver, nowOf, type WalkContext } from './walk-context.ts';
@@ -13,52 +16,159 @@ const Cursor = z.object({
   round: z.boolean(),
   ended: z.number().nullable(),
   beyond: z.number().nullable(),
+  lacking: z.array(Lacking).default([]),
 });
 
+/** After so many rows in a row that the server does not serve, the list is given up for now. */
+const MOST_IN_ROW = 8;
+
+/** How far a list has been read. */
+interface Standing {
+  /** Undefined at its end, or where the rest is out of reach. */
+  readonly cursor: OffsetCursor | undefined;
+  /** The rows before this offset hold one that is not served; Infinity where that is not known. */
+  readonly until: number;
+  /** Rows that were not served since the last page came. */
+  readonly inRow: number;
+  readonly failure: NotServedError | undefined;
+}
+
 /**
- * Reads a list on from where it stands, or looks whether something was appended. Where the server runs out of time even
- * for a small page, the rest is out of reach: what is seen of it elsewhere is looked up by name.
+ * Reads a list on from where it stands, or looks whether something was appended. A page that the server does not serve,
+ * though it serves others, is halved until one row is left, which is passed over and asked for again later. Where the server
+ * runs out of time even for a small page, the rest is out of reach: what is seen of it elsewhere is looked up by name.
  */
-export async function walkList(walkContext: WalkContext<ListWalk>): Promise<void> {
-  const { walk, context } = walkContext;
-  const { paginator } = walk;
-  const size = createPageSize(paginator.maxSize);
+export async function walkList(walkContext: WalkContext<ListWalk>): Promise<NotServedError | undefined> {
+  const { walk } = walkContext;
+  const size = createPageSize(walk.paginator.maxSize);
   const stored = Cursor.safeParse(walkContext.stored).data;
-  let cursor = paginator.start(stored, nowOf(walkContext), walk.rescanSeconds);
-  while (cursor !== undefined && !isOver(walkContext)) {
-    const request = paginator.request(cursor, size.current());
-    const response = await askOrGiveUp(walkContext, request, (asked) => size.timedOut(asked));
-    if (response === 'smaller') continue;
-    if (response === 'beyond') {
-      const beyond = paginator.giveUp(cursor, nowOf(walkContext));
-      context.logger.warn(
-        { dataset: walkContext.dataset.name, offset: cursor.at },
-        'list goes on beyond reach',
+  const [known, failure] =
+    stored === undefined ? [undefined, undefined] : await askAgain(walkContext, stored);
+  const cursor = walk.paginator.start(known, nowOf(walkContext), walk.rescanSeconds);
+  let at: Standing = { cursor, until: Infinity, inRow: 0, failure };
+  while (at.cursor !== undefined && !isOver(walkContext)) at = await readOn(walkContext, at, at.cursor, size);
+  return at.failure;
+}
+
+/** Asks for the rows that were not served, those whose pause is over; a run that somebody has started waits for none. */
+async function askAgain(
+  walkContext: WalkContext<ListWalk>,
+  stored: OffsetCursor,
+): Promise<[OffsetCursor, NotServedError | undefined]> {
+  let cursor = stored;
+  let failure: NotServedError | undefined;
+  for (const { at, until } of stored.lacking) {
+    if (isOver(walkContext)) break;
+    if (walkContext.priority !== 'backfill' && until > nowOf(walkContext)) continue;
+    const { lacking } = cursor;
+    try {
+      const found = { ...cursor, lacking: lacking.filter((one) => one.at !== at) };
+      await readRows(
+        walkContext,
+        { limit: 1, offset: at },
+        () => ({ cursor: found, done: false }),
+        ATTEMPTS_IN_DOUBT,
       );
-      await walkContext.keep(beyond);
-      return;
+      cursor = found;
+    } catch (error) {
+      if (!mayConcernPage(error)) throw error;
+      failure = notServed(at, error);
+      const tried = walkContext.walk.paginator.pass({ ...cursor, at }, nowOf(walkContext));
+      cursor = { ...cursor, lacking: tried.lacking };
+      await walkContext.keep(cursor);
     }
+  }
+  return [cursor, failure];
+}
+
+function notServed(offset: number, { message }: EtlError): NotServedError {
+  return new NotServedError(`the row at offset ${offset} is not served: ${message}`, {
+    hint: 'The other rows are stored; this one is asked for again, with growing pauses.',
+  });
+}
+
+/** Asks for rows and writes them with the cursor behind them. */
+async function readRows(
+  walkContext: WalkContext<ListWalk>,
+  request: { readonly limit: number; readonly offset: number },
+  stepBehind: (limit: number, records: number) => OffsetStep,
+  attemptsInDoubt: number | undefined,
+): Promise<OffsetStep> {
+  const response = await ask(walkContext, request, { attemptsInDoubt });
+  const limit = response.request.limit ?? request.limit;
+  const step = stepBehind(limit, response.value.records.length);
+  const reading = readResponseRecords(walkContext, response, '', request.offset);
+  await writeResponse(walkContext, { response, reading, cursor: step.cursor });
+  return step;
+}
+
+/** Reads a page, no further than to the next row that is known not to be served. */
+async function readOn(
+  walkContext: WalkContext<ListWalk>,
+  at: Standing,
+  cursor: OffsetCursor,
+  size: PageSize,
+): Promise<Standing> {
+  const { paginator } = walkContext.walk;
+  const { until } = at;
+  const next = cursor.lacking.find((one) => one.at >= cursor.at)?.at ?? Infinity;
+  // It was asked for when the walk began, or its pause is not over.
+  if (next === cursor.at) return { ...at, cursor: { ...cursor, at: next + 1 } };
+  const attempts = until === Infinity ? undefined : ATTEMPTS_IN_DOUBT;
+  const half = Math.max(1, Math.floor((until - cursor.at) / 2));
+  const request = paginator.request(cursor, Math.min(size.current(), next - cursor.at, half));
+  const stepBehind = (limit: number, records: number) =>
+    paginator.next(cursor, limit, records, nowOf(walkContext));
+  try {
+    const step = await readRows(walkContext, request, stepBehind, attempts);
     size.arrived();
-    const limit = response.request.limit ?? request.limit;
-    const step = paginator.next(cursor, limit, response.value.records.length, nowOf(walkContext));
-    await writeResponse(walkContext, {
-      response,
-      reading: readResponseRecords(walkContext, response, '', request.offset),
-      cursor: step.cursor,
-    });
-    cursor = step.done ? undefined : step.cursor;
+    const left = step.cursor.at >= until ? Infinity : until;
+    return { ...at, cursor: step.done ? undefined : step.cursor, until: left, inRow: 0 };
+  } catch (error) {
+    if (!mayConcernPage(error)) throw error;
+    if (error instanceof ApiTimeoutError && size.timedOut(request.limit)) return at;
+    return divide(walkContext, at, cursor, { limit: request.limit, error });
   }
 }
 
-async function askOrGiveUp(
-  walkContext: WalkContext,
-  request: Parameters<typeof ask>[1] & { readonly limit: number },
-  timedOut: (size: number) => boolean,
-): Promise<WalkResponse | 'smaller' | 'beyond'> {
-  try {
-    return await ask(walkContext, request);
-  } catch (error) {
-    if (!(error instanceof ApiTimeoutError)) throw error;
-    return timedOut(request.limit) ? 'smaller' : 'beyond';
+/** A page was not served: half of it is asked for next, or a row alone is passed over. */
+async function divide(
+  walkContext: WalkContext<ListWalk>,
+  at: Standing,
+  cursor: OffsetCursor,
+  { limit, error }: { readonly limit: number; readonly error: EtlError },
+): Promise<Standing> {
+  const { paginator } = walkContext.walk;
+  const now = nowOf(walkContext);
+  const isTimeout = error instanceof ApiTimeoutError;
+  if (at.until === Infinity && !(await servesElsewhere(walkContext, cursor.at, limit, isTimeout))) {
+    if (!isTimeout) throw error;
+    const { dataset, context } = walkContext;
+    context.logger.warn({ dataset: dataset.name, offset: cursor.at }, 'list goes on beyond reach');
+    await walkContext.keep(paginator.giveUp(cursor, now));
+    return { ...at, cursor: undefined };
   }
+  if (limit > 1) return { ...at, until: cursor.at + limit };
+  if (at.inRow === MOST_IN_ROW) throw error;
+  const passed = paginator.pass(cursor, now);
+  await walkContext.keep(passed);
+  return { cursor: passed, until: Infinity, inRow: at.inRow + 1, failure: notServed(cursor.at, error) };
+}
+
+/** True where the server serves a row behind the page; or, as it needs not be for want of time, the list's first one. */
+async function servesElsewhere(
+  walkContext: WalkContext<ListWalk>,
+  at: number,
+  limit: number,
+  isTimeout: boolean,
+): Promise<boolean> {
+  for (const offset of isTimeout || at === 0 ? [at + limit] : [at + limit, 0]) {
+    try {
+      await ask(walkContext, { limit: 1, offset }, { attemptsInDoubt: ATTEMPTS_IN_DOUBT });
+      return true;
+    } catch (error) {
+      if (!mayConcernPage(error)) throw error;
+    }
+  }
+  return false;
 }

@@ -3,7 +3,16 @@ import { allInFlight } from '../../budget/all-in-flight.ts';
 import type { Flight } from '../../budget/flight.ts';
 import type { LookupWalk, Subject } from '../../dataset/walk.ts';
 import { gatherSubjects, readDueSubjects, type Outcomes } from '../../db/cursors/subjects.ts';
-import { ApiTimeoutError, NotFoundError } from '../../errors.ts';
+import {
+  mayConcernPage,
+  ApiTimeoutError,
+  ApiUnavailableError,
+  NotFoundError,
+  NotServedError,
+  RequestTooLargeError,
+  type EtlError,
+} from '../../errors.ts';
+import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
 import type { Params } from '../../dataset/paginator.ts';
 import type { BatchSize } from '../../dataset/paginators/lookup.ts';
 import { ask, type WalkResponse } from './ask.ts';
@@ -29,8 +38,9 @@ interface LookupCursor {
 const MOST_AT_ONCE = 20_000;
 
 /** Asks for every subject that is new, has moved, or was unknown a while ago, as many at once as the URL takes. */
-export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<void> {
+export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<NotServedError | undefined> {
   const { walk, dataset, context, choices } = walkContext;
+  const served: Served = { answers: 0, inRow: 0, unserved: [], failure: undefined, hasTimedOut: false };
   const { subjects, paginator } = walk;
   const { inFlight } = context.api;
   const stored = Cursor.safeParse(walkContext.stored).data;
@@ -45,16 +55,63 @@ export async function walkLookup(walkContext: WalkContext<LookupWalk>): Promise<
     const limit = paginator.size(batch);
     // While the size is searched for, several requests at once would be refused for the same reason.
     const batches = limit > batch.fits ? 1 : batchesAtOnce(inFlight.target, limit);
-    const asking = { ...name, before: gathered, onlyWatched, limit: limit * batches };
+    const unserved = walkContext.priority === 'backfill';
+    const asking = { ...name, before: gathered, onlyWatched, unserved, limit: limit * batches };
     const due = await readDueSubjects(context.database, asking);
     if (due.length === 0) break;
     const cursor = { gathered, seen, batch: paginator.passed(batch, Math.min(limit, due.length)) };
-    const asked = await allInFlight(inFlight, cut(due, limit), (some) => lookUp(walkContext, some, cursor));
+    const asked = await allInFlight(inFlight, cut(due, limit), (some) =>
+      lookUp({ walkContext, cursor, served }, some),
+    );
     batch = asked.reduce((learned, one) => learn(walkContext, learned, one), batch);
+    // What took too long was one subject's fault, not the size's.
+    if (served.hasTimedOut) batch = paginator.start(undefined);
+    await setAside(walkContext, served, { gathered, seen, batch }, false);
     if (asked.some(({ isTooLarge }) => isTooLarge)) await keep();
   }
   await keep();
+  await setAside(walkContext, served, { gathered, seen, batch }, true);
+  return served.failure;
 }
+
+/** What the server has served of a walk. */
+interface Served {
+  answers: number;
+  /** Requests that were not answered well since the last one that was. */
+  inRow: number;
+  /** Subjects that were not served alone, and how many answers there had been before. */
+  unserved: { readonly key: string; readonly error: EtlError; readonly answers: number }[];
+  failure: NotServedError | undefined;
+  hasTimedOut: boolean;
+}
+
+/** After so many subjects in a row that are not served alone, or requests of any size, it is the endpoint that has the trouble. */
+const MOST_UNSERVED = 3;
+const MOST_FAILURES = 40;
+
+/** Sets aside what was not served, where the server has served others since; in the end also what nothing came behind. */
+async function setAside(
+  { walk, keep }: WalkContext<LookupWalk>,
+  served: Served,
+  cursor: LookupCursor,
+  isEnd: boolean,
+): Promise<void> {
+  served.hasTimedOut = false;
+  const isSure = ({ error, answers }: Served['unserved'][number]) =>
+    answers < served.answers || (isEnd && error.code !== AWAY);
+  const [sure, open] = [served.unserved.filter(isSure), served.unserved.filter((one) => !isSure(one))];
+  const [last] = open;
+  if (last !== undefined && (isEnd || open.length >= MOST_UNSERVED)) throw last.error;
+  served.unserved = open;
+  const one = sure.at(-1);
+  if (one === undefined) return;
+  served.failure = new NotServedError(`${one.key} is not served: ${one.error.message}`, {
+    hint: 'What else was asked for is stored; this is asked for again, with growing pauses.',
+  });
+  await keep(cursor, { unserved: { walk: walk.name, subjects: sure.map(({ key }) => key) } });
+}
+
+const AWAY = new ApiUnavailableError('').code;
 
 /** Enough that few readers wait for the last batches, and no more than memory takes. */
 function batchesAtOnce(target: number, limit: number): number {
@@ -76,20 +133,45 @@ function learn(
   return next;
 }
 
-/** Asks for some subjects and writes what came of it. */
-async function lookUp(
-  walkContext: WalkContext<LookupWalk>,
-  due: readonly Subject[],
-  cursor: LookupCursor,
-): Promise<LookedUp> {
+/** What the look-ups of a round have in common. */
+interface Round {
+  readonly walkContext: WalkContext<LookupWalk>;
+  readonly cursor: LookupCursor;
+  readonly served: Served;
+}
+
+/** Asks for some subjects and writes what came of it. Those that the server does not serve together are asked for by halves. */
+async function lookUp(round: Round, due: readonly Subject[], isDoubted = false): Promise<LookedUp> {
+  const { walkContext, cursor, served } = round;
   const flight = walkContext.context.api.inFlight.open(walkContext.priority);
   try {
-    const response = await askFor(walkContext, due, flight);
-    if (response !== 'too large') await writeOutcomes(walkContext, response, due, cursor);
-    return { keys: due.length, isTooLarge: response === 'too large' };
+    const response = await askFor(walkContext, due, flight, isDoubted);
+    served.inRow = 0;
+    if (response === 'too large') return { keys: due.length, isTooLarge: true };
+    await writeOutcomes(walkContext, response, due, cursor);
+    served.answers += 1;
+    return { keys: due.length, isTooLarge: false };
+  } catch (error) {
+    served.inRow += 1;
+    if (!mayConcernPage(error) || served.inRow > MOST_FAILURES) throw error;
+    noteUnserved(round, due, error);
   } finally {
     flight.end();
   }
+  const half = Math.ceil(due.length / 2);
+  if (due.length > 1) {
+    await lookUp(round, due.slice(0, half), true);
+    await lookUp(round, due.slice(half), true);
+  }
+  return { keys: due.length, isTooLarge: false };
+}
+
+function noteUnserved({ served }: Round, [one, ...others]: readonly Subject[], error: EtlError): void {
+  if (one === undefined || others.length > 0) return;
+  const { answers } = served;
+  served.unserved.push({ key: one.key, error, answers });
+  served.hasTimedOut ||= error instanceof ApiTimeoutError;
+  if (served.unserved.filter((other) => other.answers === answers).length > MOST_UNSERVED) throw error;
 }
 
 function cut<T>(all: readonly T[], size: number): T[][] {
@@ -119,12 +201,16 @@ async function askFor(
   walkContext: WalkContext<LookupWalk>,
   due: readonly Subject[],
   flight: Flight,
+  isDoubted: boolean,
 ): Promise<WalkResponse | 'too large' | 'none'> {
+  const attemptsInDoubt = !isDoubted ? undefined : due.length > 1 ? 1 : ATTEMPTS_IN_DOUBT;
   try {
-    const response = await ask(walkContext, paramsOf(walkContext.walk, due), { flight });
+    const response = await ask(walkContext, paramsOf(walkContext.walk, due), { flight, attemptsInDoubt });
     return isCut(response, due) ? 'too large' : response;
   } catch (error) {
-    if (error instanceof ApiTimeoutError && walkContext.walk.paginator.most > 1) return 'too large';
+    // An URL that is too long for one alone is too long for any.
+    const isOne = due.length === 1 && !(error instanceof RequestTooLargeError);
+    if (error instanceof ApiTimeoutError && walkContext.walk.paginator.most > 1 && !isOne) return 'too large';
     if (error instanceof NotFoundError && due.length === 1) return 'none';
     throw error;
   }
@@ -160,7 +246,7 @@ async function writeOutcomes(
     unknownFor: walk.unknownForSeconds,
   };
   if (response === 'none') {
-    await walkContext.keep(cursor, { ...outcomes, found: [] });
+    await walkContext.keep(cursor, { outcomes: { ...outcomes, found: [] } });
     return;
   }
   const found = response.value.records.flatMap((raw) => {

@@ -1,18 +1,24 @@
 import * as z from 'zod';
 import type { PerBlockWalk } from '../../dataset/walk.ts';
 import { readStoredBorder } from '../../db/cursors/second-borders.ts';
-import { NotFoundError } from '../../errors.ts';
+import { Lacking } from '../../dataset/paginators/lacking.ts';
+import { mayConcernPage, NotFoundError, NotServedError, type EtlError } from '../../errors.ts';
+import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
 import type { SeqnoCursor } from '../../dataset/paginators/seqnos.ts';
 import { ask } from './ask.ts';
 import { readResponseRecords } from './read-response-records.ts';
 import { writeResponse } from './write-response.ts';
-import { isOver, type WalkContext } from './walk-context.ts';
+import { isOver, nowOf, type WalkContext } from './walk-context.ts';
 import { MASTERCHAIN } from '../../ton/shard.ts';
 
 const Cursor = z.object({
   covered: z.array(z.object({ from: z.number(), to: z.number() })),
   borders: z.array(z.object({ utime: z.number(), seqno: z.number() })),
+  lacking: z.array(Lacking).default([]),
 });
+
+/** After so many blocks in a row of which the server does not serve what is asked for, the walk is given up for now. */
+const MOST_IN_ROW = 3;
 
 const Blocks = z.object({ blocks: z.array(z.object({ seqno: z.number() })) });
 
@@ -20,35 +26,64 @@ const Blocks = z.object({ blocks: z.array(z.object({ seqno: z.number() })) });
 const OF_ONE_SECOND = 20;
 
 /** Asks about every masterchain block of the range that was not asked about yet, the newest first. */
-export async function walkBlocks(walkContext: WalkContext<PerBlockWalk>): Promise<void> {
+export async function walkBlocks(
+  walkContext: WalkContext<PerBlockWalk>,
+): Promise<NotServedError | undefined> {
   const { walk, range } = walkContext;
   const { paginator } = walk;
   let cursor = paginator.start(Cursor.safeParse(walkContext.stored).data);
-  if (range === undefined) return;
+  if (range === undefined) return undefined;
   const to = await borderOf(walkContext, cursor, range.to);
   cursor = paginator.withBorder(cursor, { utime: range.to, seqno: to });
   const from = await borderOf(walkContext, cursor, range.from);
   cursor = paginator.withBorder(cursor, { utime: range.from, seqno: from });
   await walkContext.keep(cursor);
-  // Blocks that are not there yet are passed over for now.
-  let passed = cursor;
+  // Blocks that are not there yet are passed over for now, and those that were not served until their pause is over.
+  let passed = pausedOf(walkContext, cursor).reduce((all, { at }) => paginator.next(all, at), cursor);
+  let failure: NotServedError | undefined;
+  let inRow = 0;
   for (;;) {
     const seqno = paginator.missing(passed, { from, to });
-    if (seqno === undefined || isOver(walkContext)) return;
+    if (seqno === undefined || isOver(walkContext)) break;
     passed = paginator.next(passed, seqno);
-    cursor = (await readBlock(walkContext, cursor, seqno)) ?? cursor;
+    try {
+      cursor = (await readBlock(walkContext, cursor, seqno, inRow > 0)) ?? cursor;
+      inRow = 0;
+    } catch (error) {
+      inRow += 1;
+      // Nothing else was answered: the trouble is not one block's.
+      if (!mayConcernPage(error) || inRow === MOST_IN_ROW) throw error;
+      cursor = paginator.pass(cursor, seqno, nowOf(walkContext));
+      failure = notServed(seqno, error);
+    }
   }
+  if (inRow > 0) await walkContext.keep(cursor);
+  return failure;
+}
+
+/** Blocks that are not asked for yet again; a run that somebody has started waits for none. */
+function pausedOf(walkContext: WalkContext, { lacking }: SeqnoCursor): Lacking[] {
+  if (walkContext.priority === 'backfill') return [];
+  return lacking.filter(({ until }) => until > nowOf(walkContext));
+}
+
+function notServed(seqno: number, { message }: EtlError): NotServedError {
+  return new NotServedError(`masterchain block ${seqno} is not served: ${message}`, {
+    hint: 'The other blocks are read; this one is asked for again, with growing pauses.',
+  });
 }
 
 async function readBlock(
   walkContext: WalkContext<PerBlockWalk>,
   cursor: SeqnoCursor,
   seqno: number,
+  isDoubted: boolean,
 ): Promise<SeqnoCursor | undefined> {
   const { walk, context, dataset } = walkContext;
   try {
     const response = await ask(walkContext, walk.paginator.request(seqno), {
       isWhole: walk.isWhole,
+      attemptsInDoubt: isDoubted ? ATTEMPTS_IN_DOUBT : undefined,
     });
     const next = walk.paginator.next(cursor, seqno);
     const reading = readResponseRecords(walkContext, response, String(seqno));

@@ -2,6 +2,7 @@ import type { Walk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import { commitCursor } from '../../db/write/commit-response.ts';
 import { CLAIM_SECONDS, claimCursor, prolongClaim, releaseClaim } from '../../db/cursors/cursors.ts';
+import { NoEndpointError, NotServedError, type EtlError } from '../../errors.ts';
 import { levelOf, readUnlessRefused } from '../failure-policy.ts';
 import { keepAlive } from '../keep-alive.ts';
 import { walkBackward } from './backward.ts';
@@ -13,46 +14,64 @@ import { walkSample } from './sample.ts';
 
 /**
  * Reads each collection once, one after the other; what is looked up in the tables of collections once more, for some of
- * them were filled only after it was read. The names of those that the API refused.
+ * them were filled only after it was read. The names of those that the API refused; `absent` learns which of them it refused
+ * for nothing but an endpoint that it does not have.
  */
 export async function readCollections(
   run: RunContext,
   collections: readonly Collection[],
+  absent = new Map<string, string>(),
 ): Promise<readonly string[]> {
   const walks = collections.flatMap((dataset) => dataset.job.walks.map((walk) => ({ dataset, walk })));
   const again = walks.filter(({ walk }) => looksIntoCollections(walk));
-  const failed = new Set<string>();
+  const [failed, refused] = [new Set<string>(), new Set<string>()];
   for (const { dataset, walk } of [...walks, ...again]) {
     if (isOver(run)) break;
-    if (!(await tryWalk(run, dataset, walk))) failed.add(dataset.name);
+    const failure = await tryWalk(run, dataset, walk);
+    if (failure === undefined) continue;
+    failed.add(dataset.name);
+    if (failure instanceof NoEndpointError) absent.set(dataset.name, pathOf(walk));
+    else refused.add(dataset.name);
   }
+  for (const name of refused) absent.delete(name);
   return [...failed];
+}
+
+function pathOf({ endpoint }: Walk): string {
+  return 'path' in endpoint ? endpoint.path : `/api/v2/${endpoint.method}`;
 }
 
 function looksIntoCollections(walk: Walk): boolean {
   return walk.kind === 'lookup' && walk.subjects.seenIn.some(({ time }) => time === 'loaded_at');
 }
 
-/** False where the API refuses this walk for good: it is logged, and the others go on. */
-async function tryWalk(run: RunContext, dataset: Collection, walk: Walk): Promise<boolean> {
+/** Why the API refuses this walk for good, which is logged; the others go on. */
+async function tryWalk(run: RunContext, dataset: Collection, walk: Walk): Promise<EtlError | undefined> {
   const { logger } = run.context;
   const stream = { dataset: dataset.name, scope: '', pass: 0 };
   const policy = { context: run.context, stream, stop: run.stop };
-  const failure = await readUnlessRefused(policy, () => claimAndWalk(run, dataset, walk));
-  if (failure === undefined) return true;
+  const failure = await readUnlessRefused(policy, async () => {
+    const unserved = await claimAndWalk(run, dataset, walk);
+    if (unserved !== undefined) throw unserved;
+  });
+  if (failure === undefined) return undefined;
   logger[levelOf(failure)](
     { dataset: dataset.name, walk: walk.name, code: failure.code, reason: failure.message },
-    'walk given up for now',
+    failure instanceof NotServedError ? 'not all of a walk was served' : 'walk given up for now',
   );
-  return false;
+  return failure;
 }
 
 /** Claims the walk's cursor, walks, and gives it back; nothing where another worker has it. */
-async function claimAndWalk(run: RunContext, dataset: Collection, walk: Walk): Promise<void> {
+async function claimAndWalk(
+  run: RunContext,
+  dataset: Collection,
+  walk: Walk,
+): Promise<NotServedError | undefined> {
   const { database } = run.context;
   const claim = { dataset: dataset.name, scope: walk.name, owner: run.owner };
   const claimed = await claimCursor(database, claim);
-  if (claimed === undefined) return;
+  if (claimed === undefined) return undefined;
   const prolong = () => prolongClaim(database, claim);
   const letGo = keepAlive(run.context, {
     what: `a claim of ${dataset.name}`,
@@ -60,19 +79,22 @@ async function claimAndWalk(run: RunContext, dataset: Collection, walk: Walk): P
     prolong,
   });
   const network = run.context.network.begin();
-  const keep: WalkContext['keep'] = (cursor, outcomes) => {
+  const keep: WalkContext['keep'] = (cursor, learned) => {
     network.require();
-    return commitCursor(database, claim, cursor, outcomes);
+    return commitCursor(database, claim, cursor, learned);
   };
   try {
-    await dispatch({ ...run, dataset, claim, network, keep, stored: claimed.cursor }, walk);
+    return await dispatch({ ...run, dataset, claim, network, keep, stored: claimed.cursor }, walk);
   } finally {
     letGo();
     await releaseClaim(database, claim).catch(() => undefined);
   }
 }
 
-function dispatch(walkContext: Omit<WalkContext, 'walk'>, walk: Walk): Promise<void> {
+async function dispatch(
+  walkContext: Omit<WalkContext, 'walk'>,
+  walk: Walk,
+): Promise<NotServedError | undefined> {
   switch (walk.kind) {
     case 'list':
       return walkList({ ...walkContext, walk });
@@ -83,6 +105,7 @@ function dispatch(walkContext: Omit<WalkContext, 'walk'>, walk: Walk): Promise<v
     case 'per_block':
       return walkBlocks({ ...walkContext, walk });
     case 'sample':
-      return walkSample({ ...walkContext, walk });
+      await walkSample({ ...walkContext, walk });
+      return undefined;
   }
 }

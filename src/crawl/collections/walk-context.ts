@@ -2,7 +2,7 @@ import type { Choices } from '../../settings/config.ts';
 import type { Walk } from '../../dataset/walk.ts';
 import type { Collection } from '../../dataset/dataset.ts';
 import type { CursorClaim } from '../../db/cursors/cursors.ts';
-import type { Outcomes } from '../../db/cursors/subjects.ts';
+import type { Outcomes, Unserved } from '../../db/cursors/subjects.ts';
 import type { Priority } from '../../budget/priority.ts';
 import type { Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
@@ -28,6 +28,12 @@ export interface RunContext {
   readonly pace: () => Promise<void>;
 }
 
+/** What was learned of subjects. */
+interface Learned {
+  readonly outcomes?: Outcomes | undefined;
+  readonly unserved?: Unserved;
+}
+
 /** One walk of a run, whose cursor is claimed. */
 export interface WalkContext<W extends Walk = Walk> extends RunContext {
   readonly dataset: Collection;
@@ -38,7 +44,7 @@ export interface WalkContext<W extends Walk = Walk> extends RunContext {
   /** The cursor as the last commit left it. */
   readonly stored: unknown;
   /** Commits the cursor alone, where nothing else is to be written, with what was learned of subjects. */
-  readonly keep: (cursor: object, outcomes?: Outcomes) => Promise<void>;
+  readonly keep: (cursor: object, learned?: Learned) => Promise<void>;
 }
 
 /** True as soon as the walk is to end. */

@@ -1,6 +1,7 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { readBusyMoments } from '../../db/read/busy-moments.ts';
 import { keepEstimate } from '../../db/read/estimates.ts';
+import { concernsRun, EtlError } from '../../errors.ts';
 import { lengthOf, type Range, union } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { missingOf } from '../streams/missing.ts';
@@ -33,6 +34,8 @@ export interface Planned {
 /** What is expected of each dataset, and how fast this machine is for them. */
 export interface Plan {
   readonly planned: readonly Planned[];
+  /** Why nothing is known of a dataset: the server does not have its endpoint, or does not answer it. */
+  readonly unknown: ReadonlyMap<string, EtlError>;
   readonly speed: MachineSpeed;
 }
 
@@ -50,9 +53,14 @@ export async function planDatasets(context: CrawlContext, options: PlanOptions):
   const { datasets, range, watermark } = options;
   const missing = await missingOf(context, datasets, range, watermark);
   const planned: Planned[] = [];
+  const unknown = new Map<string, EtlError>();
   for (const dataset of datasets) {
     const holes = union(missing.get(dataset.name) ?? []);
-    const one = await planDataset(context, dataset, holes, options);
+    const one = await planDataset(context, dataset, holes, options).catch(whyUnknown);
+    if (one instanceof EtlError) {
+      unknown.set(dataset.name, one);
+      continue;
+    }
     planned.push({ dataset: dataset.name, missing: holes, estimate: one });
     await keepEstimate(context.database, {
       dataset: dataset.name,
@@ -64,7 +72,13 @@ export async function planDatasets(context: CrawlContext, options: PlanOptions):
   }
   const sizes = new Map(planned.map(({ dataset, estimate: { recordSize } }) => [dataset, recordSize]));
   const moments = await readBusyMoments(context.database, STEP_SECONDS);
-  return { planned, speed: machineSpeed(moments, sizes, options.rps) };
+  return { planned, unknown, speed: machineSpeed(moments, sizes, options.rps) };
+}
+
+/** What the API does not answer of one dataset, it may answer of the others. */
+function whyUnknown(error: unknown): EtlError {
+  if (error instanceof EtlError && !concernsRun(error)) return error;
+  throw error;
 }
 
 async function planDataset(

@@ -3,17 +3,21 @@ import { freshBehind, type Fresh } from '../../dataset/fresh.ts';
 import { freshOf } from '../../db/coverage/fresh-range.ts';
 import { commitPage, type PageCommit } from '../../db/write/commit.ts';
 import { cutLease, type Lease } from '../../db/coordination/leases.ts';
-import { ApiTimeoutError } from '../../errors.ts';
-import { formatRange, type Range } from '../../range.ts';
+import { recordFailure } from '../../db/coverage/failures.ts';
+import type { Refusal } from '../../db/coverage/refused.ts';
+import { mayConcernPage, ApiTimeoutError, type EtlError } from '../../errors.ts';
+import { formatRange, spanOfSecond, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
+import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
+import { readServed, servesElsewhere } from './apart.ts';
 import { askPage } from './page/ask-page.ts';
 import { commitWithRetry } from '../commit-with-retry.ts';
 import type { NetworkWatch } from '../network-guard.ts';
 import { leaseLength } from './lease-length.ts';
 import type { SpanTrust } from './page/limit-trust.ts';
 import type { Assignment } from './planner.ts';
-import { needsWholeSeconds, toCommit, type FetchedPage } from './page/to-commit.ts';
+import { needsWholeSeconds, toCommit, toCommitOfSecond, type FetchedPage } from './page/to-commit.ts';
 
 /** A page that takes longer than this, in milliseconds, is worth a warning: usual ones take a fraction of a second. */
 const SLOW_PAGE_MS = 15_000;
@@ -34,6 +38,19 @@ export interface LeaseReading extends Assignment {
   readonly peers: Peers;
 }
 
+/** A page that the server did not serve, though it serves others. */
+interface Doubt {
+  /** The seconds before this one hold what it does not serve, as far as is known. */
+  readonly until: number;
+  /** End of the seconds that are asked for. */
+  readonly to: number;
+}
+
+/** After so many seconds of a lease that the server does not serve whole, the rest is refused. */
+const MOST_PASSED = 64;
+/** The same, where nothing came between them. */
+const MOST_IN_ROW = 8;
+
 /** How far the reading of a lease has come. */
 interface LeaseProgress {
   /** The lease, as far as it is still to be read. */
@@ -46,6 +63,10 @@ interface LeaseProgress {
   readonly waiting: readonly FetchedPage[];
   /** Whether a short page may have been cut. */
   readonly trust: SpanTrust;
+  /** Set while less is asked for at once, because a page was not served. */
+  readonly doubt?: Doubt | undefined;
+  /** Seconds that were passed over because the server does not serve some row of them: all, and since the last row came. */
+  readonly passed: { readonly all: number; readonly inRow: number };
   /** What was read of it so far, for the log. */
   readonly read: { readonly requests: number; readonly rows: number; readonly bytes: number };
 }
@@ -62,12 +83,13 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
     fresh: await freshOfLease(context, reading),
     waiting: [],
     trust: context.tuning(dataset).limits.openSpan(lease.span),
+    passed: { all: 0, inRow: 0 },
     read: { requests: 0, rows: 0, bytes: 0 },
   };
   const began = context.clock.monotonic();
   while (progress.cursor !== undefined && !stop.finishing.aborted) {
     await context.disk.wait(stop.finishing);
-    progress = await readPage(context, reading, progress);
+    progress = await readOrDivide(context, reading, progress);
     yield progress.held.span;
   }
   const ms = Math.round(context.clock.monotonic() - began);
@@ -88,6 +110,107 @@ async function freshOfLease(
   const { stream, span } = lease;
   if (priority !== 'backfill' || stream.scope !== '' || needsWholeSeconds(assignment)) return undefined;
   return freshOf(database, { dataset: dataset.name, tables: dataset.job.tables, span });
+}
+
+/** Reads a page; one that the server does not serve, though it serves others, is asked for in smaller parts. */
+async function readOrDivide(
+  context: CrawlContext,
+  reading: LeaseReading,
+  progress: LeaseProgress,
+): Promise<LeaseProgress> {
+  try {
+    return await readPage(context, reading, progress);
+  } catch (error) {
+    const { ofSecond } = reading.dataset.job.paginator;
+    if (ofSecond === undefined || !mayConcernPage(error) || reading.stop.finishing.aborted) throw error;
+    return divide(context, reading, progress, error);
+  }
+}
+
+/** Asks for the first half of the seconds that may hold what is not served; a second alone is passed over. */
+async function divide(
+  context: CrawlContext,
+  reading: LeaseReading,
+  progress: LeaseProgress,
+  failure: EtlError,
+): Promise<LeaseProgress> {
+  const { from, to } = progress.held.span;
+  const { doubt } = progress;
+  if (doubt === undefined && !(await servesElsewhere(context, reading, progress.held.span))) throw failure;
+  const until = doubt?.to ?? Math.min(to, from + likelySeconds(context, reading));
+  if (until - from > 1) return goOnIn(context, reading, progress, until);
+  return passSecond(context, reading, progress, failure);
+}
+
+/** How many seconds the page may have held. */
+function likelySeconds({ tuning }: CrawlContext, { dataset }: LeaseReading): number {
+  return Math.ceil(2 * (tuning(dataset).density.pageSeconds() ?? Infinity));
+}
+
+/** Goes on with half of the seconds before `until`, or with all that is left of the lease where they are read. */
+function goOnIn(
+  context: CrawlContext,
+  { dataset }: LeaseReading,
+  progress: LeaseProgress,
+  until: number,
+): LeaseProgress {
+  const { from, to } = progress.held.span;
+  const isBehind = from >= until;
+  const end = isBehind ? to : from + Math.max(1, Math.floor((until - from) / 2));
+  const part = { from, to: end };
+  return {
+    ...progress,
+    cursor: from < to ? dataset.job.paginator.start(part, !isBehind) : undefined,
+    // What was written of the first second comes again.
+    fresh: undefined,
+    waiting: [],
+    trust: context.tuning(dataset).limits.openSpan(part),
+    doubt: isBehind ? undefined : { until, to: end },
+  };
+}
+
+/** Writes what the server serves of a second, refuses it unless that is all of it, and goes on behind it. */
+async function passSecond(
+  context: CrawlContext,
+  reading: LeaseReading,
+  progress: LeaseProgress,
+  failure: EtlError,
+): Promise<LeaseProgress> {
+  const { held } = progress;
+  const second = spanOfSecond(held.span.from);
+  const served = await readServed(context, reading, second.from);
+  if (reading.stop.finishing.aborted) return progress;
+  const rows = served.pages.reduce((sum, { value }) => sum + value.reading.positions.length, 0);
+  const passed = {
+    all: progress.passed.all + Number(!served.isWhole),
+    inRow: served.isWhole || rows > 0 ? 0 : progress.passed.inRow + 1,
+  };
+  if (passed.all > MOST_PASSED || passed.inRow > MOST_IN_ROW) throw failure;
+  const why = served.isWhole ? undefined : refusalOf(served.failure ?? failure, served.unserved, rows);
+  if (why !== undefined) await reportRefused(context, reading, second, { failure, why });
+  const { pages } = served;
+  await write(context, reading.network, toCommitOfSecond(reading, held, { second, pages, why }));
+  const left = { ...held, span: { from: second.to, to: held.span.to } };
+  const { until = second.to } = served.isWhole ? (progress.doubt ?? {}) : {};
+  return goOnIn(context, reading, { ...progress, held: left, passed }, until);
+}
+
+function refusalOf({ message }: EtlError, unserved: number, rows: number): Refusal {
+  const detail =
+    unserved === 0 ? message : `${message} (${unserved} of this second's rows; ${rows} others are stored)`;
+  return { reason: 'failing', detail };
+}
+
+async function reportRefused(
+  { database, logger }: CrawlContext,
+  { stream }: LeaseReading,
+  second: Range,
+  { failure, why }: { readonly failure: EtlError; readonly why: Refusal },
+): Promise<void> {
+  await recordFailure(database, stream, failure).catch(() => undefined);
+  const { dataset, scope } = stream;
+  const range = formatRange(second);
+  logger.error({ dataset, scope, range, code: failure.code, reason: why.detail }, 'range refused');
 }
 
 /** Asks for a page and writes it; its place in memory is free again behind it. */
@@ -111,9 +234,10 @@ async function readPage(
 async function commitAndAdvance(
   context: CrawlContext,
   assignment: LeaseReading,
-  { held, fresh, waiting, trust, read }: LeaseProgress,
+  progress: LeaseProgress,
   page: FetchedPage,
 ): Promise<LeaseProgress> {
+  const { held, fresh, waiting, read, passed } = progress;
   const { step } = page.value;
   const began = context.clock.monotonic();
   const pages = [...waiting, page];
@@ -122,21 +246,35 @@ async function commitAndAdvance(
   const wereNew = isWritten && (await write(context, assignment.network, toCommit(assignment, held, pages)));
   report(context, assignment, { ...page, writingMs: context.clock.monotonic() - began });
   const left = done === undefined ? held : { ...held, span: { from: done.to, to: held.span.to } };
-  const next = {
+  const records = page.value.reading.positions.length;
+  const next: LeaseProgress = {
+    ...progress,
     held: left,
     cursor: step.cursor,
     fresh: wereNew
       ? freshBehind(fresh, page.value.reading.positions, done?.to, page.value.brought)
       : undefined,
     waiting: isWritten ? [] : pages,
-    trust,
+    passed: records > 0 ? { ...passed, inRow: 0 } : passed,
     read: {
       requests: read.requests + 1,
-      rows: read.rows + page.value.reading.positions.length,
+      rows: read.rows + records,
       bytes: read.bytes + page.bytes,
     },
   };
-  return done === undefined || step.cursor === undefined ? next : await shorten(context, assignment, next);
+  return done === undefined && step.cursor !== undefined ? next : await goOn(context, assignment, next);
+}
+
+/** What comes behind seconds that are done. */
+async function goOn(
+  context: CrawlContext,
+  reading: LeaseReading,
+  progress: LeaseProgress,
+): Promise<LeaseProgress> {
+  const { doubt, cursor } = progress;
+  if (doubt !== undefined)
+    return cursor === undefined ? goOnIn(context, reading, progress, doubt.until) : progress;
+  return cursor === undefined ? progress : await shorten(context, reading, progress);
 }
 
 function write(context: CrawlContext, network: NetworkWatch, commit: PageCommit): Promise<boolean> {
@@ -177,7 +315,7 @@ async function shorten(
 async function fetchPage(
   { api, lts, threads, tuning }: CrawlContext,
   { dataset, lease, priority, stop, network }: LeaseReading,
-  { held, cursor, fresh, trust }: LeaseProgress,
+  { held, cursor, fresh, trust, doubt, passed }: LeaseProgress,
   flight: Flight,
 ): Promise<FetchedPage | undefined> {
   const { size: pageSize, limits } = tuning(dataset);
@@ -200,6 +338,7 @@ async function fetchPage(
         priority,
         flight,
         signal: stop.leaving,
+        attemptsInDoubt: doubt === undefined && passed.all === 0 ? undefined : ATTEMPTS_IN_DOUBT,
         toWrite,
       },
     );

@@ -65,14 +65,21 @@ export function forward({
   return {
     maxSize,
     wholeSeconds: order === 'partial',
-    start: ({ from, to }) => {
-      const ahead = joined ? FIRST_LOOK_AHEAD : 0;
+    start: ({ from, to }, alone = false) => {
+      const ahead = joined && !alone ? FIRST_LOOK_AHEAD : 0;
       return { ...FIRST, at: from, to, ahead, length: narrow ?? to - from };
     },
     request: (cursor, size) =>
       cursor.second === undefined
         ? windowRequest(cursor, endOf(cursor, size), size)
         : partRequest(cursor.second, cursor.at, size, maxSize),
+    ofSecond: (second, { offset, limit }) => ({
+      start_utime: second,
+      end_utime: second,
+      sort: 'asc',
+      limit,
+      offset,
+    }),
     next: (cursor, page) => {
       if (cursor.second !== undefined) return nextPart(cursor, cursor.second, page);
       const until = Math.min(cursor.to, page.until ?? endOf(cursor, page.size));

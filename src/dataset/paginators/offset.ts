@@ -1,4 +1,5 @@
 import type { Params } from '../paginator.ts';
+import { withLacking, type Lacking } from './lacking.ts';
 
 /**
  * How far a list has been read. An example of a list of 2500 records, asked for 1000 at a time (`end` and `beyond` left
@@ -24,6 +25,8 @@ export interface OffsetCursor {
   readonly ended: number | null;
   /** The offset at which the server gave up even on a small page: the rest is out of reach. Null where it never did. */
   readonly beyond: number | null;
+  /** Rows that the server does not serve. */
+  readonly lacking: readonly Lacking[];
 }
 
 export interface OffsetStep {
@@ -46,9 +49,11 @@ export interface OffsetPaginator {
   next(cursor: OffsetCursor, limit: number, records: number, now: number): OffsetStep;
   /** Ends the round where the server fails even on a small page. */
   giveUp(cursor: OffsetCursor, now: number): OffsetCursor;
+  /** Goes on behind a row that the server does not serve. */
+  pass(cursor: OffsetCursor, now: number): OffsetCursor;
 }
 
-const FRESH: OffsetCursor = { at: 0, end: 0, round: true, ended: null, beyond: null };
+const FRESH: OffsetCursor = { at: 0, end: 0, round: true, ended: null, beyond: null, lacking: [] };
 
 /**
  * Advances by the limit that was asked for, not by the records received: some servers drop records of a page after they
@@ -61,7 +66,8 @@ export function offset({ maxSize = 1000 }: { maxSize?: number } = {}): OffsetPag
     start(cursor, now, rescanSeconds) {
       if (cursor === undefined) return FRESH;
       if (cursor.round) return cursor;
-      if (now - (cursor.ended ?? 0) >= rescanSeconds) return { ...FRESH, ended: cursor.ended };
+      if (now - (cursor.ended ?? 0) >= rescanSeconds)
+        return { ...FRESH, ended: cursor.ended, lacking: cursor.lacking };
       return cursor.beyond === null ? { ...cursor, at: cursor.end } : undefined;
     },
     request: (cursor, size) => ({ limit: size, offset: cursor.at }),
@@ -72,6 +78,12 @@ export function offset({ maxSize = 1000 }: { maxSize?: number } = {}): OffsetPag
       const next = { ...cursor, at: cursor.at + limit, end: Math.max(cursor.end, end) };
       return { cursor: next, done: !cursor.round && records < limit };
     },
+    pass: (cursor, now) => ({
+      ...cursor,
+      at: cursor.at + 1,
+      end: Math.max(cursor.end, cursor.at + 1),
+      lacking: withLacking(cursor.lacking, cursor.at, now),
+    }),
     giveUp: (cursor, now) => ({ ...cursor, round: false, ended: now, beyond: cursor.at }),
   };
 }

@@ -1,4 +1,5 @@
 import type { Params } from '../paginator.ts';
+import { withLacking, type Lacking } from './lacking.ts';
 
 /** Seqnos of masterchain blocks, half-open. */
 export interface Seqnos {
@@ -22,6 +23,8 @@ export interface SeqnoCursor {
   readonly covered: readonly Seqnos[];
   /** The borders that were looked up last. */
   readonly borders: readonly Border[];
+  /** Blocks of which the server does not serve what is asked for. */
+  readonly lacking: readonly Lacking[];
 }
 
 /** Asks about one masterchain block a request: a value without state or I/O. */
@@ -31,6 +34,8 @@ export interface SeqnoPaginator {
   missing(cursor: SeqnoCursor, wanted: Seqnos): number | undefined;
   request(seqno: number): Params;
   next(cursor: SeqnoCursor, seqno: number): SeqnoCursor;
+  /** Remembers that the server did not serve it. */
+  pass(cursor: SeqnoCursor, seqno: number, now: number): SeqnoCursor;
   /** Remembers where a second of chain time lies among the blocks. */
   withBorder(cursor: SeqnoCursor, border: Border): SeqnoCursor;
 }
@@ -39,7 +44,7 @@ const BORDERS = 32;
 
 export function seqnos(): SeqnoPaginator {
   return {
-    start: (cursor) => cursor ?? { covered: [], borders: [] },
+    start: (cursor) => cursor ?? { covered: [], borders: [], lacking: [] },
     missing: ({ covered }, wanted) => {
       let last = wanted.to - 1;
       for (const range of covered.toReversed()) {
@@ -48,7 +53,12 @@ export function seqnos(): SeqnoPaginator {
       return last >= wanted.from ? last : undefined;
     },
     request: (seqno) => ({ seqno }),
-    next: (cursor, seqno) => ({ ...cursor, covered: withSeqno(cursor.covered, seqno) }),
+    next: (cursor, seqno) => ({
+      ...cursor,
+      covered: withSeqno(cursor.covered, seqno),
+      lacking: cursor.lacking.filter(({ at }) => at !== seqno),
+    }),
+    pass: (cursor, seqno, now) => ({ ...cursor, lacking: withLacking(cursor.lacking, seqno, now) }),
     withBorder: (cursor, border) => ({
       ...cursor,
       borders: [border, ...cursor.borders.filter(({ utime }) => utime !== border.utime)].slice(0, BORDERS),

@@ -13,15 +13,20 @@ export interface WindowCursor {
 }
 
 /**
- * Reads a span in ascending windows, for endpoints that take `start_utime`, `end_utime` and `limit` only: no offset and
- * no sort, so a full page tells nothing but that its window was too wide, and a narrower one is asked for from the same
+ * Reads a span in ascending windows, for endpoints that take `start_utime`, `end_utime` and `limit`, but no order that can
+ * be relied on, so a full page tells nothing but that its window was too wide, and a narrower one is asked for from the same
  * second on. A short page completes its window, and its density tells how wide the next one may be. A single second
- * that fills a page of the full limit is saturated.
+ * that fills a page of the full limit is saturated. `offsets`: true where the endpoint takes `offset`, too.
  */
 export function window({
   maxSize = 1000,
-}: { readonly maxSize?: number } = {}): WholeSecondsPaginator<WindowCursor> {
+  offsets = false,
+}: { readonly maxSize?: number; readonly offsets?: boolean } = {}): WholeSecondsPaginator<WindowCursor> {
   return {
+    ofSecond: (second, { offset, limit }) =>
+      offset > 0 && !offsets
+        ? undefined
+        : { start_utime: second, end_utime: second, limit, ...(offsets && { offset }) },
     maxSize,
     wholeSeconds: true,
     start: ({ from, to }) => ({ at: from, to, length: to - from }),

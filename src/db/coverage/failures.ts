@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { EtlError } from '../../errors.ts';
+import { NoEndpointError, type EtlError } from '../../errors.ts';
 import type { Stream } from './coverage.ts';
 import type { Session } from '../connection/database.ts';
 import { bare, insertInto, setExcluded } from '../connection/sql.ts';
@@ -17,3 +17,16 @@ export async function recordFailure(
     on conflict (${bare(failures.dataset, failures.scope)}) do update
       set ${setExcluded(code, message, hint)}, ${bare(times)} = ${times} + 1, ${bare(at)} = default`);
 }
+
+/** The endpoint that the server does not have, where a dataset failed for that. */
+export function endpointOf({
+  code,
+  message,
+}: {
+  readonly code: string;
+  readonly message: string;
+}): string | undefined {
+  return code === NO_ENDPOINT ? (/^GET (\S+)/.exec(message)?.[1] ?? 'such endpoint') : undefined;
+}
+
+const NO_ENDPOINT = new NoEndpointError('').code;

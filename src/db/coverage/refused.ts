@@ -11,12 +11,18 @@ import { ofStream } from './of-stream.ts';
 export type RefusalReason =
   'saturated' | 'beyond_reach' | 'source_gap' | 'quarantined' | 'failing' | 'changed';
 
+/** Why a range is refused, with one sentence for the operator. */
+export interface Refusal {
+  readonly reason: RefusalReason;
+  readonly detail: string;
+}
+
 /** Refuses a range: it is not asked for before its pause is over. */
 export async function refuse(
   session: Session,
   stream: Stream,
   span: Range,
-  { reason, detail }: { readonly reason: RefusalReason; readonly detail: string },
+  { reason, detail }: Refusal,
 ): Promise<void> {
   const before = sql`coalesce(max(${refused.attempts}), 0)`;
   await session.run(
@@ -38,7 +44,7 @@ export async function refuseAnew(
   session: Session,
   stream: Stream,
   span: Range,
-  facts: { readonly reason: RefusalReason; readonly detail: string; readonly pauseSeconds: number },
+  facts: Refusal & { readonly pauseSeconds: number },
 ): Promise<void> {
   const { reason, detail, pauseSeconds } = facts;
   const [earlier] = await session.rows(

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { SeenIn, Subject, Subjects } from '../../dataset/walk.ts';
 import type { Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { bare, excluded, setExcluded } from '../connection/sql.ts';
+import { bare, excluded, setExcluded, texts } from '../connection/sql.ts';
 import { lookups } from '../schema/etl/cursors.ts';
 import { pages } from '../schema/etl/pages.ts';
 import { watch } from '../schema/etl/watch-list.ts';
@@ -104,20 +104,27 @@ interface DueOptions extends LookupName {
   /** Those that were asked for since then are not due again, unix seconds: within a run everything is asked once. */
   readonly before: number;
   readonly onlyWatched: boolean;
+  /** True: what was set aside is due at once. */
+  readonly unserved: boolean;
   readonly limit: number;
 }
 
-const isDue = sql`(${lookups.again_at} <= clock_timestamp() or ${lookups.seen_lt} > coalesce(${lookups.known_lt}, -1))`;
+/** True of a subject that was asked for without an answer that says whether it is known. */
+const isUnserved = sql`(${lookups.asked_at} is not null and ${lookups.found} is null)`;
+
+const isDue = sql`(${lookups.again_at} <= clock_timestamp() or (${lookups.seen_lt} > coalesce(${lookups.known_lt}, -1)
+  and not ${isUnserved}))`;
 
 function isOf(dataset: string, walk: string): SQL {
   return sql`${lookups.dataset} = ${dataset} and ${lookups.walk} = ${walk}`;
 }
 
-function dueOnes({ dataset, walk, onlyWatched }: Omit<DueOptions, 'limit' | 'before'>): SQL {
+function dueOnes({ dataset, walk, onlyWatched, unserved }: Omit<DueOptions, 'limit' | 'before'>): SQL {
+  const due = unserved ? sql`(${isDue} or ${isUnserved})` : isDue;
   const watched = onlyWatched
     ? sql`and ${lookups.subject} in (select ${watch.address} from ${watch})`
     : sql``;
-  return sql`from ${lookups} where ${isOf(dataset, walk)} and ${isDue} ${watched}`;
+  return sql`from ${lookups} where ${isOf(dataset, walk)} and ${due} ${watched}`;
 }
 
 /** The next subjects to ask for, by name. */
@@ -140,6 +147,27 @@ export interface Outcomes {
   /** Seconds after which a known subject is asked again in any case; undefined: only where it moves. */
   readonly refresh: number | undefined;
   readonly unknownFor: number;
+}
+
+/** Subjects that the server did not serve, though it serves others. */
+export interface Unserved {
+  readonly walk: string;
+  readonly subjects: readonly string[];
+}
+
+/** Sets subjects aside, whether or not they move meanwhile: for a minute, then twice as long each time, at most a day. */
+export async function setAside(
+  session: Session,
+  dataset: string,
+  { walk, subjects }: Unserved,
+): Promise<void> {
+  const { asked_at, again_at, found } = lookups;
+  await session.run(sql`
+    update ${lookups} set ${bare(found)} = null, ${bare(asked_at)} = clock_timestamp(),
+      ${bare(again_at)} = clock_timestamp() + case when ${isUnserved}
+        then least(interval '1 day', greatest(interval '1 minute', 2 * (${again_at} - ${asked_at})))
+        else interval '1 minute' end
+    where ${isOf(dataset, walk)} and ${lookups.subject} in (${texts(subjects)})`);
 }
 
 /**
@@ -184,6 +212,8 @@ export interface LookupCounts {
   readonly walk: string;
   readonly known: number;
   readonly unknown: number;
+  /** Asked for, and not served. */
+  readonly unserved: number;
   readonly due: number;
 }
 
@@ -193,8 +223,15 @@ export async function countLookups(session: Session): Promise<LookupCounts[]> {
   return session.rows(
     sql`
       select ${dataset}, ${walk}, count(*) filter (where ${found}) as known,
-        count(*) filter (where not ${found}) as unknown, count(*) filter (where ${isDue}) as due
+        count(*) filter (where not ${found}) as unknown, count(*) filter (where ${isUnserved}) as unserved, count(*) filter (where ${isDue}) as due
       from ${lookups} group by ${dataset}, ${walk} order by ${dataset}, ${walk}`,
-    z.object({ dataset: z.string(), walk: z.string(), known: count, unknown: count, due: count }),
+    z.object({
+      dataset: z.string(),
+      walk: z.string(),
+      known: count,
+      unknown: count,
+      unserved: count,
+      due: count,
+    }),
   );
 }

@@ -5,7 +5,7 @@ import { holdCursor, moveCursor, type CursorClaim } from '../cursors/cursors.ts'
 import { answersOf } from '../connection/answers-of.ts';
 import type { Database } from '../connection/database.ts';
 import { insertStaged, stageRows, toStage } from './rows/insert.ts';
-import { noteSpared, rememberOutcomes, type Outcomes } from '../cursors/subjects.ts';
+import { noteSpared, rememberOutcomes, setAside, type Outcomes, type Unserved } from '../cursors/subjects.ts';
 import { logPage, type PageLog } from './log-page.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, hasQuarantined, quarantineRecords, releaseRecords } from './quarantine.ts';
@@ -67,11 +67,13 @@ export async function commitCursor(
   database: Database,
   claim: CursorClaim,
   cursor: object,
-  outcomes?: Outcomes,
+  learned: { readonly outcomes?: Outcomes | undefined; readonly unserved?: Unserved } = {},
 ): Promise<void> {
+  const { outcomes, unserved } = learned;
   await writeTransaction(database, async (session) => {
     await holdCursor(session, claim);
     if (outcomes !== undefined) await rememberOutcomes(session, claim.dataset, outcomes);
+    if (unserved !== undefined) await setAside(session, claim.dataset, unserved);
     await moveCursor(session, claim, cursor);
   });
 }

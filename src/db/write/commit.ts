@@ -14,18 +14,17 @@ import { holdLease, lost, prolongLease, shortenLease, type Lease } from '../coor
 import { DatabaseUnavailableError } from '../../errors.ts';
 import type { Partitions } from './partitions.ts';
 import { countDrift, hasQuarantined, quarantineRecords, releaseRecords } from './quarantine.ts';
-import { forgetRefusals, refuse, refuseAnew } from '../coverage/refused.ts';
+import { forgetRefusals, refuse, refuseAnew, type Refusal } from '../coverage/refused.ts';
 import { withdrawVerified } from '../coverage/verifications.ts';
 import { readFloors } from '../coverage/floors.ts';
 import { ensurePartitions, inOrder } from './rows/rows-by-table.ts';
 import { unverifySeconds } from './rows/unverify.ts';
 import { writeTransaction } from './write-transaction.ts';
 
-/** A second that cannot be read whole is done with too: the lease goes past it, coverage does not. */
-interface Done {
-  readonly span: Range;
-  readonly outcome: 'covered' | 'saturated';
-}
+/** Seconds that cannot be read whole are done with too: the lease goes past them, coverage does not. */
+type Done =
+  | { readonly span: Range; readonly outcome: 'covered' }
+  | { readonly span: Range; readonly outcome: 'refused'; readonly why: Refusal };
 
 /** What a second reading needs: it confirms only seconds of which it brings what is stored. */
 export interface Again {
@@ -154,12 +153,12 @@ async function changedSeconds(
 async function finish(
   session: Session,
   { lease: { stream }, again }: PageCommit,
-  { span, outcome }: Done,
+  done: Done,
   changed: Range | undefined,
 ): Promise<void> {
-  if (outcome === 'saturated') {
-    const detail = 'more rows of one logical time than the source lets anybody read';
-    await refuse(session, stream, span, { reason: 'saturated', detail });
+  const { span } = done;
+  if (done.outcome === 'refused') {
+    await refuse(session, stream, span, done.why);
     return;
   }
   for (const part of without([span], changed === undefined ? [] : [changed])) {

@@ -1,4 +1,4 @@
-import { errorResponse, htmlResponse, jsonResponse, textResponse, type HttpResponse } from './response.ts';
+import { errorResponse, jsonResponse, textResponse, type HttpResponse } from './response.ts';
 import { asksArchive, type ArchiveOptions } from './archive.ts';
 import { API_VERSIONS, type Build } from '../build.ts';
 import type { Faults } from '../faults.ts';
@@ -17,6 +17,7 @@ import { traceRoutes } from './routes/traces.ts';
 import { transactionRoutes } from './routes/transactions.ts';
 import { ServedError } from './served-error.ts';
 import type { RequestLog } from './stats.ts';
+import { failureFor } from './unservable.ts';
 import { answerV2, isV2 } from './v2/v2-api.ts';
 
 /** A request as it reaches the server behind the gateway. */
@@ -105,7 +106,10 @@ export class Api implements Answering {
   answer(request: ApiRequest, views: Views): HttpResponse {
     if (request.path === '/healthcheck') return textResponse(200, 'OK');
     const headers = { 'x-api-version': API_VERSIONS[this.build] };
-    const response = this.routeBefore(request, views);
+    const served = this.routeBefore(request, views);
+    const failure = failureFor(request.path, served, this.faults);
+    if (failure !== undefined) this.stats.injected('unservable');
+    const response = failure ?? served;
     return { ...response, headers: { ...response.headers, ...headers } };
   }
 
@@ -129,7 +133,7 @@ export class Api implements Answering {
     if (isV2(path)) return answerV2(request, this.ledger.node, views(0));
     const routes = ROUTES_OF[this.build];
     const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
-    if (route === undefined) return this.build === '1.2' ? htmlResponse(404, 'Not Found') : noRoute(request);
+    if (route === undefined) return noRoute(request);
     return method === 'GET' || method === 'HEAD'
       ? this.answerRoute(request, route, views)
       : errorResponse(500, 'internal server error: Method Not Allowed');
@@ -207,9 +211,9 @@ export class Api implements Answering {
   }
 }
 
-/** The web framework's 404, which build 1.3 wraps. */
+/** The web framework's 404, which the server wraps: v3's paths are what is left of them behind those of its documentation. */
 function noRoute({ method, path }: ApiRequest): HttpResponse {
-  return errorResponse(500, `internal server error: Cannot ${method} ${path}`);
+  return errorResponse(500, `internal server error: Cannot ${method} ${path.replace('/api/v3/', '')}`);
 }
 
 function timeoutResponse(path: string): HttpResponse {

@@ -1,8 +1,9 @@
 import * as z from 'zod';
-import type { ApiClient } from '../../api/client.ts';
+import type { ApiClient, GetRequest } from '../../api/client.ts';
+import { ATTEMPTS_IN_DOUBT } from '../../crawl/failure-policy.ts';
 import { LinkedBlock } from '../../crawl/watermark/block-links.ts';
 import type { ChainInfo } from '../../crawl/watermark/chain-info.ts';
-import { BadResponseError, NotFoundError } from '../../errors.ts';
+import { mayConcernPage, ApiUnavailableError, BadResponseError, NotFoundError } from '../../errors.ts';
 import { blockKey } from '../../ton/block-key.ts';
 import type { Params } from '../../dataset/paginator.ts';
 
@@ -14,7 +15,12 @@ const PAGE_BEFORE = 256;
 const Linked = LinkedBlock.extend({ after_merge: z.boolean().nullish() });
 const Block = Linked.refine(hasParents, { error: 'does not name the blocks before it' });
 
-const Blocks = z.object({ blocks: z.array(Block) });
+const Blocks = z.object({ blocks: z.array(z.unknown()) });
+
+/** A block that does not fit the chain is in quarantine where it is stored; here it is as if it were not there: nothing is proved by it. */
+function fittingOf(blocks: readonly unknown[]): z.output<typeof Block>[] {
+  return blocks.flatMap((block) => Block.safeParse(block).data ?? []);
+}
 
 function hasParents({ workchain, seqno, after_merge, prev_blocks }: z.output<typeof Linked>): boolean {
   const parents = prev_blocks ?? [];
@@ -41,24 +47,51 @@ export interface BlocksOfSource {
   named(block: Pick<LinkedBlock, 'workchain' | 'shard' | 'seqno'>): Promise<LinkedBlock | undefined>;
 }
 
+interface BlocksRead {
+  readonly blocks: readonly LinkedBlock[];
+  /** Also those that do not fit. */
+  readonly rows: number;
+}
+
+/** The server may not serve some block: then fewer are asked for, in the end none, and less is proved. */
+async function askWithin(api: ApiClient, request: GetRequest<BlocksRead>): Promise<AskedBlocks> {
+  try {
+    return await api.get(request);
+  } catch (error) {
+    const { limit } = request.params ?? {};
+    if (!mayConcernPage(error) || error.code === AWAY || typeof limit !== 'number') throw error;
+    if (limit <= 2) return { value: { blocks: [], rows: limit }, request: { limit } };
+    const params = { ...request.params, limit: Math.floor(limit / 4) + 1 };
+    return askWithin(api, { ...request, params, attemptsInDoubt: ATTEMPTS_IN_DOUBT });
+  }
+}
+
+interface AskedBlocks {
+  readonly value: BlocksRead;
+  readonly request: { readonly limit: number | undefined };
+}
+
+const AWAY = new ApiUnavailableError('').code;
+
 /** Asks with the priority of repairs: what is verified is older than the tail, and comes before any backfill. */
 export function createBlockSource(api: ApiClient, chain: ChainInfo, signal: AbortSignal): BlocksOfSource {
   let requests = 0;
   const ask = async (path: string, params: Params, isAsked: (block: LinkedBlock) => boolean = () => true) => {
     requests += 1;
-    const { value, request } = await api.get({
+    const { value, request } = await askWithin(api, {
       path,
       params,
       signal,
       priority: 'repair',
       parse: (body) => {
-        const { blocks } = Blocks.parse(body);
+        const raw = Blocks.parse(body).blocks;
+        const blocks = fittingOf(raw);
         const other = blocks.find((block) => !isAsked(block));
-        if (other === undefined) return blocks;
+        if (other === undefined) return { blocks, rows: raw.length };
         throw new BadResponseError(`block ${blockKey(other)} is not one of those that were asked for`);
       },
     });
-    return { blocks: value, limit: request.limit };
+    return { ...value, limit: request.limit };
   };
   return {
     chain,
@@ -66,8 +99,8 @@ export function createBlockSource(api: ApiClient, chain: ChainInfo, signal: Abor
     async after(second) {
       const params = { start_utime: second, sort: 'asc', limit: PAGE, offset: 0 };
       const isAfter = ({ gen_utime }: LinkedBlock) => gen_utime >= second;
-      const { blocks, limit = PAGE } = await ask('/api/v3/blocks', params, isAfter);
-      return { blocks, whole: blocks.length < limit };
+      const { blocks, rows, limit = PAGE } = await ask('/api/v3/blocks', params, isAfter);
+      return { blocks, whole: rows < limit };
     },
     async before(second) {
       const params = { end_utime: second - 1, sort: 'desc', limit: PAGE_BEFORE, offset: 0 };

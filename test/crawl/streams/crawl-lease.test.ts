@@ -31,8 +31,8 @@ afterEach(async () => {
   await store.close();
 });
 
-test('a second that is asked for whole, and that the server has no time for, is given up and given back', async () => {
-  simulator = await startSimulator({ start: START, duration: 900, faults: { timeoutAboveLimit: 999 } });
+test('a second that the server never has time for is given up and given back', async () => {
+  simulator = await startSimulator({ start: START, duration: 900, faults: { timeoutAboveLimit: 0 } });
   const [dataset] = await datasetsNamed('validator_events');
   const crawl = await openTestCrawl(store, simulator.url);
   const second = { from: START + 400, to: START + 401 };

@@ -27,6 +27,7 @@ function walkText({ walk, progress, at, beingRead }: WalkReport, now: number): s
   return beingRead ? `${words}, being read` : words;
 }
 
-function lookupText({ known, unknown, due }: LookupCounts): string {
-  return `${known} known, ${unknown} unknown to the source, ${due} due`;
+function lookupText({ known, unknown, unserved, due }: LookupCounts): string {
+  const failing = unserved === 0 ? '' : `, ${unserved} not served`;
+  return `${known} known, ${unknown} unknown to the source${failing}, ${due} due`;
 }

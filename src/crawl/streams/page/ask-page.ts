@@ -36,6 +36,8 @@ interface PageRequest {
   /** Set where the page is written. Left out: each record goes through its schema, with strings that are text. */
   readonly toWrite?: ToWrite;
   readonly signal: AbortSignal;
+  /** Attempts at a page that may never be served; left out: as many as usual. */
+  readonly attemptsInDoubt?: number | undefined;
 }
 
 interface ToWrite {
@@ -76,7 +78,8 @@ export async function askPage(
   request: PageRequest,
 ): Promise<Exchange<PageRead>> {
   await network.confirm();
-  const { dataset, stream, cursor, size, trust, priority, flight, signal, toWrite } = request;
+  const { dataset, stream, cursor, size, trust, priority, flight, signal, attemptsInDoubt, toWrite } =
+    request;
   const { job } = dataset;
   const paging = job.paginator.request(cursor, size);
   const scope = job.scopes === undefined ? {} : { [job.scopes.param]: stream.scope };
@@ -97,6 +100,7 @@ export async function askPage(
     priority,
     flight,
     signal,
+    attemptsInDoubt,
     strings: toWrite && 'bytes',
     readBytes: toWrite && byBytes(dataset, toWrite, stepTo),
     parse: (body, form, limit): PageRead => {

@@ -4,7 +4,7 @@ import type { Priority } from '../../../budget/priority.ts';
 import type { Params } from '../../../dataset/paginator.ts';
 import type { Session } from '../../../db/connection/database.ts';
 import { readMasterchainBlocks, type BoundingBlock } from '../../../db/read/bounding-blocks.ts';
-import { NoEndpointError, NotFoundError } from '../../../errors.ts';
+import { mayConcernPage, NoEndpointError } from '../../../errors.ts';
 import type { Range } from '../../../range.ts';
 import { isInside } from '../../../range.ts';
 import { MASTERCHAIN } from '../../../ton/shard.ts';
@@ -135,6 +135,6 @@ async function ask(api: ApiClient, side: Side, { from, to }: Range, asking: Boun
 }
 
 function noneWhereUnknown(error: unknown): BoundingBlock[] {
-  if (error instanceof NotFoundError || error instanceof NoEndpointError) return [];
+  if (error instanceof NoEndpointError || mayConcernPage(error)) return [];
   throw error;
 }

@@ -4,9 +4,10 @@ import type { Again, PageCommit } from '../../../db/write/commit.ts';
 import type { PageLog } from '../../../db/write/log-page.ts';
 import type { Lease } from '../../../db/coordination/leases.ts';
 import type { Job } from '../../../dataset/job.ts';
+import type { Refusal } from '../../../db/coverage/refused.ts';
 import type { Range } from '../../../range.ts';
 import type { PageRead } from './ask-page.ts';
-import { contentOf, inside, type Content } from './content.ts';
+import { contentOf, inside, type Content, type Inside } from './content.ts';
 import type { Assignment } from '../planner.ts';
 import { spanOfSecond } from '../../../range.ts';
 import { scopeOf } from '../../../dataset/scope.ts';
@@ -55,7 +56,46 @@ function contentOfAll(
 
 function doneOf({ completed, saturated }: PageRead['step']): PageCommit['done'] {
   if (completed !== undefined) return { span: completed, outcome: 'covered' };
-  return saturated && { span: saturated, outcome: 'saturated' };
+  return saturated && { span: saturated, outcome: 'refused', why: SATURATED };
+}
+
+const SATURATED: Refusal = {
+  reason: 'saturated',
+  detail: 'more rows of one logical time than the source lets anybody read',
+};
+
+/** Pages that hold what can be had of a second, which were asked for row by row. */
+interface PagesOfSecond {
+  readonly second: Range;
+  readonly pages: readonly FetchedPage[];
+  /** Why the second is not covered; undefined where the pages hold all of it. */
+  readonly why: Refusal | undefined;
+}
+
+/** What is to be written of a second that the server does not serve as a whole. */
+export function toCommitOfSecond(
+  assignment: Assignment,
+  lease: Lease,
+  { second, pages, why }: PagesOfSecond,
+): PageCommit {
+  const { dataset, stream } = assignment;
+  const reading = inside(
+    pages.map(({ value }) => value.reading),
+    second,
+  );
+  const { again, ...commit } = toCommit(assignment, lease, pages);
+  if (why === undefined) {
+    const content = contentOf(dataset.job.tables, reading, { compared: stream.pass > 0 });
+    return { ...commit, ...(again && { again }), ...content, done: { span: second, outcome: 'covered' } };
+  }
+  // A second reading is held against what is stored, so a part of it says nothing. Pages may overlap.
+  const accepted = stream.pass > 0 ? [] : uniqueOf(reading.accepted);
+  const content = contentOf(dataset.job.tables, { ...reading, accepted }, { compared: false });
+  return { ...commit, ...content, done: { span: second, outcome: 'refused', why } };
+}
+
+function uniqueOf(accepted: Inside['accepted']): Inside['accepted'] {
+  return [...new Map(accepted.map((record) => [record.position.id, record])).values()];
 }
 
 /** What a second reading is held against, and when another can follow. */

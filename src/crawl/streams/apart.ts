@@ -1,0 +1,170 @@
+import type { Dataset } from '../../dataset/dataset.ts';
+import { requireInside } from '../../dataset/paginators/require-inside.ts';
+import type { Paginator } from '../../dataset/paginator.ts';
+import { mayConcernPage, type EtlError } from '../../errors.ts';
+import { spanOfSecond, type Range } from '../../range.ts';
+import type { Stop } from '../../stop.ts';
+import type { CrawlContext } from '../crawl-context.ts';
+import { ATTEMPTS_IN_DOUBT } from '../failure-policy.ts';
+import type { NetworkWatch } from '../network-guard.ts';
+import { askPage } from './page/ask-page.ts';
+import type { FetchedPage } from './page/to-commit.ts';
+import type { Assignment } from './planner.ts';
+
+/** A second is worth so many requests: halving finds one bad row among a thousand with some twenty. */
+const MOST_REQUESTS = 200;
+
+/** Where so many rows in a row are not served, the rest of the second is not looked at. */
+const MOST_IN_ROW = 8;
+
+interface Asker extends Assignment {
+  readonly stop: Stop;
+  readonly network: NetworkWatch;
+}
+
+/** Some rows of one second. */
+interface Rows {
+  readonly second: number;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** What the server serves of a second. */
+export interface ServedOfSecond {
+  readonly pages: readonly FetchedPage[];
+  /** Rows that it does not serve, as far as they were looked for. */
+  readonly unserved: number;
+  /** What it said last where it did not serve. */
+  readonly failure: EtlError | undefined;
+  /** True where these are certainly all rows of the second. */
+  readonly isWhole: boolean;
+}
+
+/** Where the reading of a second by rows stands. */
+interface Standing extends Omit<ServedOfSecond, 'isWhole'> {
+  readonly offset: number;
+  /** The rows before this one hold one that is not served; Infinity where that is not known. */
+  readonly until: number;
+  /** Rows that were not served since the last page came. */
+  readonly inRow: number;
+  readonly hasEnded: boolean;
+}
+
+/**
+ * Reads the rows of a second around those that the server does not serve. A page that fails is halved until one row is
+ * left, which is passed over. Servers that sort by time alone may give the rows of a second in another order each time:
+ * then several pages of it may lack some.
+ */
+export async function readServed(
+  context: CrawlContext,
+  asker: Asker,
+  second: number,
+): Promise<ServedOfSecond> {
+  let at: Standing = {
+    pages: [],
+    unserved: 0,
+    failure: undefined,
+    offset: 0,
+    until: Infinity,
+    inRow: 0,
+    hasEnded: false,
+  };
+  for (let requests = 0; requests < MOST_REQUESTS && !at.hasEnded; requests += 1) {
+    if (asker.stop.finishing.aborted || at.inRow === MOST_IN_ROW) break;
+    at = await readRows(context, asker, second, at);
+  }
+  const { pages, unserved, failure, hasEnded } = at;
+  const isInOrder = pages.length === 1 || !asker.dataset.job.paginator.wholeSeconds;
+  return { pages, unserved, failure, isWhole: hasEnded && unserved === 0 && isInOrder };
+}
+
+async function readRows(
+  context: CrawlContext,
+  asker: Asker,
+  second: number,
+  at: Standing,
+): Promise<Standing> {
+  const { maxSize } = asker.dataset.job.paginator;
+  const { offset, until } = at;
+  const limit = until === Infinity ? maxSize : Math.max(1, Math.floor((until - offset) / 2));
+  try {
+    const page = await askRows(context, asker, { second, offset, limit });
+    if (page === undefined) return { ...at, inRow: MOST_IN_ROW };
+    const next = offset + page.value.reading.positions.length;
+    const hasEnded = page.value.step.cursor === undefined;
+    const left = next >= until ? Infinity : until;
+    return { ...at, pages: [...at.pages, page], offset: next, until: left, inRow: 0, hasEnded };
+  } catch (error) {
+    if (!mayConcernPage(error)) throw error;
+    if (limit > 1) return { ...at, failure: error, until: offset + limit };
+    const isFirst = at.pages.length === 0 && at.unserved === 0;
+    if (isFirst && !(await servesElsewhere(context, asker, spanOfSecond(second)))) throw error;
+    const [unserved, inRow] = [at.unserved + 1, at.inRow + 1];
+    return { ...at, failure: error, offset: offset + 1, until: Infinity, unserved, inRow };
+  }
+}
+
+/**
+ * True where the server answers the same request for another second: then its trouble lies in the page. A second may hold
+ * a row of that kind itself, so two are tried.
+ */
+export async function servesElsewhere(context: CrawlContext, asker: Asker, span: Range): Promise<boolean> {
+  const last = span.to - 1;
+  for (const second of [last > span.from ? last : span.to, span.from - 1]) {
+    try {
+      if ((await askRows(context, asker, { second, offset: 0, limit: 1 })) !== undefined) return true;
+    } catch (error) {
+      if (!mayConcernPage(error)) throw error;
+    }
+  }
+  return false;
+}
+
+/** Undefined where the endpoint cannot be asked so. */
+async function askRows(
+  { api, lts, threads, tuning }: CrawlContext,
+  { dataset, lease, priority, stop, network }: Asker,
+  rows: Rows,
+): Promise<FetchedPage | undefined> {
+  const { limits } = tuning(dataset);
+  const limit = limits.limit(rows.limit);
+  const paging = dataset.job.paginator.ofSecond?.(rows.second, { ...rows, limit });
+  if (paging === undefined) return undefined;
+  const page = await askPage(
+    { api, lts, network },
+    {
+      dataset: rowByRow(dataset, rows.second, paging),
+      stream: lease.stream,
+      cursor: undefined,
+      size: limit,
+      trust: limits.openSpan(spanOfSecond(rows.second)),
+      priority,
+      signal: stop.leaving,
+      attemptsInDoubt: rows.limit > 1 ? 1 : ATTEMPTS_IN_DOUBT,
+      toWrite: { span: undefined, threads },
+    },
+  );
+  const { reading, step } = page.value;
+  return { ...page, value: { reading, step } };
+}
+
+/** The dataset as it is asked for some rows of a second; a cursor behind the page says that there may be more. */
+function rowByRow(
+  { name, job }: Dataset,
+  second: number,
+  paging: ReturnType<Paginator<unknown>['request']>,
+): Dataset {
+  const span = spanOfSecond(second);
+  const { maxSize } = job.paginator;
+  const paginator: Paginator<unknown> = {
+    maxSize,
+    wholeSeconds: true,
+    start: () => undefined,
+    request: () => paging,
+    next: (_, { positions, size }) => {
+      for (const position of positions) requireInside(position, span);
+      return { completed: undefined, cursor: positions.length < size ? undefined : positions.length };
+    },
+  };
+  return { name, job: { ...job, paginator } };
+}

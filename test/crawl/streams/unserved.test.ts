@@ -1,0 +1,124 @@
+import { sql } from 'drizzle-orm';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { backfill } from '../../../src/crawl/streams/backfill.ts';
+import { streamOf } from '../../../src/crawl/streams/streams.ts';
+import { readCoverage } from '../../../src/db/coverage/coverage.ts';
+import { endPauses } from '../../../src/db/coverage/refused.ts';
+import { spanOfSecond, without, type Range } from '../../../src/range.ts';
+import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
+import { openTestStore, type TestStore } from '../../support/database/database.ts';
+import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
+
+const START = Date.UTC(2026, 2, 1) / 1000;
+const RANGE: Range = { from: START + 60, to: START + 900 };
+
+let store: TestStore;
+let simulator: Simulator;
+
+beforeEach(async () => {
+  store = await openTestStore();
+});
+afterEach(async () => {
+  await simulator.close();
+  await store.close();
+});
+
+/** Streams whose rows name themselves, and what does. */
+const STREAMS = [
+  { name: 'transactions', path: '/api/v3/transactions', member: 'hash' },
+  { name: 'traces', path: '/api/v3/traces', member: 'trace_id' },
+  { name: 'actions', path: '/api/v3/actions', member: 'action_id' },
+  { name: 'blocks', path: '/api/v3/blocks', member: 'root_hash' },
+  { name: 'jetton_transfers', path: '/api/v3/jetton/transfers', member: 'transaction_hash' },
+  { name: 'jetton_burns', path: '/api/v3/jetton/burns', member: 'transaction_hash' },
+  { name: 'validator_events', path: '/api/v3/validators/events', member: 'tx_hash' },
+] as const;
+
+type Member = (typeof STREAMS)[number]['member'];
+
+async function serve(build: '1.2' | '1.3', changes: object = {}): Promise<void> {
+  simulator = await startSimulator({ start: START, duration: 1800, seed: 11, load: 3, build, ...changes });
+}
+
+/** Covers the range as far as it can be had. */
+async function crawl(name: string): Promise<readonly Range[]> {
+  const datasets = await datasetsNamed(name);
+  const opened = await openTestCrawl(store, simulator.url);
+  try {
+    const reach = { range: RANGE, watermark: START + 1800 };
+    // A request is not tried again, which would take most of the time.
+    const { api } = opened.context;
+    const get: typeof api.get = (request) => api.get({ ...request, attemptsInDoubt: 1 });
+    const context = { ...opened.context, api: { ...api, get } };
+    await backfill({ ...opened, context, datasets, reach, stop: never });
+    return await readCoverage(store.database, streamOf(datasets[0]!));
+  } finally {
+    await opened.close();
+  }
+}
+
+const Row = z.object({ id: z.string(), utime: z.coerce.number() });
+
+function stored(name: string, member: Member) {
+  return store.database.rows(
+    sql`select ${sql.identifier(member)} as id, extract(epoch from utime)::int8 as utime
+        from ton.${sql.identifier(name)} where ${inRange} order by utime, id`,
+    Row,
+  );
+}
+const inRange = sql`utime >= to_timestamp(${RANGE.from}) and utime < to_timestamp(${RANGE.to})`;
+
+const Refused = z.object({
+  from: z.coerce.number(),
+  to: z.coerce.number(),
+  reason: z.string(),
+  detail: z.string(),
+});
+
+function refused() {
+  return store.database.rows(
+    sql`select lower(span) as "from", upper(span) as "to", reason, detail from etl.refused order by span`,
+    Refused,
+  );
+}
+
+const forget = (name: string) =>
+  store.database.script(`truncate etl.coverage, etl.refused, etl.pages, ton.${name} cascade`);
+
+/** One row of each third of those that there are, and the last one. */
+function someOf<T>(rows: readonly T[]): T[] {
+  return [0.1, 0.35, 0.7].map((share) => rows[Math.floor(share * rows.length)]!).concat(rows.at(-1)!);
+}
+
+describe.each(['1.2', '1.3'] as const)('of build %s', (build) => {
+  const streams = STREAMS.filter(({ name }) => build === '1.3' || !name.startsWith('validator'));
+  test.each(streams)(
+    'a row of $name that cannot be served costs its second, and no other row',
+    async (stream) => {
+      const { name, path, member } = stream;
+      await serve(build);
+      expect(await crawl(name)).toEqual([RANGE]);
+      const truth = await stored(name, member);
+      expect(truth.length).toBeGreaterThan(3);
+      await forget(name);
+      const bad = someOf(truth);
+      simulator.faults.unservable = bad.map(({ id: value }) => ({ path, member, value }));
+      simulator.stats.clear();
+      const covered = await crawl(name);
+      const seconds = bad.map(({ utime }) => spanOfSecond(utime));
+      expect((await refused()).map(({ from, to }) => ({ from, to }))).toEqual(seconds);
+      expect(covered).toEqual(without([RANGE], seconds));
+      expect(await stored(name, member)).toEqual(truth.filter((row) => !bad.includes(row)));
+      expect(simulator.stats.byPath.get(path)).toBeLessThan(100 * bad.length);
+      // A second run asks for these seconds alone, and ends where they are served.
+      simulator.faults.unservable = [];
+      await endPauses(store.database, [name], RANGE);
+      simulator.stats.clear();
+      expect(await crawl(name)).toEqual([RANGE]);
+      expect(simulator.stats.byPath.get(path)).toBeLessThanOrEqual(2 * bad.length);
+      expect(await stored(name, member)).toEqual(truth);
+      expect(await refused()).toEqual([]);
+    },
+  );
+});
