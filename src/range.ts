@@ -132,6 +132,32 @@ export function formatDuration(seconds: number): string {
   return used.length === 0 ? '0s' : used.map(([count, unit]) => `${count}${unit}`).join(' ');
 }
 
+/** A range of which only parts count, from the start of the first one to the end of the last; without any, all of it. */
+export interface Stretch extends Range {
+  readonly parts?: readonly Range[];
+}
+
+/** The parts of a stretch that count, ascending. */
+export function partsOf(stretch: Stretch): readonly Range[] {
+  return stretch.parts ?? [stretch];
+}
+
+/** Joins ranges into stretches: those that lie at most `gap` seconds apart become parts of one. */
+export function stretchesOf(ranges: readonly Range[], gap: number): Stretch[] {
+  const stretches: Stretch[] = [];
+  for (const range of union(ranges)) {
+    const last = stretches.at(-1);
+    if (last === undefined || range.from - last.to > gap) stretches.push(range);
+    else
+      stretches[stretches.length - 1] = {
+        from: last.from,
+        to: range.to,
+        parts: [...partsOf(last), range],
+      };
+  }
+  return stretches;
+}
+
 /** Seconds in all the ranges. */
 export function lengthOf(ranges: readonly Range[]): number {
   return ranges.reduce((sum, { from, to }) => sum + (to - from), 0);

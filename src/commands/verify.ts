@@ -1,5 +1,5 @@
 import { openCrawl } from '../app/open-crawl.ts';
-import { EXIT, type ExitCode } from '../errors.ts';
+import { EXIT, IncompleteError, isAbort, type ExitCode } from '../errors.ts';
 import { causesOf } from '../verify/causes.ts';
 import { proveRange } from '../verify/prove.ts';
 import { createRepairContext } from '../verify/repair-context.ts';
@@ -9,6 +9,9 @@ import { printReports, reportsToJson } from './output/verify-report.ts';
 import { parseVerify, type VerifyFlags } from './parse/verify-flags.ts';
 import { withSource } from './with-source.ts';
 import { closeAfter } from './close-after.ts';
+
+const STOPPED = 'verification was stopped: datasets whose checks had not all run keep the certificates that they had';
+const AGAIN = { hint: 'Run the same command again.' };
 
 /** `verify --from … --to …`: proves what is stored, and with `--repair` reads again what is missing or wrong. */
 export async function verify(invocation: Invocation, flags: VerifyFlags): Promise<ExitCode> {
@@ -20,7 +23,9 @@ export async function verify(invocation: Invocation, flags: VerifyFlags): Promis
       const watermark = crawl.chain.last.utime;
       const context = createRepairContext(crawl, { jobs, stop, watermark, leastPause: 0, insist: true });
       const options = { datasets, range, share, repair: flags.repair === true, random: Math.random };
-      const proof = await proveRange(context, options);
+      const proof = await proveRange(context, options).catch((error: unknown) => {
+        throw stop.finishing.aborted && isAbort(error) ? new IncompleteError(STOPPED, AGAIN) : error;
+      });
       const { reports } = proof;
       const facts = { range, ...proof, causes: await causesOf(store.database, reports) };
       const { requests } = crawl.context.api.stats;

@@ -2,7 +2,8 @@ import type { Clock } from '../clock.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import type { Stream } from '../db/coverage/coverage.ts';
 import type { Database, Session } from '../db/connection/database.ts';
-import type { Range } from '../range.ts';
+import { partsOf, type Range, type Stretch } from '../range.ts';
+import type { Stop } from '../stop.ts';
 import type { BlocksOfSource } from './closure/block-source.ts';
 import type { Finding } from './finding.ts';
 import type { HeldRows } from './run/held.ts';
@@ -13,18 +14,20 @@ export interface VerifyContext {
   /** All datasets that there are, chosen or not: they share tables. */
   readonly jobs: readonly Dataset[];
   readonly clock: Clock;
+  /** Once it finishes no check begins, and the statements of the one that runs are cancelled. */
+  readonly stop: Stop;
 }
 
 /** One stream of a dataset, and what of it is to be checked. */
 export interface CheckInput {
   readonly dataset: Dataset;
   readonly stream: Stream;
-  /** What is to be checked. */
+  /** What is to be checked: seconds of which all is proved that the check needs. */
   readonly covered: readonly Range[];
+  /** The same seconds, those near each other as one stretch: a step for each would read the same rows again and again. */
+  readonly stretches: readonly Stretch[];
   /** All that is covered of the stream. */
   readonly coverage: readonly Range[];
-  /** Seconds of other datasets that are proved in this run, by name. */
-  readonly proved: ReadonlyMap<string, readonly Range[]>;
 }
 
 /** What one check of one stretch came to: what it found, and how many rows it held against each other. */
@@ -45,21 +48,21 @@ interface Seen {
  */
 export type CheckLook = <T extends Seen>(work: (session: Session) => Promise<T>) => Promise<T>;
 
-/** A check of one stretch of seconds. */
+/** A check of one stretch of seconds, of which it holds every row: of seconds in no step the check has held none. */
 export interface CheckStep {
   readonly check: string;
   /** Another check that is made in the same go. */
   readonly also?: string;
-  readonly stretch: Range;
+  readonly stretch: Stretch;
   readonly run: (look: CheckLook) => Promise<Result>;
 }
 
 /** One way to verify a dataset: a file in `checks/`, named as datasets declare it. */
 export interface Check {
   readonly name: string;
-  /** Datasets that must be proved before this check can say anything. */
+  /** Datasets that must be proved, in the same run, before this check can say anything. */
   readonly needs: readonly string[];
-  /** True: seconds of which these have never been read can have the grade without this check. */
+  /** True: seconds of which these were never read can have the grade without this check. */
   readonly isOptional?: true;
   steps(context: VerifyContext, input: CheckInput): readonly CheckStep[] | Promise<readonly CheckStep[]>;
   /** What is left of one of its findings beside those of the other checks: what follows from them says nothing more. */
@@ -67,23 +70,28 @@ export interface Check {
 }
 
 /** Seconds that a check can say nothing about, and why. */
-export function openStep(check: string, input: CheckInput, stretch: Range, why: Why): CheckStep {
-  const { dataset, stream } = input;
+export function openStep(
+  check: string,
+  { dataset, stream }: Pick<CheckInput, 'dataset' | 'stream'>,
+  stretch: Stretch,
+  why: Why,
+): CheckStep {
   const finding: Finding = {
     check,
     dataset: dataset.name,
     scope: stream.scope,
     kind: why.kind,
-    spans: [stretch],
+    spans: partsOf(stretch),
     count: 1,
     example: why.sentence,
-    outcome: 'open',
+    outcome: why.outcome ?? 'open',
     rows: [],
   };
   return { check, stretch, run: () => Promise.resolve({ findings: [finding], rows: 0 }) };
 }
 
 interface Why {
+  readonly outcome?: Finding['outcome'];
   readonly kind: string;
   readonly sentence: string;
 }

@@ -4,7 +4,7 @@ import { lengthOf, type Range, without } from '../range.ts';
 const MOST_HOLES = 1 / 5;
 
 /** Seconds whose rows are all there, and how many they are. */
-export interface Stretch {
+export interface CountedSpan {
   readonly span: Range;
   readonly rows: number;
 }
@@ -14,7 +14,7 @@ export interface Stretch {
  * instead of two; a span that is then more than a fifth holes is read whole, because each hole costs a request and a
  * range of coverage of its own.
  */
-export function worthKeeping(span: Range, stretches: readonly Stretch[], pageSize: number): Range[] {
+export function worthKeeping(span: Range, stretches: readonly CountedSpan[], pageSize: number): Range[] {
   const kept = stretches
     .filter(({ span: { from, to }, rows }) => rows >= pageSize || from === span.from || to === span.to)
     .map((stretch) => stretch.span);

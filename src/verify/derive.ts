@@ -6,9 +6,8 @@ import type { Dataset } from '../dataset/dataset.ts';
 import { addCoverage, readCoverage, readMissing } from '../db/coverage/coverage.ts';
 import type { Session } from '../db/connection/database.ts';
 import { claimLease, holdLease, releaseLease, type Lease } from '../db/coordination/leases.ts';
-import { LeaseLostError } from '../errors.ts';
+import { isAbort, LeaseLostError } from '../errors.ts';
 import { common, DAY, lengthOf, type Range, without } from '../range.ts';
-import type { Stop } from '../stop.ts';
 import { worthKeeping } from './derivable.ts';
 import { countOf, spansOf } from './finding.ts';
 import { countTransactions } from './checks/transactions.ts';
@@ -23,7 +22,6 @@ const LONGEST = DAY;
 export interface DeriveContext extends VerifyContext {
   /** Name of this process in leases. */
   readonly owner: string;
-  readonly stop: Stop;
 }
 
 /**
@@ -33,6 +31,15 @@ export interface DeriveContext extends VerifyContext {
  * @returns the seconds that are covered now without a request
  */
 export async function deriveTransactions(context: DeriveContext, range: Range): Promise<number> {
+  try {
+    return await deriveUntilStopped(context, range);
+  } catch (error) {
+    if (context.stop.finishing.aborted && isAbort(error)) return 0;
+    throw error;
+  }
+}
+
+async function deriveUntilStopped(context: DeriveContext, range: Range): Promise<number> {
   const { database, jobs } = context;
   const [blocks, traces, transactions] = ['blocks', 'traces', 'transactions'].map((name) =>
     jobs.find((job) => job.name === name),
@@ -78,9 +85,9 @@ async function lengthOfPages(session: Session, wanted: readonly Range[], size: n
  * A lease whose rows are there already: covers what can be, under the same lock and check as a page's commit. What the
  * check did not hold is not met. Rows can only be added meanwhile: whoever removes some takes the lease away.
  */
-async function settle({ database }: DeriveContext, lease: Lease, size: number): Promise<number> {
+async function settle({ database, stop }: DeriveContext, lease: Lease, size: number): Promise<number> {
   try {
-    const { findings } = await runStep(database, lease.stream, countTransactions(lease.span));
+    const { findings } = await runStep({ database, stop }, lease.stream, countTransactions(lease.span));
     const holes = common(spansOf(findings), [lease.span]);
     const met = without([lease.span], holes);
     return await writeTransaction(database, async (session) => {

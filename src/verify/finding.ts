@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { SQL } from 'drizzle-orm';
 import { sql } from 'drizzle-orm';
 import type { Session } from '../db/connection/database.ts';
-import type { Range } from '../range.ts';
+import type { Range, Stretch } from '../range.ts';
 import { spanOfRow, spansOfRow } from '../db/connection/sql.ts';
 import { MOST_NAMED } from '../db/coverage/findings.ts';
 import { union } from '../range.ts';
@@ -25,9 +25,10 @@ export interface Finding {
    * source does not know, so they are removed before the seconds are read again. `doubt`: rows do not agree, but none is
    * known to be missing; where the source stands by them, they stay. `known`: what is missing lies in quarantine, so
    * reading again would not help. `follows`: wrong perhaps only because of another finding, and proved by nothing until
-   * that one is over. `open`: nothing is wrong, but nothing proves it either.
+   * that one is over. `open`: nothing is wrong, but nothing proves it either. `expired`: the same, because retention has
+   * dropped what would; a certificate of earlier stands.
    */
-  readonly outcome: 'hole' | 'surplus' | 'doubt' | 'known' | 'follows' | 'open';
+  readonly outcome: 'hole' | 'surplus' | 'doubt' | 'known' | 'follows' | 'open' | 'expired';
   /** The table whose rows are surplus, or do not agree with their receipts. */
   readonly table?: object;
   /** The rows, as far as they are named one by one. */
@@ -52,7 +53,7 @@ export interface Checked {
   readonly check: string;
   readonly dataset: string;
   readonly scope: string;
-  readonly span: Range;
+  readonly span: Stretch;
   readonly findings: readonly Finding[];
   /** How many rows, or links between rows, were held against each other. */
   readonly rows: number;
@@ -83,7 +84,7 @@ const Named = z.object({
 const Row = z.object({
   check: z.string(),
   kind: z.string(),
-  outcome: z.enum(['hole', 'surplus', 'doubt', 'known', 'follows', 'open']),
+  outcome: z.enum(['hole', 'surplus', 'doubt', 'known', 'follows', 'open', 'expired']),
   count: z.coerce.number(),
   spans: spansOfRow,
   example: z.string(),

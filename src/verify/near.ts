@@ -6,3 +6,6 @@ import { HOUR } from '../range.ts';
  * for many takes longer.
  */
 export const NEAR = HOUR;
+
+/** Stretches so near each other are checked in one go: what a check reads before and behind each would overlap. */
+export const JOINED = 2 * NEAR;

@@ -38,7 +38,7 @@ export async function proveRange(context: RepairContext, options: ProveOptions):
   if (share > 0) {
     ({ reports, tables: compared } = await checkDeep(context, reports, { datasets, share, random }));
     // What the comparison has confirmed rests on what it may have found wrong.
-    await withdrawFallen(context, range);
+    await withdrawFallen(context, [range]);
     reports = await withVerified(context, reports);
   }
   // What an earlier comparison had found may be over now: then the checks prove these seconds, and what rests on them.

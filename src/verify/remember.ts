@@ -5,12 +5,12 @@ import { keepFindings, readFindings, rememberedChecks, type FindingKind } from '
 import { DEEP, type WrongRow } from '../db/coverage/found-row.ts';
 import type { Database, Session } from '../db/connection/database.ts';
 import { targetOf } from '../db/write/rows/target.ts';
-import { common, type Range, union, without } from '../range.ts';
+import { common, partsOf, type Range, union, without } from '../range.ts';
 import type { Checked, Finding } from './finding.ts';
 import { spansOf } from './finding.ts';
 
 /** Outcomes that say nothing of a row. */
-const SILENT: ReadonlySet<Finding['outcome']> = new Set(['open', 'follows']);
+const SILENT: ReadonlySet<Finding['outcome']> = new Set(['open', 'expired', 'follows']);
 
 /** Rows of the findings of one check of a stream, by name where they have one, else by their seconds. */
 export interface Remembering {
@@ -41,7 +41,7 @@ export async function rememberFindings(
       stream: place.stream,
       check,
       began: place.began,
-      settled: without(union(same.map(({ span }) => span)), silent),
+      settled: without(union(...same.map(({ span }) => partsOf(span))), silent),
       rows: findings.flatMap((finding) => rowsOf(place, finding)),
     });
   }

@@ -66,7 +66,7 @@ export async function repairRange(
   }
   // What was not read again is nobody's fault.
   if (!context.stop.finishing.aborted) for (const report of reports) await settle(context, report);
-  await withdrawFallen(context, range);
+  await withdrawFallen(context, [range]);
   return { reports: await withVerified(context, reports), rounds: round };
 }
 
@@ -140,7 +140,7 @@ async function readByBlock(context: RepairContext, report: Verified, tries: Trie
 /** What rests on what is read again is proved no more, also where a hole reaches beyond the range that is verified. */
 async function readHolesAgain(context: RepairContext, dataset: Dataset, holes: Reopening): Promise<void> {
   await fillHoles(context, dataset, holes);
-  for (const hole of holes.holes) await withdrawFallen(context, hole);
+  await withdrawFallen(context, holes.holes);
 }
 
 function doubtfulOf(findings: readonly Finding[]): Range[] {

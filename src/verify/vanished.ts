@@ -8,6 +8,7 @@ import { common, type Range, union, without } from '../range.ts';
 import { withdrawFallen } from './ground.ts';
 import { checkReceipts } from './checks/receipts.ts';
 import { spansOf } from './finding.ts';
+import { wholeMinutes } from '../db/write/receipt-ledger.ts';
 
 /** Seconds of chain time that are counted at once: a moment's work for Postgres. */
 const CHUNK = 6 * 3600;
@@ -49,7 +50,7 @@ export async function openVanished(
         context.database,
         table,
         { dataset: owner.name, scope: '' },
-        chunk,
+        wholeMinutes(chunk),
       );
       const gone = spansOf(findings.filter(({ outcome }) => outcome === 'hole'));
       // Receipts do not say which pool's rows they are: all pools are read again. Once they are set anew they say
@@ -64,7 +65,7 @@ export async function openVanished(
         }));
       if (openings.length > 0) await openHoles(context.database, ...openings);
       for (const { stream, holes } of openings) {
-        for (const hole of holes) await withdrawFallen(context, hole);
+        await withdrawFallen(context, holes);
         found.push({ dataset: owner.name, scope: stream.scope, spans: holes });
       }
     }

@@ -1,13 +1,18 @@
-import { streamOf, streamsOf } from '../crawl/streams/streams.ts';
-import type { Database } from '../db/connection/database.ts';
+import { streamsOf } from '../crawl/streams/streams.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../dataset/owners.ts';
 import type { GradeFacts } from '../dataset/grade.ts';
 import { readCoverage, type Stream } from '../db/coverage/coverage.ts';
 import { forgetHoles } from '../db/coverage/holes.ts';
 import { foldReceipts } from '../db/write/receipt-ledger.ts';
-import { readLastReceipt, readVerified, saveGrade, setVerified } from '../db/coverage/verifications.ts';
-import { common, type Range, union, without } from '../range.ts';
+import {
+  readLastReceipt,
+  readVerified,
+  saveGrade,
+  setVerified,
+  type Certified,
+} from '../db/coverage/verifications.ts';
+import { common, type Range, without } from '../range.ts';
 import type { VerifyContext } from './check.ts';
 import type { Checked, Finding } from './finding.ts';
 import { groundsOf, withdrawFallen, withGround } from './ground.ts';
@@ -52,7 +57,7 @@ export async function verifyRange(
       reports.push(report);
     }
   }
-  await withdrawFallen(context, range);
+  await withdrawFallen(context, [range]);
   const chosen = new Set(datasets.map(({ name }) => name));
   return reports.filter(({ dataset, covered }) => chosen.has(dataset.name) || covered.length > 0);
 }
@@ -78,42 +83,32 @@ async function verifyStream(
   await rememberFindings(database, { jobs, dataset, stream, began }, checks);
   const remembered = await rememberedFindings(database, stream, covered, { checks, began });
   const findings = [...checks.flatMap((check) => check.findings), ...remembered];
-  const found = union(spansOf(findings), await lostGround(context, dataset, proved));
-  const good = without(covered, found);
+  const good = without(covered, spansOf(findings));
   const { grade } = dataset.job;
-  await remember(database, { dataset, stream, tables, lastReceipt, checks, verified: good });
+  await remember(context, { dataset, stream, lastReceipt, checks, findings, verified: good });
   await saveGrade(database, dataset.name, grade);
   const verified = common(good, await readVerified(database, stream));
   const missing = without([range], covered);
   return { dataset, stream, grade, covered, missing, lastReceipt, verified, checks, findings };
 }
 
-/** Seconds on which checks rested, and that somebody else has taken out of coverage since, or that were written anew. */
-async function lostGround(
-  { database, jobs }: VerifyContext,
-  dataset: Dataset,
-  proved: ReadonlyMap<string, readonly Range[]>,
-): Promise<Range[]> {
-  const lost: Range[] = [];
-  for (const { dataset: ground } of groundsOf(dataset, jobs))
-    lost.push(...without(proved.get(ground.name) ?? [], await readVerified(database, streamOf(ground))));
-  return union(lost);
+/** What is certified of a stream, of the moment when it is. */
+export function certifiedOf(dataset: Dataset, stream: Stream, jobs: readonly Dataset[]): Certified {
+  const tables = ownTablesOf(dataset, jobs).map(([, table]) => table);
+  return { stream, tables, isReadTwice: isReadTwice(dataset), grounds: groundsOf(dataset, jobs) };
 }
 
 async function remember(
-  database: Database,
-  report: Pick<Verified, 'dataset' | 'stream' | 'lastReceipt' | 'checks' | 'verified'> & {
-    readonly tables: readonly object[];
-  },
+  { database, jobs }: VerifyContext,
+  report: Pick<Verified, 'dataset' | 'stream' | 'lastReceipt' | 'checks' | 'findings' | 'verified'>,
 ): Promise<void> {
-  const { dataset, stream, tables, lastReceipt, checks, verified } = report;
-  const findings = checks.flatMap((check) => check.findings);
-  const bad = spansOf(findings.filter(({ outcome }) => outcome !== 'open'));
-  const certified = { stream, tables, isReadTwice: isReadTwice(dataset) };
-  await setVerified(database, certified, { good: verified, bad, lastReceipt });
+  const { dataset, stream, lastReceipt, checks, findings, verified } = report;
+  const bad = spansOf(findings.filter(({ outcome }) => outcome !== 'expired'));
+  await setVerified(database, certifiedOf(dataset, stream, jobs), { good: verified, bad, lastReceipt });
   await forgetHoles(database, stream, verified);
   await logChecks(database, checks);
-  for (const table of Object.values(dataset.job.tables)) {
-    for (const stretch of verified) await foldReceipts(database, table, stretch);
-  }
+  const [first, last] = [verified[0], verified.at(-1)];
+  if (first === undefined || last === undefined) return;
+  for (const table of Object.values(dataset.job.tables))
+    await foldReceipts(database, table, { from: first.from, to: last.to });
 }

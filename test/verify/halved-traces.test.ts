@@ -39,7 +39,7 @@ test('a trace that began before what is kept of transactions keeps its certifica
   const outcomes = found
     .flatMap(({ findings }) => findings)
     .map(({ kind, outcome }) => `${kind}: ${outcome}`);
-  expect(outcomes).toEqual(['missing_transaction: open']);
+  expect(outcomes).toEqual(['missing_transaction: expired']);
   expect(common(await readVerified(store.database, traces), [{ from: own, to: own + 1 }])).toHaveLength(1);
   await run(`delete from etl.settings where name = 'floors'`);
   await proof.cover(chain, await proof.reach());

@@ -17,6 +17,7 @@ import { piecesOf } from '../../src/verify/run/pieces.ts';
 import { runStep } from '../../src/verify/run/run-step.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 import type { Verified } from '../../src/verify/verify.ts';
+import { never } from '../support/crawl.ts';
 import type { TestStore } from '../support/database/database.ts';
 import { untilOneWaits } from '../support/database/until-one-waits.ts';
 import { TAMPERINGS } from '../support/tamperings.ts';
@@ -253,7 +254,7 @@ describe('what a check did not see', () => {
   test('it does not prove: it says how many rows it held, and of how many', async () => {
     const stored = rowsOf(await holdRows(store.database, transactions, range));
     const half = { from: range.from, to: range.from + 300 };
-    const { findings } = await runStep(store.database, transactionsCheck, {
+    const { findings } = await runStep({ database: store.database, stop: never }, transactionsCheck, {
       check: 'half',
       stretch: range,
       run: (look) =>
@@ -280,7 +281,7 @@ describe('what a check did not see', () => {
           return { findings: [], rows: await session.run(sql`select etl.warn()`) };
         }),
     };
-    const { findings } = await runStep(store.database, transactionsCheck, step);
+    const { findings } = await runStep({ database: store.database, stop: never }, transactionsCheck, step);
     expect(findings).toMatchObject([
       {
         kind: 'warning',
@@ -307,7 +308,7 @@ describe('what a check did not see', () => {
           }),
         ),
     };
-    await expect(runStep(store.database, transactionsCheck, asAnother)).rejects.toThrow('row-level security');
+    await expect(runStep({ database: store.database, stop: never }, transactionsCheck, asAnother)).rejects.toThrow('row-level security');
     await run(`drop policy little on ton.transactions; alter table ton.transactions disable row level security;
       drop owned by sees_little; drop role sees_little`);
   });

@@ -1,5 +1,5 @@
 import { drizzle } from 'drizzle-orm/node-postgres';
-import type { SQL } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import pg from 'pg';
 import * as z from 'zod';
 import { codeOf, DatabaseUnavailableError, WrongDatabaseError } from '../../errors.ts';
@@ -69,6 +69,8 @@ export interface TransactionHow {
   readonly onWarning?: ((text: string) => void) | undefined;
   /** True: all its statements see the rows of the moment when it begins, and fail where a policy would hide some. */
   readonly isSnapshot?: boolean;
+  /** Once it is aborted the statement that runs is cancelled, none begins, and the transaction ends with an AbortError. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Database extends Session {
@@ -188,12 +190,15 @@ function assemble(
   return {
     ...facts,
     ...sessionOnPool(pool),
-    transaction: (work, { onWarning, isSnapshot = false } = {}) =>
+    transaction: (work, { onWarning, isSnapshot = false, signal } = {}) =>
       withClient(pool, (client) =>
         hearing(client, onWarning, () =>
           inTransaction(client, async () => {
             const { began } = await begin(client, { identity, isSnapshot });
-            return work({ ...transactionOn(client), began });
+            const session = { ...transactionOn(client), began };
+            return signal === undefined
+              ? work(session)
+              : untilAborted(sessionOnPool(pool), { session, signal }, work);
           }),
         ),
       ),
@@ -309,6 +314,54 @@ async function hearing<T>(
     return await work();
   } finally {
     client.off('notice', onNotice);
+  }
+}
+
+interface Abortable {
+  readonly session: OpenTransaction;
+  readonly signal: AbortSignal;
+}
+
+/** Between two attempts to cancel: one that comes between two statements meets none. */
+const CANCEL_MS = 500;
+
+/** A statement of ours is cancelled by where it runs and by when its transaction began: a pooler may lend it to others. */
+async function untilAborted<T>(
+  besides: Session,
+  { session, signal }: Abortable,
+  work: (session: OpenTransaction) => Promise<T>,
+): Promise<T> {
+  const here = await session.rows(sql`select pg_backend_pid() as pid`, z.object({ pid: z.number() }));
+  let timer: NodeJS.Timeout | undefined;
+  const cancel = () => {
+    timer ??= setInterval(cancel, CANCEL_MS);
+    besides
+      .run(
+        sql`select pg_cancel_backend(pid) from pg_stat_activity
+            where pid = ${here[0]?.pid ?? 0} and xact_start = ${session.began}::timestamptz`,
+      )
+      .catch(ignore);
+  };
+  signal.addEventListener('abort', cancel);
+  try {
+    signal.throwIfAborted();
+    return await work({
+      ...session,
+      rows: async (query, row) => {
+        signal.throwIfAborted();
+        return session.rows(query, row);
+      },
+      run: async (query) => {
+        signal.throwIfAborted();
+        return session.run(query);
+      },
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    clearInterval(timer);
+    signal.removeEventListener('abort', cancel);
   }
 }
 

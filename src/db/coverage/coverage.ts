@@ -1,6 +1,6 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Range } from '../../range.ts';
+import { DAY, type Range } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
 import { bare, excluded, insertInto, multirangeParam, rangeParam, spansOfRow } from '../connection/sql.ts';
 import { coverage, leases, refused } from '../schema/etl/coverage.ts';
@@ -76,6 +76,27 @@ export async function readMissing(
 /** The covered ranges of a stream, as a scalar within a statement. */
 export function coveredOf(stream: StreamColumns): SQL {
   return sql`coalesce((select ${coverage.covered} from ${coverage} where ${ofStream(coverage, stream)}), '{}')`;
+}
+
+/**
+ * The seconds of some ranges that were ever covered, whether or not they still are, as a scalar within a statement: those
+ * that are covered, and those that a page had completed. A page's rows lie within a day of what it completes.
+ */
+export function everReadOf(stream: StreamColumns, ranges: readonly Range[]): SQL {
+  const hull = { from: (ranges[0]?.from ?? 0) - DAY, to: (ranges.at(-1)?.to ?? 0) + DAY };
+  const completed = sql`select range_agg(${pages.completed}) from ${pages} where ${ofStream(pages, stream)}
+    and ${pages.span} && ${rangeParam(hull)} and ${pages.completed} && ${multirangeParam(ranges)}`;
+  return sql`(${multirangeParam(ranges)} * (${coveredOf(stream)} + coalesce((${completed}), '{}')))`;
+}
+
+/** The seconds of some ranges that were ever covered, oldest first. */
+export async function readEverRead(
+  session: Session,
+  stream: Stream,
+  ranges: readonly Range[],
+): Promise<Range[]> {
+  const [row] = await session.rows(sql`select ${everReadOf(stream, ranges)}::text as spans`, Spans);
+  return row?.spans ?? [];
 }
 
 /** The ranges of a stream that must not be asked for yet, as a scalar within a statement. */

@@ -3,7 +3,7 @@ import { spansWithFindings } from './findings.ts';
 import type { GradeFacts } from '../../dataset/grade.ts';
 import type { Range } from '../../range.ts';
 import * as z from 'zod';
-import { coveredOf, type Stream } from './coverage.ts';
+import { coveredOf, everReadOf, type Stream } from './coverage.ts';
 import { ofStream } from './of-stream.ts';
 import { floorOfDataset } from './floors.ts';
 import type { Database, Session } from '../connection/database.ts';
@@ -53,16 +53,20 @@ export async function logVerification(session: Session, entry: Verification): Pr
 }
 
 /** A stream whose seconds are certified. */
-interface Certified {
+export interface Certified {
   readonly stream: Stream;
   readonly tables: readonly object[];
   /** True: only what a second reading has confirmed, and confirms still, has the grade. */
   readonly isReadTwice?: boolean;
+  /** What the checks rested on: a second has no certificate where one of them has lost its own meanwhile. */
+  readonly grounds?: readonly GroundDataset[];
 }
 
 /** What checks came to. */
 interface CheckVerdict {
+  /** Seconds of which every check has held every row. */
   readonly good: readonly Range[];
+  /** Seconds of which one has not, whatever certificate they had. */
   readonly bad: readonly Range[];
   /** The last receipt before the checks began, by `readLastReceipt`. */
   readonly lastReceipt: number;
@@ -84,7 +88,8 @@ export function readLastReceipt(database: Database, tables: readonly object[]): 
 }
 
 /**
- * Sets what was verified and takes back what turned out wrong. Only what is still covered counts, and no minute in which
+ * Sets what was verified and takes back what was not: of the seconds that were looked at, those have a certificate of which
+ * every check has held every row, now. Only what is still covered counts, and no minute in which
  * anybody wrote a row since the checks began: another dataset's page, a repair, a record out of quarantine. Nobody
  * writes the tables meanwhile, so that a commit under way either shows here or sees what it takes the certificate from.
  * A second with a finding is never verified. Nor is any by an older program, whose checks see less.
@@ -92,12 +97,13 @@ export function readLastReceipt(database: Database, tables: readonly object[]): 
  */
 export function setVerified(
   database: Database,
-  { stream, tables, isReadTwice = false }: Certified,
+  { stream, tables, isReadTwice = false, grounds = [] }: Certified,
   { good, bad, lastReceipt }: CheckVerdict,
 ): Promise<void> {
   const { covered, verified, updated_at } = coverage;
   const targets = tables.map(targetOf);
   const confirmed = isReadTwice ? sql`* ${coveredOf({ ...stream, pass: 1 })}` : sql``;
+  const fallen = grounds.map((ground) => sql` - ${lackingOf(ground, good)}`);
   return writeTransaction(database, async (session) => {
     await lockTables(session, targets, 'alone');
     // Whoever has found something since is waited for here: the statement below sees it then.
@@ -106,7 +112,8 @@ export function setVerified(
     await session.run(sql`
       update ${coverage}
       set ${bare(verified)} = ${verified} - ${multirangeParam(bad)}
-          + (${covered} * ${multirangeParam(good)} ${confirmed} - ${writtenSince(targets, good, lastReceipt)}) - ${spansWithFindings(stream)},
+          + (${covered} * ${multirangeParam(good)} ${confirmed} - ${writtenSince(targets, good, lastReceipt)}${sql.join(fallen)})
+          - ${spansWithFindings(stream)},
         ${bare(updated_at)} = default
       where ${ofStream(coverage, { ...stream, pass: 0 })}`);
   });
@@ -122,31 +129,35 @@ export async function withdrawVerified(session: Session, stream: Stream, range: 
 }
 
 /** A dataset on which the certificate of another one rests. */
-interface GroundDataset {
+export interface GroundDataset {
   readonly name: string;
   /** True: where it was never read, the other one's certificate stands without it. */
   readonly isOptional: boolean;
 }
 
-/**
- * Takes the certificate of a dataset from every second of a range in which its ground has none. What retention has
- * dropped of the ground was proved when it was there.
- */
+/** Takes the certificate of a dataset from every second of some ranges in which its ground has none. */
 export async function withdrawGroundless(
   session: Session,
   dependent: string,
   ground: GroundDataset,
-  range: Range,
+  ranges: readonly Range[],
 ): Promise<void> {
-  const { dataset, pass, covered, verified, updated_at } = coverage;
-  const own = { dataset: ground.name, scope: '', pass: 0 };
-  const of = (column: SQL) =>
-    sql`coalesce((select ${column} from ${coverage} where ${ofStream(coverage, own)}), '{}')`;
-  const kept = sql`int8multirange(int8range(${floorOfDataset(ground.name)}, null))`;
+  const { dataset, pass, verified, updated_at } = coverage;
   await session.run(sql`
     update ${coverage} c set ${bare(verified)} = c.verified - g.lacking, ${bare(updated_at)} = default
-    from (select ${multirangeParam([range])} * ${ground.isOptional ? of(sql`${covered}`) : kept} - ${of(sql`${verified}`)} as lacking) g
+    from (select ${lackingOf(ground, ranges)} as lacking) g
     where c.${bare(dataset)} = ${dependent} and c.${bare(pass)} = 0 and c.verified && g.lacking`);
+}
+
+/**
+ * The seconds of some ranges in which a ground has no certificate, and should have one for what rests on it, as a scalar
+ * within a statement. What retention has dropped of it was proved when it was there.
+ */
+function lackingOf({ name, isOptional }: GroundDataset, ranges: readonly Range[]): SQL {
+  const own = { dataset: name, scope: '', pass: 0 };
+  const wanted = isOptional ? everReadOf(own, ranges) : multirangeParam(ranges);
+  const verified = sql`coalesce((select ${coverage.verified} from ${coverage} where ${ofStream(coverage, own)}), '{}')`;
+  return sql`(${wanted} * int8multirange(int8range(${floorOfDataset(name)}, null)) - ${verified})`;
 }
 
 /** The verified ranges, oldest first. */

@@ -1,15 +1,15 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Range } from '../../range.ts';
+import { partsOf, type Range, type Stretch } from '../../range.ts';
 import type { Session } from '../connection/database.ts';
-import { bare } from '../connection/sql.ts';
+import { bare, multirangeParam } from '../connection/sql.ts';
 import { receipts } from '../schema/etl/verification.ts';
 import { keyHash, minuteOf, RECEIPT_COLUMNS, RECEIPT_SECONDS } from './receipts.ts';
 import { targetOf, type Target } from './rows/target.ts';
 import { during } from '../connection/seconds.ts';
 
 /** A query: the rows that a table has in each minute, and the sum of their keys' hashes. */
-export function heldRows(target: Target, range: Range): SQL {
+export function heldRows(target: Target, range: Stretch): SQL {
   const t = sql`t`;
   return sql`select ${minuteOf(t)} as minute, count(*) as rows, sum(${keyHash(target, t)}) as keys
     from ${target.into} t where ${during('t', range)} group by 1`;
@@ -47,10 +47,13 @@ export async function foldReceipts(session: Session, table: object, stretch: Ran
 const spanOfReceipt = sql`int8range(${receipts.minute} * ${sql.raw(String(RECEIPT_SECONDS))},
   (${receipts.minute} + 1) * ${sql.raw(String(RECEIPT_SECONDS))})`;
 
-/** True of the receipts of a table in a range of whole minutes. */
-export function isWithin(table: string, { from, to }: Range): SQL {
-  return sql`${receipts.table_name} = ${table} and ${receipts.minute} >= ${from / RECEIPT_SECONDS}::int8
-    and ${receipts.minute} < ${to / RECEIPT_SECONDS}::int8`;
+/** True of the receipts of a table in a stretch of whole minutes. */
+export function isWithin(table: string, stretch: Stretch): SQL {
+  const within = sql`${receipts.table_name} = ${table} and ${receipts.minute} >= ${stretch.from / RECEIPT_SECONDS}::int8
+    and ${receipts.minute} < ${stretch.to / RECEIPT_SECONDS}::int8`;
+  const parts = partsOf(stretch);
+  if (parts.length < 2) return within;
+  return sql`${within} and ${multirangeParam(parts)} @> (${receipts.minute} * ${RECEIPT_SECONDS}::int8)`;
 }
 
 const Owed = z.object({ minute: z.coerce.number(), rows: z.coerce.number() });

@@ -1,5 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
-import type { Range } from '../../range.ts';
+import type { Range, Stretch } from '../../range.ts';
 import { NEAR } from '../near.ts';
 import { during } from '../../db/connection/seconds.ts';
 
@@ -16,7 +16,7 @@ const nearOf = ({ from, to }: Range): Range => ({ from: from - NEAR, to });
  * sent them, by its hash or by its account); `own`, its transactions; `sent`, what each of these sent in its own second,
  * which is that of its messages. The tables are read once: joined as a whole, and not looked up one by one.
  */
-export function messageLists(stretch: Range): SQL {
+export function messageLists(stretch: Stretch): SQL {
   return sql`
     near as materialized (
       select utime, hash, out_msg_tx_hash, value, ihr_fee, fwd_fee,
@@ -38,7 +38,7 @@ export function messageLists(stretch: Range): SQL {
  * none or it is not stored), the number and value of those that it sent, and whether they are another account's. A message that was sent has its sender's
  * time, so all of them lie in the stretch too.
  */
-export function transactionsWithMessages(stretch: Range): SQL {
+export function transactionsWithMessages(stretch: Stretch): SQL {
   const near = nearOf(stretch);
   const received = (join: SQL, receiver = sql`m.receiver`) => sql`
     select t.*, m.hash is not null as received, m.value as in_value, m.ihr_fee as in_ihr_fee,

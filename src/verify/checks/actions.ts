@@ -1,9 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { actions as actionsTable } from '../../db/schema/ton/actions.ts';
 import type { Session } from '../../db/connection/database.ts';
-import { common, type Range } from '../../range.ts';
+import type { Stretch } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
 import { findingsOf } from '../finding.ts';
+import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
@@ -14,8 +15,8 @@ export const actions: Check = {
   name: NAME,
   needs: ['traces'],
   isOptional: true,
-  steps: (_, { covered, proved }) =>
-    common(covered, proved.get('traces') ?? []).map((stretch) => ({
+  steps: (_, { stretches }) =>
+    stretches.map((stretch) => ({
       check: NAME,
       stretch,
       run: (look) => look((session) => checkActions(session, stretch)),
@@ -26,14 +27,15 @@ export const actions: Check = {
  * Each action is part of a stored trace that ended when it says, and lies within it; each transaction that it names is
  * part of that trace; and it has as many accounts and transactions as it counts.
  */
-async function checkActions(session: Session, stretch: Range): Promise<Result> {
+async function checkActions(session: Session, stretch: Stretch): Promise<Result> {
+  await joinByHash(session);
   const findings = await findingsOf(session, { check: NAME, dataset: 'actions', query: doubts(stretch) });
   const held = await holdRows(session, actionsTable, stretch);
   return { findings, rows: rowsOf(held), held: [held] };
 }
 
 /** A trace that is larger than its server gives has no tree, so its transactions are not known by it. */
-const doubts = (stretch: Range) => sql`
+const doubts = (stretch: Stretch) => sql`
   with a as materialized (
     select utime, trace_id, action_id, start_utime, start_lt, end_utime, end_lt, trace_end_lt, trace_mc_seqno_end,
       account_count, transaction_count

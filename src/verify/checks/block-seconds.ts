@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { blocks } from '../../db/schema/ton/blocks.ts';
 import type { Session } from '../../db/connection/database.ts';
-import type { Range } from '../../range.ts';
+import type { Stretch } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
@@ -22,15 +22,15 @@ const NEAR = 60;
 export const blockSeconds: Check = {
   name: NAME,
   needs: [],
-  steps: (_, { covered }) =>
-    covered.map((stretch) => ({
+  steps: (_, { stretches }) =>
+    stretches.map((stretch) => ({
       check: NAME,
       stretch,
       run: (look) => look((session) => checkSeconds(session, stretch)),
     })),
 };
 
-async function checkSeconds(session: Session, stretch: Range): Promise<Result> {
+async function checkSeconds(session: Session, stretch: Stretch): Promise<Result> {
   await joinByHash(session);
   const near = { from: stretch.from - NEAR, to: stretch.to + NEAR };
   const findings = await findingsOf(session, {

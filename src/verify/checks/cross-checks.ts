@@ -2,10 +2,11 @@ import { sql, type SQL } from 'drizzle-orm';
 import type { CrossCheck } from '../../dataset/checks.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
-import { common, type Range } from '../../range.ts';
+import type { Stretch } from '../../range.ts';
 import type { Check, Result, CheckInput } from '../check.ts';
 import { findingsOf, type Finding } from '../finding.ts';
 import { NEAR } from '../near.ts';
+import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { during, secondOf } from '../../db/connection/seconds.ts';
 
@@ -15,14 +16,12 @@ export const crossChecks: Check = {
   name: NAME,
   needs: ['transactions'],
   isOptional: true,
-  steps(_, input) {
-    const held = common(input.covered, input.proved.get('transactions') ?? []);
-    return held.map((stretch) => ({
+  steps: (_, input) =>
+    input.stretches.map((stretch) => ({
       check: NAME,
       stretch,
       run: (look) => look((session) => checkAgainstTransactions(session, input, stretch)),
-    }));
-  },
+    })),
 };
 
 /**
@@ -32,8 +31,9 @@ export const crossChecks: Check = {
 async function checkAgainstTransactions(
   session: Session,
   { dataset: { name, job }, stream: { scope } }: CheckInput,
-  stretch: Range,
+  stretch: Stretch,
 ): Promise<Result> {
+  await joinByHash(session);
   const hook = job.checks[NAME];
   const [own] = Object.values(job.tables);
   if (hook === undefined || own === undefined) return { findings: [], rows: 0 };
@@ -50,14 +50,14 @@ async function checkAgainstTransactions(
 }
 
 /** A row that is not of this scope alone cannot be removed with the scope's second. */
-const stray = (table: SQL, { transaction }: CrossCheck, scope: string, stretch: Range) => sql`
+const stray = (table: SQL, { transaction }: CrossCheck, scope: string, stretch: Stretch) => sql`
   select 'stray_row' as kind, ${scope === '' ? 'surplus' : 'doubt'} as outcome, r.${sql.identifier(transaction)} as id, ${secondOf('r')} as span
   from ${table} r where ${during('r', stretch)} and not exists (
     select 1 from ton.transactions t where ${during('t', stretch)} and t.utime = r.utime
       and t.hash = r.${sql.identifier(transaction)})`;
 
 /** Accounts are taken from the stretch itself: any contract may answer to the opcode, few make rows. */
-const unmade = (table: SQL, { transaction, made }: CrossCheck, stretch: Range) => sql`
+const unmade = (table: SQL, { transaction, made }: CrossCheck, stretch: Stretch) => sql`
   with accounts as (
     select distinct ${sql.identifier(made?.account ?? '')} as account from ${table} r where ${during('r', stretch)}),
   received as materialized (

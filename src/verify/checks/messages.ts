@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { messages as messagesTable } from '../../db/schema/ton/messages.ts';
 import type { Session } from '../../db/connection/database.ts';
-import { HOUR, type Range } from '../../range.ts';
+import { HOUR, partsOf, type Stretch, stretchesOf, without } from '../../range.ts';
 import { bookDoubts, bookSieve } from '../books/books.ts';
 import { messageLists, transactionsWithMessages } from '../books/with-messages.ts';
 import type { Check, Result } from '../check.ts';
@@ -61,7 +61,7 @@ const RECEIVED_WITHIN = HOUR;
  * A message that no stored transaction has sent or received is nobody's. One that was received, and sent in a second in
  * which nobody has sent it, stands in another second or under another hash than its own.
  */
-const strays = (stretch: Range) => sql`
+const strays = (stretch: Stretch) => sql`
   senderless as materialized (
     select m.utime, m.hash, m.was_sent from near m where ${during('m', stretch)} and not exists (
       select 1 from own t where t.utime = m.utime and t.hash = m.out_msg_tx_hash)),
@@ -69,10 +69,17 @@ const strays = (stretch: Range) => sql`
     select utime, in_msg_hash, in_msg_utime from own
     union all
     select utime, in_msg_hash, in_msg_utime from ton.transactions t
-    where ${during('t', { from: stretch.to, to: stretch.to + RECEIVED_WITHIN })}),
+    where ${during('t', othersAround(stretch))}),
   strays as materialized (
     select s.utime, s.hash, s.was_sent, t.utime as received_at from senderless s left join receivers t
       on t.in_msg_hash = s.hash and t.in_msg_utime = s.utime)`;
+
+/** The seconds between the parts of a stretch and behind it, in which its messages may have been received. */
+function othersAround(stretch: Stretch): Stretch {
+  const around = { from: stretch.from, to: stretch.to + RECEIVED_WITHIN };
+  const [others = around] = stretchesOf(without([around], partsOf(stretch)), Infinity);
+  return others;
+}
 
 const strayDoubts = sql`
   select 'messages', ${STRAY}::text, 'surplus', hash, ${secondOf('s')} from strays s where received_at is null
@@ -84,8 +91,8 @@ const strayDoubts = sql`
 export const messages: Check = {
   name: 'messages',
   needs: [],
-  async steps({ database }, { covered }) {
-    const pieces = await Promise.all(covered.map((stretch) => piecesOf(database, messagesTable, stretch)));
+  async steps({ database }, { stretches }) {
+    const pieces = await Promise.all(stretches.map((stretch) => piecesOf(database, messagesTable, stretch)));
     return pieces.flat().map((stretch) => ({
       check: 'messages',
       also: 'books',
@@ -99,7 +106,7 @@ export const messages: Check = {
 };
 
 /** Messages are counted and books are balanced in one go: both need every transaction with all its messages. */
-async function checkMessagesAndBooks(session: Session, stretch: Range): Promise<Result> {
+async function checkMessagesAndBooks(session: Session, stretch: Stretch): Promise<Result> {
   await joinByHash(session);
   const findings = await findingsOf(session, {
     check: 'messages',

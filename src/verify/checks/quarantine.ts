@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import type { Session } from '../../db/connection/database.ts';
-import { rangeParam } from '../../db/connection/sql.ts';
+import { multirangeParam } from '../../db/connection/sql.ts';
 import { quarantine as q } from '../../db/schema/etl/quarantine.ts';
-import type { Range } from '../../range.ts';
+import { partsOf, type Stretch } from '../../range.ts';
 import type { Check, CheckInput, Result } from '../check.ts';
 import { countOf, findingsOf } from '../finding.ts';
 
@@ -11,7 +11,7 @@ export const quarantine: Check = {
   name: 'quarantine',
   needs: [],
   steps: (_, input) =>
-    input.covered.map((stretch) => ({
+    input.stretches.map((stretch) => ({
       check: 'quarantine',
       stretch,
       run: (look) => look((session) => checkQuarantine(session, input, stretch)),
@@ -21,16 +21,17 @@ export const quarantine: Check = {
 async function checkQuarantine(
   session: Session,
   { dataset: { name }, stream: { scope } }: CheckInput,
-  stretch: Range,
+  stretch: Stretch,
 ): Promise<Result> {
-  const here = sql`${q.dataset} = ${name} and ${q.scope} = ${scope} and ${q.span} && ${rangeParam(stretch)}`;
+  const seconds = multirangeParam(partsOf(stretch));
+  const here = sql`${q.dataset} = ${name} and ${q.scope} = ${scope} and ${q.span} && ${seconds}`;
   const findings = await findingsOf(session, {
     check: 'quarantine',
     dataset: name,
     scope,
     query: sql`
-      select 'quarantined' as kind, 'known' as outcome, ${q.record_id} as id, ${q.span} * ${rangeParam(stretch)} as span
-      from ${q} where ${here}`,
+      select 'quarantined' as kind, 'known' as outcome, ${q.record_id} as id, part as span
+      from ${q} cross join lateral unnest(int8multirange(${q.span}) * ${seconds}) as part where ${here}`,
   });
   return { findings, rows: await countOf(session, sql`select count(*) as count from ${q} where ${here}`) };
 }

@@ -8,7 +8,8 @@ import { factsOf } from '../../db/schema/describe.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
 import { RECEIPT_SECONDS } from '../../db/write/receipts.ts';
 import { heldRows, isWithin, wholeMinutes } from '../../db/write/receipt-ledger.ts';
-import { type Range, without } from '../../range.ts';
+import { type Range, type Stretch, stretchesOf, union, without } from '../../range.ts';
+import { JOINED } from '../near.ts';
 import type { Check, Result, CheckStep } from '../check.ts';
 import { countOf, findingsOf } from '../finding.ts';
 import { receipts as ledger } from '../../db/schema/etl/verification.ts';
@@ -27,11 +28,12 @@ export const receipts: Check = {
         for (const other of await streamsOf(database, owner))
           others.push(...(await readCoverage(database, other)));
       }
-      for (const stretch of without(covered, others)) {
+      const minutes = union(without(covered, others).map(wholeMinutes));
+      for (const stretch of stretchesOf(minutes, JOINED)) {
         const place = { dataset: dataset.name, scope: stream.scope };
         const run: CheckStep['run'] = (look) =>
           look((session) => checkReceipts(session, table, place, stretch));
-        steps.push({ check: RECEIPTS, stretch: wholeMinutes(stretch), run });
+        steps.push({ check: RECEIPTS, stretch, run });
       }
     }
     return steps;
@@ -39,17 +41,16 @@ export const receipts: Check = {
 };
 
 /**
- * What is stored of a table in each minute is what its receipts say: as many rows, with the same keys. Fewer: rows have
+ * What is stored of a table in each minute of a stretch of whole ones is what its receipts say: as many rows, with the same keys. Fewer: rows have
  * vanished. More: somebody else wrote some.
  */
 export async function checkReceipts(
   session: Session,
   table: object,
   { dataset, scope }: Pick<Stream, 'dataset' | 'scope'>,
-  stretch: Range,
+  stretch: Stretch,
 ): Promise<Result> {
   const target = targetOf(table);
-  const minutes = wholeMinutes(stretch);
   const findings = await findingsOf(session, {
     check: RECEIPTS,
     dataset,
@@ -58,8 +59,8 @@ export async function checkReceipts(
     query: sql`
       with owed as (
         select ${ledger.minute}, sum(${ledger.rows})::int8 as rows, sum(${ledger.keys}) as keys from ${ledger}
-        where ${isWithin(target.name, minutes)} group by 1),
-      held as (${heldRows(target, minutes)})
+        where ${isWithin(target.name, stretch)} group by 1),
+      held as (${heldRows(target, stretch)})
       select case when coalesce(h.rows, 0) <= coalesce(o.rows, 0) then 'vanished' else 'unknown' end
           || '_rows_of_' || ${target.name}::text as kind,
         case when coalesce(h.rows, 0) <= coalesce(o.rows, 0) then 'hole' else 'doubt' end as outcome,
@@ -71,7 +72,7 @@ export async function checkReceipts(
   });
   const rows = await countOf(
     session,
-    sql`select coalesce(sum(${ledger.rows}), 0) as count from ${ledger} where ${isWithin(target.name, minutes)}`,
+    sql`select coalesce(sum(${ledger.rows}), 0) as count from ${ledger} where ${isWithin(target.name, stretch)}`,
   );
   return { findings, rows };
 }

@@ -1,8 +1,8 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { dueAt, readCoverage } from '../../db/coverage/coverage.ts';
 import { readRefused } from '../../db/coverage/refused.ts';
-import { common, formatTime, type Range, without } from '../../range.ts';
-import { openStep, type Check } from '../check.ts';
+import { common, formatTime, type Stretch, stretchesOf, without } from '../../range.ts';
+import { openStep, type Check, type CheckStep } from '../check.ts';
 
 export const SECOND_READING = 'second-reading';
 
@@ -17,8 +17,10 @@ export const secondReading: Check = {
   needs: [],
   async steps({ database }, input) {
     const second = { ...input.stream, pass: 1 };
-    const once = without(input.covered, await readCoverage(database, second));
-    if (once.length === 0) return [];
+    const twice = common(input.covered, await readCoverage(database, second));
+    const once = without(input.covered, twice);
+    const confirmed = stretchesOf(twice, Infinity).map((stretch) => confirmedStep(stretch));
+    if (once.length === 0) return confirmed;
     const refused = await readRefused(database, second, 'changed');
     const changed = common(
       once,
@@ -27,13 +29,14 @@ export const secondReading: Check = {
     const latest = refused.map(({ retryAt }) => retryAt).sort((a, b) => b - a)[0];
     const { maturitySeconds = 0 } = input.dataset.job;
     const first = await dueAt(database, input.stream, once, maturitySeconds);
-    const step = (kind: string, sentence: string) => (stretch: Range) =>
+    const step = (kind: string, sentence: string) => (stretch: Stretch) =>
       openStep(SECOND_READING, input, stretch, { kind, sentence });
     return [
-      ...without(once, changed).map(
+      ...confirmed,
+      ...stretchesOf(without(once, changed), Infinity).map(
         step('read_once', `the source has no checksum, so a second reading must agree${fromOn(first)}`),
       ),
-      ...changed.map(
+      ...stretchesOf(changed, Infinity).map(
         step(
           'read_differently',
           `two readings differ; another must agree with the newer one${fromOn(latest)}`,
@@ -42,6 +45,11 @@ export const secondReading: Check = {
     ];
   },
 };
+
+/** The reading itself held the rows; certificates ask again whether it is still confirmed. */
+function confirmedStep(stretch: Stretch): CheckStep {
+  return { check: SECOND_READING, stretch, run: () => Promise.resolve({ findings: [], rows: 0 }) };
+}
 
 function fromOn(at: number | undefined): string {
   return at === undefined ? '' : `, from ${formatTime(at)} on: sync makes it, or backfill --again`;

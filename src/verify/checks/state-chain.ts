@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { transactions } from '../../db/schema/ton/transactions.ts';
 import type { Session } from '../../db/connection/database.ts';
-import type { Range } from '../../range.ts';
+import type { Stretch } from '../../range.ts';
 import type { Check, Result } from '../check.ts';
 import { letFollow } from '../let-follow.ts';
 import { missingTransactions } from './transactions.ts';
@@ -9,15 +9,15 @@ import { findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
-import { during, secondAt, secondOf } from '../../db/connection/seconds.ts';
+import { during, partOf, secondAt, secondOf } from '../../db/connection/seconds.ts';
 
 const MISSING = 'missing_predecessor';
 
 export const stateChain: Check = {
   name: 'state-chain',
   needs: [],
-  steps: (_, { covered }) =>
-    covered.map((stretch) => ({
+  steps: (_, { stretches }) =>
+    stretches.map((stretch) => ({
       check: 'state-chain',
       stretch,
       run: (look) => look((session) => checkStateChain(session, stretch)),
@@ -34,7 +34,7 @@ const NEAR = 60;
  * A message names the account of whoever receives it. Of a transaction without one, such as a tick of the chain, only the
  * one that it names before it, and the one that names it, know the account. The first is looked up wherever it lies.
  */
-const strangers = (stretch: Range) => sql`
+const strangers = (stretch: Stretch) => sql`
   quiet as materialized (
     select account, utime, hash, prev_trans_hash from ton.transactions t
     where ${during('t', stretch)} and in_msg_hash is null),
@@ -48,11 +48,11 @@ const strangers = (stretch: Range) => sql`
 
 /**
  * Each transaction names its account's one before, and the account's state before it is the one after that. A chain
- * that begins anew (0, with status nonexist) has none before it. Of an account's first transaction in the stretch there
- * is nothing to compare but its account. One between the two is missing only where the state has changed meanwhile. Both ends of a broken
+ * that begins anew (0, with status nonexist) has none before it. Of an account's first transaction in a part of the stretch
+ * there is nothing to compare but its account. One between the two is missing only where the state has changed meanwhile. Both ends of a broken
  * link are doubtful.
  */
-async function checkStateChain(session: Session, stretch: Range): Promise<Result> {
+async function checkStateChain(session: Session, stretch: Stretch): Promise<Result> {
   await joinByHash(session);
   const findings = await findingsOf(session, {
     check: 'state-chain',
@@ -63,7 +63,8 @@ async function checkStateChain(session: Session, stretch: Range): Promise<Result
           before_account_status, lag(lt) over w as last_lt, lag(hash) over w as last_hash, lag(utime) over w as last_utime,
           lag(after_hash) over w as last_after, lag(after_balance) over w as last_balance,
           lag(after_account_status) over w as last_status
-        from ton.transactions t where ${during('t', stretch)} window w as (partition by account collate "C" order by lt)),
+        from ton.transactions t where ${during('t', stretch)} window w as (
+          partition by ${partOf('t', stretch)}, account collate "C" order by lt)),
       broken as (
         select *, case
           when prev_trans_lt > last_lt and prev_trans_hash <> last_hash and (before_hash <> last_after) is not false

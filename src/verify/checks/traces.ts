@@ -3,8 +3,8 @@ import { trace_edges, traces as tracesTable } from '../../db/schema/ton/traces.t
 import type { Session } from '../../db/connection/database.ts';
 import { readCoverage } from '../../db/coverage/coverage.ts';
 import { floorOfTable } from '../../db/coverage/floors.ts';
-import { common, HOUR, type Range, without } from '../../range.ts';
-import { openStep, type Check, type Result, type CheckStep } from '../check.ts';
+import { HOUR, type Range, type Stretch } from '../../range.ts';
+import type { Check, Result, CheckStep } from '../check.ts';
 import { findingsOf } from '../finding.ts';
 import { joinByHash } from '../run/at-speed.ts';
 import { NEAR } from '../near.ts';
@@ -19,27 +19,17 @@ const AFTERMATH = HOUR;
 export const traces: Check = {
   name: NAME,
   needs: ['transactions'],
-  async steps({ database }, input) {
+  async steps({ database }, { stretches }) {
     const known = await readCoverage(database, { dataset: 'transactions', scope: '', pass: 0 });
-    const held = common(input.covered, input.proved.get('transactions') ?? []);
-    return [
-      ...held.map((stretch): CheckStep => {
-        const end = known.find(({ from, to }) => from < stretch.to && to >= stretch.to)?.to ?? stretch.to;
-        const until = Math.min(end, stretch.to + AFTERMATH);
-        return {
-          check: NAME,
-          stretch,
-          run: (look) => look((session) => checkTraces(session, stretch, until)),
-        };
-      }),
-      ...without(input.covered, held).map((stretch) =>
-        openStep(NAME, input, stretch, {
-          kind: 'no_proved_transactions',
-          sentence:
-            'the transactions of these seconds are not proved, so nobody knows which traces there are',
-        }),
-      ),
-    ];
+    return stretches.map((stretch): CheckStep => {
+      const end = known.find(({ from, to }) => from < stretch.to && to >= stretch.to)?.to ?? stretch.to;
+      const until = Math.min(end, stretch.to + AFTERMATH);
+      return {
+        check: NAME,
+        stretch,
+        run: (look) => look((session) => checkTraces(session, stretch, until)),
+      };
+    });
   },
 };
 
@@ -48,7 +38,7 @@ export const traces: Check = {
  * does; and every trace whose transactions are all stored and have all been answered is stored too. `transactionsUntil`:
  * transactions are proved up to there.
  */
-async function checkTraces(session: Session, stretch: Range, transactionsUntil: number): Promise<Result> {
+async function checkTraces(session: Session, stretch: Stretch, transactionsUntil: number): Promise<Result> {
   const facts = { check: NAME, dataset: 'traces' };
   const near = { from: stretch.from - NEAR, to: transactionsUntil };
   await joinByHash(session);
@@ -71,7 +61,7 @@ async function checkTraces(session: Session, stretch: Range, transactionsUntil: 
  * Traces larger than the source gives come without their tree, and say so. Where a tree has too many nodes, those of an
  * earlier reading hang in it, of which another reading would rid nobody.
  */
-const incomplete = (stretch: Range) => sql`
+const incomplete = (stretch: Stretch) => sql`
   select case when e.nodes > t.transactions then 'surplus_nodes' else 'missing_nodes' end as kind,
     case when e.nodes > t.transactions then 'surplus' else 'hole' end as outcome, t.trace_id as id, ${secondOf('t')} as span
   from ton.traces t
@@ -81,7 +71,7 @@ const incomplete = (stretch: Range) => sql`
     and coalesce(e.nodes, 0) <> t.transactions`;
 
 /** Parts of no stored trace, and transactions that are a part of two, one of which may end beyond the stretch. */
-const stray = (stretch: Range, near: Range) => sql`
+const stray = (stretch: Stretch, near: Range) => sql`
   select 'stray_edge' as kind, 'surplus' as outcome, e.tx_hash as id, ${secondOf('e')} as span
   from ton.trace_edges e where ${during('e', stretch)} and not exists (
     select 1 from ton.traces t where ${during('t', stretch)} and t.utime = e.utime and t.trace_id = e.trace_id)
@@ -105,7 +95,7 @@ const lastOf = (trace: string) => {
 };
 
 /** Traces in a second that is not the one of their latest transaction. */
-const misplaced = (stretch: Range) => sql`
+const misplaced = (stretch: Stretch) => sql`
   with placed as (
     select e.utime, e.trace_id, bool_or(x.utime = e.utime) as is_there, bool_or(x.utime > e.utime) as goes_on
     from ton.trace_edges e join ton.transactions x on x.hash = e.tx_hash and x.utime >= e.utime
@@ -125,7 +115,7 @@ const isHalved = sql`exists (
  * Transactions of a trace began before it ended, so they may lie before the stretch. Those that are not near are few: each is
  * looked up in the whole of the table, which a join by hash would read.
  */
-const bodiless = (stretch: Range) => sql`
+const bodiless = (stretch: Stretch) => sql`
   with unseen as materialized (
     select e.* from ton.trace_edges e where ${during('e', stretch)} and not exists (
       select 1 from ton.transactions t where t.hash = e.tx_hash
@@ -133,7 +123,7 @@ const bodiless = (stretch: Range) => sql`
   gone as (
     select u.* from unseen u where (select true from ton.transactions t where t.hash = u.tx_hash limit 1) is null)
   select 'missing_transaction' as kind,
-    ${knownIf(sql`g.tx_hash`, sql`case when ${isHalved} then 'open' else 'hole' end`)} as outcome, g.tx_hash as id,
+    ${knownIf(sql`g.tx_hash`, sql`case when ${isHalved} then 'expired' else 'hole' end`)} as outcome, g.tx_hash as id,
     ${secondOf('g')} as span
   from gone g`;
 
@@ -141,7 +131,7 @@ const bodiless = (stretch: Range) => sql`
  * A trace is over when no message that it sent within the chain waits for its receiver. One that is stored, but in
  * another second, is missing in this one.
  */
-const unlisted = (stretch: Range, near: Range) => sql`
+const unlisted = (stretch: Stretch, near: Range) => sql`
   with ends as (
     select trace_id, max(utime) as utime from ton.transactions t
     where ${during('t', near)} and trace_id is not null group by 1),

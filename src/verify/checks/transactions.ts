@@ -2,8 +2,8 @@ import { sql } from 'drizzle-orm';
 import { blocks } from '../../db/schema/ton/blocks.ts';
 import { transactions as transactionsTable } from '../../db/schema/ton/transactions.ts';
 import type { Session } from '../../db/connection/database.ts';
-import { common, type Range, without } from '../../range.ts';
-import { openStep, type Check, type Result, type CheckStep } from '../check.ts';
+import type { Range, Stretch } from '../../range.ts';
+import type { Check, Result, CheckStep } from '../check.ts';
 import { findingsOf, spansOf, type Finding } from '../finding.ts';
 import { holdRows, rowsOf } from '../run/held.ts';
 import { quarantine } from '../../db/schema/etl/quarantine.ts';
@@ -24,19 +24,7 @@ const LACKING = new Set([
 export const transactions: Check = {
   name: NAME,
   needs: ['blocks'],
-  steps(_, input) {
-    const counted = common(input.covered, input.proved.get('blocks') ?? []);
-    return [
-      ...counted.map(countTransactions),
-      ...without(input.covered, counted).map((stretch) =>
-        openStep(NAME, input, stretch, {
-          kind: 'no_proved_blocks',
-          sentence:
-            'the blocks of these seconds are not proved, so nobody knows how many transactions there are',
-        }),
-      ),
-    ];
-  },
+  steps: (_, { stretches }) => stretches.map(countTransactions),
 };
 
 /** Seconds in which transactions may be missing, by what was found of their dataset. */
@@ -45,7 +33,7 @@ export function missingTransactions(findings: readonly Finding[]): readonly Rang
 }
 
 /** The check of seconds whose blocks are known to be all there. */
-export function countTransactions(proved: Range): CheckStep {
+export function countTransactions(proved: Stretch): CheckStep {
   return {
     check: NAME,
     stretch: proved,
@@ -57,7 +45,7 @@ export function countTransactions(proved: Range): CheckStep {
  * Each block says how many transactions it holds: so many must be stored for it. `proved` are seconds whose blocks are
  * known to be all there. Older servers leave the shard of a transaction's block out; their seconds get no verdict.
  */
-async function checkTransactions(session: Session, proved: Range): Promise<Result> {
+async function checkTransactions(session: Session, proved: Stretch): Promise<Result> {
   const findings = await findingsOf(session, {
     check: NAME,
     dataset: 'transactions',

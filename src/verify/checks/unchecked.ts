@@ -7,7 +7,7 @@ export const unchecked: Check = {
   name: NAME,
   needs: [],
   steps: (_, input) =>
-    input.covered.map((stretch) =>
+    input.stretches.map((stretch) =>
       openStep(NAME, input, stretch, {
         kind: 'no_check',
         sentence: 'the dataset declares no check, so nothing is known of its rows',

@@ -6,10 +6,10 @@ import { common, isInside, spanOfSecond, union, without, type Range } from '../.
 import { worthKeeping } from '../derivable.ts';
 import { rememberedFindings } from '../remember.ts';
 import type { CompareContext } from './compare-span.ts';
-import type { Verified } from '../verify.ts';
+import { certifiedOf, type Verified } from '../verify.ts';
 import { addRows, isSameSum } from './added-rows.ts';
 import { compareSpans, type ComparedSpans } from './compare-spans.ts';
-import { isReadTwice, SECOND_READING } from '../checks/second-reading.ts';
+import { SECOND_READING } from '../checks/second-reading.ts';
 import { drawSlices, rowsBySecond } from './sample.ts';
 import { spansOf } from '../finding.ts';
 import { scopeOf } from '../../dataset/scope.ts';
@@ -153,9 +153,8 @@ async function withComparison(
   // What another dataset's pages have shown to be wrong is wrong here too.
   const findings = [...own, ...(await rememberedFindings(database, stream, covered, report))];
   const good = without(covered, spansOf(findings));
-  const tables = ownTablesOf(dataset, jobs).map(([, table]) => table);
-  const certified = { stream, tables, isReadTwice: isReadTwice(dataset) };
-  if (confirmed.length > 0) await setVerified(database, certified, { good, bad: [], lastReceipt });
+  if (confirmed.length > 0)
+    await setVerified(database, certifiedOf(dataset, stream, jobs), { good, bad: [], lastReceipt });
   const verified = common(good, await readVerified(database, stream));
   return { ...report, checks: [...report.checks, ...checks], findings, verified };
 }

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Database, Session } from '../../db/connection/database.ts';
+import type { Database, Session, TransactionHow } from '../../db/connection/database.ts';
 
 /**
  * Settings that make queries over a million rows several times as quick. They give room to sort and hash in memory,
@@ -21,7 +21,7 @@ export async function joinByHash(session: Session): Promise<void> {
 export function atSpeed<T>(
   database: Database,
   work: (session: Session) => Promise<T>,
-  onWarning?: (text: string) => void,
+  how: Omit<TransactionHow, 'isSnapshot'> = {},
 ): Promise<T> {
   return database.transaction(
     async (session) => {
@@ -29,6 +29,6 @@ export function atSpeed<T>(
       await session.run(SETTINGS);
       return work(session);
     },
-    { onWarning, isSnapshot: true },
+    { ...how, isSnapshot: true },
   );
 }

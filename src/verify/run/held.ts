@@ -4,7 +4,7 @@ import type { Session } from '../../db/connection/database.ts';
 import { owedRows, spanOfMinute, wholeMinutes } from '../../db/write/receipt-ledger.ts';
 import { minuteOf } from '../../db/write/receipts.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
-import { common, formatTime, type Range, without } from '../../range.ts';
+import { common, formatTime, partsOf, type Range, type Stretch, stretchesOf, union, without } from '../../range.ts';
 import { during } from '../../db/connection/seconds.ts';
 
 /** How many rows of a table a check has held, by the minute in which they lie. */
@@ -16,7 +16,7 @@ export interface HeldRows {
 const Minute = z.object({ minute: z.coerce.number(), rows: z.coerce.number() });
 
 /** Counts the rows of a table that a check sees. */
-export async function holdRows(session: Session, table: object, stretch: Range): Promise<HeldRows> {
+export async function holdRows(session: Session, table: object, stretch: Stretch): Promise<HeldRows> {
   const counted = await session.rows(
     sql`select ${minuteOf(sql`t`)} as minute, count(*) as rows from ${targetOf(table).into} t
         where ${during('t', stretch)} group by 1`,
@@ -43,25 +43,27 @@ export interface Unheld {
 export async function findUnheld(
   session: Session,
   held: HeldRows,
-  stretch: Range,
+  stretch: Stretch,
 ): Promise<Unheld | undefined> {
   const { name } = targetOf(held.table);
-  const minutes = wholeMinutes(stretch);
+  const parts = partsOf(stretch);
+  const minutes = union(parts.map(wholeMinutes));
   const due = await owedRows(session, held.table, stretch);
   const counts = new Map(held.minutes);
-  for (const edge of without([minutes], [stretch])) {
-    const beside = await holdRows(session, held.table, edge);
+  for (const edges of stretchesOf(without(minutes, parts), Infinity)) {
+    const beside = await holdRows(session, held.table, edges);
     for (const [minute, rows] of beside.minutes) counts.set(minute, (counts.get(minute) ?? 0) + rows);
   }
   const wrong = [...new Set([...due.keys(), ...counts.keys()])]
     .filter((minute) => (due.get(minute) ?? 0) !== (counts.get(minute) ?? 0))
+    .filter((minute) => common([spanOfMinute(minute)], minutes).length > 0)
     .sort((a, b) => a - b);
   const [first] = wrong;
   if (first === undefined) return undefined;
   const sum = (of: ReadonlyMap<number, number>) =>
     wrong.reduce((rows, minute) => rows + (of.get(minute) ?? 0), 0);
   return {
-    spans: common(wrong.map(spanOfMinute), [stretch]),
+    spans: common(wrong.map(spanOfMinute), parts),
     sentence: `held ${sum(counts)} of ${sum(due)} rows of ${name}, from ${formatTime(spanOfMinute(first).from)} on`,
   };
 }

@@ -1,4 +1,4 @@
-import type { Range } from '../../range.ts';
+import { common, partsOf, type Range, type Stretch, stretchesOf } from '../../range.ts';
 import type { Session } from '../../db/connection/database.ts';
 import { owedRows, spanOfMinute } from '../../db/write/receipt-ledger.ts';
 
@@ -12,9 +12,9 @@ const MOST_ROWS = 250_000;
 export async function piecesOf(
   session: Session,
   table: object,
-  stretch: Range,
+  stretch: Stretch,
   mostRows = MOST_ROWS,
-): Promise<Range[]> {
+): Promise<Stretch[]> {
   const pieces: Range[] = [];
   let from = stretch.from;
   let inPiece = 0;
@@ -27,5 +27,7 @@ export async function piecesOf(
     }
     inPiece += rows;
   }
-  return [...pieces, { from, to: stretch.to }];
+  return [...pieces, { from, to: stretch.to }].flatMap((piece) =>
+    stretchesOf(common([piece], partsOf(stretch)), Infinity),
+  );
 }

@@ -3,7 +3,9 @@ import type { Stream } from '../../db/coverage/coverage.ts';
 import { atSpeed } from './at-speed.ts';
 import type { CheckLook, Result, CheckStep } from '../check.ts';
 import type { Finding } from '../finding.ts';
+import type { Stop } from '../../stop.ts';
 import { findUnheld } from './held.ts';
+import { partsOf } from '../../range.ts';
 
 /** Kind of the finding of a check that did not hold the rows that there must be. */
 export const NOT_HELD = 'rows_not_held';
@@ -13,15 +15,16 @@ export const NOT_HELD = 'rows_not_held';
  * that it should have held and did not.
  */
 export async function runStep(
-  database: Database,
+  { database, stop }: { readonly database: Database; readonly stop: Pick<Stop, 'finishing'> },
   { dataset, scope }: Pick<Stream, 'dataset' | 'scope'>,
   { check, stretch, run }: CheckStep,
 ): Promise<Result> {
+  stop.finishing.throwIfAborted();
   const facts = { check, dataset, scope, rows: [] };
   const warned: Finding[] = [];
   const hear = (text: string) => {
     const example = `the database warned during the check: ${text}`;
-    warned.push({ ...facts, kind: 'warning', outcome: 'open', spans: [stretch], count: 1, example });
+    warned.push({ ...facts, kind: 'warning', outcome: 'open', spans: partsOf(stretch), count: 1, example });
   };
   let unheld: Finding[] = [];
   const look: CheckLook = (work) =>
@@ -38,7 +41,7 @@ export async function runStep(
         }
         return seen;
       },
-      hear,
+      { onWarning: hear, signal: stop.finishing },
     );
   const result = await run(look);
   return { ...result, findings: [...result.findings, ...unheld, ...warned] };
