@@ -1,0 +1,287 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { streamOf } from '../../src/crawl/streams/streams.ts';
+import type { Dataset } from '../../src/dataset/dataset.ts';
+import { readCoverage } from '../../src/db/coverage/coverage.ts';
+import { openHoles } from '../../src/db/coverage/reopen.ts';
+import { readVerified } from '../../src/db/coverage/verifications.ts';
+import type { Database, Session } from '../../src/db/connection/database.ts';
+import { action_accounts, action_transactions, actions } from '../../src/db/schema/ton/actions.ts';
+import { block_parents } from '../../src/db/schema/ton/blocks.ts';
+import { jetton_transfers } from '../../src/db/schema/ton/jetton-transfers.ts';
+import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
+import { isAbort } from '../../src/errors.ts';
+import { common, type Range, without } from '../../src/range.ts';
+import type { Result } from '../../src/verify/check.ts';
+import { runStep } from '../../src/verify/run/run-step.ts';
+import { verifyRange } from '../../src/verify/verify.ts';
+import type { TestStore } from '../support/database/database.ts';
+import { expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
+
+const START = Date.UTC(2026, 4, 1) / 1000;
+
+let store: TestStore;
+let proof: Proof;
+let all: Dataset[];
+let range: Range;
+let close: () => Promise<void>;
+
+// One network for all: each test leaves it as it was.
+beforeAll(async () => {
+  ({
+    store,
+    proof,
+    datasets: all,
+    range,
+    close,
+  } = await openNetworkProof({
+    network: { start: START, duration: 420, seed: 12, load: 2, reshardEvery: 15 },
+    datasets: ['blocks', 'transactions', 'traces', 'actions', 'jetton_transfers'],
+  }));
+  await proof.readAgain(all, range);
+  await expectProved(proof, all, range);
+});
+afterAll(() => close());
+
+const run = (text: string) => store.database.run(sql.raw(text));
+
+const certified = (dataset: string) => readVerified(store.database, { dataset, scope: '', pass: 0 });
+
+const at = (second: number): Range => ({ from: second, to: second + 1 });
+
+/** Whether an analyst may rely on a second. */
+async function isAsserted(dataset: string, second: number): Promise<boolean> {
+  const asked = run(
+    `select etl.assert_complete('${dataset}', to_timestamp(${second}), to_timestamp(${second + 1}), 'cross-checked')`,
+  );
+  return asked.then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The second of a row in the middle of the range. */
+async function secondIn(table: string): Promise<number> {
+  const [found] = await store.database.rows(
+    sql.raw(`select extract(epoch from utime)::int8 as second from ton.${table}
+      where utime > to_timestamp(${range.from + 180}) order by utime limit 1`),
+    z.object({ second: z.coerce.number() }),
+  );
+  return found!.second;
+}
+
+/** What is wrong with a row that only a check sees which rests on another dataset. */
+const WRONG: readonly (readonly [string, Dataset['name'], string, (second: number) => string])[] = [
+  [
+    'an invented action',
+    'actions',
+    'actions',
+    (second) => `insert into ton.actions select r.* from (
+        select * from ton.actions where utime = to_timestamp(${second}) order by trace_id, action_id limit 1) a,
+      jsonb_populate_record(null::ton.actions, to_jsonb(a) || '{"trace_id": "made up"}') r`,
+  ],
+  [
+    'an action with a transaction of no trace',
+    'actions',
+    'action_transactions',
+    (second) => `update ton.action_transactions set tx_hash = 'made up' where ctid = (
+      select ctid from ton.action_transactions where utime = to_timestamp(${second}) limit 1)`,
+  ],
+  [
+    'a transfer in a transaction that nobody has',
+    'jetton_transfers',
+    'jetton_transfers',
+    (second) => `update ton.jetton_transfers set transaction_hash = 'made up' where ctid = (
+      select ctid from ton.jetton_transfers where utime = to_timestamp(${second}) limit 1)`,
+  ],
+];
+
+/** Where a link between blocks is gone: everything below it rests on nothing. */
+const HOLES = { above: 60, beside: 4, below: -60 } as const;
+
+describe.for(Object.entries(HOLES))('with a hole %s', ([, by]) => {
+  test.for(WRONG)('%s has no certificate', async ([, dataset, table, alter]) => {
+    const second = await secondIn(table);
+    await run('create table kept_links as select * from ton.block_parents');
+    await run(`create table kept_rows as select * from ton.${table}`);
+    await run(alter(second));
+    await run(`delete from ton.block_parents where (utime, workchain, shard, seqno, position) = (
+      select utime, workchain, shard, seqno, position from ton.block_parents
+      where utime >= to_timestamp(${second + by}) and workchain = 0 order by 1, 2, 3, 4, 5 limit 1)`);
+    for (const of of [actions, action_transactions, action_accounts, jetton_transfers, block_parents])
+      await resetReceipts(store.database, of, range);
+    await proof.verify(
+      all.filter(({ name }) => name === dataset),
+      range,
+    );
+    expect(common(await certified(dataset), [at(second)])).toEqual([]);
+    expect(await isAsserted(dataset, second)).toBe(false);
+    // What lost its ground has lost its certificate, whoever was asked for.
+    const proved = await certified('blocks');
+    for (const resting of ['transactions', 'traces', 'actions', 'jetton_transfers'])
+      expect(without(await certified(resting), proved)).toEqual([]);
+    await run(`truncate ton.${table}, ton.block_parents`);
+    await run(`insert into ton.block_parents select * from kept_links`);
+    await run(`insert into ton.${table} select * from kept_rows`);
+    await run(`drop table kept_links, kept_rows`);
+    for (const of of [actions, action_transactions, action_accounts, jetton_transfers, block_parents])
+      await resetReceipts(store.database, of, range);
+    await proof.readAgain(all, range);
+    await expectProved(proof, all, range);
+  });
+});
+
+test('where what a check needs is read no more, nothing is certified without it', async () => {
+  const second = await secondIn('actions');
+  const holes = [{ from: second - 5, to: second + 5 }];
+  const opening = { stream: { dataset: 'traces', scope: '', pass: 0 }, holes, surplus: [], receipts: [] };
+  await openHoles(store.database, opening);
+  const found = await proof.verify(
+    all.filter(({ name }) => name === 'actions'),
+    range,
+  );
+  expect(kindsOf(found, 'actions')).toContain('actions: no_proved_traces');
+  expect(without([range], await certified('actions'))).toEqual(holes);
+  await proof.cover(all, await proof.reach());
+  await expectProved(proof, all, range);
+});
+
+test('where it was never read, two readings are enough', async () => {
+  await run(`create table kept as select * from etl.coverage`);
+  await run(`create table kept_pages as select * from etl.pages where dataset in ('traces', 'transactions')`);
+  await run(`delete from etl.coverage where dataset in ('traces', 'transactions');
+    delete from etl.pages where dataset in ('traces', 'transactions')`);
+  const found = await proof.verify(
+    all.filter(({ name }) => name === 'actions' || name === 'jetton_transfers'),
+    range,
+  );
+  for (const { findings, verified } of found) expect([findings, verified]).toEqual([[], [range]]);
+  await run(`delete from etl.coverage; insert into etl.coverage select * from kept;
+    insert into etl.pages overriding system value select * from kept_pages; drop table kept, kept_pages`);
+  await expectProved(proof, all, range);
+});
+
+/** The same database, and how many statements were run on it. */
+function counting(database: Database): { readonly database: Database; readonly statements: () => number } {
+  let statements = 0;
+  const counted = <T extends Session>(session: T): T => ({
+    ...session,
+    rows: (query, row) => {
+      statements += 1;
+      return session.rows(query, row);
+    },
+    run: (query) => {
+      statements += 1;
+      return session.run(query);
+    },
+  });
+  const of = counted(database);
+  return {
+    database: { ...of, transaction: (work, how) => database.transaction((session) => work(counted(session)), how) },
+    statements: () => statements,
+  };
+}
+
+describe('where hundreds of seconds are missing', () => {
+  const oddSeconds = () =>
+    Array.from({ length: Math.floor((range.to - range.from) / 2) - 1 }, (_, at) => ({
+      from: range.from + 2 * at + 1,
+      to: range.from + 2 * at + 2,
+    }));
+
+  async function statementsOf(holes: readonly Range[], dataset: string): Promise<[number, Range[]]> {
+    await run(`create table kept as select * from etl.coverage`);
+    const stream = streamOf(all.find(({ name }) => name === dataset)!);
+    await openHoles(store.database, { stream, holes, surplus: [], receipts: [] });
+    const { database, statements } = counting(store.database);
+    const reports = await verifyRange({ ...proof.context, database }, all, range);
+    const wrong = reports
+      .flatMap(({ findings }) => findings)
+      .filter(({ kind }) => !kind.startsWith('no_proved') && kind !== 'read_once');
+    expect(wrong).toEqual([]);
+    const covered = await readCoverage(store.database, stream);
+    const verified = await certified(dataset);
+    expect(without(covered, verified)).toEqual([]);
+    await run(`delete from etl.coverage; insert into etl.coverage select * from kept; drop table kept`);
+    return [statements(), verified];
+  }
+
+  test.for(['transactions', 'traces', 'actions', 'jetton_transfers'])(
+    'of %s, verification runs no more statements than where one is',
+    async (dataset) => {
+      const holes = oddSeconds();
+      const [one] = await statementsOf(holes.slice(0, 1), dataset);
+      const [many, verified] = await statementsOf(holes, dataset);
+      expect(holes.length).toBeGreaterThan(150);
+      expect(verified).toHaveLength(holes.length + 1);
+      expect(many).toBeLessThanOrEqual(one + 20);
+    },
+  );
+
+  test('what is wrong in the seconds between is found all the same', async () => {
+    await run(`create table kept as select * from etl.coverage`);
+    const holes = oddSeconds();
+    const stream = { dataset: 'transactions', scope: '', pass: 0 };
+    await openHoles(store.database, { stream, holes, surplus: [], receipts: [] });
+    const [hit] = await store.database.rows(
+      sql.raw(`select hash, extract(epoch from utime)::int8 as second from ton.transactions
+        where utime > to_timestamp(${range.from + 150}) and (extract(epoch from utime)::int8 - ${range.from}) % 2 = 0
+          and description_type = 'ord' and after_balance is not null order by utime, hash limit 1`),
+      z.object({ hash: z.string(), second: z.coerce.number() }),
+    );
+    const { hash, second } = hit!;
+    await run(`update ton.transactions set total_fees = total_fees + 1 where hash = '${hash}'`);
+    const found = await proof.verify(all, range);
+    expect(kindsOf(found, 'transactions')).toContain('books: unbalanced_ord');
+    for (const dataset of ['transactions', 'traces', 'actions', 'jetton_transfers'])
+      expect(common(await certified(dataset), [at(second)])).toEqual([]);
+    await run(`update ton.transactions set total_fees = total_fees - 1 where hash = '${hash}'`);
+    await run(`delete from etl.coverage; insert into etl.coverage select * from kept; drop table kept`);
+    await expectProved(proof, all, range);
+  });
+});
+
+describe('when it is told to stop', () => {
+  test('verification cancels the statement that runs', async () => {
+    const stopping = new AbortController();
+    const stop = { finishing: stopping.signal, leaving: new AbortController().signal };
+    const marked = () =>
+      store.database.rows(
+        sql`select state from pg_stat_activity where query like '%pg_sleep(600)%' and pid <> pg_backend_pid() and state = 'active'`,
+        z.object({ state: z.string() }),
+      );
+    const step = runStep({ database: store.database, stop }, { dataset: 'transactions', scope: '' }, {
+      check: 'slow',
+      stretch: range,
+      run: (look) =>
+        look(async (session): Promise<Result> => {
+          return { findings: [], rows: await session.run(sql`select pg_sleep(600)`) };
+        }),
+    }).catch((error: unknown) => error);
+    await expect.poll(async () => (await marked()).length).toBe(1);
+    stopping.abort();
+    expect(isAbort(await step)).toBe(true);
+    expect(await marked()).toEqual([]);
+  });
+
+  test('it begins no check more, and leaves certificates as they were', async () => {
+    const stopping = new AbortController();
+    const stop = { finishing: stopping.signal, leaving: new AbortController().signal };
+    const before = await certified('transactions');
+    const { database } = store;
+    let looks = 0;
+    const stoppable: Database = {
+      ...database,
+      transaction: (work, how) => {
+        looks += 1;
+        if (looks === 8) stopping.abort();
+        return database.transaction(work, how);
+      },
+    };
+    await expect(verifyRange({ ...proof.context, database: stoppable, stop }, all, range)).rejects.toThrow();
+    expect(looks).toBeLessThan(20);
+    expect(await certified('transactions')).toEqual(before);
+    await expectProved(proof, all, range);
+  });
+});
