@@ -14,6 +14,7 @@ import { describeFinding, isLost, spansOf, type Finding } from './finding.ts';
 import { withdrawFallen } from './ground.ts';
 import { compareAgain } from './repair/compare-again.ts';
 import { datasetByBlock } from './repair/dataset-by-block.ts';
+import { dropStrayTraces } from './repair/stray-traces.ts';
 import { Tries } from './repair/tries.ts';
 import { verifyRange, type Verified } from './verify.ts';
 import { writeTransaction } from '../db/write/write-transaction.ts';
@@ -112,11 +113,12 @@ async function readAgain(context: RepairContext, report: Verified, tries: Tries)
   );
   if (holes.length === 0) return false;
   tries.add(stream, 'by time', holes);
+  const elsewhere = common(await dropStrayTraces(context, report, holes), coverage);
   context.crawl.logger.warn(
     { dataset: dataset.name, holes: holes.length, found: findings.filter(isDoubtful).map(describeFinding) },
     'reading holes again',
   );
-  await readHolesAgain(context, dataset, reopeningOf(context, report, holes));
+  await readHolesAgain(context, dataset, reopeningOf(context, report, union(holes, elsewhere)));
   return true;
 }
 
@@ -129,7 +131,8 @@ async function readByBlock(context: RepairContext, report: Verified, tries: Trie
   if (context.stop.finishing.aborted) return false;
   const left = common(union(doubtfulOf(findings), missing), tries.atLeast(1, stream, 'by time'));
   const holes = without(left, tries.atLeast(1, stream, 'by block'));
-  const asked = await datasetByBlock(context.database, dataset, holes);
+  const coverage = await readCoverage(context.database, stream);
+  const asked = await datasetByBlock(context.database, dataset, holes, coverage);
   if (asked === undefined) return false;
   tries.add(stream, 'by block', asked.holes);
   context.crawl.logger.warn({ dataset: dataset.name, holes: asked.holes.length }, 'reading holes by block');

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Simulator, SimulatorOptions } from '../support/simulator/simulator.ts';
 import { differences } from '../../tools/proof/differences.ts';
@@ -5,6 +6,9 @@ import { datasetsNamed } from '../support/crawl.ts';
 import type { TestStore } from '../support/database/database.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
 import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
+import { prolongLeases, releaseLease } from '../../src/db/coordination/leases.ts';
+import { reopen } from '../../src/db/coverage/reopen.ts';
+import { transactions as transactionsTable } from '../../src/db/schema/ton/transactions.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
 import { common } from '../../src/range.ts';
 import { openNetworkProof, type Proof } from '../support/verify.ts';
@@ -24,6 +28,8 @@ let proof: Proof;
 let close: () => Promise<void>;
 /** Hashes that no window of time ever shows. */
 const hidden = new Set<string>();
+/** Masterchain blocks that transactions were asked for by. */
+const asked: string[] = [];
 /** Hashes that nothing shows. */
 const gone = new Set<string>();
 
@@ -31,6 +37,7 @@ beforeAll(async () => {
   const after: SimulatorOptions['after'] = ({ path, search }, response) => {
     const list = LISTS[path];
     if (list === undefined || response.status !== 200) return response;
+    if (path === '/api/v3/transactionsByMasterchainBlock') asked.push(String(search.get('seqno')));
     const isByBlock = search.has('mc_seqno') || search.has('seqno');
     const isShown = (name: string) => !gone.has(name) && (isByBlock || !hidden.has(name));
     const body = JSON.parse(response.body.toString()) as Record<
@@ -98,4 +105,45 @@ test('where transactions are not to be had nothing that rests on them is proved 
   await proof.cover(datasets, await proof.reach());
   const { reports } = await proof.repair(datasets, range!, await proof.verify(datasets, range!));
   expect(reports.map(({ verified }) => verified)).toEqual(NAMES.map(() => [range]));
+});
+
+test('of many small holes each masterchain block is asked for once, and no lease is lost meanwhile', async () => {
+  const datasets = await datasetsNamed('blocks', 'transactions');
+  hidden.clear();
+  const { range } = await proof.reach();
+  const bySecond = new Map<number, string>();
+  for (const { hash, now } of simulator.truth.transactions({ from: START + 20, to: START + 380 }))
+    if (now % 2 === 0) bySecond.set(now, hash);
+  const hashes = [...bySecond.values()];
+  expect(hashes.length).toBeGreaterThan(80);
+  for (const hash of hashes) hidden.add(hash);
+  const names = hashes.map((hash) => `'${hash}'`).join();
+  await store.database.script(`delete from ton.transactions where hash in (${names})`);
+  await resetReceipts(store.database, transactionsTable, range!);
+  asked.length = 0;
+  const { reports } = await proof.repair(datasets, range!, await proof.verify(datasets, range!));
+  expect(reports.map(({ verified, findings }) => [verified, findings])).toEqual(
+    datasets.map(() => [[range], []]),
+  );
+  expect(asked.length).toBeGreaterThan(50);
+  // Two neighbors may share the block at their border where they would be too many together.
+  expect(asked.length - new Set(asked).size).toBeLessThanOrEqual(5);
+  hidden.clear();
+});
+
+test('leases that wait for a reader are kept until one is free', async () => {
+  const [transactions] = await datasetsNamed('transactions');
+  const { range } = await proof.reach();
+  const stream = { dataset: 'transactions', scope: '', pass: 0 };
+  const holes = [range!.from + 50, range!.from + 100, range!.from + 150].map((from) => ({ from, to: from + 1 }));
+  const { owner } = proof.context;
+  const leases = await reopen(store.database, { stream, owner, holes, surplus: [], receipts: [] });
+  await store.database.run(sql`update etl.leases set expires_at = clock_timestamp() + interval '1 second'`);
+  expect(await prolongLeases(store.database, leases)).toEqual(leases);
+  await store.database.run(
+    sql`update etl.leases set expires_at = clock_timestamp() - interval '1 second' where id = ${leases[0]!.id}`,
+  );
+  expect(await prolongLeases(store.database, leases)).toEqual(leases.slice(1));
+  for (const lease of leases) await releaseLease(store.database, lease);
+  await proof.cover([transactions!], await proof.reach());
 });

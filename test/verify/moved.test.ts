@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readVerified } from '../../src/db/coverage/verifications.ts';
@@ -7,7 +7,8 @@ import { messages } from '../../src/db/schema/ton/messages.ts';
 import { trace_edges, traces } from '../../src/db/schema/ton/traces.ts';
 import { transactions } from '../../src/db/schema/ton/transactions.ts';
 import { resetReceipts } from '../../src/db/write/receipt-ledger.ts';
-import { common, type Range } from '../../src/range.ts';
+import { createPartitions } from '../../src/db/write/partitions.ts';
+import { common, formatTime, type Range } from '../../src/range.ts';
 import type { TestStore } from '../support/database/database.ts';
 import { expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
 
@@ -71,6 +72,53 @@ test.for([5, -5])('a trace that was moved by %i seconds is found, with its nodes
   for (const from of [moved!.own, moved!.copied])
     expect(common(await certified('traces'), [{ from, to: from + 1 }])).toEqual([]);
   await proof.repair(chain, range, await proof.verify(chain, range));
+  await expectProved(proof, chain, range);
+});
+
+const MOVES = ['1 second', '9 seconds', '1 day', '40 days'].flatMap((by) => [by, `-${by}`]);
+
+describe.for(['with its nodes', 'without its nodes'])('a trace that was moved %s', (how) => {
+  test.for(MOVES)('by %s comes back, and no copy of it stays', async (by) => {
+    const tables = how === 'with its nodes' ? ['traces', 'trace_edges'] : ['traces'];
+    const [moved] = await store.database.rows(
+      sql`select trace_id as name, extract(epoch from utime)::int8 as own,
+            extract(epoch from utime + ${by}::interval)::int8 as copied
+          from ton.traces where utime > to_timestamp(${range.from + 200}) and transactions > 1
+          order by utime, trace_id limit 1`,
+      z.object({ name: z.string(), own: z.coerce.number(), copied: z.coerce.number() }),
+    );
+    const { name, own, copied } = moved!;
+    await createPartitions(store.database, 'month').ensure([traces, trace_edges], new Set([formatTime(copied)]));
+    const stored = () =>
+      store.database.rows(
+        sql`select 'trace' as of, trace_id, utime::text from ton.traces
+            union all select tx_hash, trace_id, utime::text from ton.trace_edges order by 1, 2, 3`,
+        z.object({ of: z.string(), trace_id: z.string(), utime: z.string() }),
+      );
+    const before = await stored();
+    for (const table of tables)
+      await run(`update ton.${table} set utime = to_timestamp(${copied}) where trace_id = '${name}'`);
+    for (const table of [traces, trace_edges])
+      for (const second of [own, copied]) await resetReceipts(store.database, table, { from: second, to: second + 1 });
+    const found = await proof.verify(chain, range);
+    expect(common(await certified('traces'), [{ from: own, to: own + 1 }])).toEqual([]);
+    await proof.repair(chain, range, found);
+    await expectProved(proof, chain, range);
+    expect(await stored()).toEqual(before);
+  });
+});
+
+test('a repair of the second to which a trace was moved brings it back where it was', async () => {
+  const [moved] = await store.database.rows(
+    sql`select trace_id as name, extract(epoch from utime)::int8 as own from ton.traces
+        where utime > to_timestamp(${range.from + 150}) and transactions > 1 order by utime, trace_id limit 1`,
+    z.object({ name: z.string(), own: z.coerce.number() }),
+  );
+  const { name, own } = moved!;
+  await run(`update ton.traces set utime = utime + interval '90 seconds' where trace_id = '${name}'`);
+  for (const table of [traces, trace_edges]) await resetReceipts(store.database, table, range);
+  const later = { from: own + 60, to: range.to };
+  await proof.repair(chain, later, await proof.verify(chain, later));
   await expectProved(proof, chain, range);
 });
 

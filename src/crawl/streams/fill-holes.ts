@@ -1,8 +1,10 @@
 import type { Dataset } from '../../dataset/dataset.ts';
 import { reopen, type Reopening } from '../../db/coverage/reopen.ts';
+import { LEASE_SECONDS, prolongLeases, releaseLease } from '../../db/coordination/leases.ts';
 import { CONFLICT, retry } from '../../retry.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
+import { keepAlive } from '../keep-alive.ts';
 import type { Planner, Want } from './planner.ts';
 import { readLeases } from './read-leases.ts';
 
@@ -13,8 +15,8 @@ export interface FillContext {
 }
 
 /**
- * Takes holes out of coverage and reads them again. They are leased as they are taken out; where a lease was lost or
- * cut, what is left of it is claimed anew.
+ * Takes holes out of coverage and reads them again. They are leased as they are taken out, and held until a reader is
+ * free; where a lease was lost or cut, what is left of it is claimed anew.
  */
 export async function fillHoles(
   { crawl, planner, stop }: FillContext,
@@ -24,11 +26,26 @@ export async function fillHoles(
   const { stream, holes } = reopening;
   const priority = 'repair';
   const want: Want = { dataset, stream, zones: holes.map((hole) => [hole]), priority };
-  const leases = await retry({ ...crawl, ...CONFLICT }, () => reopen(crawl.database, reopening));
+  const waiting = await retry({ ...crawl, ...CONFLICT }, () => reopen(crawl.database, reopening));
   const take = async (readers: number) => {
-    const lease = leases.shift();
+    const lease = waiting.shift();
     return lease === undefined ? planner.takeSome([want], readers) : [{ ...want, lease }];
   };
+  const prolong = async () => {
+    const asked = [...waiting];
+    const held = new Set(await prolongLeases(crawl.database, asked));
+    const lost = asked.filter((lease) => !held.has(lease) && waiting.includes(lease));
+    if (lost.length === 0) return;
+    crawl.logger.warn({ dataset: dataset.name, scope: stream.scope, leases: lost.length }, 'leases lost');
+    for (const lease of lost) waiting.splice(waiting.indexOf(lease), 1);
+  };
+  const what = `leases of ${dataset.name} that wait`;
+  const letGo = keepAlive(crawl, { what, heldSeconds: LEASE_SECONDS, prolong });
   const isOver = () => Promise.resolve(true);
-  await readLeases({ context: crawl, stop, planner, priority, take, isOver });
+  try {
+    await readLeases({ context: crawl, stop, planner, priority, take, isOver });
+  } finally {
+    letGo();
+    for (const lease of waiting) await releaseLease(crawl.database, lease).catch(() => undefined);
+  }
 }

@@ -200,6 +200,20 @@ export async function prolongLease(session: Session, lease: Lease): Promise<bool
   return held > 0;
 }
 
+/** Keeps leases that wait for a reader; those of them that are still held. */
+export async function prolongLeases(session: Session, waiting: readonly Lease[]): Promise<Lease[]> {
+  const ids = sql.param(waiting.map(({ id }) => id));
+  const rows = await session.rows(
+    sql`update ${leases} set ${bare(leases.expires_at)} = ${expiry}
+        where ${leases.id} = any(${ids}::int8[]) and ${leases.owner} = ${waiting[0]?.owner ?? ''}
+          and ${leases.expires_at} > clock_timestamp()
+        returning ${leases.id}`,
+    z.object({ id: z.coerce.number() }),
+  );
+  const held = new Set(rows.map(({ id }) => id));
+  return waiting.filter(({ id }) => held.has(id));
+}
+
 export async function releaseLease(session: Session, lease: Lease): Promise<void> {
   await session.run(sql`
     delete from ${leases} where ${leases.id} = ${lease.id} and ${leases.owner} = ${lease.owner}`);

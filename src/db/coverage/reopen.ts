@@ -11,7 +11,7 @@ import { unverify } from '../write/rows/unverify.ts';
 import { insertLease, type Lease } from '../coordination/leases.ts';
 import { keyText } from '../read/compare.ts';
 import { leaveReceipt, receiptColumns } from '../write/receipts.ts';
-import { resetReceipts, wholeMinutes } from '../write/receipt-ledger.ts';
+import { isAsReceipts, resetReceipts, wholeMinutes } from '../write/receipt-ledger.ts';
 import { findings } from '../schema/etl/findings.ts';
 import { traces } from '../schema/ton/traces.ts';
 import { coverage } from '../schema/etl/coverage.ts';
@@ -135,4 +135,39 @@ async function removeWrong(
       returning ${receiptColumns(target, sql`t`)}),
     unverified as (${unverify(target, sql`gone`)})
     ${leaveReceipt(target, sql`gone`, 'removed')}`);
+}
+
+/** A row, by its name and second, with all rows that hang on it. */
+export interface Copy {
+  readonly id: string;
+  readonly second: number;
+}
+
+interface Copies {
+  readonly tables: readonly object[];
+  /** The column of these tables that holds the name. */
+  readonly column: string;
+  readonly copies: readonly Copy[];
+}
+
+/** Removes copies that the source does not have. They are taken off the receipts only where these count them. */
+export function dropCopies(database: Database, { tables, column, copies }: Copies): Promise<void> {
+  return writeTransaction(database, async (session) => {
+    await lockTables(session, tables.map(targetOf), 'shared');
+    for (const table of tables)
+      for (const { id, second } of copies) {
+        const target = targetOf(table);
+        const minute = wholeMinutes({ from: second, to: second + 1 });
+        const receipt = (await isAsReceipts(session, table, minute))
+          ? leaveReceipt(target, sql`gone`, 'removed')
+          : sql`select 1`;
+        await session.run(sql`
+          with gone as (
+            delete from ${target.into} t
+            where t.utime = to_timestamp(${second}::float8) and t.${sql.identifier(column)} = ${id}
+            returning ${receiptColumns(target, sql`t`)}),
+          unverified as (${unverify(target, sql`gone`)})
+          ${receipt}`);
+      }
+  });
 }

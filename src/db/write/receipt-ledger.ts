@@ -43,6 +43,22 @@ export async function foldReceipts(session: Session, table: object, stretch: Ran
     update ${receipts} set ${bare(rows)} = m.rows, ${bare(keys)} = m.keys from many m where ${isTheirs} and ${id} = m.id`);
 }
 
+/** A query: the minutes of a stretch of whole ones in which a table has other rows than its receipts say, with both numbers. */
+export function otherThanReceipts(target: Target, stretch: Stretch): SQL {
+  return sql`
+    with owed as (
+      select ${receipts.minute}, sum(${receipts.rows})::int8 as rows, sum(${receipts.keys}) as keys from ${receipts}
+      where ${isWithin(target.name, stretch)} group by 1),
+    held as (${heldRows(target, stretch)})
+    select minute, coalesce(h.rows, 0) as held, coalesce(o.rows, 0) as owed from owed o full join held h using (minute)
+    where coalesce(o.rows, 0) <> coalesce(h.rows, 0) or coalesce(o.keys, 0) <> coalesce(h.keys, 0)`;
+}
+
+/** True where a table holds the rows that its receipts say. */
+export async function isAsReceipts(session: Session, table: object, stretch: Stretch): Promise<boolean> {
+  return (await session.run(otherThanReceipts(targetOf(table), stretch))) === 0;
+}
+
 /** The minute of a receipt as a range of seconds. */
 const spanOfReceipt = sql`int8range(${receipts.minute} * ${sql.raw(String(RECEIPT_SECONDS))},
   (${receipts.minute} + 1) * ${sql.raw(String(RECEIPT_SECONDS))})`;

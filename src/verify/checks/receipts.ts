@@ -7,7 +7,7 @@ import { RECEIPTS } from '../../db/coverage/found-row.ts';
 import { factsOf } from '../../db/schema/describe.ts';
 import { targetOf } from '../../db/write/rows/target.ts';
 import { RECEIPT_SECONDS } from '../../db/write/receipts.ts';
-import { heldRows, isWithin, wholeMinutes } from '../../db/write/receipt-ledger.ts';
+import { isWithin, otherThanReceipts, wholeMinutes } from '../../db/write/receipt-ledger.ts';
 import { type Range, type Stretch, stretchesOf, union, without } from '../../range.ts';
 import { JOINED } from '../near.ts';
 import type { Check, Result, CheckStep } from '../check.ts';
@@ -57,18 +57,12 @@ export async function checkReceipts(
     scope,
     table,
     query: sql`
-      with owed as (
-        select ${ledger.minute}, sum(${ledger.rows})::int8 as rows, sum(${ledger.keys}) as keys from ${ledger}
-        where ${isWithin(target.name, stretch)} group by 1),
-      held as (${heldRows(target, stretch)})
-      select case when coalesce(h.rows, 0) <= coalesce(o.rows, 0) then 'vanished' else 'unknown' end
-          || '_rows_of_' || ${target.name}::text as kind,
-        case when coalesce(h.rows, 0) <= coalesce(o.rows, 0) then 'hole' else 'doubt' end as outcome,
+      select case when held <= owed then 'vanished' else 'unknown' end || '_rows_of_' || ${target.name}::text as kind,
+        case when held <= owed then 'hole' else 'doubt' end as outcome,
         to_char(to_timestamp(minute * ${RECEIPT_SECONDS}::int8) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI"Z"')
-          || ' has ' || coalesce(h.rows, 0) || ' of ' || coalesce(o.rows, 0) || ' rows' as id,
+          || ' has ' || held || ' of ' || owed || ' rows' as id,
         int8range(minute * ${RECEIPT_SECONDS}::int8, (minute + 1) * ${RECEIPT_SECONDS}::int8) as span
-      from owed o full join held h using (minute)
-      where coalesce(o.rows, 0) <> coalesce(h.rows, 0) or coalesce(o.keys, 0) <> coalesce(h.keys, 0)`,
+      from (${otherThanReceipts(target, stretch)}) r`,
   });
   const rows = await countOf(
     session,

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { Range } from '../../../src/range.ts';
 import type { Random } from '../../../src/simulator/random.ts';
-import type { Cell, Column, Table } from './cells.ts';
+import { MOVES, STEPS, type Cell, type Column, type Table } from './cells.ts';
 import { keyOf, type Row, type Rows } from './rows.ts';
-import { changed, invented } from './values.ts';
+import { changed, invented, stepped } from './values.ts';
 
 /** What is done to one row. */
 export interface Alteration {
@@ -63,6 +63,8 @@ interface Draw {
 
 function altered({ table, column, way }: Cell, draw: Draw): Row | undefined {
   const { row, random, range } = draw;
+  const by = MOVES_BY.get(way);
+  if (by !== undefined) return { ...row, utime: String(Number(row['utime']) + by) };
   const isMoved = way === 'moved' || (way === 'doubled' && column?.name === 'utime');
   if (isMoved) return { ...row, utime: elsewhere(row, random, range) };
   if (way === 'invented') return inventedRow(table, row, random, range);
@@ -76,11 +78,16 @@ function instead(column: Column, way: Cell['way'], { row, all, random }: Draw): 
   const { name } = column;
   const value = row[name] ?? '';
   if (way === 'null') return null;
+  const step = STEPS_BY.get(way);
+  if (step !== undefined) return stepped(column, value, step);
   if (way === 'filled') return pick(valuesOf(all, name), random) ?? invented(column);
   if (way !== 'other') return changed(column, value);
   const others = valuesOf(all, name).filter((one) => one !== value);
   return pick(others, random);
 }
+
+const MOVES_BY: ReadonlyMap<string, number> = new Map(Object.entries(MOVES));
+const STEPS_BY: ReadonlyMap<string, number> = new Map(Object.entries(STEPS));
 
 function elsewhere({ utime }: Row, random: Random, range: Range): string {
   const second = Number(utime);

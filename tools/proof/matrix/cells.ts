@@ -2,13 +2,39 @@ import { is } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { factsOf } from '../../../src/db/schema/describe.ts';
+import { DAY } from '../../../src/range.ts';
+
+/** By how much numbers and times are changed, besides by one more: what is held by `<` alone is seen by size and direction. */
+export const STEPS = { less1: -1, more1000: 1000, less1000: -1000 } as const;
+
+/** By how many seconds rows are moved, besides by a few: within the range, and far out of it. */
+export const MOVES = {
+  moved1: 1,
+  moved9: 9,
+  moved1d: DAY,
+  moved40d: 40 * DAY,
+  back1: -1,
+  back9: -9,
+  back1d: -DAY,
+  back40d: -40 * DAY,
+} as const;
 
 /**
- * How a stored value or row is altered. `changed`: another value of the same form. `other`: another row's value. `null`:
- * taken away. `filled`: given where there was none. Rows: `deleted`; `moved` to another second; `doubled` under another
- * key; `invented` in a second of its own.
+ * How a stored value or row is altered. `changed`: another value of the same form, the next one where values have an order,
+ * or by one of `STEPS`. `other`: another row's value. `null`: taken away. `filled`: given where there was none. Rows:
+ * `deleted`; `moved` to another second, or by one of `MOVES`; `doubled` under another key; `invented` in a second of its own.
  */
-export type Way = 'changed' | 'other' | 'null' | 'filled' | 'deleted' | 'moved' | 'doubled' | 'invented';
+export type Way =
+  | 'changed'
+  | 'other'
+  | 'null'
+  | 'filled'
+  | 'deleted'
+  | 'moved'
+  | 'doubled'
+  | 'invented'
+  | keyof typeof STEPS
+  | keyof typeof MOVES;
 
 export interface Column {
   readonly name: string;
@@ -78,7 +104,8 @@ function describeTable(table: PgTable, datasets: readonly string[]): Table {
 
 /** All cells of a table; some a network may have no row for. */
 export function cellsOf(table: Table): Cell[] {
-  const rows = (['deleted', 'moved', 'invented'] as const).map((way) => cell(table, undefined, way));
+  const ways: readonly Way[] = ['deleted', 'moved', 'invented', ...namesOf(MOVES)];
+  const rows = ways.map((way) => cell(table, undefined, way));
   const doubled = table.columns.filter(({ isKey }) => isKey).map((column) => cell(table, column, 'doubled'));
   const values = table.columns
     .filter(({ name }) => name !== 'utime')
@@ -86,8 +113,18 @@ export function cellsOf(table: Table): Cell[] {
   return [...rows, ...doubled, ...values];
 }
 
-function waysOf({ nullable }: Column): Way[] {
-  return nullable ? ['changed', 'other', 'null', 'filled'] : ['changed', 'other'];
+function waysOf(column: Column): Way[] {
+  const steps = hasOrder(column) && !column.isKey ? namesOf(STEPS) : [];
+  return ['changed', 'other', ...steps, ...(column.nullable ? (['null', 'filled'] as const) : [])];
+}
+
+/** True of numbers and times. */
+export function hasOrder({ type }: Pick<Column, 'type'>): boolean {
+  return /^(integer|bigint|numeric|smallint|double|real|timestamp)/.test(type);
+}
+
+function namesOf<T extends object>(object: T): (keyof T)[] {
+  return Object.keys(object) as (keyof T)[];
 }
 
 function cell(table: Table, column: Column | undefined, way: Way): Cell {

@@ -34,6 +34,12 @@ export async function checkBatch(
   { whole }: Depth,
 ): Promise<Verdict[]> {
   const deep = await onClone(network, alterations, (run) => askDeep(run));
+  const seen = deep.map((answer) => answer.verify);
+  const holed: string[][] = alterations.map(() => []);
+  for (const hole of HOLES) {
+    const problems = await onClone(network, alterations, (run) => askBesideHole(run, hole, seen));
+    for (const [at, own] of problems.entries()) holed[at]!.push(...own);
+  }
   const repair = whole ? await onClone(network, alterations, (run) => askRepair(run)) : undefined;
   const again = whole ? await onClone(network, alterations, (run) => askAgain(run)) : undefined;
   return alterations.map((alteration, at) => {
@@ -50,9 +56,34 @@ export async function checkBatch(
         ...(again && { again: again[at]!.healed }),
         deepRepair: healed,
       },
-      problems: [...problems, ...(repair?.[at]?.problems ?? []), ...(again?.[at]?.problems ?? [])],
+      problems: [...problems, ...holed[at]!, ...(repair?.[at]?.problems ?? []), ...(again?.[at]?.problems ?? [])],
     };
   });
+}
+
+/** Where the chain of blocks is broken beside what was altered, as a part of the range. */
+const HOLES = [0.1, 0.5, 0.9];
+
+/**
+ * What `verify` sees where nothing else is wrong it must not vouch for where the links of blocks are gone that lie above,
+ * among or below what was altered: then checks that would see it may have nothing to rest on.
+ */
+async function askBesideHole(run: Run, at: number, seen: readonly boolean[]): Promise<string[][]> {
+  const second = Math.round(RANGE.from + at * (RANGE.to - RANGE.from));
+  await run.client.query(`set session_replication_role = replica`);
+  await run.client.query(
+    `delete from ton.block_parents where (utime, workchain, shard, seqno) in (
+      select utime, workchain, shard, seqno from ton.block_parents
+      where utime >= to_timestamp($1) and workchain = 0 order by utime, shard limit 1)`,
+    [second],
+  );
+  await run.client.query(`set session_replication_role = origin`);
+  const { vouched } = await runVerify(run, {});
+  return run.alterations.map((alteration, index) =>
+    placesOf(alteration, run.network.truth)
+      .filter((place) => seen[index] === true && isVouchedFor(vouched, place))
+      .map(({ dataset }) => `verify, with blocks missing at ${at} of the range: ${dataset} vouches for it`),
+  );
 }
 
 /** Whether `verify` sees it where nothing else is wrong. */

@@ -4,9 +4,10 @@ import { verify } from '../../../src/commands/verify.ts';
 import { backfill as crawlRange } from '../../../src/crawl/streams/backfill.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
-import { openDatabase } from '../../../src/db/connection/database.ts';
+import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
 import { migrate } from '../../../src/db/migrate/migrate.ts';
-import type { Range } from '../../../src/range.ts';
+import { createPartitions } from '../../../src/db/write/partitions.ts';
+import { formatTime, type Range } from '../../../src/range.ts';
 import {
   startSimulator,
   type Simulator,
@@ -14,6 +15,7 @@ import {
 } from '../../../test/support/simulator/simulator.ts';
 import { never, openTestCrawl } from '../../../test/support/crawl.ts';
 import { runHere, type Place } from '../run-here.ts';
+import { MOVES } from './cells.ts';
 
 const START = Date.UTC(2026, 5, 1) / 1000;
 /** Seconds of the network in which something happens. */
@@ -52,6 +54,7 @@ export async function crawlNetwork(place: Place, { truth }: Pick<Simulator, 'tru
   const database = await openDatabase({ url: place.url, applicationName: 'proof' });
   try {
     await migrate(database);
+    await makeRoom(database);
     for (const pool of truth.pools) await database.run(sql`insert into etl.watch (address) values (${pool})`);
     const flags = { from: String(RANGE.from), to: String(RANGE.to), only: names, quiet: true };
     await mustEndWith(0, place, (invocation) => backfill(invocation, flags));
@@ -61,6 +64,13 @@ export async function crawlNetwork(place: Place, { truth }: Pick<Simulator, 'tru
   } finally {
     await database.close();
   }
+}
+
+/** Partitions for rows that are moved far out of the range. */
+async function makeRoom(database: Database): Promise<void> {
+  const tables = (await loadJobs()).flatMap(({ job }) => Object.values(job.tables));
+  const times = Object.values(MOVES).flatMap((by) => [RANGE.from + by, RANGE.to + by].map(formatTime));
+  await createPartitions(database, 'month').ensure(tables, times);
 }
 
 type Command = Parameters<typeof runHere>[1];

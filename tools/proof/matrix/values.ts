@@ -1,16 +1,21 @@
-import type { Column } from './cells.ts';
+import { hasOrder, type Column } from './cells.ts';
 
 const INTEGER = /^(integer|bigint|numeric|smallint)/;
 const REAL = /^(double|real)/;
 
+/** A number or a time, so much later or greater. */
+export function stepped({ type }: Column, value: string, by: number): string {
+  if (type.startsWith('timestamp')) return new Date(Date.parse(value) + 1000 * by).toISOString();
+  return REAL.test(type) ? String(Number(value) + by) : String(BigInt(value) + BigInt(by));
+}
+
 /** Another value of the same form: a neighbour's, as a slip of the source would make it. */
-export function changed({ type, name, isKey }: Column, value: string): string {
+export function changed(column: Column, value: string): string {
+  const { type, name, isKey } = column;
   if (type === 'boolean') return String(value !== 'true');
   if (type === 'jsonb') return changedJson(value);
-  if (type.startsWith('timestamp')) return new Date(Date.parse(value) + 1000).toISOString();
   // The number of a place next to it is often taken.
-  if (INTEGER.test(type)) return String(BigInt(value) + (isKey ? 900n : 1n));
-  if (REAL.test(type)) return String(Number(value) + 1);
+  if (hasOrder(column)) return stepped(column, value, isKey && INTEGER.test(type) ? 900 : 1);
   return name === 'shard' || name.endsWith('_shard') ? changedShard(value) : changedText(value);
 }
 

@@ -1,4 +1,4 @@
-import type { Table } from '../cells.ts';
+import { STEPS, type Table } from '../cells.ts';
 import type { LastRun } from './last-run.ts';
 
 /** What became of a table's cells, by column and way; whole rows are `row`. */
@@ -26,7 +26,7 @@ export function matrixPage(run: LastRun, tables: readonly Table[]): string {
 
 One stored value of a simulated network was altered in a range that was proved, ${cells} times, and each command was asked what it makes of it. The table says what sees it first: \`verify\` alone, or \`verify --deep 100%\`. What one dataset still vouches for, \`verify\` has not seen.
 
-How it was altered: *changed* to another value of its form, given *other* another row's value, made *null*, or *filled* where it was null. A row was *deleted*, *moved* to another second, *doubled* under another key (named at the column that differs) or *invented*.
+How it was altered: *changed* to another value of its form, numbers and times to the next one, or by *less1*, *more1000* or *less1000*; given *other* another row's value, made *null*, or *filled* where it was null. A row was *deleted*, *moved* to another second (by *1* or *9* seconds, *1d* or *40d*, onward or *back*), *doubled* under another key (named at the column that differs) or *invented*.
 
 ${parts.join('\n')}`;
 }
@@ -37,11 +37,19 @@ export function limitsSection(run: LastRun, tables: readonly Table[]): string {
     const unseen = [...columnsOf(run, table)].flatMap(([column, ways]) => {
       const left = [...ways].flatMap(([way, [first]]) => (first === 'verify' ? [] : [way]));
       if (column === 'row') return left.map((way) => `a row ${way}`);
-      return left.length === 0 ? [] : [`\`${column}\``];
+      return left.length === 0 ? [] : [`\`${column}\`${isSeenFar(ways, left) ? ' (by little)' : ''}`];
     });
     return unseen.length === 0 ? [] : [`| \`${table.name}\` | ${unseen.join(', ')} |`];
   });
   return `| table | values of these columns |\n|---|---|\n${rows.join('\n')}\n`;
+}
+
+const FAR = Object.keys(STEPS).filter((way) => way.endsWith('1000'));
+const LITTLE: ReadonlySet<string> = new Set(['changed', 'less1']);
+
+/** True of a column that is seen where it is changed by much, and of which only little steps are not. */
+function isSeenFar(ways: ReadonlyMap<string, LastRun[string]>, unseen: readonly string[]): boolean {
+  return FAR.every((way) => ways.get(way)?.[0] === 'verify') && unseen.every((way) => LITTLE.has(way));
 }
 
 function columnsOf(run: LastRun, { name, columns }: Table): ByColumn {
